@@ -1,0 +1,67 @@
+"""credo: Bayesian learning. Beliefs are a prior and evidence; evidence adds, merges and can be forgotten."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Each public name and the module that defines it, loaded at first use: `import credo` is instant.
+_PUBLIC = {
+    "Belief": "credo.belief",
+    "Beliefs": "credo.estimate",
+    "BetaBernoulli": "credo.families.beta_bernoulli",
+    "CredoError": "credo.errors",
+    "DirichletCategorical": "credo.families.dirichlet",
+    "DirichletMultinomial": "credo.families.dirichlet",
+    "GammaExponential": "credo.families.gamma",
+    "GammaPoisson": "credo.families.gamma",
+    "LinearRegression": "credo.families.linear_regression",
+    "NormalInverseGamma": "credo.families.normal",
+    "NormalInverseWishart": "credo.families.normal_inverse_wishart",
+    "NormalMean": "credo.families.normal",
+    "Numeric": "credo.numeric",
+    "ParetoUniform": "credo.families.pareto_uniform",
+    "Schema": "credo.schema",
+    "bayes_factor": "credo.comparison",
+    "estimate": "credo.estimate",
+    "infer_schema": "credo.profile",
+    "load": "credo.storage",
+    "save": "credo.storage",
+}
+__all__ = sorted(_PUBLIC)
+
+if TYPE_CHECKING:
+    from credo.belief import Belief as Belief
+    from credo.comparison import bayes_factor as bayes_factor
+    from credo.errors import CredoError as CredoError
+    from credo.estimate import Beliefs as Beliefs
+    from credo.estimate import estimate as estimate
+    from credo.families.beta_bernoulli import BetaBernoulli as BetaBernoulli
+    from credo.families.dirichlet import DirichletCategorical as DirichletCategorical
+    from credo.families.dirichlet import DirichletMultinomial as DirichletMultinomial
+    from credo.families.gamma import GammaExponential as GammaExponential
+    from credo.families.gamma import GammaPoisson as GammaPoisson
+    from credo.families.linear_regression import LinearRegression as LinearRegression
+    from credo.families.normal import NormalInverseGamma as NormalInverseGamma
+    from credo.families.normal import NormalMean as NormalMean
+    from credo.families.normal_inverse_wishart import NormalInverseWishart as NormalInverseWishart
+    from credo.families.pareto_uniform import ParetoUniform as ParetoUniform
+    from credo.numeric import Numeric as Numeric
+    from credo.profile import infer_schema as infer_schema
+    from credo.schema import Schema as Schema
+    from credo.storage import load as load
+    from credo.storage import save as save
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'credo' has no attribute {name!r}")
+    value = getattr(import_module(_PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,1 @@
+"""Numba kernels, and nothing but Numba: small, serial, arrays in and arrays out."""

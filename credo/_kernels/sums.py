@@ -1,0 +1,124 @@
+"""Grouped sums in pairs of floats (see credo.exact): each row is added to the group that its code names.
+
+The error-free steps are written out, since a kernel that stays plain Python can't call another. With u + v = s exactly:
+error = (u - (s - (s - u))) + (v - (s - u)); with halves a + b = v of 26 bits each, v·v = a² + 2ab + b² exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.jit import late_kernel
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int32] | NDArray[np.int64]
+
+
+@late_kernel
+def add_sums_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array) -> None:
+    """high + low (groups, columns) += Σᵢ wᵢ xᵢⱼ; a negative code belongs to no group."""
+    rows, columns = x.shape
+    for i in range(rows):
+        k = codes[i]
+        if k < 0:
+            continue
+        w = weight[i]
+        cut = 134217729.0 * w
+        w_high = cut - (cut - w)
+        w_low = w - w_high
+        for j in range(columns):
+            v = x[i, j]
+            cut = 134217729.0 * v
+            a = cut - (cut - v)
+            b = v - a
+            p = w * v
+            error = ((a * w_high - p) + a * w_low + b * w_high) + b * w_low
+            old = high[k, j]
+            new = old + p
+            step = new - old
+            low[k, j] += ((old - (new - step)) + (p - step)) + error
+            high[k, j] = new
+
+
+@late_kernel
+def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array) -> None:
+    """high + low (3, groups, columns) += Σᵢ wᵢ (1, xᵢⱼ, xᵢⱼ²) over the cells that aren't NaN."""
+    rows, columns = x.shape
+    for i in range(rows):
+        k = codes[i]
+        if k < 0:
+            continue
+        w = weight[i]
+        cut = 134217729.0 * w
+        w_high = cut - (cut - w)
+        w_low = w - w_high
+        for j in range(columns):
+            v = x[i, j]
+            known = v == v
+            v = v if known else 0.0
+            u = w if known else 0.0
+
+            old = high[0, k, j]
+            new = old + u
+            step = new - old
+            low[0, k, j] += (old - (new - step)) + (u - step)
+            high[0, k, j] = new
+
+            cut = 134217729.0 * v
+            a = cut - (cut - v)
+            b = v - a
+            p = w * v
+            error = ((a * w_high - p) + a * w_low + b * w_high) + b * w_low
+            old = high[1, k, j]
+            new = old + p
+            step = new - old
+            low[1, k, j] += ((old - (new - step)) + (p - step)) + error
+            high[1, k, j] = new
+
+            cut = 134217729.0 * p
+            c = cut - (cut - p)
+            d = p - c
+            q = p * v
+            error = ((a * c - q) + a * d + b * c) + b * d + error * v
+            old = high[2, k, j]
+            new = old + q
+            step = new - old
+            low[2, k, j] += ((old - (new - step)) + (q - step)) + error
+            high[2, k, j] = new
+
+
+@late_kernel
+def add_products_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array) -> None:
+    """high + low (groups, columns, columns) += Σᵢ wᵢ xᵢ xᵢ′, the lower triangle."""
+    rows, columns = x.shape
+    for i in range(rows):
+        k = codes[i]
+        if k < 0:
+            continue
+        w = weight[i]
+        cut = 134217729.0 * w
+        w_high = cut - (cut - w)
+        w_low = w - w_high
+        for j in range(columns):
+            u = x[i, j]
+            cut = 134217729.0 * u
+            c = cut - (cut - u)
+            d = u - c
+            v = w * u
+            rest = ((c * w_high - v) + c * w_low + d * w_high) + d * w_low
+            cut = 134217729.0 * v
+            a = cut - (cut - v)
+            b = v - a
+            for m in range(j + 1):
+                u = x[i, m]
+                cut = 134217729.0 * u
+                c = cut - (cut - u)
+                d = u - c
+                p = u * v
+                error = ((a * c - p) + a * d + b * c) + b * d + rest * u
+                old = high[k, j, m]
+                new = old + p
+                step = new - old
+                low[k, j, m] += ((old - (new - step)) + (p - step)) + error
+                high[k, j, m] = new

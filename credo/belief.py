@@ -1,0 +1,211 @@
+"""Belief: a prior and the evidence seen, about one quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Real as RealNumber
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.data import Batch, Source, source
+from credo.distributions import Distribution, plain
+from credo.errors import DataError, EvidenceError
+from credo.exact import Array
+from credo.families import Family
+from credo.families.dirichlet import Dirichlet
+from credo.learning import Additive, Evidence, Validation, Weight, cross_validate
+from credo.membership import Hard
+from credo.observe import Reading, only_column
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+VALUES = "x"  # the name that a belief's own observations go by, whatever their column was called
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Belief(Additive):
+    """prior + evidence: what is believed of a quantity after what was seen of it.
+
+    >>> from credo import BetaBernoulli
+    >>> BetaBernoulli(2, 2).update([True, True]).mode()
+    0.75
+    """
+
+    prior: Family
+    evidence: Evidence | None = None
+    columns: tuple[str, ...] | None = None  # to be read; None: the only one, or all of them
+    success: object = None  # which value counts, of a column that isn't true or false
+
+    def needs(self, data: Source) -> Sequence[str]:
+        return self._reading(data.names).names
+
+    def _reading(self, names: Sequence[str]) -> Reading:
+        if self.columns is not None:
+            return Reading(self.columns, self.prior, VALUES, self.success)
+        joint = self.prior.reads in ("numbers", "counts")
+        return Reading(tuple(names) if joint else (only_column(names),), self.prior, VALUES, self.success)
+
+    def summarise(self, batch: Batch, weight: Array) -> Evidence:
+        return self._reading(batch.names).summarise(batch, Hard.whole(batch.rows, weight), None)
+
+    def with_evidence(self, evidence: Evidence) -> Belief:
+        return replace(self, evidence=evidence)
+
+    def mergeable(self, other: Belief) -> str | None:
+        return None if repr(self.prior) == repr(other.prior) else f"the priors differ, {self.prior} and {other.prior}"
+
+    def update(self, data: object, *, weight: Weight = None, target: str | None = None) -> Belief:
+        """Learn from observations: a column of them, or a mapping {value: count}; a regression names its target."""
+        data, weight = self._observed(data, weight)
+        if target is None:
+            return super().update(data, weight=weight)
+        table = source(data)
+        table.require([target])
+        features = [name for name in table.names if name not in (target, weight)]
+        return super(Belief, replace(self, columns=(*features, target))).update(table, weight=weight)
+
+    def forget(self, data: object, *, weight: Weight = None) -> Belief:
+        """Unlearn observations: what is left is what would be there had they never come."""
+        data, weight = self._observed(data, weight)
+        return super().forget(data, weight=weight)
+
+    def _observed(self, data: object, weight: Weight) -> tuple[object, Weight]:
+        """{value: count} as values with weights; for rows of counts, as one row."""
+        if not isinstance(data, Mapping) or not all(isinstance(count, RealNumber) for count in data.values()):
+            return data, weight
+        if weight is not None:
+            raise DataError("counts are weights already: give either {value: count}, or observations and weight=")
+        if self.prior.reads == "counts":
+            return {value: [count] for value, count in data.items()}, None
+        return {"x": list(data)}, list(data.values())
+
+    def cross_validate(self, data: object, folds: int = 10, *, seed: int = 0) -> Validation:
+        """How well the predictive of the other folds foresees each observation."""
+        return cross_validate(replace(self, evidence=None), data, folds, seed=seed)
+
+    @cached_property
+    def statistics(self) -> Any:
+        """The evidence of the one group."""
+        if self.evidence is None:
+            raise EvidenceError("no observations yet: update the belief first")
+        return self.evidence[VALUES][0]
+
+    @property
+    def n(self) -> float:
+        """The weight of the observations."""
+        return 0.0 if self.evidence is None else float(self.statistics.weight)
+
+    @cached_property
+    def posterior(self) -> Family:
+        """The family with the evidence in its hyperparameters."""
+        if self.evidence is None:
+            return self.prior
+        after = self.prior.posterior(self.statistics)
+        return replace(after, levels=self._levels) if isinstance(after, Dirichlet) else after
+
+    @property
+    def _levels(self) -> tuple[Any, ...] | None:
+        """The values of a categorical belief, or the columns of a multinomial one."""
+        if not isinstance(self.prior, Dirichlet) or self.evidence is None:
+            return getattr(self.prior, "levels", None)
+        if self.prior.reads == "category":
+            return self.evidence.schema[VALUES].values
+        return self.prior.levels or self.evidence.schema.names
+
+    def maximum_likelihood(self) -> Any:
+        """The parameters under which the observations are most probable; the prior doesn't matter."""
+        if self.n == 0:
+            raise EvidenceError("no observations yet: every parameter fits them equally well")
+        return self._named(self.prior.maximum_likelihood(self.statistics))
+
+    def mode(self) -> Any:
+        """The most probable parameters (MAP)."""
+        return self._named(self.posterior.mode())
+
+    def mean(self) -> Any:
+        return self._named(self.posterior.mean())
+
+    def variance(self) -> Any:
+        return self._named(self.posterior.variance())
+
+    def interval(self, mass: float = 0.95) -> Any:
+        """Equal-tailed: the parameter lies in it with that probability, and as probably below it as above."""
+        return self._named(self.posterior.interval(mass))
+
+    def highest_density(self, mass: float = 0.95) -> Any:
+        """The shortest interval with that probability."""
+        return self._named(self.posterior.highest_density(mass))
+
+    def log_evidence(self) -> float:
+        """log p(observations), the parameters integrated out: how well prior and likelihood foresaw them."""
+        return 0.0 if self.evidence is None else float(self.prior.log_evidence(self.statistics))
+
+    def predictive(self, *given: Any) -> Any:
+        """The distribution of the next observation (of a regression's target, given its features)."""
+        return self.posterior.predictive(*given)
+
+    def sample(self, size: int, seed: int | np.random.Generator = 0) -> Any:
+        """Draws of the parameters."""
+        return self.posterior.sample(size, seed)
+
+    def log_prob(self, data: Any) -> Array:
+        """log p(observation) of each, by the predictive."""
+        table = source(data)
+        reading = self._reading(table.names)
+        return np.concatenate([self._log_prob(reading, batch) for batch in table.batches(reading.names)])
+
+    def _log_prob(self, reading: Reading, batch: Batch) -> Array:
+        if self.prior.reads != "category":
+            return self.posterior.log_predictive(reading.cells(batch))[:, 0]
+        codes, levels, _ = reading.categories(batch)
+        known = {value: i for i, value in enumerate(self._levels or ())}
+        table = np.array([*(known.get(value, -1) for value in levels.to_pylist()), -1], dtype=np.int32)
+        return self.posterior.log_predictive(table[codes])[:, 0]
+
+    def marginal(self) -> Distribution:
+        """The distribution of the parameter that beliefs are compared by: the only one, or the mean."""
+        marginal = self.posterior.marginals()[0]
+        if np.ndim(marginal.mean()):
+            raise DataError(f"{type(self.prior).__name__} beliefs have several parameters: there is no one to compare")
+        return marginal
+
+    def probability_greater(self, other: Any) -> float:
+        """P(this parameter > the other's), the two being independent."""
+        from credo.comparison import probability_greater
+
+        return probability_greater(self.marginal(), other.marginal())
+
+    def plot(self) -> Figure:
+        """Prior, likelihood, posterior and predictive, as the lectures draw them."""
+        from credo.report import plot_belief
+
+        return plot_belief(self)
+
+    def _named(self, values: Any) -> Any:
+        """Floats for one number; a mapping from each value of a categorical belief; named tuples as they are."""
+        if hasattr(values, "_fields"):
+            return type(values)(*(_plain(value) for value in values))
+        levels = self._levels
+        if levels is None or not isinstance(self.prior, Dirichlet):
+            return _plain(values)
+        if isinstance(values, tuple):
+            return {level: (float(low), float(high)) for level, low, high in zip(levels, *values, strict=True)}
+        return {level: float(value) for level, value in zip(levels, values, strict=True)}
+
+    def __repr__(self) -> str:
+        from credo.report import describe
+
+        return describe(self)
+
+    def _repr_html_(self) -> str:
+        from credo.report import belief_html
+
+        return belief_html(self)
+
+
+def _plain(value: Any) -> Any:
+    return tuple(map(plain, value)) if isinstance(value, tuple) else plain(value)

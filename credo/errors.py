@@ -1,0 +1,46 @@
+"""The exception tree: every error that credo raises on purpose is a CredoError, in one clear sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class CredoError(Exception):
+    """Any error that credo raises on purpose."""
+
+
+class DataError(CredoError, ValueError):
+    """The data can't be read, or a cell isn't what its column needs."""
+
+
+class SchemaError(CredoError, ValueError):
+    """Columns don't fit: one is missing, named twice, or of another kind elsewhere."""
+
+
+class PriorError(CredoError, ValueError):
+    """A prior lies outside its domain, or two beliefs have different ones."""
+
+
+class EvidenceError(CredoError, ValueError):
+    """Evidence can't be taken away (it was never seen), or nothing can be said from it."""
+
+
+class StorageError(CredoError):
+    """A file can't be written, or isn't a whole, untouched credo file of a known version."""
+
+
+def suggest(name: object, known: Iterable[object], limit: int = 8) -> str:
+    """The end of an error about an unknown name: what is known, and what may have been meant.
+
+    >>> suggest("petl", ["petal", "sepal"])
+    "known: petal, sepal. Did you mean 'petal'?"
+    """
+    names = [str(k) for k in known]
+    near = get_close_matches(str(name), names, n=1)
+    shown = ", ".join(names[:limit]) + (f", ... ({len(names)} in all)" if len(names) > limit else "")
+    return f"known: {shown or 'none'}." + (f" Did you mean {near[0]!r}?" if near else "")
+
+
+class Notice(UserWarning):
+    """Something that was done and may not have been expected."""

@@ -1,0 +1,81 @@
+"""BetaBernoulli: how often something is true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from credo.distributions import Beta, Categorical, Distribution, Real
+from credo.exact import Array
+from credo.families.family import Family
+from credo.membership import Codes, Membership
+from credo.statistics import Counts
+
+
+@dataclass(frozen=True, repr=False)
+class BetaBernoulli(Family):
+    """p(x = 1 | θ) = θ, θ ~ Beta(a, b); after n₁ ones and n₀ zeros θ ~ Beta(a + n₁, b + n₀).
+
+    >>> coin = BetaBernoulli(2, 2).update({1: 75, 0: 60})
+    >>> coin.posterior
+    BetaBernoulli(a=77, b=62)
+    >>> coin.maximum_likelihood() == 75 / 135
+    True
+    """
+
+    a: Real = 1.0
+    b: Real = 1.0
+
+    reads = "truth"
+
+    def __post_init__(self) -> None:
+        self._require_positive("a", "b")
+
+    def statistics(self, x: Codes, member: Membership) -> Counts:
+        """x: 0, 1, or -1 where the cell is missing."""
+        return Counts.of(x, 2, member)
+
+    def posterior(self, statistics: Counts) -> BetaBernoulli:
+        n = statistics.n.value
+        return BetaBernoulli(self.a + n[..., 1], self.b + n[..., 0])
+
+    def log_evidence(self, statistics: Counts) -> Array:
+        """log B(a + n₁, b + n₀) - log B(a, b)"""
+        from scipy.special import betaln
+
+        after = self.posterior(statistics)
+        return np.asarray(betaln(after.a, after.b) - betaln(self.a, self.b))
+
+    def marginals(self) -> tuple[Distribution, ...]:
+        return (Beta(self.a, self.b),)
+
+    def mode(self) -> Any:
+        """(a - 1)/(a + b - 2) for a, b > 1; at an end otherwise; NaN where both ends are modes."""
+        a, b = np.broadcast_arrays(self.a, self.b)
+        inside = (a - 1) / np.where(a + b == 2, 1, a + b - 2)
+        at_end = np.where((a <= 1) & (b >= 1), 0.0, np.where((a >= 1) & (b <= 1), 1.0, np.nan))
+        flat = (a == 1) & (b == 1)  # every value is a mode: the middle stands for them
+        return np.where((a > 1) & (b > 1), inside, np.where(flat, 0.5, at_end))
+
+    def maximum_likelihood(self, statistics: Counts) -> Any:
+        n = statistics.n.value
+        total = n.sum(-1)
+        return np.where(total > 0, n[..., 1] / np.where(total > 0, total, 1), np.nan)
+
+    def log_density(self, x: Codes, parameters: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            table = np.stack([np.log1p(-parameters), np.log(parameters), np.zeros_like(parameters)])
+        return table[x]  # a missing cell's code, -1, finds the row of zeros
+
+    def log_prior(self, parameters: Array) -> Array:
+        return np.asarray(Beta(self.a, self.b).log_prob(parameters))
+
+    def log_predictive(self, x: Codes) -> Array:
+        return self.log_density(x, np.atleast_1d(Beta(self.a, self.b).mean()))
+
+    def predictive(self) -> Categorical:
+        """P(x = 1) = a/(a + b)"""
+        one = np.asarray(Beta(self.a, self.b).mean())
+        return Categorical((0, 1), np.stack([1 - one, one], axis=-1))

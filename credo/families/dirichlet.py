@@ -1,0 +1,175 @@
+"""DirichletCategorical and DirichletMultinomial: how often each of several values occurs."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from credo.distributions import Beta, Categorical, Distribution, Real
+from credo.errors import PriorError
+from credo.exact import Array
+from credo.families.family import Family
+from credo.membership import Codes, Membership
+from credo.statistics import Counts, Statistics, Totals
+
+
+@dataclass(frozen=True, repr=False)
+class Dirichlet(Family):
+    """θ ~ Dirichlet(concentration): what counting values one by one and counting them by the row share."""
+
+    concentration: Real | Mapping[Any, float] = 1.0
+    levels: tuple[Any, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.concentration, Mapping):
+            object.__setattr__(self, "levels", tuple(self.concentration))
+            object.__setattr__(self, "concentration", list(self.concentration.values()))
+        self._require_positive("concentration")
+        size = np.shape(self.concentration)[-1:]
+        if self.levels is not None and size and size != (len(self.levels),):
+            raise PriorError(f"{len(self.levels)} values need as many concentrations, but there are {size[0]}")
+
+    @abstractmethod
+    def counts(self, statistics: Any) -> Array:
+        """How often each value was seen. (groups, levels)"""
+
+    @property
+    def alpha(self) -> Array:
+        """The concentration of each value. (groups, levels)"""
+        alpha = np.asarray(self.concentration)
+        if alpha.ndim == 0 and self.levels is not None:
+            return np.full(len(self.levels), float(alpha))
+        if alpha.ndim == 0:
+            raise PriorError(
+                f"{type(self).__name__}({alpha:g}) doesn't know its values yet: update it, "
+                "or give a concentration for each, as in {'red': 1, 'blue': 1}"
+            )
+        return alpha
+
+    def posterior(self, statistics: Statistics) -> Self:
+        return type(self)(np.asarray(self.concentration) + self.counts(statistics), self.levels)
+
+    def log_evidence(self, statistics: Statistics) -> Array:
+        """log Γ(A)/Γ(A + n) + Σᵥ log Γ(αᵥ + nᵥ)/Γ(αᵥ), A = Σ α"""
+        n = self.counts(statistics)
+        before = np.broadcast_to(np.asarray(self.concentration), n.shape)
+        return log_normaliser(before + n) - log_normaliser(before)
+
+    def marginals(self) -> tuple[Distribution, ...]:
+        return (Beta(self.alpha, self.alpha.sum(-1, keepdims=True) - self.alpha),)
+
+    def mean(self) -> Any:
+        """αᵥ/A"""
+        return self.alpha / self.alpha.sum(-1, keepdims=True)
+
+    def mode(self) -> Any:
+        """(αᵥ - 1)/(A - J) where every αᵥ ≥ 1; a value with αᵥ < 1 gets 0; all alike where it is flat."""
+        above = np.maximum(self.alpha - 1, 0)
+        total = above.sum(-1, keepdims=True)
+        flat = (self.alpha == 1).all(-1, keepdims=True)
+        even = np.where(flat, 1 / self.alpha.shape[-1], np.nan)
+        return np.where(total > 0, above / np.where(total > 0, total, 1), even)
+
+    def maximum_likelihood(self, statistics: Statistics) -> Any:
+        n = self.counts(statistics)
+        total = n.sum(-1, keepdims=True)
+        return np.where(total > 0, n / np.where(total > 0, total, 1), np.nan)
+
+    def log_prior(self, parameters: Array) -> Array:
+        from scipy.special import xlogy
+
+        alpha = np.broadcast_to(np.asarray(self.concentration), parameters.shape)
+        return np.asarray(xlogy(alpha - 1, parameters).sum(-1) - log_normaliser(alpha))
+
+    def predictive(self) -> Categorical:
+        """P(x = v) = αᵥ/A"""
+        levels = range(self.alpha.shape[-1]) if self.levels is None else self.levels
+        return Categorical(tuple(levels), self.mean())
+
+    def sample(self, size: int, seed: int | np.random.Generator = 0) -> Any:
+        gammas = np.random.default_rng(seed).standard_gamma(self.alpha, (size, *self.alpha.shape))
+        return gammas / gammas.sum(-1, keepdims=True)
+
+    def group(self, k: int) -> Self:
+        alpha = np.asarray(self.concentration)
+        return type(self)(alpha[k] if alpha.ndim > 1 else alpha, self.levels)
+
+
+@dataclass(frozen=True, repr=False)
+class DirichletCategorical(Dirichlet):
+    """p(x = v | θ) = θᵥ, θ ~ Dirichlet(concentration); the posterior mean is (nᵥ + αᵥ) / Σᵤ (nᵤ + αᵤ).
+
+    One number is the concentration of every value that is seen or declared; a mapping declares values.
+
+    >>> DirichletCategorical({"red": 1, "blue": 1}).update(["red"]).mean()
+    {'red': 0.666667, 'blue': 0.333333}
+    """
+
+    reads = "category"
+
+    def counts(self, statistics: Counts) -> Array:
+        return statistics.n.value
+
+    def statistics(self, x: Codes, member: Membership) -> Counts:
+        """x: codes from 0 on, -1 where the cell is missing."""
+        alpha = np.asarray(self.concentration)
+        known = alpha.shape[-1] if alpha.ndim else len(self.levels or ())
+        return Counts.of(x, max(known, int(x.max(initial=-1)) + 1), member)
+
+    def log_density(self, x: Codes, parameters: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            table = np.log(parameters)  # (groups, levels)
+        return np.concatenate([table, np.zeros_like(table[..., :1])], axis=-1).T[x]
+
+    def log_predictive(self, x: Codes) -> Array:
+        return self.log_density(x, np.atleast_2d(self.mean()))
+
+
+@dataclass(frozen=True, repr=False)
+class DirichletMultinomial(Dirichlet):
+    """Rows of counts: p(x | θ) = (m!/Πxᵥ!) Πθᵥˣᵛ with m = Σx, θ ~ Dirichlet(concentration).
+
+    >>> DirichletMultinomial([1, 1]).update([[3, 0], [1, 2]]).mean()
+    {'x0': 0.625, 'x1': 0.375}
+    """
+
+    reads = "counts"
+
+    def counts(self, statistics: Totals) -> Array:
+        return statistics.total.value
+
+    def statistics(self, x: Array, member: Membership) -> Totals:
+        """x: (rows, levels) counts."""
+        return Totals.of(x, log_coefficient(x), member)
+
+    def log_evidence(self, statistics: Totals) -> Array:  # type: ignore[override]
+        """That of the values one by one, times the orders in which they could have come."""
+        return super().log_evidence(statistics) + statistics.log_base.value
+
+    def log_density(self, x: Array, parameters: Array) -> Array:
+        from scipy.special import xlogy
+
+        return np.asarray(xlogy(x[:, None, :], parameters).sum(-1)) + log_coefficient(x)[:, None]
+
+    def log_predictive(self, x: Array) -> Array:
+        """The Dirichlet-multinomial: log m!/Πxᵥ! + log B(α + x)/B(α)"""
+        alpha = np.atleast_2d(self.alpha)
+        return log_normaliser(alpha + x[:, None, :]) - log_normaliser(alpha) + log_coefficient(x)[:, None]
+
+
+def log_normaliser(alpha: Array) -> Array:
+    """log B(α) = Σ log Γ(αᵥ) - log Γ(Σ αᵥ)"""
+    from scipy.special import gammaln
+
+    return np.asarray(gammaln(alpha).sum(-1) - gammaln(alpha.sum(-1)))
+
+
+def log_coefficient(x: Array) -> Array:
+    """log (Σx)!/Πxᵥ!, row by row"""
+    from scipy.special import gammaln
+
+    return np.asarray(gammaln(x.sum(-1) + 1) - gammaln(x + 1).sum(-1))

@@ -1,0 +1,139 @@
+"""What a conjugate pair offers. Hyperparameters are arrays that broadcast over groups; one group is the same code."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from credo.distributions import Distribution, shown
+from credo.errors import PriorError
+from credo.exact import Array
+from credo.membership import Membership
+from credo.statistics import Statistics
+
+if TYPE_CHECKING:
+    from credo.belief import Belief
+
+Reading = Literal["truth", "category", "count", "positive", "number", "numbers", "counts"]
+
+
+class Family(ABC):
+    """A prior over a likelihood's parameters: prior + statistics = posterior, of the same family.
+
+    Parameters (what `mode`, `maximum_likelihood` and `sample` return, and `log_density` takes) are one array, or a
+    named tuple where there are several.
+    """
+
+    reads: ClassVar[Reading]  # what a column's cells must be
+    parameters: ClassVar[Callable[..., Any] | None] = None  # the named tuple, where there are several
+    predictive: Callable[..., Any]  # the distribution of the next observation
+
+    @abstractmethod
+    def statistics(self, x: Any, member: Membership) -> Statistics:
+        """What is to be kept of the observations."""
+
+    @abstractmethod
+    def posterior(self, statistics: Any) -> Self:
+        """prior + statistics"""
+
+    @abstractmethod
+    def log_evidence(self, statistics: Any) -> Array:
+        """log p(observations), the parameters integrated out. (groups,)"""
+
+    @abstractmethod
+    def marginals(self) -> tuple[Distribution, ...]:
+        """The distribution of each parameter by itself."""
+
+    @abstractmethod
+    def mode(self) -> Any:
+        """The most probable parameters (MAP), jointly."""
+
+    @abstractmethod
+    def maximum_likelihood(self, statistics: Any) -> Any:
+        """The parameters that fit best; NaN for groups without observations."""
+
+    @abstractmethod
+    def log_density(self, x: Any, parameters: Any) -> Array:
+        """log p(xᵢ | parameters of group k). (rows, groups)"""
+
+    @abstractmethod
+    def log_prior(self, parameters: Any) -> Array:
+        """log p(parameters of group k), up to a constant. (groups,)"""
+
+    def log_predictive(self, x: Any) -> Array:
+        """log p(xᵢ | group k), the parameters integrated out. (rows, groups)"""
+        return np.asarray(self.predictive().log_prob(np.asarray(x)[:, None]))
+
+    def mean(self) -> Any:
+        return self._packed(marginal.mean() for marginal in self.marginals())
+
+    def variance(self) -> Any:
+        return self._packed(marginal.variance() for marginal in self.marginals())
+
+    def interval(self, mass: float = 0.95) -> Any:
+        """Equal-tailed, of each parameter by itself."""
+        return self._packed(marginal.interval(mass) for marginal in self.marginals())
+
+    def highest_density(self, mass: float = 0.95) -> Any:
+        """The shortest interval, of each parameter by itself."""
+        return self._packed(marginal.highest_density(mass) for marginal in self.marginals())
+
+    def sample(self, size: int, seed: int | np.random.Generator = 0) -> Any:
+        """Draws of the parameters."""
+        (marginal,) = self.marginals()
+        return marginal.sample(size, seed)
+
+    def _packed(self, values: Iterable[Any]) -> Any:
+        values = tuple(values)
+        return values[0] if self.parameters is None else self.parameters(*values)
+
+    def components(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """What the entries of a vector parameter belong to, of a family that reads those columns."""
+        return columns
+
+    def group(self, k: int) -> Self:
+        """One group's hyperparameters."""
+        return type(self)(*(_of_group(getattr(self, field.name), k) for field in fields(self)))  # type: ignore[arg-type]
+
+    def update(self, data: object, *, weight: object = None, target: str | None = None) -> Belief:
+        """The belief after observations, or a mapping {value: count}; a regression names its target."""
+        return self.belief().update(data, weight=weight, target=target)
+
+    def belief(self) -> Belief:
+        """This prior as a belief that has seen nothing yet."""
+        from credo.belief import Belief
+
+        return Belief(self)
+
+    def plot(self) -> Any:
+        return self.belief().plot()
+
+    def _require(self, name: str, value: object, domain: Callable[[Array], Any], expected: str) -> None:
+        """Set a field to an array of floats, and refuse values outside its domain."""
+        try:
+            array = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise PriorError(f"{type(self).__name__}: {name} must be {expected}, but is {value!r}") from None
+        wrong = ~(np.isfinite(array) & domain(array))
+        if wrong.any():
+            raise PriorError(f"{type(self).__name__}: {name} must be {expected}, but is {array[wrong].flat[0]:g}")
+        object.__setattr__(self, name, array)
+
+    def _require_positive(self, *names: str) -> None:
+        for name in names:
+            self._require(name, getattr(self, name), lambda x: x > 0, "positive")
+
+    def __repr__(self) -> str:
+        names = signature(type(self)).parameters
+        values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        pairs = (f"{name}={shown(value)}" for name, value in zip(names, values, strict=True) if value is not None)
+        return f"{type(self).__name__}({', '.join(pairs)})"
+
+
+def _of_group(value: Any, k: int) -> Any:
+    return value[k] if isinstance(value, np.ndarray) and value.ndim else value

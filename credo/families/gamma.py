@@ -1,0 +1,123 @@
+"""GammaPoisson and GammaExponential: how fast events come, from their counts or from the waits between them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from credo.distributions import Distribution, Gamma, Lomax, NegativeBinomial, Real
+from credo.exact import Array
+from credo.families.family import Family
+from credo.membership import Membership
+from credo.statistics import Totals
+
+
+@dataclass(frozen=True, repr=False)
+class GammaRate(Family):
+    """A rate λ ~ Gamma(shape, rate): `events` add to the shape, `exposure` to the rate."""
+
+    shape: Real = 1.0
+    rate: Real = 1.0
+
+    def __post_init__(self) -> None:
+        self._require_positive("shape", "rate")
+
+    @abstractmethod
+    def log_base(self, x: Array) -> Array:
+        """log h(x): the factor of the likelihood that has no λ in it."""
+
+    @abstractmethod
+    def events(self, statistics: Totals) -> Array: ...
+
+    @abstractmethod
+    def exposure(self, statistics: Totals) -> Array: ...
+
+    def statistics(self, x: Array, member: Membership) -> Totals:
+        return Totals.of(x[:, None], self.log_base(x), member)
+
+    def posterior(self, statistics: Totals) -> Self:
+        return type(self)(self.shape + self.events(statistics), self.rate + self.exposure(statistics))
+
+    def log_evidence(self, statistics: Totals) -> Array:
+        """log Γ(s′)/Γ(s) + s log r - s′ log r′ + Σ log h, ′ marking the posterior"""
+        from scipy.special import gammaln
+
+        after = self.posterior(statistics)
+        before = self.shape * np.log(self.rate) - gammaln(self.shape)
+        return np.asarray(before + gammaln(after.shape) - after.shape * np.log(after.rate) + statistics.log_base.value)
+
+    def marginals(self) -> tuple[Distribution, ...]:
+        return (Gamma(self.shape, self.rate),)
+
+    def mode(self) -> Any:
+        """(shape - 1)/rate, or 0 where the shape is at most 1."""
+        return np.maximum(np.asarray(self.shape) - 1, 0) / self.rate
+
+    def maximum_likelihood(self, statistics: Totals) -> Any:
+        events, exposure = self.events(statistics), self.exposure(statistics)
+        return np.where(exposure > 0, events / np.where(exposure > 0, exposure, 1), np.nan)
+
+    def log_prior(self, parameters: Array) -> Array:
+        return np.asarray(Gamma(self.shape, self.rate).log_prob(parameters))
+
+
+@dataclass(frozen=True, repr=False)
+class GammaPoisson(GammaRate):
+    """p(x | λ) = λˣ exp(-λ)/x!, λ ~ Gamma(shape, rate); after counts x₁..xₙ Gamma(shape + Σx, rate + n).
+
+    >>> GammaPoisson(1, 1).update([3, 5, 4]).posterior
+    GammaPoisson(shape=13, rate=4)
+    """
+
+    reads = "count"
+
+    def log_base(self, x: Array) -> Array:
+        from scipy.special import gammaln
+
+        return -np.asarray(gammaln(x + 1))
+
+    def events(self, statistics: Totals) -> Array:
+        return statistics.total.value[..., 0]
+
+    def exposure(self, statistics: Totals) -> Array:
+        return statistics.n.value
+
+    def log_density(self, x: Array, parameters: Array) -> Array:
+        from scipy.special import xlogy
+
+        known = ~np.isnan(x)[:, None]
+        log_mass = xlogy(x[:, None], parameters) - parameters + self.log_base(x)[:, None]
+        return np.where(known, log_mass, 0.0)
+
+    def predictive(self) -> NegativeBinomial:
+        return NegativeBinomial(self.shape, self.rate)
+
+
+@dataclass(frozen=True, repr=False)
+class GammaExponential(GammaRate):
+    """p(x | λ) = λ exp(-λx), λ ~ Gamma(shape, rate); after waits x₁..xₙ Gamma(shape + n, rate + Σx).
+
+    >>> GammaExponential(1, 1).update([0.5, 2.5]).posterior
+    GammaExponential(shape=3, rate=4)
+    """
+
+    reads = "positive"
+
+    def log_base(self, x: Array) -> Array:
+        return np.zeros_like(x)
+
+    def events(self, statistics: Totals) -> Array:
+        return statistics.n.value
+
+    def exposure(self, statistics: Totals) -> Array:
+        return statistics.total.value[..., 0]
+
+    def log_density(self, x: Array, parameters: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.where(np.isnan(x)[:, None], 0.0, np.log(parameters) - parameters * x[:, None])
+
+    def predictive(self) -> Lomax:
+        return Lomax(self.shape, self.rate)

@@ -1,0 +1,198 @@
+"""LinearRegression: a number that depends on others in a straight line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from credo.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, StudentT
+from credo.errors import DataError, PriorError
+from credo.exact import Array, Exact
+from credo.families.family import Family
+from credo.membership import Membership
+from credo.statistics import CrossMoments
+
+
+class Line(NamedTuple):
+    """The parameters of a regression: weights (the intercept first) and the variance about the line."""
+
+    weights: Any
+    variance: Any
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class LinearRegression(Family):
+    """y = w₀ + w₁x₁ + ... + noise, noise ~ N(0, σ²), σ² ~ InverseGamma(shape, scale), w | σ² ~ N(mean, σ² precision⁻¹).
+
+    With rows z = (1, x): precisionₙ = Λ + Σzz′, meanₙ = precisionₙ⁻¹ (Λ mean + Σzy), shapeₙ = shape + n/2,
+    scaleₙ = scale + ½ (residuals about meanₙ)² + ½ (meanₙ - mean)′Λ(meanₙ - mean), Λ being the prior precision.
+
+    >>> line = LinearRegression(precision=1e-9).update({"x": [1, 2, 3], "y": [3, 5, 7]}, target="y")
+    >>> [round(w, 6) for w in line.mode().weights]
+    [1.0, 2.0]
+    """
+
+    location: Array
+    precision: Array
+    shape: Array
+    scale: Array
+
+    reads = "numbers"
+    parameters = Line
+
+    def __init__(self, mean: Any = 0.0, precision: Any = 1.0, shape: Real = 1.0, scale: Real = 1.0) -> None:
+        self._require("location", mean, np.isfinite, "numbers")
+        self._require("precision", precision, np.isfinite, "numbers")
+        self._require("shape", shape, lambda x: x > 0, "positive")
+        self._require("scale", scale, lambda x: x > 0, "positive")
+        matrix = self.precision if self.precision.ndim >= 2 else np.diag(np.atleast_1d(self.precision))
+        if matrix.shape[-2] != matrix.shape[-1] or (np.linalg.eigvalsh(matrix) <= 0).any():
+            raise PriorError("LinearRegression: precision must be positive, or a positive definite matrix")
+
+    def statistics(self, x: Array, member: Membership) -> CrossMoments:
+        """x: (rows, features and then the target), without missing cells."""
+        return CrossMoments.of(x, member)
+
+    def posterior(self, statistics: CrossMoments) -> LinearRegression:
+        rows = _Rows.of(statistics)
+        before, location = self._prior(rows.size)
+        precision = rows.gram + Exact.of(before)
+        mean = _solve(precision, rows.target + Exact.of((before @ location[..., None])[..., 0]))
+        scale = self.scale + rows.residual(mean) / 2 + _quadratic(before, mean - location) / 2
+        return LinearRegression(mean, precision.value, self.shape + rows.n / 2, scale)
+
+    def _prior(self, size: int) -> tuple[Array, Array]:
+        """The prior precision and mean for so many weights."""
+        for given in (self.location, self.precision):
+            if given.ndim and given.shape[-1] != size:
+                raise DataError(f"the prior has {given.shape[-1]} weights (the intercept first), the data {size}")
+        precision = self.precision if self.precision.ndim >= 2 else np.eye(size) * self.precision
+        return precision, self.location if self.location.ndim else np.full(size, float(self.location))
+
+    def log_evidence(self, statistics: CrossMoments) -> Array:
+        after, n = self.posterior(statistics), statistics.n.value
+        before, _ = self._prior(after.location.shape[-1])
+        determinants = np.linalg.slogdet(before)[1] - np.linalg.slogdet(after.precision)[1]
+        return np.asarray(after._log_noise() - self._log_noise() + determinants / 2 - n / 2 * LOG_2PI)
+
+    def _log_noise(self) -> Array:
+        from scipy.special import gammaln
+
+        return np.asarray(gammaln(self.shape) - self.shape * np.log(self.scale))
+
+    def marginals(self) -> tuple[Distribution, ...]:
+        inverse = np.diagonal(np.linalg.inv(self._known()), axis1=-2, axis2=-1)
+        spread = np.sqrt((self.scale / self.shape)[..., None] * inverse)
+        return StudentT(2 * self.shape[..., None], self.location, spread), InverseGamma(self.shape, self.scale)
+
+    def _known(self) -> Array:
+        """The precision, once the number of weights is known."""
+        if self.precision.ndim < 2 or not self.location.ndim:
+            raise PriorError("LinearRegression doesn't know its features yet: update it first")
+        return self.precision
+
+    def mode(self) -> Line:
+        """(mean, scale/(shape + 1 + weights/2))"""
+        return Line(self.location, self.scale / (self.shape + 1 + self.location.shape[-1] / 2))
+
+    def maximum_likelihood(self, statistics: CrossMoments) -> Line:
+        """Least squares; the shortest weights where several fit alike."""
+        rows = _Rows.of(statistics)
+        weights = (np.linalg.pinv(rows.gram.value, hermitian=True) @ rows.target.value[..., None])[..., 0]
+        return Line(weights, rows.residual(weights) / np.where(rows.n > 0, rows.n, np.nan))
+
+    def log_density(self, x: Array, parameters: Line) -> Array:
+        expected = _with_intercept(x[:, :-1]) @ np.atleast_2d(parameters.weights).T  # (rows, groups)
+        return np.asarray(Normal(expected, np.sqrt(parameters.variance)).log_prob(x[:, -1:]))
+
+    def log_prior(self, parameters: Line) -> Array:
+        size = np.shape(parameters.weights)[-1]
+        precision, location = self._prior(size)
+        determinant = np.linalg.slogdet(precision)[1] - size * np.log(2 * np.pi * parameters.variance)
+        about_weights = (determinant - _quadratic(precision, parameters.weights - location) / parameters.variance) / 2
+        return np.asarray(about_weights + InverseGamma(self.shape, self.scale).log_prob(parameters.variance))
+
+    def predictive(self, features: Any) -> StudentT:
+        """Of the target, given rows of features: scale² = scale/shape (1 + z′ precision⁻¹ z)."""
+        z = _with_intercept(np.atleast_2d(np.asarray(features, dtype=np.float64)))
+        inverse = np.linalg.inv(self._known())
+        if z.shape[1] != inverse.shape[-1]:
+            raise DataError(f"the line has {inverse.shape[-1] - 1} features, but a row has {z.shape[1] - 1}")
+        spread = 1 + np.einsum("ni,...ij,nj->n...", z, inverse, z)
+        return StudentT(2 * self.shape, z @ self.location.T, np.sqrt(self.scale / self.shape * spread))
+
+    def log_predictive(self, x: Array) -> Array:
+        predictive = self.predictive(x[:, :-1])
+        return np.asarray(predictive.log_prob(x[:, -1:] if self.location.ndim > 1 else x[:, -1])).reshape(len(x), -1)
+
+    def components(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        return ("intercept", *columns[:-1])
+
+    def group(self, k: int) -> LinearRegression:
+        location, precision = self.location, self.precision
+        return LinearRegression(
+            location[k] if location.ndim > 1 else location,
+            precision[k] if precision.ndim > 2 else precision,
+            *(field[k] if field.ndim else field for field in (self.shape, self.scale)),
+        )
+
+    def sample(self, size: int, seed: int | np.random.Generator = 0) -> Line:
+        rng = np.random.default_rng(seed)
+        variance = InverseGamma(self.shape, self.scale).sample(size, rng)
+        root = np.linalg.cholesky(np.linalg.inv(self._known()))
+        noise = root @ rng.standard_normal((size, *self.location.shape, 1))
+        return Line(self.location + np.sqrt(variance)[..., None] * noise[..., 0], variance)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Sums over rows z = (1, x): gram = Σzz′, target = Σzy, square = Σy²."""
+
+    n: Array
+    gram: Exact
+    target: Exact
+    square: Exact
+
+    @classmethod
+    def of(cls, statistics: CrossMoments) -> _Rows:
+        n, first, second = statistics.sums
+        size = first.shape[-1] + 1
+        whole = Exact.zeros((*n.shape, size, size))
+        for part in ("high", "low"):
+            sums = getattr(whole, part)
+            sums[..., 0, 0] = getattr(n, part)
+            sums[..., 0, 1:] = sums[..., 1:, 0] = getattr(first, part)
+            sums[..., 1:, 1:] = getattr(second, part)
+        return cls(n.value, whole[..., :-1, :-1], whole[..., :-1, -1], whole[..., -1, -1])
+
+    @property
+    def size(self) -> int:
+        return self.gram.shape[-1]
+
+    def residual(self, weights: Array) -> Array:
+        """Σ(y - w′z)² = Σy² - 2 w′Σzy + w′Σzz′w, in pairs since it cancels"""
+        linear = (self.target * weights).sum(-1)
+        quadratic = ((self.gram * weights[..., None, :]).sum(-1) * weights).sum(-1)
+        return np.maximum((self.square - linear * 2.0 + quadratic).value, 0.0)
+
+
+def _with_intercept(x: Array) -> Array:
+    return np.column_stack([np.ones(len(x)), x])
+
+
+def _solve(matrix: Exact, right: Exact) -> Array:
+    """A scaled solve, refined with residuals in pairs: features far from 0 make the matrix nearly singular."""
+    size = 1 / np.sqrt(np.diagonal(matrix.value, axis1=-2, axis2=-1))
+    scaled = matrix.value * size[..., :, None] * size[..., None, :]
+    solution = np.zeros_like(size)
+    for _ in range(4):
+        residual = (right - (matrix * solution[..., None, :]).sum(-1)).value
+        solution = solution + size * np.linalg.solve(scaled, (size * residual)[..., None])[..., 0]
+    return solution
+
+
+def _quadratic(matrix: Array, vector: Array) -> Array:
+    """v′Mv, group by group"""
+    return np.asarray(np.einsum("...i,...ij,...j->...", vector, matrix, vector))

@@ -1,0 +1,163 @@
+"""NormalMean and NormalInverseGamma: a number that scatters about a mean, its noise known or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from credo.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, StudentT
+from credo.exact import Array
+from credo.families.family import Family
+from credo.membership import Membership
+from credo.statistics import Moments
+
+
+class Gaussian(NamedTuple):
+    """The parameters of a normal distribution."""
+
+    mean: Any
+    variance: Any
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class NormalMean(Family):
+    """x ~ N(μ, σ²) with known noise σ = noise_sd, μ ~ N(mean, sd²). sd 0 is certainty.
+
+    μₙ = (σ² mean + n sd² x̄)/(σ² + n sd²),  σₙ² = σ² sd²/(σ² + n sd²)
+
+    >>> NormalMean(mean=0, sd=1, noise_sd=1).update([2.0, 4.0]).posterior
+    NormalMean(mean=2, sd=0.57735, noise_sd=1)
+    """
+
+    location: Array
+    sd: Array
+    noise_sd: Array
+
+    reads = "number"
+
+    def __init__(self, mean: Real, sd: Real, noise_sd: Real) -> None:
+        self._require("location", mean, np.isfinite, "a number")
+        self._require("sd", sd, lambda x: x >= 0, "0 or more")
+        self._require("noise_sd", noise_sd, lambda x: x > 0, "positive")
+
+    def statistics(self, x: Array, member: Membership) -> Moments:
+        return Moments.of(x[:, None], member)
+
+    def posterior(self, statistics: Moments) -> NormalMean:
+        n, mean, _ = _moments(statistics)
+        noise, prior = self.noise_sd**2, self.sd**2
+        total = noise + n * prior
+        return NormalMean(self.location + n * prior / total * (mean - self.location), self._narrowed(n), self.noise_sd)
+
+    def _narrowed(self, n: Array) -> Array:
+        return self.sd / np.sqrt(1 + n * (self.sd / self.noise_sd) ** 2)
+
+    def log_evidence(self, statistics: Moments) -> Array:
+        """log N(x; mean·1, σ²I + sd²·11′)"""
+        n, mean, scatter = _moments(statistics)
+        noise = self.noise_sd**2
+        total = noise + n * self.sd**2
+        distance = scatter / noise + n * (mean - self.location) ** 2 / total
+        return -0.5 * (n * LOG_2PI + (n - 1) * np.log(noise) + np.log(total) + distance)
+
+    def marginals(self) -> tuple[Distribution, ...]:
+        return (Normal(self.location, self.sd),)
+
+    def mode(self) -> Any:
+        return self.location
+
+    def maximum_likelihood(self, statistics: Moments) -> Any:
+        n, mean, _ = _moments(statistics)
+        return np.where(n > 0, mean, np.nan)
+
+    def log_density(self, x: Array, parameters: Array) -> Array:
+        return np.where(np.isnan(x)[:, None], 0.0, Normal(parameters, self.noise_sd).log_prob(x[:, None]))
+
+    def log_prior(self, parameters: Array) -> Array:
+        return np.asarray(Normal(self.location, self.sd).log_prob(parameters))
+
+    def predictive(self) -> Normal:
+        """N(mean, sd² + σ²): wider than the belief about the mean."""
+        return Normal(self.location, np.hypot(self.sd, self.noise_sd))
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class NormalInverseGamma(Family):
+    """x ~ N(μ, σ²), σ² ~ InverseGamma(shape, scale), μ | σ² ~ N(mean, σ²/strength).
+
+    With n rows: strengthₙ = κ + n, meanₙ = (κ mean + n x̄)/(κ + n), shapeₙ = shape + n/2,
+    scaleₙ = scale + ½ Σ(x - x̄)² + ½ κn/(κ + n) (x̄ - mean)², κ being strength.
+
+    >>> NormalInverseGamma(mean=0, strength=1, shape=1, scale=1).update([2.0, 4.0]).posterior
+    NormalInverseGamma(mean=2, strength=3, shape=2, scale=5)
+    """
+
+    location: Array
+    strength: Array
+    shape: Array
+    scale: Array
+
+    reads = "number"
+    parameters = Gaussian
+
+    def __init__(self, mean: Real, strength: Real, shape: Real, scale: Real) -> None:
+        self._require("location", mean, np.isfinite, "a number")
+        for name, value in (("strength", strength), ("shape", shape), ("scale", scale)):
+            self._require(name, value, lambda x: x > 0, "positive")
+
+    def statistics(self, x: Array, member: Membership) -> Moments:
+        return Moments.of(x[:, None], member)
+
+    def posterior(self, statistics: Moments) -> NormalInverseGamma:
+        n, mean, scatter = _moments(statistics)
+        strength, distance = self.strength + n, mean - self.location
+        scale = self.scale + scatter / 2 + self.strength * n / strength * distance**2 / 2
+        return NormalInverseGamma(self.location + n / strength * distance, strength, self.shape + n / 2, scale)
+
+    def log_evidence(self, statistics: Moments) -> Array:
+        n = statistics.n.value[..., 0]
+        return self.posterior(statistics)._log_normaliser() - self._log_normaliser() - n / 2 * LOG_2PI
+
+    def _log_normaliser(self) -> Array:
+        from scipy.special import gammaln
+
+        return np.asarray(gammaln(self.shape) - self.shape * np.log(self.scale) - np.log(self.strength) / 2)
+
+    def marginals(self) -> tuple[Distribution, ...]:
+        mean = StudentT(2 * self.shape, self.location, np.sqrt(self.scale / (self.shape * self.strength)))
+        return mean, InverseGamma(self.shape, self.scale)
+
+    def mode(self) -> Gaussian:
+        """(mean, scale/(shape + 3/2))"""
+        return Gaussian(self.location, self.scale / (self.shape + 1.5))
+
+    def maximum_likelihood(self, statistics: Moments) -> Gaussian:
+        n, mean, scatter = _moments(statistics)
+        seen = np.where(n > 0, n, np.nan)
+        return Gaussian(mean + 0 * seen, scatter / seen)
+
+    def log_density(self, x: Array, parameters: Gaussian) -> Array:
+        normal = Normal(parameters.mean, np.sqrt(parameters.variance))
+        return np.where(np.isnan(x)[:, None], 0.0, normal.log_prob(x[:, None]))
+
+    def log_prior(self, parameters: Gaussian) -> Array:
+        mean = Normal(self.location, np.sqrt(parameters.variance / self.strength)).log_prob(parameters.mean)
+        return np.asarray(mean) + InverseGamma(self.shape, self.scale).log_prob(parameters.variance)
+
+    def predictive(self) -> StudentT:
+        """Student's t with 2·shape degrees, scale² = scale (strength + 1)/(shape · strength)"""
+        spread = self.scale * (self.strength + 1) / (self.shape * self.strength)
+        return StudentT(2 * self.shape, self.location, np.sqrt(spread))
+
+    def sample(self, size: int, seed: int | np.random.Generator = 0) -> Gaussian:
+        rng = np.random.default_rng(seed)
+        variance = InverseGamma(self.shape, self.scale).sample(size, rng)
+        noise = rng.standard_normal(variance.shape)
+        return Gaussian(self.location + np.sqrt(variance / self.strength) * noise, variance)
+
+
+def _moments(statistics: Moments) -> tuple[Array, Array, Array]:
+    """n, mean and scatter of the one column. (groups,)"""
+    return statistics.n.value[..., 0], statistics.mean[..., 0], statistics.scatter[..., 0]

@@ -1,0 +1,277 @@
+"""NormalInverseWishart: several numbers together, in the four uses of a covariance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from credo.distributions import Distribution, InverseGamma, Real, StudentT
+from credo.errors import PriorError
+from credo.exact import Array
+from credo.families.family import Family
+from credo.families.normal import Gaussian
+from credo.membership import Membership
+from credo.statistics import CrossMoments
+
+Covariance = Literal["full", "tied", "diagonal", "spherical"]
+
+
+class JointGaussian(NamedTuple):
+    """The parameters of a multivariate normal distribution."""
+
+    mean: Any
+    covariance: Any
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class NormalInverseWishart(Family):
+    """x ~ N(μ, Σ), Σ ~ InverseWishart(degrees, scale), μ | Σ ~ N(mean, Σ/strength).
+
+    With n rows: strengthₙ = κ + n, degreesₙ = ν + n, meanₙ = (κ mean + n x̄)/(κ + n), scaleₙ = scale + C,
+    C = Σ(x - x̄)(x - x̄)′ + κn/(κ + n) (x̄ - mean)(x̄ - mean)′.
+    full: each group has its Σ. tied: all groups share one (their C and n add up). diagonal: each column has its own
+    variance, InverseGamma(ν/2, scaleⱼⱼ/2). spherical: one variance for all groups and columns.
+
+    >>> NormalInverseWishart(mean=[0, 0], strength=1, degrees=3, scale=1).update([[2, 0], [4, 0]]).posterior
+    NormalInverseWishart(mean=[2, 0], strength=3, degrees=5, scale=<2 x 2 array>, covariance='full')
+    """
+
+    location: Array  # (groups, d)
+    strength: Array
+    degrees: Array
+    scale: Array  # (groups, d, d)
+    covariance: Covariance
+
+    reads = "numbers"
+    parameters = Gaussian
+
+    def __init__(
+        self, mean: Any, strength: Real, degrees: Real, scale: Any, covariance: Covariance = "full"
+    ) -> None:
+        if covariance not in ("full", "tied", "diagonal", "spherical"):
+            raise PriorError(f"covariance must be full, tied, diagonal or spherical, but is {covariance!r}")
+        object.__setattr__(self, "covariance", covariance)
+        self._require("location", np.atleast_1d(mean), np.isfinite, "numbers")
+        least = self.size - 1 if self._joint else 0
+        self._require("strength", strength, lambda x: x > 0, "positive")
+        self._require("degrees", degrees, lambda x: x > least, f"more than {least} for {self.size} columns")
+        matrix = np.asarray(scale, dtype=np.float64)
+        self._require("scale", matrix * np.eye(self.size) if matrix.ndim < 2 else matrix, np.isfinite, "numbers")
+        if (np.linalg.eigvalsh(self.scale) <= 0).any():
+            raise PriorError("NormalInverseWishart: scale must be a positive definite matrix")
+        if not self._joint:
+            object.__setattr__(self, "scale", self._variance_part(self.scale))
+
+    def _variance_part(self, matrix: Array) -> Array:
+        """What independent columns know of a matrix: its diagonal; its mean where they share a variance."""
+        if self.covariance == "diagonal":
+            return matrix * np.eye(self.size)
+        return np.trace(matrix, axis1=-2, axis2=-1)[..., None, None] / self.size * np.eye(self.size)
+
+    @property
+    def size(self) -> int:
+        return self.location.shape[-1]
+
+    @property
+    def _joint(self) -> bool:
+        """Whether columns covary."""
+        return self.covariance in ("full", "tied")
+
+    @property
+    def _shared(self) -> bool:
+        """Whether groups have one covariance."""
+        return self.covariance in ("tied", "spherical")
+
+    @property
+    def _sharing(self) -> int:
+        """How many groups share a covariance."""
+        return self.location.size // self.size if self._shared else 1
+
+    def statistics(self, x: Array, member: Membership) -> CrossMoments:
+        """x: (rows, d), without missing cells."""
+        return CrossMoments.of(x, member)
+
+    def posterior(self, statistics: CrossMoments) -> NormalInverseWishart:
+        n, distance = statistics.n.value, statistics.mean - self.location
+        strength = self.strength + n
+        pull = (self.strength * n / strength)[..., None, None] * distance[..., :, None] * distance[..., None, :]
+        mean = self.location + (n / strength)[..., None] * distance
+        return NormalInverseWishart(mean, strength, *self._spread(n, statistics.scatter + pull), self.covariance)
+
+    def _spread(self, n: Array, contribution: Array) -> tuple[Array, Array]:
+        """Degrees and scale with the groups' contributions, as the covariance is used."""
+        d, shape = self.size, contribution.shape
+        if self._shared:
+            n = np.broadcast_to(n.sum(), n.shape)
+            contribution = np.broadcast_to(contribution.reshape(-1, d, d).sum(0), shape)
+        if self.covariance == "spherical":
+            return self.degrees + d * n, self.scale + d * self._variance_part(contribution)
+        return self.degrees + n, self.scale + (contribution if self._joint else self._variance_part(contribution))
+
+    def log_evidence(self, statistics: CrossMoments) -> Array:
+        """One number a group; for a shared covariance one in all, since the groups aren't independent."""
+        after = self.posterior(statistics)
+        rows = statistics.n.value
+        strength = self.size / 2 * np.log(self.strength / after.strength) - rows * self.size / 2 * np.log(np.pi)
+        normaliser = after._log_normaliser() - self._log_normaliser()
+        return strength.sum() + np.atleast_1d(normaliser)[0] if self._shared else strength + normaliser
+
+    def _log_normaliser(self) -> Array:
+        """log Γ_d(ν/2) - ν/2 log|scale|, or the same for each variance."""
+        from scipy.special import gammaln, multigammaln
+
+        if self._joint:
+            gamma = np.vectorize(lambda half: float(multigammaln(half, self.size)))(self.degrees / 2)
+            return np.asarray(gamma - self.degrees / 2 * np.linalg.slogdet(self.scale)[1])
+        each = gammaln(self.degrees / 2)[..., None] - self.degrees[..., None] / 2 * np.log(self._variances)
+        return np.asarray(each[..., 0] if self.covariance == "spherical" else each.sum(-1))
+
+    @property
+    def _variances(self) -> Array:
+        return np.diagonal(self.scale, axis1=-2, axis2=-1)
+
+    def marginals(self) -> tuple[Distribution, ...]:
+        """Each column's mean, and its variance."""
+        degrees = (self.degrees - (self.size - 1 if self._joint else 0))[..., None]
+        spread = np.sqrt(self._variances / (degrees * self.strength[..., None]))
+        return StudentT(degrees, self.location, spread), InverseGamma(degrees / 2, self._variances / 2)
+
+    def mean(self) -> JointGaussian:
+        """(mean, scale/(ν - d - 1)), infinite where ν is too small"""
+        excess = self.degrees - (self.size + 1 if self._joint else 2)
+        divisor = np.where(excess > 0, excess, np.nan)[..., None, None]
+        return JointGaussian(self.location, self.scale / divisor)
+
+    def mode(self) -> JointGaussian:
+        """(mean, scale/(ν + d + 1 + groups that share Σ)); for variances likewise, with their own columns."""
+        columns = self.size if self._joint else 1
+        means = self._sharing * (self.size if self.covariance == "spherical" else 1)
+        return JointGaussian(self.location, self.scale / (self.degrees + columns + 1 + means)[..., None, None])
+
+    def maximum_likelihood(self, statistics: CrossMoments) -> JointGaussian:
+        n, scatter = statistics.n.value, statistics.scatter
+        d = self.size
+        if self._shared:
+            scatter = np.broadcast_to(scatter.reshape(-1, d, d).sum(0), scatter.shape)
+        rows = np.broadcast_to(n.sum(), n.shape) if self._shared else n
+        covariance = scatter / np.where(rows > 0, rows, np.nan)[..., None, None]
+        seen = np.where(n > 0, 1.0, np.nan)[..., None]
+        return JointGaussian(statistics.mean * seen, covariance if self._joint else self._variance_part(covariance))
+
+    def log_density(self, x: Array, parameters: JointGaussian) -> Array:
+        squared, log_determinant = _mahalanobis(x, *parameters)
+        return -0.5 * (squared + log_determinant + self.size * np.log(2 * np.pi))
+
+    def log_prior(self, parameters: JointGaussian) -> Array:
+        """So that the groups' sum counts a shared covariance once."""
+        mean, covariance = parameters
+        squared, log_determinant = _mahalanobis(self.location, mean, covariance, paired=True)
+        scaled = self.size * np.log(2 * np.pi / self.strength)
+        about_mean = -0.5 * (self.strength * squared + log_determinant + scaled)
+        variances = np.diagonal(covariance, axis1=-2, axis2=-1)
+        if self._joint:
+            ratio = np.trace(self.scale @ np.linalg.inv(covariance), axis1=-2, axis2=-1)
+            constant = self._log_normaliser() + self.degrees * self.size / 2 * np.log(2)
+            spread = -0.5 * ((self.degrees + self.size + 1) * log_determinant + ratio) - constant
+        else:
+            each = InverseGamma(self.degrees[..., None] / 2, self._variances / 2).log_prob(variances)
+            spread = np.asarray(each)[..., 0] if self.covariance == "spherical" else np.asarray(each).sum(-1)
+        return about_mean + spread / (np.atleast_2d(mean).shape[0] if self._shared else 1)
+
+    def log_predictive(self, x: Array) -> Array:
+        """A multivariate t (full, tied, spherical), or a product of t's (diagonal)."""
+        if self.covariance == "diagonal":
+            degrees, spread = self.degrees[..., None], (1 + 1 / self.strength)[..., None]
+            each = StudentT(degrees, self.location, np.sqrt(self._variances * spread / degrees))
+            return np.asarray(each.log_prob(np.asarray(x)[:, None, :])).sum(-1)
+        degrees = self.degrees - (self.size - 1 if self._joint else 0)
+        spread = (1 + 1 / self.strength) / degrees
+        return _log_multivariate_t(np.asarray(x), degrees, self.location, self.scale * spread[..., None, None])
+
+    def predictive(self) -> JointStudentT:
+        return JointStudentT(self)
+
+    def sample(self, size: int, seed: int | np.random.Generator = 0) -> JointGaussian:
+        rng = np.random.default_rng(seed)
+        covariance = self._sample_joint(size, rng) if self._joint else self._sample_variances(size, rng)
+        noise = rng.standard_normal((size, *self.location.shape))
+        step = np.linalg.cholesky(covariance) @ noise[..., None]
+        return JointGaussian(self.location + step[..., 0] / np.sqrt(self.strength)[..., None], covariance)
+
+    def _sample_joint(self, size: int, rng: np.random.Generator) -> Array:
+        """Σ⁻¹ = L A A′ L′ with L L′ = scale⁻¹, A Bartlett's triangle of χ and normal draws."""
+        d = self.size
+        lead = () if self.covariance == "tied" else self.degrees.shape
+        degrees = np.atleast_1d(self.degrees)[0] if self.covariance == "tied" else self.degrees[..., None]
+        scale = self.scale.reshape(-1, d, d)[0] if self.covariance == "tied" else self.scale
+        bartlett = np.tril(rng.standard_normal((size, *lead, d, d)), -1)
+        chi = np.sqrt(rng.chisquare(degrees - np.arange(d), (size, *lead, d)))
+        bartlett = bartlett + chi[..., None] * np.eye(d)
+        root = np.linalg.inv(np.linalg.cholesky(np.linalg.inv(scale)) @ bartlett)
+        drawn = root.swapaxes(-1, -2) @ root
+        return np.broadcast_to(drawn.reshape(size, *(1,) * (self.scale.ndim - drawn.ndim + 1), *drawn.shape[1:]),
+                               (size, *self.scale.shape))  # fmt: skip
+
+    def _sample_variances(self, size: int, rng: np.random.Generator) -> Array:
+        _, variance = self.marginals()
+        draws = variance.sample(size, rng)
+        if self.covariance == "spherical":
+            draws = np.broadcast_to(draws.reshape(size, -1)[:, :1].reshape(size, *(1,) * (draws.ndim - 1)), draws.shape)
+        return draws[..., None] * np.eye(self.size)
+
+    def group(self, k: int) -> NormalInverseWishart:
+        fields = (self.location, self.strength, self.degrees, self.scale)
+        own = (field[k] if field.ndim > least else field for field, least in zip(fields, (1, 0, 0, 2), strict=True))
+        return NormalInverseWishart(*own, self.covariance)
+
+
+@dataclass(frozen=True, repr=False)
+class JointStudentT:
+    """The next row, as a normal-inverse-Wishart belief of one group expects it."""
+
+    belief: NormalInverseWishart
+
+    def log_prob(self, x: Any) -> Any:
+        rows = self.belief.log_predictive(np.atleast_2d(np.asarray(x, dtype=np.float64)))[:, 0]
+        return float(rows[0]) if np.ndim(x) == 1 else rows
+
+    def columns(self) -> StudentT:
+        """Each column by itself."""
+        mean, _ = self.belief.marginals()
+        assert isinstance(mean, StudentT)
+        return StudentT(mean.degrees, mean.location, mean.scale * np.sqrt(1 + self.belief.strength)[..., None])
+
+    def mean(self) -> Any:
+        return self.columns().mean()
+
+    def variance(self) -> Any:
+        return self.columns().variance()
+
+    def interval(self, mass: float = 0.95) -> Any:
+        return self.columns().interval(mass)
+
+    def sample(self, size: int, seed: int | np.random.Generator = 0) -> Array:
+        rng = np.random.default_rng(seed)
+        mean, covariance = self.belief.sample(size, rng)
+        noise = rng.standard_normal(mean.shape)[..., None]
+        return np.asarray(mean + (np.linalg.cholesky(covariance) @ noise)[..., 0])
+
+
+def _mahalanobis(x: Array, mean: Array, covariance: Array, paired: bool = False) -> tuple[Array, Array]:
+    """(x - μ)′ Σ⁻¹ (x - μ) of each row in each group (or pair by pair), and log|Σ|."""
+    root = np.linalg.cholesky(covariance)
+    distance = (x if paired else x[:, None, :]) - mean
+    white = np.linalg.solve(root, distance[..., None])[..., 0]
+    return (white**2).sum(-1), 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
+
+
+def _log_multivariate_t(x: Array, degrees: Array, location: Array, scale: Array) -> Array:
+    """log Γ((ν+d)/2)/Γ(ν/2) - ½ log|S| - d/2 log πν - (ν+d)/2 log(1 + (x-m)′S⁻¹(x-m)/ν)"""
+    from scipy.special import gammaln
+
+    d = location.shape[-1]
+    squared, log_determinant = _mahalanobis(x, np.atleast_2d(location), scale)
+    peak = gammaln((degrees + d) / 2) - gammaln(degrees / 2) - d / 2 * np.log(np.pi * degrees) - log_determinant / 2
+    return np.asarray(peak - (degrees + d) / 2 * np.log1p(squared / degrees))

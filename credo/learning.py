@@ -1,0 +1,346 @@
+"""The verbs, written once: update, merge, forget, discount, cross_validate and em, over an engine's `reduce`.
+
+What learns says how one batch is summarised; everything else follows from evidence that adds.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce as fold
+from operator import add
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.data import Batch, Source, source
+from credo.engines import local
+from credo.errors import DataError, EvidenceError
+from credo.exact import Array
+from credo.schema import Column, Schema, unite
+from credo.statistics import Positions, Statistics
+
+Weight = Any  # None, a column's name, or an array with one weight a row
+ROWS = "rows"  # the part of the evidence that counts the rows themselves
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Statistics whose first axes run over columns' levels (None: over something fixed)."""
+
+    axes: tuple[str | None, ...]
+    statistics: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What was seen: a schema and the statistics over its levels. Evidence of other rows adds to it."""
+
+    schema: Schema
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+    @classmethod
+    def total(cls, evidences: Sequence[Evidence]) -> Evidence:
+        """The sum of many, added in their order; their levels unite."""
+        schema, positions = unite([evidence.schema for evidence in evidences])
+        names = dict.fromkeys(name for evidence in evidences for name in evidence.parts)
+        return cls(schema, {name: _gathered(schema, evidences, positions, name) for name in names})
+
+    def __add__(self, other: Evidence) -> Evidence:
+        return Evidence.total([self, other])
+
+    def __mul__(self, factor: float) -> Evidence:
+        scaled = {name: Part(part.axes, part.statistics * factor) for name, part in self.parts.items()}
+        return Evidence(self.schema, scaled)
+
+    def __getitem__(self, name: str) -> Any:
+        """The statistics of a part."""
+        return self.parts[name].statistics
+
+    def without(self, other: Evidence) -> Evidence:
+        """What is left when other is taken away; refused where it can't have been part of this."""
+        schema, (_, positions) = unite([self.schema, other.schema])
+        for before, after in zip(self.schema, schema, strict=False):
+            if before.levels is not None and len(after.levels) > len(before.levels):
+                never = after.levels[len(before.levels)].as_py()
+                raise EvidenceError(f"can't forget what was never learned: column {before.name!r} has no {never!r}")
+        left = {}
+        for name, part in self.parts.items():
+            taken = _gathered(self.schema, [other], [positions], name).statistics
+            statistics = part.statistics.without(taken)
+            if statistics is None:
+                raise EvidenceError("can't forget what was never learned: these rows aren't all in the evidence")
+            left[name] = Part(part.axes, statistics)
+        return Evidence(self.schema, left)._without_empty_levels()
+
+    def _without_empty_levels(self) -> Evidence:
+        kept = {}
+        for column in self.schema:
+            if column.levels is not None:
+                seen = self.level_weights(column.name) > 0
+                kept[column.name] = np.flatnonzero(seen | (np.arange(len(seen)) < column.declared))
+        return self._at(kept)
+
+    def level_weights(self, name: str) -> Array:
+        """The weight of the rows behind each level of a column."""
+        total = np.zeros(len(self.schema[name].levels))
+        for part in self.parts.values():
+            if name in part.axes:
+                n, axis = part.statistics.n.value, part.axes.index(name)
+                others = tuple(i for i in range(n.ndim) if i != axis)
+                total = np.maximum(total, n.sum(others))
+        return total
+
+    def ordered(self) -> Evidence:
+        """With every column's levels in their natural order, however the rows came."""
+        return self._at({c.name: c.ordered()[1] for c in self.schema if c.levels is not None})
+
+    def only(self, *names: str) -> Evidence:
+        """Some of the parts, and the columns that they speak of."""
+        parts = {name: self.parts[name] for name in names}
+        spoken = {axis for part in parts.values() for axis in part.axes} | set(names)
+        return Evidence(Schema(tuple(column for column in self.schema if column.name in spoken)), parts)
+
+    def _at(self, positions: Mapping[str, Positions]) -> Evidence:
+        """Only those levels, in that order."""
+        parts = {}
+        for name, part in self.parts.items():
+            statistics: Statistics = part.statistics
+            for axis, column in enumerate(part.axes):
+                if column in positions:
+                    statistics = statistics.take(axis, positions[column])
+            parts[name] = Part(part.axes, statistics)
+        return Evidence(self.schema.replaced(_taken(self.schema[name], p) for name, p in positions.items()), parts)
+
+
+def _taken(column: Column, positions: Positions) -> Column:
+    import pyarrow as pa
+
+    return Column(column.name, column.kind, column.levels.take(pa.array(positions)), column.declared)
+
+
+def _gathered(
+    schema: Schema, evidences: Sequence[Evidence], positions: Sequence[Mapping[str, Positions]], name: str
+) -> Part:
+    having = [(e.parts[name], p) for e, p in zip(evidences, positions, strict=True) if name in e.parts]
+    axes = having[0][0].axes
+    first = having[0][0].statistics
+    sizes = [first.n.shape[i] if axis is None else len(schema[axis].levels) for i, axis in enumerate(axes)]
+    places = [
+        [np.arange(size) if axis is None else place[axis] for axis, size in zip(axes, sizes, strict=True)]
+        for _, place in having
+    ]
+    return Part(axes, type(first).gather([part.statistics for part, _ in having], places, sizes))
+
+
+class Additive(ABC):
+    """Anything that learns by adding evidence. Every verb returns a new object."""
+
+    evidence: Evidence | None
+
+    @abstractmethod
+    def needs(self, data: Source) -> Sequence[str]:
+        """The columns that it reads."""
+
+    @abstractmethod
+    def summarise(self, batch: Batch, weight: Array) -> Evidence:
+        """The evidence in one batch."""
+
+    @abstractmethod
+    def with_evidence(self, evidence: Evidence) -> Self:
+        """The same prior and settings, with that evidence."""
+
+    @abstractmethod
+    def log_prob(self, data: Any) -> Array:
+        """log p(row) of each row, by the predictive."""
+
+    @abstractmethod
+    def mergeable(self, other: Self) -> str | None:
+        """Why the two don't merge, if they don't."""
+
+    def update(self, data: object, *, weight: Weight = None) -> Self:
+        """Learn from more rows."""
+        new = self.gathered(data, weight)
+        return self.with_evidence((self.evidence + new if self.evidence else new).ordered())
+
+    def forget(self, data: object, *, weight: Weight = None) -> Self:
+        """Unlearn rows: what is left is what would be there had they never come."""
+        if self.evidence is None:
+            raise EvidenceError("there is nothing to forget: no rows were learned yet")
+        return self.with_evidence(self.evidence.without(self.gathered(data, weight)))
+
+    def discount(self, factor: float) -> Self:
+        """All evidence times a factor between 0 and 1, as when old rows count less."""
+        if not 0 < factor <= 1:
+            raise EvidenceError(f"a discount must lie between 0 and 1, but is {factor!r}")
+        return self if self.evidence is None else self.with_evidence(self.evidence * factor)
+
+    def __add__(self, other: Self) -> Self:
+        """The evidence of both, the prior counted once."""
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        if reason := self.mergeable(other):
+            raise EvidenceError(f"these don't merge: {reason}")
+        seen = [part.evidence for part in (self, other) if part.evidence is not None]
+        return self.with_evidence(Evidence.total(seen).ordered()) if seen else self
+
+    def merge(self, *others: Self) -> Self:
+        """The same as adding them up."""
+        return fold(add, others, self)
+
+    def gathered(self, data: object, weight: Weight = None) -> Evidence:
+        """The evidence in a table, in one pass over it."""
+        table = source(data)
+        return gather(self.summarise, table, self.needs(table), weight)
+
+
+def gather(
+    summarise: Callable[[Batch, Array], Evidence], table: Source, names: Sequence[str], weight: Weight = None
+) -> Evidence:
+    """The evidence in those columns of a table, in one pass over it."""
+    by_column = isinstance(weight, str) and weight not in names
+
+    def weighed(batch: Batch) -> Evidence:
+        return summarise(batch.without(weight) if by_column else batch, weights(batch, weight))
+
+    found = local.reduce(weighed, table.batches([*names, weight] if by_column else names), Evidence.total)
+    if found is None:
+        raise DataError("the data is empty: there are no rows to learn from")
+    return found
+
+
+def weights(batch: Batch, weight: Weight) -> Array:
+    """One weight a row: ones, a column, or a slice of an array."""
+    if weight is None:
+        return np.ones(batch.rows)
+    if isinstance(weight, str):
+        found = batch.numbers(weight)
+    else:
+        found = np.asarray(weight, dtype=np.float64)[batch.start : batch.start + batch.rows]
+        if found.shape != (batch.rows,):
+            raise DataError(f"there must be a weight for each row, but the weights have shape {np.shape(weight)}")
+    wrong = ~(np.isfinite(found) & (found >= 0))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise DataError(f"a weight must be 0 or more, but that of row {batch.start + row + 1} is {found[row]:g}")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """How well rows were foreseen by what the others taught."""
+
+    log_probabilities: Array  # (rows,)
+    folds: NDArray[np.intp]  # (rows,)
+
+    @property
+    def log_loss(self) -> float:
+        """The mean of -log p(row), in nats."""
+        return -float(np.mean(self.log_probabilities))
+
+    def __repr__(self) -> str:
+        return f"Validation({len(self.folds)} rows, {int(self.folds.max()) + 1} folds, log-loss {self.log_loss:.4f})"
+
+
+def cross_validate(learner: Additive, data: object, folds: int = 10, *, seed: int = 0) -> Validation:
+    """k-fold validation without a refit: one pass gathers each fold's evidence, one scores it by that of the others."""
+    table = source(data)
+    if table.once:
+        raise DataError("cross-validation reads the data twice, and an iterator can be read only once: give a table")
+    if folds < 2:
+        raise DataError(f"there must be at least 2 folds, but there are {folds}")
+    names = list(learner.needs(table))
+
+    def split(batch: Batch) -> list[Positions]:
+        drawn = np.random.default_rng([seed, batch.start]).permutation(batch.rows) % folds
+        return [np.flatnonzero(drawn == k) for k in range(folds)]
+
+    def summarise(batch: Batch) -> list[Evidence]:
+        return [learner.summarise(batch.take(rows), np.ones(len(rows))) for rows in split(batch)]
+
+    def total(parts: Sequence[list[Evidence]]) -> list[Evidence]:
+        return [Evidence.total([part[k] for part in parts]) for k in range(folds)]
+
+    gathered = local.reduce(summarise, table.batches(names), total)
+    if gathered is None or sum(batch.rows for batch in table.batches(names)) < folds:
+        raise DataError(f"{folds} folds need at least {folds} rows")
+    others = [Evidence.total(gathered[:k] + gathered[k + 1 :]).ordered() for k in range(folds)]
+    models = [learner.with_evidence(evidence) for evidence in others]
+
+    def score(batch: Batch) -> tuple[Array, NDArray[np.intp]]:
+        log_prob, fold_of = np.empty(batch.rows), np.empty(batch.rows, dtype=np.intp)
+        for k, rows in enumerate(split(batch)):
+            fold_of[rows] = k
+            if len(rows):
+                part = batch.take(rows)
+                log_prob[rows] = models[k].log_prob(Source(tuple(names), lambda _, part=part: iter([part])))  # type: ignore[misc]
+        return log_prob, fold_of
+
+    scores, fold_ids = zip(*local.mapped(score, table.batches(names)), strict=True)
+    return Validation(np.concatenate(scores), np.concatenate(fold_ids))
+
+
+Parameters = TypeVar("Parameters")
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """An E-step's outcome: expected statistics, and the log-likelihood of the rows behind them. It adds."""
+
+    statistics: Mapping[str, Statistics]
+    log_likelihood: float
+
+    def __add__(self, other: Expected) -> Expected:
+        sums = {name: part + other.statistics[name] for name, part in self.statistics.items()}
+        return Expected(sums, self.log_likelihood + other.log_likelihood)
+
+
+class Expecting(Protocol[Parameters]):
+    """What EM needs of a model with something hidden in it."""
+
+    def expect(self, batch: Any, parameters: Parameters) -> Expected:
+        """The E-step: expected statistics of one batch, and its log-likelihood."""
+        ...
+
+    def maximise(self, statistics: Mapping[str, Statistics]) -> Parameters:
+        """The M-step: the most probable parameters (the mode, not the mean: else the objective can fall)."""
+        ...
+
+    def log_prior(self, parameters: Parameters) -> float: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted(Generic[Parameters]):
+    """Where EM ended, and log-likelihood + log-prior on the way: a sequence that never falls."""
+
+    parameters: Parameters
+    objective: tuple[float, ...]
+    converged: bool
+
+
+def em(
+    model: Expecting[Parameters],
+    batches: Callable[[], Iterable[Any]],
+    start: Parameters,
+    *,
+    steps: int = 500,
+    tolerance: float = 1e-10,
+    reduce: Callable[..., Expected | None] = local.reduce,
+) -> Fitted[Parameters]:
+    """The loop: expect, add up, maximise, until the objective grows by less than tolerance of its size."""
+    parameters, objective = start, list[float]()
+    for _ in range(steps):
+
+        def expect(batch: Any, parameters: Parameters = parameters) -> Expected:
+            return model.expect(batch, parameters)
+
+        expected = reduce(expect, batches(), lambda parts: fold(add, parts))
+        if expected is None:
+            raise DataError("the data is empty: there are no rows to learn from")
+        objective.append(expected.log_likelihood + model.log_prior(parameters))
+        if len(objective) > 1 and objective[-1] - objective[-2] <= tolerance * abs(objective[-1]):
+            return Fitted(parameters, tuple(objective), True)
+        parameters = model.maximise(expected.statistics)
+    return Fitted(parameters, tuple(objective), False)

@@ -1,0 +1,182 @@
+"""What a table's columns are: their kinds, and the values that category columns take.
+
+A schema is no hidden state: a value is a level while it has evidence or is declared. Schemas of different parts unite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from credo.errors import SchemaError, suggest
+from credo.statistics import Positions
+
+Kind = Literal["category", "number", "count", "text", "ignore"]
+KINDS = get_args(Kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A name, a kind and, for categories, the levels; the first `declared` of them stay without evidence."""
+
+    name: str
+    kind: Kind
+    levels: Any = None  # an Arrow array
+    declared: int = 0
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The levels as Python values."""
+        return () if self.levels is None else tuple(self.levels.to_pylist())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Column):
+            return NotImplemented
+        same = (self.name, self.kind, self.declared) == (other.name, other.kind, other.declared)
+        return same and self.values == other.values
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.kind))
+
+    def position(self, value: object) -> int:
+        """Where a level stands."""
+        scalar = pa.scalar(value)
+        found = -1
+        if scalar.type == self.levels.type or pa.types.is_integer(scalar.type) == pa.types.is_integer(self.levels.type):
+            found = pc.index(self.levels, scalar.cast(self.levels.type)).as_py()
+        if found < 0:
+            raise SchemaError(f"column {self.name!r} has no value {value!r}; {suggest(value, self.values)}")
+        return int(found)
+
+    def ordered(self) -> tuple[Column, Positions]:
+        """Levels in their natural order after the declared ones, and where each came from."""
+        fixed, free = self.levels[: self.declared], self.levels[self.declared :]
+        order = np.asarray(pc.sort_indices(free), dtype=np.intp) + self.declared
+        order = np.concatenate([np.arange(self.declared), order])
+        levels = pa.concat_arrays([fixed, self.levels.take(pa.array(order[self.declared :]))])
+        return replace(self, levels=levels), order
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Columns by name.
+
+    >>> a = Schema((Column("sky", "category", pa.array(["sunny"])),))
+    >>> b = Schema((Column("sky", "category", pa.array(["rainy", "sunny"])),))
+    >>> (a | b)["sky"].values
+    ('sunny', 'rainy')
+    """
+
+    columns: tuple[Column, ...]
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise SchemaError(f"no column {name!r}; {suggest(name, self.names)}")
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        return {column.name: column.kind for column in self.columns}
+
+    def __or__(self, other: Schema) -> Schema:
+        """All columns of both, each with the levels of both."""
+        return unite([self, other])[0]
+
+    def replaced(self, columns: Iterable[Column]) -> Schema:
+        new = {column.name: column for column in columns}
+        return Schema(tuple(new.get(column.name, column) for column in self.columns))
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{column.name}: {column.kind}{_levels_shown(column)}" for column in self.columns)
+
+
+def _levels_shown(column: Column) -> str:
+    if column.levels is None:
+        return ""
+    few = [str(value) for value in column.levels[:5].to_pylist()]
+    more = f", ... ({len(column.levels)} levels)" if len(column.levels) > 5 else ""
+    return f" ({', '.join(few)}{more})"
+
+
+def unite(schemas: Sequence[Schema]) -> tuple[Schema, list[dict[str, Positions]]]:
+    """The union of many schemas, and for each of them where its levels stand in it.
+
+    Levels keep their order of first appearance, so that the first schema's levels stay where they are.
+    """
+    names = dict.fromkeys(name for schema in schemas for name in schema.names)
+    columns: list[Column] = []
+    positions: list[dict[str, Positions]] = [{} for _ in schemas]
+    for name in names:
+        having = [(i, schema[name]) for i, schema in enumerate(schemas) if name in schema.names]
+        column, places = _unite_columns([column for _, column in having])
+        columns.append(column)
+        for (i, _), place in zip(having, places, strict=True):
+            positions[i][name] = place
+    return Schema(tuple(columns)), positions
+
+
+def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
+    first = columns[0]
+    for column in columns[1:]:
+        if column.kind != first.kind:
+            raise SchemaError(_disagreement(first, first.kind, column.kind))
+    if first.levels is None:
+        return first, [np.empty(0, dtype=np.intp) for _ in columns]
+    if all(column.levels.equals(first.levels) for column in columns[1:]):
+        declared = max(column.declared for column in columns)
+        return replace(first, declared=declared), [np.arange(len(first.levels)) for _ in columns]
+    declared_levels = [column.levels[: column.declared] for column in columns]
+    parts = _same_type(first, declared_levels + [column.levels for column in columns])
+    encoded = pa.concat_arrays(parts).dictionary_encode()
+    codes = np.asarray(encoded.indices, dtype=np.intp)
+    skip = sum(len(part) for part in declared_levels)
+    cuts = skip + np.cumsum([0, *(len(column.levels) for column in columns)])
+    places = [codes[start:stop] for start, stop in pairwise(cuts)]
+    declared = int(codes[:skip].max(initial=-1)) + 1
+    return replace(first, levels=encoded.dictionary, declared=declared), places
+
+
+def _same_type(column: Column, parts: Sequence[Any]) -> list[Any]:
+    types = {part.type for part in parts if len(part)}
+    if len(types) > 1:
+        if not all(pa.types.is_integer(t) or pa.types.is_floating(t) for t in types):
+            raise SchemaError(_disagreement(column, *sorted(str(t) for t in types)[:2]))
+        types = {pa.float64()}
+    wanted = types.pop() if types else column.levels.type
+    return [part.cast(wanted) if len(part) else pa.array([], wanted) for part in parts]
+
+
+def _disagreement(column: Column, one: str, other: str) -> str:
+    return (
+        f"column {column.name!r} is {one} in one part of the data and {other} in another; "
+        f"say what it is with kinds={{{column.name!r}: ...}}, or make the parts alike"
+    )
+
+
+def checked_kinds(kinds: Mapping[str, str] | None, names: Sequence[str]) -> dict[str, Kind]:
+    """The kinds that a caller asks for, each of a known column and a known kind."""
+    asked: dict[str, Kind] = {}
+    for name, kind in (kinds or {}).items():
+        if name not in names:
+            raise SchemaError(f"kinds names a column {name!r} that isn't there; {suggest(name, names)}")
+        if kind not in KINDS:
+            raise SchemaError(f"kinds={{{name!r}: {kind!r}}}: no such kind; {suggest(kind, KINDS)}")
+        asked[name] = kind  # type: ignore[assignment]
+    return asked

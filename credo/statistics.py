@@ -1,0 +1,270 @@
+"""Statistics of a batch, grouped by membership: small, and they add, subtract and scale.
+
+Every field is a sum over rows (see credo.exact), so that merging is +, forgetting is - and fading is * for all of them.
+The leading axis is the groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from operator import add, sub
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.sums import add_moments_hard, add_products_hard, add_sums_hard
+from credo.exact import Array, Exact, Largest
+from credo.membership import Codes, Hard, Membership
+
+Positions = NDArray[np.intp]
+ROUNDING = 2.0**-90  # what a long chain of pair sums may lose, relative to the largest of its terms
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Fields of sums; n, the first, is the weight of the rows behind them."""
+
+    n: Exact
+
+    @property
+    def sums(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, field.name) for field in fields(self))
+
+    @property
+    def weight(self) -> Array:
+        """Of the rows behind each group. (groups,)"""
+        return self.n.value
+
+    def _map(self, function: Callable[..., Any], *others: Self) -> Self:
+        return type(self)(*map(function, self.sums, *(other.sums for other in others)))
+
+    def __add__(self, other: Self) -> Self:
+        return self._map(add, other)
+
+    def __sub__(self, other: Self) -> Self:
+        return self._map(sub, other)
+
+    def __mul__(self, factor: float) -> Self:
+        return self._map(lambda x: x * factor)
+
+    __rmul__ = __mul__
+
+    def __getitem__(self, group: int | slice | Positions) -> Self:
+        return self._map(lambda x: x[group])
+
+    def take(self, axis: int, positions: Positions) -> Self:
+        """Those entries of an axis (fields that don't have it stay)."""
+        return self._map(lambda x: x.take(axis, positions) if x.ndim > axis else x)
+
+    @classmethod
+    def gather(cls, parts: Sequence[Self], places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> Self:
+        """The sum of parts whose first axes lie at these positions of wider ones, of these sizes."""
+        gathered = []
+        for field in fields(cls):
+            sums = [getattr(part, field.name) for part in parts]
+            axes = min(len(sizes), sums[0].ndim)
+            shape = (*sizes[:axes], *sums[0].shape[axes:])
+            gathered.append(type(sums[0]).gather(sums, [np.ix_(*place[:axes]) for place in places], shape))
+        return cls(*gathered)
+
+    def pooled(self) -> Self:
+        """All groups as one."""
+        return self._map(lambda x: x.sum()[None])
+
+    def without(self, other: Self) -> Self | None:
+        """What is left when other is taken away; None if it can't have been part of this."""
+        left = self - other
+        if (left.n.high < -ROUNDING * self.n.high).any():
+            return None
+        gone = left.n.high <= ROUNDING * self.n.high
+        cleared = []
+        for before, after in zip(self.sums, left.sums, strict=True):
+            empty = gone.reshape(gone.shape + (1,) * (after.ndim - gone.ndim))
+            if (empty & (np.abs(after.high) > ROUNDING * (1 + np.abs(before.high)))).any():
+                return None
+            cleared.append(Exact(np.where(empty, 0.0, after.high), np.where(empty, 0.0, after.low)))
+        left = type(self)(*cleared)
+        return left if left._possible(self) else None
+
+    def _possible(self, before: Self) -> bool:
+        """Whether some rows have these sums, up to what rounding did to `before`."""
+        return bool(np.isfinite(before.n.high).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Counts(Statistics):
+    """n[k, v] = Σᵢ wᵢₖ [xᵢ = v]: how often group k showed value v. (groups, levels)"""
+
+    @property
+    def weight(self) -> Array:
+        return np.asarray(self.n.value.sum(-1))
+
+    @classmethod
+    def of(cls, x: Codes, levels: int, member: Membership) -> Counts:
+        """Codes below 0 are missing cells."""
+        if isinstance(member, Hard):
+            cells = np.where((x >= 0) & (member.codes >= 0), member.codes.astype(np.int64) * levels + x, -1)
+            n = _weights_of(cells, member.groups * levels, member.weight)
+            shape = (member.groups, levels)
+            return cls(Exact(n.high.reshape(shape), n.low.reshape(shape)))
+        known = x >= 0
+        columns = [np.bincount(x[known], member.weights[known, k], levels) for k in range(member.groups)]
+        return cls(Exact.of(np.array(columns).reshape(member.groups, levels)))
+
+    @classmethod
+    def of_rows(cls, member: Membership) -> Counts:
+        """How many rows each group has. (groups, 1)"""
+        if isinstance(member, Hard):
+            return cls(_weights_of(member.codes, member.groups, member.weight)[:, None])
+        return cls(Exact.of(member.weights.sum(0)[:, None]))
+
+
+@dataclass(frozen=True, eq=False)
+class Totals(Statistics):
+    """n = Σ wᵢₖ (groups,), total = Σ wᵢₖ xᵢ (groups, columns), log_base = Σ wᵢₖ log h(xᵢ) (groups,), over whole rows.
+
+    h is the factor of the density that has no parameters in it, such as 1/x! of a Poisson count.
+    """
+
+    total: Exact
+    log_base: Exact
+
+    @classmethod
+    def of(cls, x: Array, log_base: Array, member: Membership) -> Totals:
+        known = ~np.isnan(x).any(axis=1)
+        columns = np.column_stack([np.ones(known.sum()), log_base[known], x[known]])
+        member = member.take(known)
+        if isinstance(member, Hard):
+            high, low = np.zeros((2, member.groups, columns.shape[1]))
+            add_sums_hard(columns, member.codes, member.weight, high, low)
+            sums = Exact.of(high, low)
+        else:
+            sums = Exact.of(member.weights.T @ columns)
+        return cls(sums[:, 0], sums[:, 2:], sums[:, 1])
+
+    def _possible(self, before: Totals) -> bool:
+        return bool((self.total.high >= -ROUNDING * before.total.high).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(Statistics):
+    """n = Σ wᵢₖ, first = Σ wᵢₖ xᵢⱼ, second = Σ wᵢₖ xᵢⱼ², over the known cells of column j. (groups, columns)
+
+    >>> x = np.array([[1e9 + 1], [1e9 + 2], [1e9 + 3]])
+    >>> float(Moments.of(x, Hard.whole(3)).scatter[0, 0])
+    2.0
+    """
+
+    first: Exact
+    second: Exact
+
+    @property
+    def weight(self) -> Array:
+        return np.asarray(self.n.value.max(-1, initial=0.0))
+
+    @classmethod
+    def of(cls, x: Array, member: Membership) -> Moments:
+        if isinstance(member, Hard):
+            high, low = np.zeros((2, 3, member.groups, x.shape[1]))
+            add_moments_hard(x, member.codes, member.weight, high, low)
+            return cls(*(Exact.of(*pair) for pair in zip(high, low, strict=True)))
+        known = ~np.isnan(x)
+        pivot = _centre(x, known)
+        z = np.where(known, x - pivot, 0.0)
+        n, first, second = (Exact.of(member.weights.T @ part) for part in (known.astype(float), z, z * z))
+        return cls(n, *_uncentred(n, first, second, Exact.of(pivot)))
+
+    @property
+    def mean(self) -> Array:
+        return (self.first / self.n).value
+
+    @property
+    def scatter(self) -> Array:
+        """Σ w (x - mean)² = second - first²/n"""
+        return np.maximum((self.second - self.first * (self.first / self.n)).value, 0.0)
+
+    def _possible(self, before: Moments) -> bool:
+        scatter = (self.second - self.first * (self.first / self.n)).value
+        return bool((scatter >= -ROUNDING * before.second.high).all())
+
+
+@dataclass(frozen=True, eq=False)
+class CrossMoments(Statistics):
+    """n = Σ wᵢₖ (groups,), first = Σ wᵢₖ xᵢ (groups, d), second = Σ wᵢₖ xᵢxᵢ′ (groups, d, d), over whole rows."""
+
+    first: Exact
+    second: Exact
+
+    @classmethod
+    def of(cls, x: Array, member: Membership) -> CrossMoments:
+        d = x.shape[1]
+        if isinstance(member, Hard):
+            high, low = np.zeros((2, member.groups, d + 1, d + 1))
+            columns = np.column_stack([np.ones(len(x)), x])
+            add_products_hard(columns, member.codes, member.weight, high, low)
+            high, low = (np.tril(part) + np.tril(part, -1).swapaxes(1, 2) for part in (high, low))
+            sums = Exact.of(high, low)
+            return cls(sums[:, 0, 0], sums[:, 1:, 0], sums[:, 1:, 1:])
+        pivot = _centre(x, np.ones(x.shape, dtype=bool))
+        z = x - pivot
+        n, first = Exact.of(member.weights.sum(0)), Exact.of(member.weights.T @ z)
+        second = Exact.of(np.einsum("nk,ni,nj->kij", member.weights, z, z, optimize=True))
+        return cls(n, *_uncentred(n[:, None], first, second, Exact.of(pivot), products=True))
+
+    @property
+    def mean(self) -> Array:
+        return (self.first / self.n[..., None]).value
+
+    @property
+    def scatter(self) -> Array:
+        """Σ w (x - mean)(x - mean)′ = second - first first′/n"""
+        mean = self.first / self.n[..., None]
+        return (self.second - self.first[..., :, None] * mean[..., None, :]).value
+
+    def _possible(self, before: CrossMoments) -> bool:
+        diagonal = np.einsum("...ii->...i", self.scatter)
+        return bool((diagonal >= -ROUNDING * np.einsum("...ii->...i", before.second.high)).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Extremes(Statistics):
+    """n = Σ wᵢₖ and the largest xᵢ of group k. (groups,) A maximum adds but has no subtraction."""
+
+    largest: Largest
+
+    @classmethod
+    def of(cls, x: Array, member: Membership) -> Extremes:
+        known = ~np.isnan(x)
+        x, member = x[known], member.take(known)
+        largest = np.zeros(member.groups)
+        if isinstance(member, Hard):
+            inside = (member.codes >= 0) & (member.weight > 0)
+            np.maximum.at(largest, member.codes[inside], x[inside])
+        else:
+            largest = np.max(np.where(member.weights > 0, x[:, None], 0.0), axis=0, initial=0.0)
+        return cls(Counts.of_rows(member).n[:, 0], Largest(largest))
+
+
+def _weights_of(cells: Codes | NDArray[np.int64], size: int, weight: Array) -> Exact:
+    """The weight of the rows in each cell; a negative one is none."""
+    high, low = np.zeros((2, size, 1))
+    add_sums_hard(np.ones((len(cells), 1)), cells, weight, high, low)
+    return Exact.of(high[:, 0], low[:, 0])
+
+
+def _centre(x: Array, known: NDArray[np.bool_]) -> Array:
+    """A pivot near the data (column means): soft sums are taken about it, since they are plain floats."""
+    centre: Array = np.where(known, x, 0.0).sum(0) / np.maximum(known.sum(0), 1)
+    return centre
+
+
+def _uncentred(n: Exact, first: Exact, second: Exact, pivot: Exact, products: bool = False) -> tuple[Exact, Exact]:
+    """Sums about 0 from sums about a pivot p: Σx = Σz + np, Σxx′ = Σzz′ + p(Σz)′ + (Σz)p′ + npp′."""
+    shifted = first + n * pivot
+    if not products:
+        return shifted, second + first * pivot * 2.0 + n * pivot * pivot
+    row, column = pivot[None, :], pivot[:, None]
+    second = second + first[:, None, :] * column + first[:, :, None] * row
+    return shifted, second + n[:, :, None] * column * row

@@ -1,0 +1,154 @@
+"""update, merge, forget, discount and cross_validate through the public names, over every family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import credo
+from credo.belief import Belief
+from credo.errors import EvidenceError
+from credo.learning import cross_validate
+from tests.laws.cases import CASES, Case
+
+cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+
+
+def data(case: Case, seed: int, n: int = 30) -> Any:
+    return case.draw(np.random.default_rng(seed), n)
+
+
+def assert_same(a: Belief, b: Belief) -> None:
+    for name in vars(a.posterior):
+        one, other = getattr(a.posterior, name), getattr(b.posterior, name)
+        if isinstance(one, np.ndarray):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+        else:
+            assert one == other
+    np.testing.assert_allclose(a.log_evidence(), b.log_evidence(), rtol=1e-12)
+
+
+@cases
+def test_streams_merges_and_whole_agree(case: Case) -> None:
+    x = data(case, 1)
+    whole = case.prior.update(x)
+    streamed = case.prior.update(x[:7]).update(x[7:])
+    merged = case.prior.update(x[7:]) + case.prior.update(x[:7])
+    assert_same(streamed, whole)
+    assert_same(merged, whole)
+    assert whole.n == len(x)
+
+
+@cases
+def test_forget_gives_what_never_saw_the_rows(case: Case) -> None:
+    if not case.forgets:
+        pytest.skip("a maximum has no subtraction: see tests/hostile")
+    x = data(case, 2)
+    assert_same(case.prior.update(x).forget(x[:11]), case.prior.update(x[11:]))
+
+
+@cases
+def test_discount_scales_the_evidence(case: Case) -> None:
+    x = data(case, 3)
+    weighted = case.prior.update(x, weight=np.full(len(x), 0.5))
+    assert_same(case.prior.update(x).discount(0.5), weighted)
+
+
+@cases
+def test_the_old_belief_is_unchanged(case: Case) -> None:
+    x = data(case, 4)
+    belief = case.prior.update(x)
+    before = repr(belief)
+    belief.update(x)
+    belief.discount(0.5)
+    if case.forgets:
+        belief.forget(x[:3])
+    assert repr(belief) == before
+
+
+@cases
+def test_cross_validation_equals_refitting(case: Case) -> None:
+    x = data(case, 5, 40)
+    report = case.prior.belief().cross_validate(x, folds=4, seed=3)
+    for k in range(4):
+        inside = report.folds == k
+        refitted = case.prior.update(x[~inside])
+        np.testing.assert_allclose(report.log_probabilities[inside], refitted.log_prob(x[inside]), rtol=1e-9)
+    assert report.log_loss == -report.log_probabilities.mean()
+
+
+def test_priors_that_differ_do_not_merge() -> None:
+    with pytest.raises(EvidenceError, match="priors differ"):
+        credo.BetaBernoulli(1, 1).update([1]) + credo.BetaBernoulli(2, 2).update([1])
+
+
+words = st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from(["u", "v", None, "w"])), min_size=1, max_size=30)
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=words, cut=st.integers(0, 30))
+def test_grouped_beliefs_keep_the_laws(rows: list[tuple[str, str | None]], cut: int) -> None:
+    cut = min(cut, len(rows) - 1)
+
+    def table(part: list[tuple[str, str | None]]) -> dict[str, list[Any]]:
+        return {"g": [g for g, _ in part], "x": [x for _, x in part]}
+
+    def fit(part: list[tuple[str, str | None]]) -> credo.Beliefs:
+        beliefs = credo.estimate(table(part), "x", by="g", prior=credo.DirichletCategorical(1))
+        assert isinstance(beliefs, credo.Beliefs)
+        return beliefs
+
+    whole = fit(rows)
+    if cut:
+        assert (fit(rows[cut:]) + fit(rows[:cut])).table() == whole.table()
+        assert whole.forget(table(rows[:cut])).table() == fit(rows[cut:]).table()
+    assert fit(rows[::-1]).table() == whole.table()
+
+
+def test_a_grouped_belief_is_the_belief_of_the_group() -> None:
+    rng = np.random.default_rng(0)
+    table = {"g": rng.integers(0, 5, 200), "x": rng.normal(size=200)}
+    prior = credo.NormalInverseGamma(0, 1, 1, 1)
+    beliefs = credo.estimate(table, "x", by="g", prior=prior)
+    for g in range(5):
+        assert_same(beliefs[g], prior.update(table["x"][table["g"] == g]))
+
+
+def test_grouped_cross_validation_equals_refitting() -> None:
+    rng = np.random.default_rng(1)
+    table = {"g": rng.integers(0, 3, 60), "x": rng.integers(0, 2, 60)}
+    beliefs = credo.estimate(table, "x", by="g", prior=credo.BetaBernoulli(1, 1))
+    report = cross_validate(beliefs, table, folds=5)
+    for k in range(5):
+        inside = report.folds == k
+        refitted = credo.estimate({n: v[~inside] for n, v in table.items()}, "x", by="g", prior=credo.BetaBernoulli(1, 1))
+        np.testing.assert_allclose(
+            report.log_probabilities[inside], refitted.log_prob({n: v[inside] for n, v in table.items()}), rtol=1e-12
+        )
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "5"])
+def test_results_do_not_depend_on_the_workers(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(1e6, 1, 300_000)
+    monkeypatch.setenv("CREDO_THREADS", "1")
+    one = credo.NormalInverseGamma(0, 1, 1, 1).update(x)
+    monkeypatch.setenv("CREDO_THREADS", threads)
+    many = credo.NormalInverseGamma(0, 1, 1, 1).update(x)
+    assert many.log_evidence() == one.log_evidence()
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1000.0])
+@pytest.mark.parametrize("prior", ["default", "empirical"])
+def test_the_units_do_not_matter_to_priors_that_are_found(factor: float, prior: str) -> None:
+    rng = np.random.default_rng(3)
+    group = rng.integers(0, 6, 300)
+    x = rng.normal(5 + group, 2)
+    plain = credo.estimate({"g": group, "x": x}, "x", by="g", prior=prior)  # type: ignore[arg-type]
+    scaled = credo.estimate({"g": group, "x": x * factor}, "x", by="g", prior=prior)  # type: ignore[arg-type]
+    np.testing.assert_allclose(scaled.mean().mean, plain.mean().mean * factor, rtol=1e-4)
+    np.testing.assert_allclose(scaled.mean().variance, plain.mean().variance * factor**2, rtol=1e-3)

@@ -1,0 +1,109 @@
+"""Each kernel against exact arithmetic in fractions, compiled and as plain Python, and at the edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from credo._kernels.jit import kernel
+from credo._kernels.sums import add_moments_hard, add_products_hard, add_sums_hard
+
+KERNELS = [add_sums_hard, add_moments_hard, add_products_hard]
+
+
+def run(kernel: Callable[..., None], x: Any, codes: Any, weight: Any, groups: int = 3) -> tuple[Any, Any]:
+    d = x.shape[1]
+    name = kernel.__name__
+    shape = {"add_sums_hard": (groups, d), "add_moments_hard": (3, groups, d), "add_products_hard": (groups, d, d)}[name]
+    high, low = np.zeros((2, *shape))
+    kernel(x, codes, weight, high, low)
+    return high, low
+
+
+def exact(name: str, x: Any, codes: Any, weight: Any, groups: int = 3) -> Any:
+    """The same sums without any rounding."""
+    rows, d = x.shape
+    cells = [[Fraction(v) if v == v else None for v in row] for row in x.tolist()]
+    w = [Fraction(v) for v in weight.tolist()]
+    zero = Fraction(0)
+
+    def total(term: Callable[[int], Fraction], k: int) -> float:
+        return float(sum((term(i) for i in range(rows) if codes[i] == k), zero))
+
+    if name == "add_sums_hard":
+        return [[total(lambda i, j=j: w[i] * cells[i][j], k) for j in range(d)] for k in range(groups)]  # type: ignore[misc]
+    if name == "add_moments_hard":
+        return [
+            [
+                [total(lambda i, j=j, p=p: w[i] * cells[i][j] ** p if cells[i][j] is not None else zero, k)  # type: ignore[misc]
+                 for j in range(d)]
+                for k in range(groups)
+            ]
+            for p in range(3)
+        ]  # fmt: skip
+    return [
+        [
+            [total(lambda i, j=j, m=m: w[i] * cells[i][j] * cells[i][m], k) if m <= j else 0.0 for m in range(d)]  # type: ignore[misc]
+            for j in range(d)
+        ]
+        for k in range(groups)
+    ]
+
+
+@pytest.mark.parametrize("function", KERNELS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("scale", [1.0, 1e9, 1e-9])
+def test_sums_are_right_to_the_last_bit(function: Any, scale: float) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(1, 1, (50, 3)) * scale + scale * 1e6
+    x[7] *= 1e9
+    if function is add_moments_hard:
+        x[rng.random(x.shape) < 0.2] = np.nan
+    codes = rng.integers(-1, 3, 50).astype(np.int32)
+    weight = rng.uniform(0.1, 3, 50)
+    high, low = run(function, x, codes, weight)
+    np.testing.assert_allclose(high + low, exact(function.__name__, x, codes, weight), rtol=2.3e-16)
+
+
+@pytest.mark.parametrize("function", KERNELS, ids=lambda f: f.__name__)
+def test_plain_python_and_numba_give_the_same_bits(function: Any) -> None:
+    rng = np.random.default_rng(1)
+    x, codes, weight = rng.normal(1e3, 1, (60, 2)), rng.integers(-1, 3, 60).astype(np.int32), rng.uniform(0, 2, 60)
+    plain = run(function.__wrapped__, x, codes, weight)
+    compiled = kernel(function.__wrapped__)
+    compiled.__name__ = function.__name__
+    for one, other in zip(plain, run(compiled, x, codes, weight), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("function", KERNELS, ids=lambda f: f.__name__)
+def test_edges(function: Any) -> None:
+    nothing = run(function, np.empty((0, 2)), np.empty(0, dtype=np.int32), np.empty(0))
+    assert not np.any(nothing)
+    unknown = run(function, np.ones((3, 2)), np.full(3, -1, dtype=np.int32), np.ones(3))
+    assert not np.any(unknown)
+    one_row, _ = run(function, np.full((1, 1), 2.0), np.array([1], dtype=np.int32), np.array([3.0]))
+    assert one_row.ravel()[one_row.ravel() != 0].tolist() == {
+        "add_sums_hard": [6.0],
+        "add_moments_hard": [3.0, 6.0, 12.0],
+        "add_products_hard": [12.0],
+    }[function.__name__]
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numba
+
+    calls: list[dict[str, Any]] = []
+
+    def njit(**options: Any) -> Any:
+        calls.append(options)
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function: no locator available")
+        return lambda function: function
+
+    monkeypatch.setattr(numba, "njit", njit)
+    assert kernel(abs) is abs
+    assert [options.get("cache") for options in calls] == [True, None]
