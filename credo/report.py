@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.distributions import Categorical, Distribution
+from credo.distributions import Beta, Categorical, Distribution, NegativeBinomial
+from credo.errors import counted
 from credo.exact import Array
+from credo.families import GammaExponential, LinearRegression, NormalInverseWishart
 from credo.families.dirichlet import Dirichlet
 
 if TYPE_CHECKING:
@@ -17,28 +19,38 @@ if TYPE_CHECKING:
 
     from credo.belief import Belief
 
-SHOWN = 12  # rows of a table in a notebook; parameters of a belief
+SHOWN = 12  # rows of a table in a notebook; values of a categorical belief
+BARS = 80  # counts that still look like bars
+PRIOR, LIKELIHOOD, POSTERIOR, NEXT = "tab:gray", "tab:orange", "tab:blue", "tab:green"
 
 
 def rows_of(belief: Belief) -> list[tuple[str, str, str, str]]:
-    """Each parameter's name, mean, mode and 95% interval."""
-    if isinstance(belief.posterior, Dirichlet) and belief.posterior.levels is None and belief.evidence is None:
+    """Each parameter's name, mean, mode and 95% interval; nothing of a prior that doesn't know its values yet."""
+    if not _known(belief):
         return []
     mean, mode, interval = belief.mean(), belief.mode(), belief.interval()
     if isinstance(mean, dict):
         return [(f"P({v})", _shown(mean[v]), _shown(mode[v]), _ends(interval[v])) for v in list(mean)[:SHOWN]]
     if not hasattr(mean, "_fields"):
-        return [(_parameter(belief), _shown(mean), _shown(mode), _ends(interval))]
+        return [(parameter_name(belief), _shown(mean), _shown(mode), _ends(interval))]
     return [
         (name, _shown(each), _shown(best), _ends(ends))
-        for name, each, best, ends in zip(interval._fields, mean, mode, interval, strict=True)
+        for name, each, best, ends in zip(mean._fields, mean, mode, interval, strict=True)
     ]
 
 
-def _parameter(belief: Belief) -> str:
+def _known(belief: Belief) -> bool:
+    if belief.evidence is not None:
+        return True
+    if isinstance(belief.family, Dirichlet):
+        return belief.family.levels is not None or belief.family.concentration.ndim > 0
+    return not isinstance(belief.family, LinearRegression) or belief.family.precision.ndim > 1
+
+
+def parameter_name(belief: Belief) -> str:
+    """Of a family with one parameter."""
     names = {"truth": "probability", "count": "rate", "number": "mean"}
-    exponential = type(belief.prior).__name__ == "GammaExponential"
-    return "rate" if exponential else names.get(belief.prior.reads, "upper end")
+    return "rate" if isinstance(belief.family, GammaExponential) else names.get(belief.family.reads, "upper end")
 
 
 def _shown(value: Any) -> str:
@@ -56,11 +68,16 @@ def _ends(ends: tuple[Any, Any]) -> str:
     return " ".join(f"[{a:.4g}, {b:.4g}]" for a, b in zip(np.ravel(low), np.ravel(high), strict=True))
 
 
+def headline(belief: Belief) -> str:
+    return f"{belief.posterior}, after {counted(belief.n, 'observation')}"
+
+
 def describe(belief: Belief) -> str:
     """A belief in a few lines."""
-    lines = [f"{belief.posterior}, after {belief.n:g} observations"]
-    for name, mean, mode, interval in rows_of(belief):
-        lines.append(f"  {name}: mean {mean}, mode {mode}, 95% interval {interval}")
+    lines = [headline(belief)]
+    for name, mean, mode, ends in rows_of(belief):
+        expected = mean if name == "mean" else f"mean {mean}"
+        lines.append(f"  {name}: {expected}, mode {mode}, 95% interval {ends}")
     return "\n".join(lines)
 
 
@@ -70,8 +87,7 @@ def belief_html(belief: Belief) -> str:
         f"<tr><th>{escape(name)}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
         for name, *cells in rows_of(belief)
     )
-    caption = f"{belief.posterior}, after {belief.n:g} observations"
-    return f"<table><caption>{escape(caption)}</caption>{head}{body}</table>"
+    return f"<table><caption>{escape(headline(belief))}</caption>{head}{body}</table>"
 
 
 def table_html(table: Any, caption: str) -> str:
@@ -91,102 +107,134 @@ def plot_belief(belief: Belief) -> Figure:
     """Prior, likelihood and posterior of each parameter, and the predictive of the next observation."""
     from matplotlib.figure import Figure
 
-    posterior = belief.posterior
-    if isinstance(posterior, Dirichlet):
-        return _plot_bars(belief)
-    marginals = posterior.marginals()
-    figure = Figure(figsize=(4.2 * (len(marginals) + 1), 3.4), layout="constrained")
+    if isinstance(belief.posterior, Dirichlet):
+        return _plot_values(belief)
+    marginals = belief.posterior.marginals()
+    before = belief.prior.marginals() if belief.evidence is not None and _drawable(belief) else (None,) * len(marginals)
+    figure = Figure(figsize=(4.4 * (len(marginals) + 1), 3.6), layout="constrained")
+    figure.suptitle(headline(belief), fontsize="medium")
     axes = figure.subplots(1, len(marginals) + 1)
-    names = [row[0] for row in rows_of(belief)]
-    before = belief.prior.marginals() if belief.evidence is not None else ()
-    for j, marginal in enumerate(marginals):
-        prior = before[j] if before and np.shape(before[j].mean()) == np.shape(marginal.mean()) else None
-        draw_parameter(axes[j], names[j], marginal, prior)
+    for panel, row, marginal, prior in zip(axes, rows_of(belief), marginals, before, strict=False):
+        draw_parameter(panel, row[0], marginal, prior, updated=belief.evidence is not None)
     _draw_predictive(axes[-1], belief)
     return figure
 
 
-def draw_parameter(axes: Axes, name: str, posterior: Distribution, prior: Distribution | None) -> None:
-    """Posterior ∝ likelihood · prior: the likelihood is what turned the one into the other, scaled to the same area."""
+def _drawable(belief: Belief) -> bool:
+    """Whether the prior speaks of the same parameters: a regression's may not know them before the data."""
+    return not isinstance(belief.prior, LinearRegression) or belief.prior.precision.ndim > 1
+
+
+def draw_parameter(
+    axes: Axes, name: str, posterior: Distribution, prior: Distribution | None = None, updated: bool = True
+) -> None:
+    """posterior ∝ likelihood · prior: the likelihood is what turned the one into the other, scaled to the same area."""
     grid = _grid(posterior, prior)
-    after = _density(posterior, grid)
-    if prior is not None:
-        before = _density(prior, grid)
-        axes.plot(grid, before, "--", color="tab:gray", label="prior")
-        if np.ndim(after) == 1:
-            axes.plot(grid, _likelihood(posterior, prior, grid), ":", color="tab:orange", label="likelihood (scaled)")
-    axes.plot(grid, after, color="tab:blue", label="posterior")
-    axes.set(title=name, yticks=[], ylim=(0, None))
+    label = "posterior" if updated else "prior"
+    for j, density in enumerate(_densities(posterior, grid)):
+        several = np.ndim(posterior.mean()) > 0
+        colour = f"C{j}" if several else POSTERIOR
+        axes.plot(grid, density, color=colour, label=f"{label} {j}" if several else label)
+        if not several:
+            axes.fill_between(grid, density, color=colour, alpha=0.15)
+    if prior is not None and not np.ndim(posterior.mean()):
+        axes.plot(grid, _densities(prior, grid)[0], "--", color=PRIOR, label="prior")
+        axes.plot(grid, _likelihood(posterior, prior, grid), ":", color=LIKELIHOOD, lw=2.5, label="likelihood (scaled)")
+    axes.set(xlabel=name, ylabel="density", yticks=[], ylim=(0, None))
     axes.legend(frameon=False, fontsize="small")
 
 
 def _likelihood(posterior: Distribution, prior: Distribution, grid: Array) -> Array:
-    log_ratio = np.asarray(posterior.log_prob(grid)) - np.asarray(prior.log_prob(grid))
-    shape = np.exp(np.where(np.isfinite(log_ratio), log_ratio - np.nanmax(log_ratio[np.isfinite(log_ratio)]), -np.inf))
-    area = np.trapezoid(shape, grid)
-    return np.asarray(shape / area) if area > 0 else np.asarray(shape)
+    with np.errstate(invalid="ignore"):
+        log_ratio = np.asarray(posterior.log_prob(grid)) - np.asarray(prior.log_prob(grid))
+    possible = np.isfinite(log_ratio)
+    if not possible.any():
+        return np.zeros_like(grid)
+    shape = np.exp(np.where(possible, log_ratio - log_ratio[possible].max(), -np.inf))
+    return np.asarray(shape / np.trapezoid(shape, grid))
 
 
-def _grid(*distributions: Distribution | None) -> Array:
-    """Where the probability is, from the narrowest reading of the first to the middle of the others."""
-    first, *others = [d for d in distributions if d is not None]
-    low, high = (np.asarray(end) for end in first.interval(0.9999))
-    lows, highs = [np.min(low)], [np.max(high)]
-    for other in others:
-        low, high = (np.asarray(end) for end in other.interval(0.5))
-        lows.append(np.min(low))
-        highs.append(np.max(high))
-    margin = 1e-9 + 0.02 * (max(highs) - min(lows))
-    return np.linspace(min(lows) - margin, max(highs) + margin, 801)
+def _grid(posterior: Distribution, prior: Distribution | None = None) -> Array:
+    """Where the probability is: the whole range of a share, else what holds 99%, widened towards the prior."""
+    low, high = (float(np.min(end)) if i == 0 else float(np.max(end)) for i, end in enumerate(posterior.interval(0.99)))
+    if isinstance(posterior, Beta):
+        wide = prior is not None and high - low > 0.1
+        return np.linspace(0, 1, 801) if wide or high - low > 0.3 else _around(low, high, 0.0, 1.0)
+    floor, ceiling = (float(np.min(np.asarray(posterior.quantile(p)))) for p in (0.0, 1.0))
+    if prior is not None and not np.ndim(prior.mean()):
+        reach = 3 * (high - low)
+        start, end = (float(edge) for edge in prior.interval(0.5))
+        low, high = max(min(low, start), low - reach), min(max(high, end), high + reach)
+    return _around(low, high, floor, ceiling)
 
 
-def _density(distribution: Distribution, grid: Array) -> Array:
+def _around(low: float, high: float, floor: float, ceiling: float) -> Array:
+    """A little beyond the ends, but never beyond what is possible."""
+    margin = 0.05 * (high - low) or 1.0
+    return np.linspace(max(low - margin, floor), min(high + margin, ceiling), 801)
+
+
+def _densities(distribution: Distribution, grid: Array) -> list[Array]:
+    """One curve, or one for each entry of a vector."""
     lead = grid.reshape(-1, *(1,) * np.ndim(distribution.mean()))
-    density = np.exp(np.asarray(distribution.log_prob(lead)))
-    return np.where(np.isfinite(density), density, np.nan)
+    with np.errstate(over="ignore"):
+        density = np.exp(np.asarray(distribution.log_prob(lead))).reshape(len(grid), -1)
+    density = np.where(np.isfinite(density), density, np.nan)
+    return list(density.T)
 
 
 def _draw_predictive(axes: Axes, belief: Belief) -> None:
-    from credo.distributions import NegativeBinomial
-    from credo.families import LinearRegression, NormalInverseWishart
-
-    axes.set(title="next observation", yticks=[])
+    axes.set(xlabel="next observation", ylabel="density", yticks=[])
     if isinstance(belief.posterior, LinearRegression):
         axes.text(0.5, 0.5, "depends on the features", ha="center", transform=axes.transAxes)
+        axes.set(xticks=[], ylabel="")
         return
     predictive = belief.predictive()
-    if isinstance(belief.posterior, NormalInverseWishart):
-        predictive = predictive.columns()
     if isinstance(predictive, Categorical):
-        axes.bar([str(v) for v in predictive], list(predictive.values()), color="tab:green")
-        axes.set(yticks=[0, 1])
-        return
-    if isinstance(predictive, NegativeBinomial):
-        low, high = predictive.interval(0.999)
-        counts = np.arange(float(low), float(high) + 1)
-        axes.bar(counts, np.exp(np.asarray(predictive.log_prob(counts))), color="tab:green")
-        return
-    grid = _grid(predictive)
-    axes.plot(grid, _density(predictive, grid), color="tab:green")
-    axes.set(ylim=(0, None))
+        bars = axes.bar([str(v) for v in predictive], list(predictive.values()), color=NEXT)
+        axes.bar_label(bars, fmt="%.3g")
+        axes.set(ylabel="probability", ylim=(0, 1.1))
+    elif isinstance(predictive, NegativeBinomial):
+        low, high = (float(end) for end in predictive.interval(0.999))
+        counts = np.arange(low, high + 1)
+        mass = np.exp(np.asarray(predictive.log_prob(counts)))
+        if len(counts) <= BARS:
+            axes.bar(counts, mass, color=NEXT)
+        else:
+            axes.step(counts, mass, where="mid", color=NEXT)
+        axes.set(ylabel="probability", ylim=(0, None))
+    else:
+        marginal = predictive.columns() if isinstance(belief.posterior, NormalInverseWishart) else predictive
+        grid = _grid(marginal)
+        several = np.ndim(marginal.mean()) > 0
+        for j, density in enumerate(_densities(marginal, grid)):
+            axes.plot(grid, density, color=f"C{j}" if several else NEXT)
+        axes.set(ylim=(0, None))
 
 
-def _plot_bars(belief: Belief) -> Figure:
-    """Each value's probability with its interval, prior beside posterior."""
+def _plot_values(belief: Belief) -> Figure:
+    """Each value's probability, which is also that of the next observation, with its interval; the commonest first."""
     from matplotlib.figure import Figure
 
     mean, interval = belief.mean(), belief.interval()
-    shown = sorted(mean, key=lambda v: -mean[v])[: 3 * SHOWN]
-    figure = Figure(figsize=(max(4.2, 0.45 * len(shown) + 2), 3.4), layout="constrained")
+    order = sorted(mean, key=lambda v: -mean[v])[: 3 * SHOWN]
+    figure = Figure(figsize=(6.4, 1.4 + 0.3 * len(order)), layout="constrained")
+    left_out = f"; {len(mean) - len(order)} rarer values not shown" if len(mean) > len(order) else ""
+    title = f"{type(belief.family).__name__}, after {counted(belief.n, 'observation')}{left_out}"
+    figure.suptitle(title, fontsize="medium")
     axes = figure.subplots()
-    places = np.arange(len(shown))
-    heights = np.array([mean[v] for v in shown])
-    errors = np.array([[mean[v] - interval[v][0], interval[v][1] - mean[v]] for v in shown]).T
-    axes.bar(places, heights, yerr=errors, color="tab:blue", capsize=3, label="posterior mean, 95% interval")
+    places = np.arange(len(order))
+    errors = np.array([[mean[v] - interval[v][0], interval[v][1] - mean[v]] for v in order]).T
+    widths = [mean[v] for v in order]
+    axes.barh(places, widths, xerr=errors, color=POSTERIOR, capsize=3, label="posterior, 95% interval")
     if belief.n:
         likely = belief.maximum_likelihood()
-        axes.plot(places, [likely[v] for v in shown], "o", color="tab:orange", label="maximum likelihood")
-    axes.set_xticks(places, [str(v) for v in shown], rotation=45 if len(shown) > 6 else 0)
-    axes.set(ylim=(0, None), ylabel="probability")
-    axes.legend(frameon=False, fontsize="small")
+        axes.plot([likely[v] for v in order], places, "o", color=LIKELIHOOD, label="maximum likelihood")
+        prior = np.broadcast_to(belief.family.concentration, len(mean))  # type: ignore[attr-defined]
+        shares = dict(zip(mean, prior / prior.sum(), strict=True))
+        axes.plot([shares[v] for v in order], places, "|", ms=12, mew=2, color=PRIOR, label="prior")
+    axes.set_yticks(places, [str(v) for v in order])
+    axes.invert_yaxis()
+    axes.set(xlim=(0, None), xlabel="probability")
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize="small")
     return figure

@@ -45,7 +45,7 @@ def test_shrinkage_lies_between_the_group_and_the_crowd() -> None:
     group = np.repeat(np.arange(200), sizes)
     hit = rng.random(len(group)) < rates[group]
     beliefs = credo.estimate({"g": group, "hit": hit}, "hit", by="g", prior="empirical")
-    prior = beliefs.resolved_prior.marginals()[0]
+    prior = beliefs.prior.marginals()[0]
     np.testing.assert_allclose(prior.mean(), 0.2, atol=0.02)
     own = beliefs.maximum_likelihood()
     low, high = np.minimum(own, prior.mean()), np.maximum(own, prior.mean())

@@ -44,7 +44,7 @@ def test_spherical_is_one_variance_for_all_cells() -> None:
 
 
 def test_tied_with_one_group_is_full() -> None:
-    full, tied = (NormalInverseWishart([0, 1], 2, 4, 3, use) for use in ("full", "tied"))  # type: ignore[arg-type]
+    full, tied = (NormalInverseWishart([0, 1], 2, 4, 3, use) for use in ("full", "tied"))
     statistics = full.statistics(X, Hard.whole(len(X)))
     np.testing.assert_allclose(tied.log_evidence(statistics), full.log_evidence(statistics)[0], rtol=1e-12)
     np.testing.assert_allclose(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from credo.belief import Belief
 from credo.families import (
     FAMILIES,
     BetaBernoulli,
@@ -34,6 +35,12 @@ class Case:
     draw: Callable[[Rng, int], Any]
     forgets: bool = True
     mixes: bool = True  # can be weighted by responsibilities
+
+    @property
+    def belief(self) -> Belief:
+        """That has seen nothing; of a regression, the last column is the target."""
+        columns = ("x0", "x1", "x2") if self.prior.has_target else None
+        return Belief(self.prior, columns=columns)
 
     @property
     def shared(self) -> bool:

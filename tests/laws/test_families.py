@@ -200,7 +200,8 @@ def test_a_distant_outlier_leaves_no_trace() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(1000, 2))
     outlier = np.array([[1e9, -3e9]])
-    for kind in (Moments, CrossMoments):
+    kinds: list[Any] = [Moments, CrossMoments]
+    for kind in kinds:
         clean = kind.of(x, Hard.whole(1000))
         dirty = kind.of(np.vstack([x[:500], outlier, x[500:]]), Hard.whole(1001))
         left = dirty.without(kind.of(outlier, Hard.whole(1)))

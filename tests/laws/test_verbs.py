@@ -35,9 +35,9 @@ def assert_same(a: Belief, b: Belief) -> None:
 @cases
 def test_streams_merges_and_whole_agree(case: Case) -> None:
     x = data(case, 1)
-    whole = case.prior.update(x)
-    streamed = case.prior.update(x[:7]).update(x[7:])
-    merged = case.prior.update(x[7:]) + case.prior.update(x[:7])
+    whole = case.belief.update(x)
+    streamed = case.belief.update(x[:7]).update(x[7:])
+    merged = case.belief.update(x[7:]) + case.belief.update(x[:7])
     assert_same(streamed, whole)
     assert_same(merged, whole)
     assert whole.n == len(x)
@@ -48,20 +48,20 @@ def test_forget_gives_what_never_saw_the_rows(case: Case) -> None:
     if not case.forgets:
         pytest.skip("a maximum has no subtraction: see tests/hostile")
     x = data(case, 2)
-    assert_same(case.prior.update(x).forget(x[:11]), case.prior.update(x[11:]))
+    assert_same(case.belief.update(x).forget(x[:11]), case.belief.update(x[11:]))
 
 
 @cases
 def test_discount_scales_the_evidence(case: Case) -> None:
     x = data(case, 3)
-    weighted = case.prior.update(x, weight=np.full(len(x), 0.5))
-    assert_same(case.prior.update(x).discount(0.5), weighted)
+    weighted = case.belief.update(x, weight=np.full(len(x), 0.5))
+    assert_same(case.belief.update(x).discount(0.5), weighted)
 
 
 @cases
 def test_the_old_belief_is_unchanged(case: Case) -> None:
     x = data(case, 4)
-    belief = case.prior.update(x)
+    belief = case.belief.update(x)
     before = repr(belief)
     belief.update(x)
     belief.discount(0.5)
@@ -73,10 +73,10 @@ def test_the_old_belief_is_unchanged(case: Case) -> None:
 @cases
 def test_cross_validation_equals_refitting(case: Case) -> None:
     x = data(case, 5, 40)
-    report = case.prior.belief().cross_validate(x, folds=4, seed=3)
+    report = case.belief.cross_validate(x, folds=4, seed=3)
     for k in range(4):
         inside = report.folds == k
-        refitted = case.prior.update(x[~inside])
+        refitted = case.belief.update(x[~inside])
         np.testing.assert_allclose(report.log_probabilities[inside], refitted.log_prob(x[inside]), rtol=1e-9)
     assert report.log_loss == -report.log_probabilities.mean()
 
@@ -125,10 +125,9 @@ def test_grouped_cross_validation_equals_refitting() -> None:
     report = cross_validate(beliefs, table, folds=5)
     for k in range(5):
         inside = report.folds == k
-        refitted = credo.estimate({n: v[~inside] for n, v in table.items()}, "x", by="g", prior=credo.BetaBernoulli(1, 1))
-        np.testing.assert_allclose(
-            report.log_probabilities[inside], refitted.log_prob({n: v[inside] for n, v in table.items()}), rtol=1e-12
-        )
+        others, held_out = ({n: v[rows] for n, v in table.items()} for rows in (~inside, inside))
+        refitted = credo.estimate(others, "x", by="g", prior=credo.BetaBernoulli(1, 1))
+        np.testing.assert_allclose(report.log_probabilities[inside], refitted.log_prob(held_out), rtol=1e-12)
 
 
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
@@ -152,3 +151,54 @@ def test_the_units_do_not_matter_to_priors_that_are_found(factor: float, prior: 
     scaled = credo.estimate({"g": group, "x": x * factor}, "x", by="g", prior=prior)  # type: ignore[arg-type]
     np.testing.assert_allclose(scaled.mean().mean, plain.mean().mean * factor, rtol=1e-4)
     np.testing.assert_allclose(scaled.mean().variance, plain.mean().variance * factor**2, rtol=1e-3)
+
+
+def test_estimate_stays_a_function_whatever_is_imported() -> None:
+    assert credo.Beliefs.__name__ == "Beliefs"
+    assert callable(credo.estimate)
+
+
+def test_priors_differ_in_any_digit() -> None:
+    a, b = credo.NormalInverseWishart([0, 0], 1, 3, 1), credo.NormalInverseWishart([0, 0], 1, 3, 50)
+    assert a == credo.NormalInverseWishart([0, 0], 1, 3, 1)
+    assert a != b
+    with pytest.raises(EvidenceError, match="priors differ"):
+        a.update([[1.0, 2.0]]) + b.update([[1.0, 2.0]])
+
+
+def test_a_value_of_the_held_out_rows_alone_is_no_certainty() -> None:
+    report = credo.DirichletCategorical(1).cross_validate([f"v{i}" for i in range(40)], folds=4)
+    assert report.log_loss > 3  # each of 40 values was foreseen with about 1/70
+
+
+def test_a_default_prior_knows_the_scale_without_groups_too() -> None:
+    belief = credo.estimate({"b": [1000.0, 2000.0, 3000.0]}, "b")
+    assert belief.mean().mean == 2000
+    kinds = {"b": "number"}  # one or two whole numbers would be a category
+    parts = [credo.estimate({"b": part}, "b", kinds=kinds) for part in ([1000.0], [2000.0, 3000.0])]
+    assert (parts[0] + parts[1]).posterior == belief.posterior
+
+
+def test_one_number_is_compared_with_too() -> None:
+    coin = credo.BetaBernoulli(1, 1)
+    assert coin.update({1: 1, 0: 1}).probability_greater(0.5) == 0.5
+    np.testing.assert_allclose(coin.update([1]).probability_greater(0.5), 0.75)
+
+
+def test_a_column_of_weights_is_not_data() -> None:
+    table = {"x": [1, 0], "w": [3, 1]}
+    assert credo.BetaBernoulli(1, 1).update(table, weight="w").mean() == 4 / 6
+
+
+def test_groups_that_are_alike_make_no_endless_prior() -> None:
+    table = {"g": ["a", "a", "b", "b"] * 10, "x": [1, 0, 1, 0] * 10}
+    prior = credo.estimate(table, "x", by="g", prior="empirical").prior
+    assert prior.a + prior.b <= 40.0001
+
+
+def test_features_may_go_by_their_names() -> None:
+    line = credo.LinearRegression(precision=1e-9).update({"x": [1, 2, 3], "y": [3, 5, 7]}, target="y")
+    by_name, by_place = line.predictive({"x": 4}), line.predictive([4])
+    assert by_name.mean() == by_place.mean()
+    assert by_name.mean() == pytest.approx(9)
+    assert line.predictive({"x": [4, 5]}).mean().shape == (2,)

@@ -1,0 +1,266 @@
+"""Beliefs: one for each group of rows, all at once and from one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from credo import priors
+from credo.belief import VALUES, Belief
+from credo.data import Batch, Source, source
+from credo.distributions import Real
+from credo.errors import DataError, counted
+from credo.exact import Array
+from credo.families import Family
+from credo.families.dirichlet import Dirichlet
+from credo.families.family import Rule
+from credo.learning import ROWS, Additive, Evidence, Part, Weight, gather
+from credo.membership import Hard
+from credo.observe import Reading
+from credo.schema import Column, Schema
+from credo.statistics import Counts
+
+UNGROUPED = "rows without a group"
+
+
+def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[Reading]) -> Evidence:
+    """The statistics of some columns by group, and how many rows each group has."""
+    codes, levels = batch.categories(by)
+    member, lost = Hard(codes, len(levels), weight), codes < 0
+    found = [reading.summarise(batch, member, by) for reading in readings]
+    parts = {
+        ROWS: Part((by,), Counts.of_rows(member)),
+        UNGROUPED: Part((None,), Counts.of_rows(Hard.whole(int(lost.sum()), weight[lost]))),
+    }
+    for evidence in found:
+        parts |= evidence.parts
+    columns = (column for evidence in found for column in evidence.schema)
+    return Evidence(Schema((Column(by, "category", levels), *columns)), parts)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Beliefs(Additive):
+    """A belief per group. `beliefs["a7"]` is one of them; `mean()`, `interval()` and `table()` speak of all."""
+
+    columns: tuple[str, ...]
+    by: str
+    family: Family  # the conjugate pair; its numbers count where the rule is "given"
+    rule: Rule = "given"
+    evidence: Evidence | None = None
+    success: object = None
+
+    def needs(self, data: Source) -> Sequence[str]:  # noqa: ARG002 - the same columns, whatever the table has
+        return (*self.columns, self.by)
+
+    @property
+    def label(self) -> str:
+        """Under which the evidence is kept."""
+        return self.columns[-1]
+
+    @property
+    def reading(self) -> Reading:
+        return Reading(self.columns, self.family, self.label, self.success)
+
+    def summarise(self, batch: Batch, weight: Array) -> Evidence:
+        return summarise_groups(batch, weight, self.by, [self.reading])
+
+    def with_evidence(self, evidence: Evidence) -> Beliefs:
+        return replace(self, evidence=evidence)
+
+    def mergeable(self, other: Beliefs) -> str | None:
+        for what in ("columns", "by", "family", "rule", "success"):
+            if getattr(self, what) != getattr(other, what):
+                return f"their {what} differ, {getattr(self, what)!r} and {getattr(other, what)!r}"
+        return None
+
+    @property
+    def seen(self) -> Evidence:
+        assert self.evidence is not None
+        return self.evidence
+
+    @property
+    def statistics(self) -> Any:
+        return self.seen[self.label]
+
+    @cached_property
+    def prior(self) -> Family:
+        """The prior that every group shares."""
+        return priors.resolved(self.rule, self.family, self.statistics)
+
+    @cached_property
+    def posterior(self) -> Family:
+        """The family, with a group's evidence in each entry of its hyperparameters."""
+        return self.prior.posterior(self.statistics)
+
+    @property
+    def groups(self) -> Any:
+        """The groups' names, an Arrow array."""
+        return self.seen.schema[self.by].levels
+
+    @property
+    def rows(self) -> Array:
+        """The weight of each group's rows, missing cells included."""
+        return np.asarray(self.seen[ROWS].n.value[:, 0])
+
+    @property
+    def ungrouped(self) -> float:
+        """The weight of the rows whose group is missing: they are in no belief."""
+        return float(self.seen[UNGROUPED].n.value.sum())
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.groups.to_pylist())
+
+    def __getitem__(self, group: object) -> Belief:
+        k = self.seen.schema[self.by].position(group)
+        if getattr(self.family, "covariance", None) in ("tied", "spherical"):
+            return Belief(self.posterior.group(k))  # what the groups share isn't in one group's evidence
+        part = self.seen.parts[self.label]
+        names = {self.label: VALUES} if len(self.columns) == 1 else {}
+        own = Part((None, VALUES)[: len(part.axes)], part.statistics[k : k + 1])
+        schema = (replace(c, name=names.get(c.name, c.name)) for c in self.seen.schema if c.name != self.by)
+        evidence = Evidence(Schema(tuple(schema)), {VALUES: own})
+        return Belief(self.prior, evidence=evidence, success=self.success)
+
+    def mean(self) -> Any:
+        """Each group's expected parameters."""
+        return self.posterior.mean()
+
+    def mode(self) -> Any:
+        return self.posterior.mode()
+
+    def variance(self) -> Any:
+        return self.posterior.variance()
+
+    def interval(self, mass: float = 0.95) -> Any:
+        """Each group's equal-tailed interval."""
+        return self.posterior.interval(mass)
+
+    def maximum_likelihood(self) -> Any:
+        return self.family.maximum_likelihood(self.statistics)
+
+    def log_evidence(self) -> float:
+        """log p(all observations | prior)"""
+        return float(np.sum(self.prior.log_evidence(self.statistics)))
+
+    def log_prob(self, data: Any) -> Array:
+        """log p(row) of each row, by the predictive of its group (by the prior's, for a group not seen)."""
+        table = source(data)
+        return np.concatenate([self._log_prob(batch) for batch in table.batches(self.needs(table))])
+
+    def _log_prob(self, batch: Batch) -> Array:
+        names = [group.as_py() for group in batch.column(self.by)]
+        known = set(self.groups.to_pylist())
+        result = np.empty(batch.rows)
+        for name in set(names):
+            rows = np.flatnonzero([other == name for other in names])
+            belief = self[name] if name in known else Belief(self.prior, success=self.success)
+            part = batch.take(rows)
+            result[rows] = belief.log_prob(Source(self.columns, lambda _, part=part: iter([part.only(self.columns)])))  # type: ignore[misc]
+        return result
+
+    def table(self, mass: float = 0.95) -> Any:
+        """An Arrow table: a row a group, with its rows, estimates and interval."""
+        from credo.distributions import checked_mass
+
+        columns: dict[str, Any] = {self.by: self.groups, "rows": self.rows}
+        values = self.statistics.weight
+        if (values != self.rows).any():
+            columns["missing"] = self.rows - values
+        for name, (estimate, low, high) in self._summaries(checked_mass(mass)).items():
+            columns |= {name: estimate, f"{name}_low": low, f"{name}_high": high}
+        return pa.table(columns)
+
+    def _summaries(self, mass: float) -> dict[str, tuple[Real, Real, Real]]:
+        """Of each parameter: mean and interval."""
+        marginals = self.posterior.marginals()
+        names = getattr(self.family.parameters, "_fields", ("mean",))
+        if isinstance(self.family, Dirichlet):
+            levels = self.seen.schema[self.label].values if self.family.reads == "category" else self.columns
+            means, (low, high) = self.posterior.mean(), marginals[0].interval(mass)
+            return {f"P({v})": (means[:, j], low[:, j], high[:, j]) for j, v in enumerate(levels)}  # type: ignore[index]
+        found: dict[str, tuple[Real, Real, Real]] = {}
+        for name, marginal in zip(names, marginals, strict=True):
+            estimate, low, high = np.broadcast_arrays(marginal.mean(), *marginal.interval(mass))
+            if estimate.ndim == 1:
+                found[name] = (estimate, low, high)
+                continue
+            for j, component in enumerate(self.family.components(self.columns)):
+                found[f"{name}_{component}"] = (estimate[:, j], low[:, j], high[:, j])
+        return found
+
+    def __repr__(self) -> str:
+        left = f"; {counted(self.ungrouped, 'row')} without a group left out" if self.ungrouped else ""
+        return (
+            f"{counted(len(self), 'belief')} about {', '.join(self.columns)} by {self.by}, "
+            f"{counted(self.rows.sum(), 'row')}{left}\n"
+            f"prior ({self.rule}): {self.prior}"
+        )
+
+    def _repr_html_(self) -> str:
+        from credo.report import table_html
+
+        return table_html(self.table(), repr(self))
+
+
+def estimate(
+    data: object,
+    column: str | Sequence[str],
+    by: str | None = None,
+    *,
+    prior: Family | Literal["default", "empirical"] | None = None,
+    weight: Weight = None,
+    success: object = None,
+    kinds: Mapping[str, str] | None = None,
+) -> Any:
+    """A belief about a column, or one for each value of the column `by`.
+
+    The prior is a family, "default" (a stated function of the pooled rows) or "empirical" (fitted to all groups).
+    Several columns give a belief each, {column: beliefs}; a joint family (such as NormalInverseWishart) takes them
+    together. `success` says which value counts where a column isn't true or false.
+
+    >>> shop = {"ad": ["a", "a", "b", "b"], "bought": [1, 0, 1, 1]}
+    >>> estimate(shop, "bought", by="ad", prior=BetaBernoulli(1, 1)).mean().tolist()
+    [0.5, 0.75]
+    """
+    table = source(data)
+    names = (column,) if isinstance(column, str) else tuple(column)
+    table.require([*names, *([by] if by else []), *([weight] if isinstance(weight, str) else [])])
+    if by in names:
+        raise DataError(f"column {by!r} can't be both the groups and what is estimated in them")
+    if isinstance(prior, Family) and prior.reads in ("numbers", "counts"):
+        return _believer(names, by, prior, "given", success).update(table, weight=weight)
+    chosen = priors.families(table, names, prior, kinds, success)
+    rule: Rule = "given" if isinstance(prior, Family) else prior or "default"
+    each = {name: _believer((name,), by, chosen[name], rule, success) for name in names}
+    if len(each) == 1:
+        return each[names[0]].update(table, weight=weight)
+    if by is None:
+        return {name: believer.update(table, weight=weight) for name, believer in each.items()}
+    return _together(each, by, table, weight)
+
+
+def _believer(names: tuple[str, ...], by: str | None, family: Family, rule: Rule, success: object) -> Any:
+    if by is not None:
+        return Beliefs(names, by, family, rule, success=success)
+    if rule == "empirical":
+        raise DataError("an empirical prior is fitted to groups: say by=... which column they are in")
+    return Belief(family, rule, columns=names, success=success)
+
+
+def _together(each: Mapping[str, Beliefs], by: str, table: Source, weight: Weight) -> dict[str, Beliefs]:
+    """Several columns' beliefs from one pass."""
+    readings = [believer.reading for believer in each.values()]
+
+    def summarise(batch: Batch, row_weights: Array) -> Evidence:
+        return summarise_groups(batch, row_weights, by, readings)
+
+    whole = gather(summarise, table, [*each, by], weight).ordered()
+    return {name: believer.with_evidence(whole.only(name, ROWS, UNGROUPED)) for name, believer in each.items()}

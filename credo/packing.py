@@ -1,0 +1,249 @@
+"""What a stored file holds: models as JSON and arrays, and back. Only known classes are ever built."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from importlib import import_module
+from math import isfinite, prod
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.errors import suggest
+
+# What a file may hold: the name in the file, and the dataclass that is built from its fields, in their order.
+CLASSES = {
+    "Belief": "credo.belief:Belief",
+    "Beliefs": "credo.groups:Beliefs",
+    "BetaBernoulli": "credo.families.beta_bernoulli:BetaBernoulli",
+    "Column": "credo.schema:Column",
+    "Counts": "credo.statistics:Counts",
+    "CrossMoments": "credo.statistics:CrossMoments",
+    "DirichletCategorical": "credo.families.dirichlet:DirichletCategorical",
+    "DirichletMultinomial": "credo.families.dirichlet:DirichletMultinomial",
+    "Evidence": "credo.learning:Evidence",
+    "Exact": "credo.exact:Exact",
+    "Extremes": "credo.statistics:Extremes",
+    "GammaExponential": "credo.families.gamma:GammaExponential",
+    "GammaPoisson": "credo.families.gamma:GammaPoisson",
+    "Largest": "credo.exact:Largest",
+    "LinearRegression": "credo.families.linear_regression:LinearRegression",
+    "Moments": "credo.statistics:Moments",
+    "NormalInverseGamma": "credo.families.normal:NormalInverseGamma",
+    "NormalInverseWishart": "credo.families.normal_inverse_wishart:NormalInverseWishart",
+    "NormalMean": "credo.families.normal:NormalMean",
+    "ParetoUniform": "credo.families.pareto_uniform:ParetoUniform",
+    "Part": "credo.learning:Part",
+    "Schema": "credo.schema:Schema",
+    "Totals": "credo.statistics:Totals",
+}
+
+ALIGNMENT = 64
+FEW = 1000  # levels that stand in the header, to be read; more of them are arrays
+WIDTH = 110
+DTYPES = {"float64": "<f8", "int64": "<i8", "int32": "<i4", "uint8": "|u1", "bool": "|u1"}
+SCALARS = {kind.__name__: kind for kind in (np.float64, np.int64, np.int32, np.uint8, np.bool_, np.str_)}
+LEVEL_TYPES = ("string", "int64", "double", "bool")
+
+
+class Packer:
+    """Values as JSON, their arrays set aside."""
+
+    def __init__(self) -> None:
+        self.chunks: list[bytes | memoryview] = []
+        self.size = 0
+
+    def node(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is float and not isfinite(value):
+            return {"float": str(value)}
+        if kind in (NoneType, bool, int, float, str):
+            return value
+        if kind is list:
+            return [self.node(item) for item in value]
+        if kind is tuple:
+            return {"tuple": [self.node(item) for item in value]}
+        if kind is dict and all(type(key) is str for key in value):
+            return {"dict": {key: self.node(item) for key, item in value.items()}}
+        if kind is np.ndarray and value.dtype.name in DTYPES:
+            return self.array(value)
+        if SCALARS.get(kind.__name__) is kind:
+            return {"scalar": kind.__name__, "value": self.node(value.item())}
+        if kind.__module__ == "pyarrow.lib" and str(getattr(value, "type", "")) in LEVEL_TYPES:
+            return self.levels(value)
+        if CLASSES.get(kind.__name__) == f"{kind.__module__}:{kind.__qualname__}":
+            nodes = {field.name: self.node(getattr(value, field.name)) for field in fields(value)}
+            _check(value)
+            return {"class": kind.__name__, **nodes}
+        raise ValueError(
+            f"a {_described(value)} can't be stored: a file holds numbers, strings, arrays, dicts with string keys and "
+            "credo's own beliefs, never functions. Keep the code that makes it, save the observations, update it anew"
+        )
+
+    def array(self, array: NDArray[Any]) -> dict[str, Any]:
+        padding = -self.size % ALIGNMENT
+        node = {"array": array.dtype.name, "shape": list(array.shape), "offset": self.size + padding}
+        raw = array.astype(DTYPES[array.dtype.name], order="C", copy=False).reshape(-1).view(np.uint8).data
+        self.chunks += [bytes(padding), raw]
+        self.size += padding + len(raw)
+        return node
+
+    def levels(self, levels: Any) -> dict[str, Any]:
+        """A list where there are few; else an array of numbers, or strings end to end and where each starts."""
+        import pyarrow as pa
+
+        kind = str(levels.type)
+        if len(levels) <= FEW or levels.null_count:
+            return {"levels": kind, "values": self.node(levels.to_pylist())}
+        if kind != "string":
+            return {"levels": kind, "numbers": self.array(levels.to_numpy(zero_copy_only=False))}
+        strings = levels.cast(pa.large_string())
+        _, starts, text = strings.buffers()
+        offsets = np.frombuffer(starts, np.int64)[strings.offset : strings.offset + len(strings) + 1]
+        raw = np.frombuffer(text or b"", np.uint8)[offsets[0] : offsets[-1]]
+        return {"levels": kind, "offsets": self.array(offsets - offsets[0]), "text": self.array(raw)}
+
+
+class Unpacker:
+    """The values that JSON and arrays stand for."""
+
+    def __init__(self, section: memoryview) -> None:
+        self.section = section
+
+    def value(self, node: Any) -> Any:
+        match node:
+            case None | bool() | int() | float() | str():
+                return node
+            case {"class": str(name), **own}:
+                return self.built(name, {str(field): item for field, item in own.items()})
+            case list():
+                return [self.value(item) for item in node]
+            case {"tuple": list(items), **rest} if not rest:
+                return tuple(self.value(item) for item in items)
+            case {"dict": dict(items), **rest} if not rest:
+                return {str(key): self.value(item) for key, item in items.items()}
+            case {"float": "inf" | "-inf" | "nan" as text, **rest} if not rest:
+                return float(text)
+            case {"scalar": str(kind), "value": item, **rest} if kind in SCALARS and not rest:
+                return SCALARS[kind](self.value(item))
+            case {"array": str(dtype), "shape": list(shape), "offset": int(offset), **rest} if not rest:
+                return self.array(dtype, shape, offset)
+            case {"levels": str(kind), **parts} if kind in LEVEL_TYPES:
+                return self.levels(kind, {str(name): self.value(part) for name, part in parts.items()})
+        raise ValueError(f"its header has {json.dumps(node)[:80]} where a value should be")
+
+    def array(self, dtype: str, shape: Sequence[Any], offset: int) -> NDArray[Any]:
+        if dtype not in DTYPES:
+            raise ValueError(f"it has an array of {dtype}; {suggest(dtype, DTYPES)}")
+        if not all(type(length) is int and length >= 0 for length in shape):
+            raise ValueError(f"it has an array of shape {shape}")
+        end = offset + prod(shape) * np.dtype(DTYPES[dtype]).itemsize
+        if offset < 0 or end > len(self.section):
+            raise ValueError(f"an array at bytes {offset} to {end} lies outside the {len(self.section)} that there are")
+        return np.frombuffer(self.section[offset:end], DTYPES[dtype]).astype(dtype).reshape(shape)
+
+    def levels(self, kind: str, parts: Mapping[str, Any]) -> Any:
+        import pyarrow as pa
+
+        wanted = pa.type_for_alias(kind)
+        match parts:
+            case {"values": list(values)}:
+                return pa.array(values, wanted)
+            case {"numbers": np.ndarray() as numbers}:
+                return pa.array(numbers, wanted)
+            case {"offsets": np.ndarray() as offsets, "text": np.ndarray() as text} if offsets.dtype == np.int64:
+                buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
+                strings = pa.Array.from_buffers(pa.large_string(), offsets.size - 1, buffers)
+                strings.validate(full=True)
+                return strings.cast(wanted)
+        raise ValueError(f"levels can't be made of {', '.join(parts) or 'nothing'}")
+
+    def built(self, name: str, nodes: Mapping[str, Any]) -> Any:
+        """By the class's own constructor, so that what it refuses is refused here too."""
+        if name not in CLASSES:
+            raise ValueError(f"it holds a {name!r}, which isn't a known class; {suggest(name, CLASSES)}")
+        module, _, attribute = CLASSES[name].partition(":")
+        kind = getattr(import_module(module), attribute)
+        names = [field.name for field in fields(kind)]
+        if set(names) != set(nodes):
+            raise ValueError(f"the fields of {name} should be {', '.join(names)}, but are {', '.join(nodes)}")
+        made = kind(*(self.value(nodes[field]) for field in names))
+        _check(made)
+        return made
+
+
+_hints = cache(get_type_hints)  # evaluating them takes longer than all the rest of loading
+
+
+def _check(made: Any) -> None:
+    """Refuse fields that aren't of their declared types, and statistics whose sizes don't go together."""
+    name = type(made).__name__
+    hints = _hints(type(made))  # type: ignore[arg-type]
+    for field in fields(made):
+        value = getattr(made, field.name)
+        if not _fits(value, hints[field.name]):
+            raise ValueError(f"{name}.{field.name} should be {field.type}, but is a {_described(value)}")
+    if not _consistent(made):
+        raise ValueError(f"the parts of {name} don't go together")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if origin in (Union, UnionType):
+        return any(_fits(value, each) for each in inner)
+    if origin is Literal:
+        return isinstance(value, str) and value in inner
+    if origin is tuple:
+        wanted = inner[:1] * len(value) if inner[-1] is ... and isinstance(value, tuple) else inner
+        return isinstance(value, tuple) and len(value) == len(wanted) and all(map(_fits, value, wanted))
+    if origin is np.ndarray:
+        return isinstance(value, np.ndarray) and value.dtype in map(np.dtype, get_args(inner[1]))
+    if origin is not None and issubclass(origin, Mapping):
+        return isinstance(value, Mapping) and all(_fits(k, inner[0]) and _fits(v, inner[1]) for k, v in value.items())
+    return isinstance(value, float | int if hint is float else origin or hint)
+
+
+def _consistent(made: Any) -> bool:
+    from credo.exact import Exact
+    from credo.learning import Evidence, Part
+    from credo.schema import Column
+    from credo.statistics import Statistics
+
+    match made:
+        case Exact():
+            return made.high.shape == made.low.shape
+        case Statistics():
+            return bool((made.n.high >= 0).all()) and len({each.shape[:1] for each in made.sums}) == 1
+        case Column():
+            return 0 <= made.declared <= (0 if made.levels is None else len(made.levels))
+        case Part():
+            return isinstance(made.statistics, Statistics)
+        case Evidence():
+            sizes = {column.name: len(column.levels) for column in made.schema if column.levels is not None}
+            parts = made.parts.values()
+            placed = ((axis, part.statistics.n.shape[i : i + 1]) for part in parts for i, axis in enumerate(part.axes))
+            return all(axis is None or size == (sizes.get(axis),) for axis, size in placed)
+    return True
+
+
+def _described(value: object) -> str:
+    return f"{type(value).__qualname__} {getattr(value, 'dtype', '')}".strip()
+
+
+def readable(node: Any, indent: int = 0) -> str:
+    """JSON, a line for each thing that fits on one."""
+    flat = json.dumps(node, ensure_ascii=False, allow_nan=False)
+    if not isinstance(node, dict | list) or indent + len(flat) <= WIDTH:
+        return flat
+    lines = [readable(item, indent + 2) for item in (node.values() if isinstance(node, dict) else node)]
+    if isinstance(node, dict):
+        lines = [f"{json.dumps(key, ensure_ascii=False)}: {line}" for key, line in zip(node, lines, strict=True)]
+    margin = "\n" + " " * indent
+    return f"{flat[0]}{margin}  {f',{margin}  '.join(lines)}{margin}{flat[-1]}"
