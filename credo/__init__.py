@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 # Each public name and the module that defines it, loaded at first use: `import credo` is instant.
 _PUBLIC = {
     "Belief": "credo.belief",
-    "Beliefs": "credo.estimate",
+    "Beliefs": "credo.groups",
     "BetaBernoulli": "credo.families.beta_bernoulli",
     "CredoError": "credo.errors",
     "DirichletCategorical": "credo.families.dirichlet",
@@ -25,7 +25,7 @@ _PUBLIC = {
     "ParetoUniform": "credo.families.pareto_uniform",
     "Schema": "credo.schema",
     "bayes_factor": "credo.comparison",
-    "estimate": "credo.estimate",
+    "estimate": "credo.groups",
     "infer_schema": "credo.profile",
     "load": "credo.storage",
     "save": "credo.storage",
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from credo.belief import Belief as Belief
     from credo.comparison import bayes_factor as bayes_factor
     from credo.errors import CredoError as CredoError
-    from credo.estimate import Beliefs as Beliefs
-    from credo.estimate import estimate as estimate
     from credo.families.beta_bernoulli import BetaBernoulli as BetaBernoulli
     from credo.families.dirichlet import DirichletCategorical as DirichletCategorical
     from credo.families.dirichlet import DirichletMultinomial as DirichletMultinomial
@@ -48,6 +46,8 @@ if TYPE_CHECKING:
     from credo.families.normal import NormalMean as NormalMean
     from credo.families.normal_inverse_wishart import NormalInverseWishart as NormalInverseWishart
     from credo.families.pareto_uniform import ParetoUniform as ParetoUniform
+    from credo.groups import Beliefs as Beliefs
+    from credo.groups import estimate as estimate
     from credo.numeric import Numeric as Numeric
     from credo.profile import infer_schema as infer_schema
     from credo.schema import Schema as Schema

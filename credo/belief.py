@@ -9,16 +9,18 @@ from numbers import Real as RealNumber
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from credo.data import Batch, Source, source
 from credo.distributions import Distribution, plain
-from credo.errors import DataError, EvidenceError
+from credo.errors import DataError, EvidenceError, SchemaError
 from credo.exact import Array
 from credo.families import Family
 from credo.families.dirichlet import Dirichlet
-from credo.learning import Additive, Evidence, Validation, Weight, cross_validate
+from credo.families.family import Rule
+from credo.learning import Additive, Evidence, Weight
 from credo.membership import Hard
-from credo.observe import Reading, only_column
+from credo.observe import Reading, absent, only_column
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +37,8 @@ class Belief(Additive):
     0.75
     """
 
-    prior: Family
+    family: Family  # the conjugate pair; its numbers count where the rule is "given"
+    rule: Rule = "given"
     evidence: Evidence | None = None
     columns: tuple[str, ...] | None = None  # to be read; None: the only one, or all of them
     success: object = None  # which value counts, of a column that isn't true or false
@@ -44,10 +47,12 @@ class Belief(Additive):
         return self._reading(data.names).names
 
     def _reading(self, names: Sequence[str]) -> Reading:
-        if self.columns is not None:
-            return Reading(self.columns, self.prior, VALUES, self.success)
-        joint = self.prior.reads in ("numbers", "counts")
-        return Reading(tuple(names) if joint else (only_column(names),), self.prior, VALUES, self.success)
+        joint = self.family.reads in ("numbers", "counts")
+        if self.columns is not None and (joint or self.columns[0] in names or len(names) != 1):
+            return Reading(self.columns, self.family, VALUES, self.success)
+        if self.family.has_target:
+            raise SchemaError(f"say which column is the target, as in update(data, target={names[-1]!r})")
+        return Reading(tuple(names) if joint else (only_column(names),), self.family, VALUES, self.success)
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
         return self._reading(batch.names).summarise(batch, Hard.whole(batch.rows, weight), None)
@@ -56,17 +61,28 @@ class Belief(Additive):
         return replace(self, evidence=evidence)
 
     def mergeable(self, other: Belief) -> str | None:
-        return None if repr(self.prior) == repr(other.prior) else f"the priors differ, {self.prior} and {other.prior}"
+        same = self.family == other.family and self.rule == other.rule
+        return None if same else f"the priors differ, {self.family} and {other.family}"
 
-    def update(self, data: object, *, weight: Weight = None, target: str | None = None) -> Belief:
-        """Learn from observations: a column of them, or a mapping {value: count}; a regression names its target."""
+    def taught_by(self, others: Evidence, held_out: Evidence) -> Belief:
+        """The values of all folds are known: one that only the held-out rows show has its prior probability."""
+        return self.with_evidence(others.knowing(held_out))
+
+    def update(
+        self, data: object, *, weight: Weight = None, target: str | None = None, success: object = None
+    ) -> Belief:
+        """Learn from observations: a column of them, or a mapping {value: count}.
+
+        A regression names its target; `success` says which value counts where they aren't true or false.
+        """
         data, weight = self._observed(data, weight)
-        if target is None:
-            return super().update(data, weight=weight)
-        table = source(data)
-        table.require([target])
-        features = [name for name in table.names if name not in (target, weight)]
-        return super(Belief, replace(self, columns=(*features, target))).update(table, weight=weight)
+        believer = self if success is None else replace(self, success=success)
+        if target is not None:
+            data = table = source(data)
+            table.require([target])
+            features = [name for name in table.names if name not in (target, weight)]
+            believer = replace(believer, columns=(*features, target))
+        return super(Belief, believer).update(data, weight=weight)
 
     def forget(self, data: object, *, weight: Weight = None) -> Belief:
         """Unlearn observations: what is left is what would be there had they never come."""
@@ -79,13 +95,9 @@ class Belief(Additive):
             return data, weight
         if weight is not None:
             raise DataError("counts are weights already: give either {value: count}, or observations and weight=")
-        if self.prior.reads == "counts":
+        if self.family.reads == "counts":
             return {value: [count] for value, count in data.items()}, None
         return {"x": list(data)}, list(data.values())
-
-    def cross_validate(self, data: object, folds: int = 10, *, seed: int = 0) -> Validation:
-        """How well the predictive of the other folds foresees each observation."""
-        return cross_validate(replace(self, evidence=None), data, folds, seed=seed)
 
     @cached_property
     def statistics(self) -> Any:
@@ -100,6 +112,15 @@ class Belief(Additive):
         return 0.0 if self.evidence is None else float(self.statistics.weight)
 
     @cached_property
+    def prior(self) -> Family:
+        """What was believed before the evidence."""
+        if self.evidence is None or self.rule == "given":
+            return self.family
+        from credo.priors import resolved
+
+        return resolved(self.rule, self.family, self.evidence[VALUES])
+
+    @cached_property
     def posterior(self) -> Family:
         """The family with the evidence in its hyperparameters."""
         if self.evidence is None:
@@ -110,17 +131,19 @@ class Belief(Additive):
     @property
     def _levels(self) -> tuple[Any, ...] | None:
         """The values of a categorical belief, or the columns of a multinomial one."""
-        if not isinstance(self.prior, Dirichlet) or self.evidence is None:
-            return getattr(self.prior, "levels", None)
-        if self.prior.reads == "category":
+        if not isinstance(self.family, Dirichlet):
+            return None
+        if self.evidence is None:
+            return self.family.names
+        if self.family.reads == "category":
             return self.evidence.schema[VALUES].values
-        return self.prior.levels or self.evidence.schema.names
+        return self.family.levels or self.evidence.schema.names
 
     def maximum_likelihood(self) -> Any:
         """The parameters under which the observations are most probable; the prior doesn't matter."""
         if self.n == 0:
             raise EvidenceError("no observations yet: every parameter fits them equally well")
-        return self._named(self.prior.maximum_likelihood(self.statistics))
+        return self._named(self.family.maximum_likelihood(self.statistics))
 
     def mode(self) -> Any:
         """The most probable parameters (MAP)."""
@@ -146,37 +169,45 @@ class Belief(Additive):
 
     def predictive(self, *given: Any) -> Any:
         """The distribution of the next observation (of a regression's target, given its features)."""
-        return self.posterior.predictive(*given)
+        return self.posterior.predictive(*(self._features(row) for row in given))
+
+    def _features(self, given: Any) -> Any:
+        """A regression's features, also by their names: one row {name: number}, or a table."""
+        names = (self.columns or ("",))[:-1]
+        if isinstance(given, Mapping) and all(isinstance(value, RealNumber) for value in given.values()):
+            source([given]).require(names)
+            return [given[name] for name in names]
+        if isinstance(given, list | tuple | np.ndarray):
+            return given
+        return np.concatenate([batch.matrix(names) for batch in source(given).batches(names)])
 
     def sample(self, size: int, seed: int | np.random.Generator = 0) -> Any:
         """Draws of the parameters."""
         return self.posterior.sample(size, seed)
 
     def log_prob(self, data: Any) -> Array:
-        """log p(observation) of each, by the predictive."""
+        """log p(observation) of each, by the predictive; NaN where it is missing."""
         table = source(data)
         reading = self._reading(table.names)
         return np.concatenate([self._log_prob(reading, batch) for batch in table.batches(reading.names)])
 
     def _log_prob(self, reading: Reading, batch: Batch) -> Array:
-        if self.prior.reads != "category":
-            return self.posterior.log_predictive(reading.cells(batch))[:, 0]
-        codes, levels, _ = reading.categories(batch)
-        known = {value: i for i, value in enumerate(self._levels or ())}
-        table = np.array([*(known.get(value, -1) for value in levels.to_pylist()), -1], dtype=np.int32)
-        return self.posterior.log_predictive(table[codes])[:, 0]
+        x = reading.known_cells(batch, pa.array(self._levels or ()))
+        return np.where(absent(x), np.nan, self.posterior.log_predictive(x)[:, 0])
 
     def marginal(self) -> Distribution:
         """The distribution of the parameter that beliefs are compared by: the only one, or the mean."""
         marginal = self.posterior.marginals()[0]
         if np.ndim(marginal.mean()):
-            raise DataError(f"{type(self.prior).__name__} beliefs have several parameters: there is no one to compare")
+            raise DataError(f"{type(self.family).__name__} beliefs have several parameters: there is no one to compare")
         return marginal
 
     def probability_greater(self, other: Any) -> float:
-        """P(this parameter > the other's), the two being independent."""
+        """P(this parameter > the other belief's, or a number), the two being independent."""
         from credo.comparison import probability_greater
 
+        if isinstance(other, RealNumber):
+            return 1 - float(self.marginal().cdf(float(other)))
         return probability_greater(self.marginal(), other.marginal())
 
     def plot(self) -> Figure:
@@ -190,7 +221,7 @@ class Belief(Additive):
         if hasattr(values, "_fields"):
             return type(values)(*(_plain(value) for value in values))
         levels = self._levels
-        if levels is None or not isinstance(self.prior, Dirichlet):
+        if levels is None or not isinstance(self.family, Dirichlet):
             return _plain(values)
         if isinstance(values, tuple):
             return {level: (float(low), float(high)) for level, low, high in zip(levels, *values, strict=True)}

@@ -17,87 +17,106 @@ TRUTHS = {"true": 1, "yes": 1, "t": 1, "y": 1, "1": 1, "false": 0, "no": 0, "f":
 
 
 def entered(array: Any, name: str) -> Any:
-    """An Arrow array of one of five types: bool, int64, double, string, or a dictionary of these."""
+    """An Arrow array of bools, int64 (uint64 where those don't do), doubles or strings, or a dictionary of these."""
     if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
+        array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     kind = array.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return entered(array.storage, name)
     if pa.types.is_dictionary(kind):
         return pa.DictionaryArray.from_arrays(array.indices, entered(array.dictionary, name))
     if pa.types.is_boolean(kind) or pa.types.is_int64(kind) or pa.types.is_float64(kind) or pa.types.is_string(kind):
         return array
-    target = _entry_type(kind)
-    if target is None:
-        raise DataError(
-            f"column {name!r} holds {kind}; credo reads numbers, booleans and strings: flatten it, or leave it out"
-        )
     try:
-        return array.cast(target)
-    except pa.ArrowInvalid as error:
-        raise DataError(f"column {name!r} ({kind}) can't be read as {target}: {error}") from None
+        if pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_timestamp(kind):
+            return _moments(array)
+        return _cast(array)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise DataError(
+            f"column {name!r} holds {kind}; credo reads numbers, booleans, dates and strings: "
+            "make it one of these, or leave it out"
+        ) from None
 
 
-def _entry_type(kind: Any) -> Any:
-    if pa.types.is_integer(kind):
-        return pa.float64() if pa.types.is_uint64(kind) else pa.int64()
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
-        return pa.float64()
-    texts = (pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary, pa.types.is_large_binary)
-    if any(is_text(kind) for is_text in (*texts, pa.types.is_temporal)):
-        return pa.string()
-    return None
+def _cast(array: Any) -> Any:
+    kind = array.type
+    if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0):
+        try:  # exactly, since integers may be names of groups
+            return array.cast(pa.int64())
+        except pa.ArrowInvalid:
+            return array if pa.types.is_uint64(kind) else array.cast(pa.float64())
+    if pa.types.is_decimal(kind):
+        return array.cast(pa.string()).cast(pa.float64())  # the nearest float, which a direct cast may miss
+    if pa.types.is_floating(kind) or pa.types.is_null(kind):
+        return array.cast(pa.float64())
+    return array.cast(pa.string())
+
+
+def _moments(array: Any) -> Any:
+    """Dates and times as ISO writes them, with no more digits than needed: in what units they came doesn't matter."""
+    encoded = array.dictionary_encode()
+    words = encoded.dictionary.cast(pa.string())
+    for surplus in (r"(\.\d*?)0+($|[-+Z])", r"()\.($|[-+Z])", r"() 00:00:00($)"):
+        words = pc.replace_substring_regex(words, surplus, r"\1\2")
+    return words.take(encoded.indices)
 
 
 def missing(array: Any) -> Any:
     """The array with nulls for NaN and for empty strings."""
     if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
+        array = array.dictionary_decode()
     if pa.types.is_floating(array.type):
-        return pc.if_else(pc.is_nan(array), None, array) if pc.any(pc.is_nan(array)).as_py() else array
-    if pa.types.is_string(array.type):
-        empty = pc.equal(array, "")
-        return pc.if_else(empty, None, array) if pc.any(empty).as_py() else array
-    return array
+        absent = pc.is_nan(array)
+    elif pa.types.is_string(array.type):
+        absent = pc.equal(array, "")
+    else:
+        return array
+    return pc.if_else(absent, None, array) if pc.any(absent).as_py() else array
 
 
 def numbers(array: Any, name: str, start: int) -> Array:
     """Floats, NaN where a cell is missing."""
-    array = missing(array)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
     if pa.types.is_string(array.type):
-        array = _parsed(array, name, start)
-    return np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+        array = _parsed(missing(array), name, start)
+    return np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
 
 
 def _parsed(array: Any, name: str, start: int) -> Any:
     """Strings that all spell numbers, as numbers."""
+    array = pc.utf8_trim_whitespace(array)
     try:
-        return pc.utf8_trim_whitespace(array).cast(pa.float64())
+        return array.cast(pa.float64())
     except pa.ArrowInvalid:
-        spelt = pc.match_substring_regex(array, r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$")
-        wrong = pc.and_kleene(pc.invert(spelt), pc.is_valid(array)).to_numpy(zero_copy_only=False)
-        rows = np.flatnonzero(wrong == True)  # noqa: E712 - nulls compare as neither
-        value = array[int(rows[0])].as_py() if len(rows) else None
+        row, value = next((i, cell.as_py()) for i, cell in enumerate(array) if not _spells_number(cell))
         raise DataError(
-            f"column {name!r} has the value {value!r} (row {start + int(rows[0]) + 1}) where a number is needed. "
-            f"If it means a missing cell, leave it empty; if the column holds names, use kinds={{{name!r}: 'category'}}"
-            if len(rows)
-            else f"column {name!r} can't be read as numbers"
+            f"column {name!r} has the value {value!r} (row {start + row + 1}) where a number is needed. If it means "
+            f"a missing cell, leave it empty; if the column holds names, use kinds={{{name!r}: 'category'}}"
         ) from None
+
+
+def _spells_number(cell: Any) -> bool:
+    try:
+        cell.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def check_finite(x: Array, name: str, start: int) -> None:
     """Refuse what can't be summed: infinities, and numbers whose squares are infinite."""
-    with np.errstate(invalid="ignore"):
-        wrong = np.abs(x) > LARGEST
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise DataError(f"column {name!r} has the value {x[row]:g} (row {start + row + 1}); numbers must be finite "
-                        f"and below {LARGEST:g}. Leave the cell empty if it is unknown")  # fmt: skip
+    if max(np.fmax.reduce(x, initial=0.0), -np.fmin.reduce(x, initial=0.0)) > LARGEST:
+        row = int(np.flatnonzero(np.abs(x) > LARGEST)[0])
+        raise DataError(
+            f"column {name!r} has the value {x[row]:g} (row {start + row + 1}); numbers must be finite "
+            f"and below {LARGEST:g}. Leave the cell empty if it is unknown"
+        )
 
 
 def check_positive(x: Array, name: str, start: int, whole: bool = False) -> None:
     """Refuse negative numbers and, where counts are wanted, fractions."""
-    with np.errstate(invalid="ignore"):
-        wrong = (x < 0) | ((x != np.floor(x)) & ~np.isnan(x) if whole else False)
+    wrong = (x < 0) | ((x != np.floor(x)) & ~np.isnan(x) if whole else False)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         wanted = "a count (0, 1, 2, ...)" if whole else "a number of at least 0"
@@ -127,24 +146,45 @@ def _truth_word(value: object) -> str:
 
 
 def categories(array: Any) -> tuple[Codes, Any]:
-    """Codes (-1 where a cell is missing) and the values that they stand for, in order of appearance."""
-    if not pa.types.is_dictionary(array.type):
-        array = missing(array).dictionary_encode()
-    levels = _whole_numbers(array.dictionary)
-    codes = array.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
-    empty = missing(levels).is_null().to_numpy(zero_copy_only=False)
-    if empty.any() or pc.count_distinct(levels).as_py() < len(levels):  # a dictionary made elsewhere
-        levels = missing(levels).dictionary_encode()
-        table = np.append(levels.indices.fill_null(-1).to_numpy(zero_copy_only=False), -1).astype(np.int32)
-        return table[codes], levels.dictionary
+    """Codes (-1 where a cell is missing) and the values that they stand for."""
+    if pa.types.is_int64(array.type) and (found := _narrow_integers(array)):
+        return found
+    made_elsewhere = pa.types.is_dictionary(array.type)
+    if made_elsewhere:  # it may hold values that no cell has, or one twice
+        used = array.indices.dictionary_encode()
+        codes, levels = used.indices, array.dictionary.take(used.dictionary)
+    else:
+        encoded = array.dictionary_encode()
+        codes, levels = encoded.indices, encoded.dictionary
+    codes = codes.fill_null(-1).to_numpy(zero_copy_only=False)
+    rounded = pa.types.is_floating(levels.type)
+    levels = missing(_whole_numbers(levels))
+    if levels.null_count or ((made_elsewhere or rounded) and pc.count_distinct(levels).as_py() < len(levels)):
+        again = levels.dictionary_encode()
+        table = np.append(again.indices.fill_null(-1).to_numpy(zero_copy_only=False), -1)
+        codes, levels = table[codes], again.dictionary
     return np.asarray(codes, dtype=np.int32), levels
 
 
+def _narrow_integers(array: Any) -> tuple[Codes, Any] | None:
+    """The same for integers that lie close together: looking them up is several times faster than hashing."""
+    if array.null_count or not len(array):
+        return None
+    x = array.to_numpy()
+    low, high = int(x.min()), int(x.max())
+    if high - low >= 2 * len(x):
+        return None
+    seen = np.zeros(high - low + 1, dtype=bool)
+    seen[x - low] = True
+    code_of = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+    return code_of[x - low], pa.array(np.flatnonzero(seen) + low)
+
+
 def _whole_numbers(levels: Any) -> Any:
-    """1.0 and 2.0 as 1 and 2: a missing cell makes floats of integers on the way in."""
+    """1.0 and 2.0 as 1 and 2: a missing cell makes floats of integers on the way in. And no -0.0 beside 0.0."""
     if pa.types.is_floating(levels.type):
         try:
-            return levels.cast(pa.int64())
+            return missing(levels).cast(pa.int64())
         except pa.ArrowInvalid:
-            return levels
+            return pc.add(levels, 0.0)
     return levels

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, islice
+from dataclasses import dataclass, field, replace
+from itertools import chain, groupby
 from os import PathLike
 from typing import Any
 
@@ -13,11 +13,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo import cells
-from credo.errors import DataError, SchemaError, suggest
+from credo.errors import SchemaError, suggest
 from credo.exact import Array
 from credo.membership import Codes
 
 ROWS = 65_536  # of a batch: fixed, so that results don't depend on how many workers ran
+HEAVY = 2**26  # bytes of a batch from which on it has fewer rows
+FIRST = 1024  # rows that tell how heavy a row is
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +38,9 @@ class Batch:
 
     def only(self, names: Sequence[str]) -> Batch:
         """Some of the columns."""
-        return Batch(self.start, self.rows, {name: self.column(name) for name in names})
+        columns = {name: self.columns[name] for name in names if name in self.columns}
+        inside = tuple(name for name in names if name in self.block_names)
+        return Batch(self.start, self.rows, columns, self._block_of(inside) if inside else None, inside)
 
     def without(self, name: str) -> Batch:
         """All columns but one."""
@@ -48,17 +52,23 @@ class Batch:
         columns = {name: array.take(positions) for name, array in self.columns.items()}
         return Batch(self.start, len(rows), columns, None if self.block is None else self.block[rows], self.block_names)
 
+    def slice(self, offset: int, rows: int) -> Batch:
+        """Some rows that follow each other, as a view."""
+        rows = max(0, min(rows, self.rows - offset))
+        columns = {name: array.slice(offset, rows) for name, array in self.columns.items()}
+        block = None if self.block is None else self.block[offset : offset + rows]
+        return Batch(self.start + offset, rows, columns, block, self.block_names)
+
     def column(self, name: str) -> Any:
         """As an Arrow array."""
         if name in self.columns:
             return cells.entered(self.columns[name], name)
-        assert self.block is not None
-        return pa.array(self.block[:, self.block_names.index(name)], from_pandas=True)
+        return pa.array(self._block_of((name,))[:, 0], from_pandas=True)
 
     def numbers(self, name: str) -> Array:
         """Floats, NaN where a cell is missing."""
-        if self.block is not None and name in self.block_names:
-            x = self.block[:, self.block_names.index(name)]
+        if name in self.block_names:
+            x = self._block_of((name,))[:, 0]
         else:
             x = cells.numbers(self.column(name), name, self.start)
         cells.check_finite(x, name, self.start)
@@ -66,15 +76,23 @@ class Batch:
 
     def matrix(self, names: Sequence[str]) -> Array:
         """(rows, columns) floats; the block itself where those are its columns."""
-        if self.block is not None and tuple(names) == self.block_names:
-            for j, name in enumerate(names):
-                cells.check_finite(self.block[:, j], name, self.start)
-            return self.block
-        return np.column_stack([self.numbers(name) for name in names]) if names else np.empty((self.rows, 0))
+        if not names or not set(names) <= set(self.block_names):
+            return np.column_stack([self.numbers(name) for name in names]) if names else np.empty((self.rows, 0))
+        x = self._block_of(tuple(names))
+        for j, name in enumerate(names):
+            cells.check_finite(x[:, j], name, self.start)
+        return x
 
     def categories(self, name: str) -> tuple[Codes, Any]:
         """Codes, -1 where a cell is missing, and this batch's levels."""
         return cells.categories(self.column(name))
+
+    def _block_of(self, names: tuple[str, ...]) -> Array:
+        assert self.block is not None
+        if names == self.block_names:
+            return self.block
+        places = [self.block_names.index(name) for name in names]
+        return self.block[:, places[0] : places[0] + 1] if len(places) == 1 else self.block[:, places]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,18 +100,19 @@ class Source:
     """A table that is read batch by batch; `once` if it can be read only once."""
 
     names: tuple[str, ...]
-    read: Callable[[Sequence[str]], Iterator[Batch]]
+    read: Callable[[Sequence[str]], Iterator[Batch]]  # parts of any size, in order
     once: bool = False
     rows: int | None = None  # where known beforehand
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
-        """Only those columns, in order."""
+        """Only those columns, in order, in batches whose size doesn't depend on how the rows came."""
         self.require(names)
-        return self.read(names)
+        return recut(self.read(names))
 
     def require(self, names: Iterable[str]) -> None:
+        known = set(self.names)
         for name in names:
-            if name not in self.names:
+            if name not in known:
                 raise SchemaError(f"no column {name!r}; {suggest(name, self.names)}")
 
 
@@ -105,164 +124,77 @@ def source(data: object) -> Source:
         from credo.files import open_files
 
         return open_files(data)
-    for takes, opened in _FORMS:
-        if takes(data):
-            return opened(data)
-    raise DataError(
-        f"can't read a table from {type(data).__name__}; credo takes a path, a pandas, polars or pyarrow table, "
-        "a DuckDB relation, a dict of columns, a list of dicts, an array, or an iterator of these"
-    )
+    from credo.tables import open_table
+
+    return open_table(data)
 
 
-def from_arrow(table: Any) -> Source:
-    """A pyarrow table, or anything that streams as one (Arrow's C interface)."""
-    names = tuple(table.schema.names)
-    _check_names(names)
+def batch_rows(row_bytes: float) -> int:
+    """ROWS, or as many fewer as keep a batch from being heavy.
 
-    def read(wanted: Sequence[str]) -> Iterator[Batch]:
-        return batches_of(table.select(list(wanted)).to_batches(max_chunksize=ROWS))
-
-    return Source(names, read, rows=table.num_rows)
-
-
-def batches_of(parts: Iterable[Any]) -> Iterator[Batch]:
-    """Arrow record batches, cut to size."""
-    start = 0
-    for part in parts:
-        for offset in range(0, part.num_rows, ROWS):
-            piece = part.slice(offset, ROWS)
-            yield Batch(start, piece.num_rows, dict(zip(piece.schema.names, piece.columns, strict=True)))
-            start += piece.num_rows
+    >>> batch_rows(8 * 100), batch_rows(8 * 10_000)
+    (65536, 512)
+    """
+    rows = ROWS
+    while rows > 1 and rows * row_bytes > HEAVY:
+        rows //= 2
+    return rows
 
 
-def _check_names(names: Sequence[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise SchemaError(f"two columns are named {name!r}; rename one of them")
-
-
-def _from_stream(data: Any) -> Source:
-    """pandas, polars, pyarrow, DuckDB: a DuckDB relation is run anew for each reading."""
-    module = type(data).__module__
-    if isinstance(data, pa.RecordBatchReader):
-        names = tuple(data.schema.names)
-        return Source(names, lambda wanted: batches_of(part.select(list(wanted)) for part in data), once=True)
-    try:
-        if module.startswith("pandas") and hasattr(data, "columns"):
-            _check_names([str(name) for name in data.columns])
-            return from_arrow(pa.Table.from_pandas(data, preserve_index=False))
-        if "duckdb" in module:
-            names = tuple(data.columns)
-            return Source(names, lambda wanted: batches_of(data.select(*wanted).to_arrow_reader(ROWS)))
-        if pa.types.is_struct(getattr(getattr(data, "dtype", None), "pyarrow_dtype", pa.null())):
-            raise DataError("a column of structs isn't a table; unnest it first")
-        if hasattr(data, "columns") or hasattr(data, "schema"):
-            return from_arrow(pa.table(data))
-        return from_arrow(pa.table({"x": pa.chunked_array(data)}))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise DataError(f"this table has a column of mixed types: {_first_line(error)}") from None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error.args[0] if error.args else error).splitlines()[0]
-
-
-def _array(values: Any, name: str) -> Any:
-    """A Python sequence, or any kind of array, as an Arrow array."""
-    try:
-        if hasattr(values, "__arrow_c_stream__"):
-            return pa.chunked_array(values)
-        if isinstance(values, np.ndarray) and values.ndim > 1:
-            raise DataError(f"column {name!r} has {values.ndim} dimensions; a column has one")
-        return pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        mixed = sorted({type(value).__name__ for value in values if value is not None})
-        raise DataError(f"column {name!r} mixes {' and '.join(mixed)}; a column holds values of one type") from None
-    except TypeError:
-        raise DataError(f"column {name!r} is {values!r}, not a list of values") from None
-
-
-def _from_columns(data: Mapping[str, Any]) -> Source:
-    arrays = {str(name): _array(values, str(name)) for name, values in data.items()}
-    lengths = {name: len(array) for name, array in arrays.items()}
-    if len(set(lengths.values())) > 1:
-        raise DataError(f"the columns have different lengths: {', '.join(f'{k} {v}' for k, v in lengths.items())}")
-    return from_arrow(pa.table(arrays))
-
-
-def _from_rows(data: Sequence[Mapping[str, Any]]) -> Source:
-    names = list(dict.fromkeys(name for row in data for name in row))
-    return _from_columns({name: [row.get(name) for row in data] for name in names})
-
-
-def _from_block(data: Any) -> Source:
-    """A 2-D array of numbers: columns x0, x1, ...; float64 in C order is used as it lies in memory."""
-    names = tuple(f"x{j}" for j in range(data.shape[1]))
-    if data.dtype.kind not in "fiub":
-        return _from_columns({name: data[:, j].tolist() for j, name in enumerate(names)})
-
-    def read(wanted: Sequence[str]) -> Iterator[Batch]:
-        for start in range(0, data.shape[0], ROWS):
-            part = data[start : start + ROWS]
-            block = part.toarray() if hasattr(part, "toarray") else part
-            block = np.ascontiguousarray(block, dtype=np.float64)
-            if list(wanted) != list(names):
-                columns = {name: pa.array(block[:, names.index(name)], from_pandas=True) for name in wanted}
-                yield Batch(start, len(block), columns)
-            else:
-                yield Batch(start, len(block), block=block, block_names=names)
-
-    return Source(names, read, rows=data.shape[0])
-
-
-def _from_list(data: Sequence[Any]) -> Source:
-    if not len(data):
-        raise DataError("the data is empty: there are no rows to learn from")
-    if all(isinstance(row, Mapping) for row in data):
-        return _from_rows(data)
-    if all(isinstance(row, list | tuple) for row in data):
-        widths = {len(row) for row in data}
-        if len(widths) > 1:
-            raise DataError(f"the rows have different lengths: {min(widths)} to {max(widths)}")
-        return _from_columns({f"x{j}": [row[j] for row in data] for j in range(widths.pop())})
-    return _from_columns({"x": data})
-
-
-def _from_iterator(data: Iterator[Any]) -> Source:
-    """Tables one after another, or single rows as dicts: read once, never held whole."""
-    first = next(data, None)
+def recut(parts: Iterable[Batch]) -> Iterator[Batch]:
+    """The same rows in batches of one size; a new one begins early only where a column's type changes."""
+    filled = (part for part in parts if part.rows)
+    first = next(filled, None)
     if first is None:
-        raise DataError("the data is empty: there are no rows to learn from")
-    parts = chain([first], data)
-    if isinstance(first, Mapping) and not any(_is_column(value) for value in first.values()):
-        tables: Iterator[Any] = iter(lambda: list(islice(parts, ROWS)), [])
-    else:
-        tables = parts
-    opened = map(source, tables)
-    head = next(opened)
-
-    def read(wanted: Sequence[str]) -> Iterator[Batch]:
-        start = 0
-        for part in chain([head], opened):
-            for batch in part.batches(wanted):
-                yield Batch(start, batch.rows, batch.columns, batch.block, batch.block_names)
-                start += batch.rows
-
-    return Source(head.names, read, once=True)
+        return
+    size, start = batch_rows(_row_bytes(first)), 0
+    for _, run in groupby(chain([first], filled), key=_types):
+        for piece in _cut(run, size):
+            yield replace(piece, start=start)
+            start += piece.rows
 
 
-def _is_column(value: object) -> bool:
-    return hasattr(value, "__len__") and not isinstance(value, str | bytes)
+def _cut(parts: Iterable[Batch], size: int) -> Iterator[Batch]:
+    waiting: list[Batch] = []
+    rows = 0
+    for part in parts:
+        waiting.append(part)
+        rows += part.rows
+        if rows >= size:
+            whole, left = _joined(waiting), rows % size
+            yield from (whole.slice(offset, size) for offset in range(0, rows - left, size))
+            waiting, rows = [whole.slice(rows - left, left)] if left else [], left
+    if waiting:
+        yield _joined(waiting)
 
 
-_FORMS: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
-    (lambda data: hasattr(data, "__arrow_c_stream__"), _from_stream),
-    (lambda data: isinstance(data, pa.Array), lambda data: from_arrow(pa.table({"x": data}))),
-    (lambda data: isinstance(data, pa.RecordBatch), lambda data: from_arrow(pa.Table.from_batches([data]))),
-    (lambda data: isinstance(data, Mapping), _from_columns),
-    (lambda data: isinstance(data, np.ndarray) and data.ndim == 1, lambda data: _from_columns({"x": data})),
-    (lambda data: isinstance(data, np.ndarray) and data.ndim == 2, _from_block),
-    (lambda data: hasattr(data, "tocsr"), lambda data: _from_block(data.tocsr())),
-    (lambda data: isinstance(data, list | tuple | range), _from_list),
-    (lambda data: hasattr(data, "__next__"), _from_iterator),
-]
+def _joined(parts: Sequence[Batch]) -> Batch:
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    columns = {
+        name: pa.chunked_array([chunk for part in parts for chunk in _chunks(part.columns[name])])
+        for name in first.columns
+    }
+    block = None if first.block is None else np.concatenate([part.block for part in parts if part.block is not None])
+    return Batch(first.start, sum(part.rows for part in parts), columns, block, first.block_names)
+
+
+def _chunks(array: Any) -> list[Any]:
+    return array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+
+
+def _types(batch: Batch) -> tuple[object, ...]:
+    return (*batch.block_names, *((name, array.type) for name, array in batch.columns.items()))
+
+
+def _row_bytes(batch: Batch) -> float:
+    """What a row weighs, by the first ones; a dictionary weighs nothing, as batches share it."""
+    head = batch.slice(0, FIRST)
+    total = 0 if head.block is None else head.block.nbytes
+    for array in head.columns.values():
+        if pa.types.is_dictionary(array.type):
+            total += sum(chunk.indices.nbytes for chunk in _chunks(array))
+        else:  # a slice of views would count what lies behind all of them
+            total += (array.cast(pa.string()) if pa.types.is_string_view(array.type) else array).nbytes
+    return total / head.rows

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from credo.errors import DataError, suggest
 from credo.exact import Array
-from credo.special import beta_quantile, gamma_quantile
+from credo.special import beta_interval, beta_quantile, gamma_quantile
 
 Real = float | Array
 LOG_2PI = float(np.log(2 * np.pi))
@@ -139,6 +139,13 @@ class Beta(Distribution):
         if not certain.any():
             return plain(beta_quantile(p, self.a, self.b))
         return plain(np.where(certain, 1.0, beta_quantile(p, self.a, np.where(certain, 1.0, self.b))))
+
+    def interval(self, mass: float = 0.95) -> tuple[Real, Real]:
+        """Both ends at once, since they share most of the work."""
+        if (np.asarray(self.b) == 0).any():
+            return super().interval(mass)
+        low, high = beta_interval(checked_mass(mass), self.a, self.b)
+        return plain(low), plain(high)
 
     def sample(self, size: int, seed: int | np.random.Generator = 0) -> Array:
         shape = np.broadcast_shapes(np.shape(self.a), np.shape(self.b))
@@ -282,8 +289,10 @@ class StudentT(Distribution):
     def quantile(self, p: ArrayLike) -> Real:
         from scipy.special import stdtrit
 
-        standard = stdtrit(np.asarray(self.degrees), np.asarray(p, dtype=np.float64))
-        return plain(self.location + self.scale * standard)
+        p = np.asarray(p, dtype=np.float64)
+        inside = (p > 0) & (p < 1)  # at the ends SciPy has the wrong infinity
+        standard = stdtrit(np.asarray(self.degrees), np.where(inside, p, 0.5))
+        return plain(self.location + self.scale * np.where(inside, standard, np.where(p > 0, np.inf, -np.inf)))
 
 
 @dataclass(frozen=True, repr=False)

@@ -42,5 +42,14 @@ def suggest(name: object, known: Iterable[object], limit: int = 8) -> str:
     return f"known: {shown or 'none'}." + (f" Did you mean {near[0]!r}?" if near else "")
 
 
+def counted(n: float, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "row"), counted(2500, "row")
+    ('1 row', '2500 rows')
+    """
+    return f"{n:.10g} {noun}" + ("" if n == 1 else "s")
+
+
 class Notice(UserWarning):
     """Something that was done and may not have been expected."""

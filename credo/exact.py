@@ -6,6 +6,7 @@ cancel in plain floats (at mean 10⁹ and sd 1 they give a variance of 384); in 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from credo._kernels.sums import add_pairs_at
 from credo.errors import EvidenceError
 
 Array = NDArray[np.float64]
-Index = tuple[Any, ...]
+Cells = NDArray[np.int64]
 
 SPLIT = 134217729.0  # 2²⁷ + 1 cuts a float into two halves whose products are exact
 
@@ -120,13 +122,16 @@ class Exact:
         return Exact(np.take(self.high, positions, axis), np.take(self.low, positions, axis))
 
     @classmethod
-    def gather(cls, parts: Sequence[Exact], places: Sequence[Index], shape: tuple[int, ...]) -> Exact:
-        """An array of that shape with each part added at its places (in a part, a place comes once)."""
-        total = cls.zeros(shape)
-        for part, place in zip(parts, places, strict=True):
-            added = total[place] + part
-            total.high[place], total.low[place] = added.high, added.low
+    def gather(cls, parts: Sequence[Exact], cells: Sequence[Cells], size: int) -> Exact:
+        """A sum of that many rows, to which each part adds its rows at its cells."""
+        total = cls.zeros((size, math.prod(parts[0].shape[1:])))
+        for part, cell in zip(parts, cells, strict=True):
+            rows = part.reshape((len(cell), total.shape[1]))
+            add_pairs_at(rows.high, rows.low, cell, total.high, total.low)
         return total
+
+    def reshape(self, shape: tuple[int, ...]) -> Exact:
+        return Exact(self.high.reshape(shape), self.low.reshape(shape))
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,8 +174,11 @@ class Largest:
         return Largest(np.take(self.value, positions, axis))
 
     @classmethod
-    def gather(cls, parts: Sequence[Largest], places: Sequence[Index], shape: tuple[int, ...]) -> Largest:
-        total = np.zeros(shape)
-        for part, place in zip(parts, places, strict=True):
-            total[place] = np.maximum(total[place], part.value)
+    def gather(cls, parts: Sequence[Largest], cells: Sequence[Cells], size: int) -> Largest:
+        total = np.zeros(size)
+        for part, cell in zip(parts, cells, strict=True):
+            total[cell] = np.maximum(total[cell], part.value)
         return cls(total)
+
+    def reshape(self, shape: tuple[int, ...]) -> Largest:
+        return Largest(self.value.reshape(shape))

@@ -1,58 +1,66 @@
-"""Files of rows, streamed by DuckDB: .csv .tsv .jsonl .parquet .arrow, the first three also as .gz."""
+"""Files of rows, streamed: .csv .tsv .jsonl .parquet by DuckDB, .arrow by Arrow; the first three also as .gz."""
 
 from __future__ import annotations
 
-import csv
 import glob
-import gzip
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from os import PathLike, fspath
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
 
-from credo.data import ROWS, Batch, Source, batches_of
-from credo.errors import DataError, SchemaError
+from credo.csv_files import open_csv
+from credo.data import Batch, Source
+from credo.errors import CredoError, DataError, SchemaError
+from credo.queries import Database, compression, identifier, is_zipped, literal, opened, path_literal
+from credo.tables import Read, batch_of, check_names, first_line
 
 FORMATS = {".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".parquet": "parquet", ".arrow": "arrow"}
+
+Columns = Mapping[Path, tuple[str, ...]]  # of each file
 
 
 def open_files(path: str | PathLike[str]) -> Source:
     """A file, or all that a pattern such as `logs/*.csv` matches, in the order of their names."""
-    paths = _matches(fspath(path))
-    readers = [_FORMAT_OF[_format(p)](p) for p in paths]
-    names = readers[0].names
-    for p, reader in zip(paths, readers, strict=True):
-        if set(reader.names) != set(names):
-            odd = sorted(set(reader.names) ^ set(names))
-            raise SchemaError(f"{p} and {paths[0]} have different columns: {', '.join(odd[:5])}")
-
-    def read(wanted: Sequence[str]) -> Iterator[Batch]:
-        return batches_of(part for reader in readers for part in reader.parts(wanted))
-
+    paths = _matches(fsdecode(path))
+    formats = {_format(file) for file in paths}
+    if len(formats) > 1:
+        raise DataError(f"{path} matches files of several formats ({', '.join(sorted(formats))}): name those of one")
+    for file in paths:
+        _check_whole(file)
+    columns, read = _OPEN[formats.pop()](paths)
+    names = columns[paths[0]]
+    for file, others in columns.items():
+        check_names(others, f"{file}: ")
+        if odd := sorted(set(others) ^ set(names)):
+            raise SchemaError(f"{file} and {paths[0]} have different columns: {', '.join(odd[:5])}")
     return Source(names, read)
 
 
 def _matches(path: str) -> list[Path]:
-    literal = Path(path).expanduser()
     try:
-        if literal.is_dir():
-            next(literal.iterdir(), None)
+        literal_path = Path(path).expanduser()
+        if literal_path.is_dir():
+            next(literal_path.iterdir(), None)
             raise DataError(f"{path} is a folder; name a file in it, or a pattern such as '{path.rstrip('/')}/*.csv'")
-        found = [literal] if literal.exists() else [Path(p) for p in sorted(glob.glob(str(literal)))]  # noqa: PTH207
-        if not found:
-            near = suggest_file(literal)
-            raise DataError(f"there is no file {path!r}{near}")
-        for file in found:
-            with file.open("rb") as stream:
-                if not stream.read(1):
-                    raise DataError(f"{file} is empty")
+        if literal_path.exists():
+            return [literal_path]
+        found = sorted(Path(p) for p in glob.glob(str(literal_path), recursive=True))  # noqa: PTH207
+        files = [file for file in found if not file.is_dir()]
+        if not files:
+            raise DataError(f"there is no file {path!r}{_suggested(literal_path)}")
+    except CredoError:
+        raise
     except PermissionError as error:
         raise DataError(f"{error.filename} can't be read: permission denied") from None
-    return found
+    except (OSError, RuntimeError, ValueError) as error:
+        raise DataError(f"{path!r} can't be opened: {getattr(error, 'strerror', None) or error}") from None
+    return files
 
 
-def suggest_file(path: Path) -> str:
+def _suggested(path: Path) -> str:
     """A neighbour with a similar name, for the error."""
     from difflib import get_close_matches
 
@@ -63,170 +71,150 @@ def suggest_file(path: Path) -> str:
 
 
 def _format(path: Path) -> str:
-    suffixes = [s.lower() for s in path.suffixes]
-    zipped = suffixes[-1:] == [".gz"]
-    kind = FORMATS.get((suffixes[:-1] if zipped else suffixes)[-1:][0] if len(suffixes) > zipped else "")
-    if kind is None or (zipped and kind in ("parquet", "arrow")):
+    name = Path(path.name.lower())
+    kind = FORMATS.get((name.with_suffix("") if is_zipped(name) else name).suffix)
+    if kind is None or (is_zipped(name) and kind in ("parquet", "arrow")):
         raise DataError(f"{path}: credo reads {', '.join(FORMATS)} (and .csv.gz, .tsv.gz, .jsonl.gz)")
     return kind
 
 
-@dataclass(frozen=True)
-class _Query:
-    """A file behind a DuckDB table function."""
-
-    path: Path
-    function: str
-    names: tuple[str, ...]
-
-    def parts(self, wanted: Sequence[str]) -> Iterator[Any]:
-        columns = ", ".join(_identifier(name) for name in wanted) or "1"
-        yield from _run(f"SELECT {columns} FROM {self.function}", self.path)
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _run(query: str, path: Path) -> Iterator[Any]:
-    """The record batches of a query, as they come."""
-    import duckdb
-
-    from credo.engines.local import workers
-
-    with duckdb.connect(config={"threads": workers()}) as connection:
-        try:
-            yield from connection.sql(query).to_arrow_reader(ROWS)
-        except duckdb.Error as error:
-            raise DataError(_explained(path, error)) from None
-
-
-def _explained(path: Path, error: Exception) -> str:
-    """One sentence for what DuckDB says in a paragraph."""
-    if _format(path) == "csv" and (fault := _ragged(path)):
-        return fault
-    text = str(error)
-    if "utf-8" in text.lower() or "unicode" in text.lower():
-        return f"{path} isn't UTF-8 text: save it as UTF-8"
-    return f"{path} can't be read: {text.splitlines()[0]}"
-
-
-def _text(path: Path) -> Any:
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
-    return opener(path, "rt", encoding="utf-8-sig", newline="")
-
-
-def _ragged(path: Path) -> str | None:
-    """The first row that has more or fewer fields than the header."""
+def _check_whole(path: Path) -> None:
+    """That there is something in it and, if it is packed, that it unpacks: DuckDB doesn't look at checksums."""
     try:
-        with _text(path) as stream:
-            rows = csv.reader(stream, delimiter=_delimiter(path))
-            header = next(rows)
-            for row in rows:
-                if row and len(row) != len(header):
-                    return f"{path}, line {rows.line_num}: {len(row)} fields, but the header has {len(header)}"
-    except UnicodeDecodeError:
-        return f"{path} isn't UTF-8 text: save it as UTF-8"
-    except csv.Error as error:
-        return f"{path} isn't a well-formed CSV file: {error}"
-    return None
-
-
-def _delimiter(path: Path) -> str:
-    """A tab for .tsv; otherwise whichever of , ; tab | the header has most of."""
-    if ".tsv" in path.suffixes:
-        return "\t"
-    with _text(path) as stream:
-        header = stream.readline()
-    return max(",;\t|", key=header.count)
-
-
-def _open_csv(path: Path) -> _Query:
-    try:
-        with _text(path) as stream:
-            head = stream.read(65_536)
-        if "\0" in head:
-            raise DataError(f"{path} is a binary file, not text")
-        delimiter = _delimiter(path)
-        rows = csv.reader(head.splitlines(keepends=True), delimiter=delimiter)
-        header = next(rows, [])
-        if next(rows, None) is None:
-            raise DataError(f"{path} has a header, but no rows")
-    except UnicodeDecodeError:
-        raise DataError(f"{path} isn't UTF-8 text (or is a binary file): save it as UTF-8") from None
-    except (OSError, EOFError) as error:
+        if not path.is_file():
+            raise DataError(f"{path} isn't a plain file: save what it gives to one")
+        str(path).encode()
+        with opened(path) as stream:
+            size = len(stream.read(1))
+            while is_zipped(path) and stream.read(2**20):
+                pass
+    except PermissionError:
+        raise DataError(f"{path} can't be read: permission denied") from None
+    except UnicodeEncodeError:
+        raise DataError(f"{path!r}: the file's name isn't UTF-8; rename it") from None
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path} can't be unpacked: {error}") from None
-    names = tuple(name.strip() or f"column{j}" for j, name in enumerate(header))
-    for name in names:
-        if names.count(name) > 1:
-            raise SchemaError(f"{path}: two columns are named {name!r}; rename one of them")
-    # BOOLEAN and dates aren't guessed: yes/no stay the words that they are. Types come from all rows, not a sample.
-    function = (
-        f"read_csv({_literal(glob.escape(str(path)))}, delim={_literal(delimiter)}, header=true, "
-        f"names=[{', '.join(map(_literal, names))}], quote='\"', escape='\"', comment='', strict_mode=true, "
-        "sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR'])"
-    )
-    return _Query(path, function, names)
+    if not size:
+        raise DataError(f"{path} is empty")
 
 
-def _open_described(path: Path, function: str) -> _Query:
-    names = tuple(
-        name for part in _run(f"DESCRIBE SELECT * FROM {function}", path) for name in part.column(0).to_pylist()
-    )
-    return _Query(path, function, names)
+def _open_jsonl(paths: Sequence[Path]) -> tuple[Columns, Read]:
+    """An object a line; what one of them doesn't have is missing there."""
+    database, types = Database(), dict[str, set[str]]()
+    for path in paths:
+        for name, kind in _json_types(database, path).items():
+            types.setdefault(name, set()).add(kind)
+    spec = {name: f"{literal(name)}: {literal(_json_type(kinds))}" for name, kinds in types.items()}
+
+    def read(wanted: Sequence[str]) -> Iterator[Batch]:
+        columns = ", ".join(map(identifier, wanted))
+        for path in paths:
+            function = _read_json(path, f"columns={{{', '.join(spec[name] for name in wanted)}}}")
+            yield from map(batch_of, database.run(f"SELECT {columns} FROM {function}", path, len(wanted)))
+
+    return dict.fromkeys(paths, tuple(types)), read
 
 
-def _open_jsonl(path: Path) -> _Query:
-    options = "format='newline_delimited', sample_size=-1, map_inference_threshold=-1"
-    return _open_described(path, f"read_json({_literal(glob.escape(str(path)))}, {options})")
+def _read_json(path: Path, options: str) -> str:
+    return f"read_json({path_literal(path)}, format='newline_delimited', {compression(path)}, {options})"
 
 
-def _open_parquet(path: Path) -> _Query:
-    return _open_described(path, f"read_parquet({_literal(glob.escape(str(path)))})")
+def _json_types(database: Database, path: Path) -> dict[str, str]:
+    """The keys of all rows, and what DuckDB makes of their values."""
+    with opened(path) as stream:
+        start = next((line for line in stream if line.strip()), b"")
+    if not start:
+        raise DataError(f"{path} has no rows")
+    if start.startswith(b"\xef\xbb\xbf"):
+        raise DataError(f"{path} begins with a byte order mark: save it as UTF-8 without one")
+    if not start.lstrip().startswith(b"{"):
+        raise DataError(f'{path}, line 1: {start[:40]!r} isn\'t a JSON object, as {{"column": value}}')
+    found = database.described(_read_json(path, "sample_size=-1, map_inference_threshold=-1"), path)
+    names = {name.lower() for name in found}
+    if names == {"json"} or any(re.sub(r"_\d+$", "", name) in names - {name} for name in names):
+        _check_keys(database, path)
+    return found
 
 
-@dataclass(frozen=True)
-class _Arrow:
-    """An Arrow IPC file or stream, mapped into memory."""
+def _check_keys(database: Database, path: Path) -> None:
+    """DuckDB takes `A` and `a` for one name and calls the second `A_1`, and an object without names `json`."""
+    objects = f"read_ndjson_objects({path_literal(path)}, {compression(path)})"
+    query = f"SELECT DISTINCT unnest(json_keys(json)) AS key FROM {objects} ORDER BY key"
+    keys = [key for part in database.run(query, path) for key in part["key"].to_pylist()]
+    if not keys or "" in keys:
+        raise DataError(f'{path}: every value in a row needs a name, as in {{"column": value}}')
+    seen: dict[str, str] = {}
+    for key in keys:
+        if (other := seen.setdefault(key.lower(), key)) != key:
+            raise SchemaError(f"{path}: the columns {other!r} and {key!r} differ only in case; rename one of them")
 
-    path: Path
-    names: tuple[str, ...]
 
-    def parts(self, wanted: Sequence[str]) -> Iterator[Any]:
-        for part in _arrow_batches(self.path):
-            yield part.select(list(wanted))
+def _json_type(kinds: set[str]) -> str:
+    """One type for all files. Dates stay as they are written, and so does what is of several types."""
+    kinds = kinds - {'"NULL"'}
+    if len(kinds) == 1:
+        (kind,) = kinds
+        return kind if kind in ("BIGINT", "UBIGINT", "DOUBLE", "BOOLEAN") or kind[-1] in ")]" else "VARCHAR"
+    return "DOUBLE" if kinds == {"BIGINT", "DOUBLE"} else "VARCHAR"
 
 
-def _arrow_batches(path: Path) -> Iterator[Any]:
+def _open_parquet(paths: Sequence[Path]) -> tuple[Columns, Read]:
+    database, columns = Database(), {path: _parquet_names(path) for path in paths}
+
+    def read(wanted: Sequence[str]) -> Iterator[Batch]:
+        names = ", ".join(map(identifier, wanted))
+        for path in paths:
+            query = f"SELECT {names} FROM read_parquet({path_literal(path)})"
+            yield from map(batch_of, database.run(query, path, len(wanted)))
+
+    return columns, read
+
+
+def _parquet_names(path: Path) -> tuple[str, ...]:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    with pa.memory_map(str(path)) as stream:
-        try:
-            opened = pa.ipc.open_file(stream)
-            yield from (opened.get_batch(i) for i in range(opened.num_record_batches))
-        except pa.ArrowInvalid:
-            stream.seek(0)
-            yield from pa.ipc.open_stream(stream)
+    try:
+        names = tuple(pq.read_schema(path).names)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path} isn't a whole Parquet file: {first_line(error)}") from None
+    check_names([name.lower() for name in names], f"{path}: DuckDB doesn't tell upper from lower case, and ")
+    return names
 
 
-def _open_arrow(path: Path) -> _Arrow:
+def _open_arrow(paths: Sequence[Path]) -> tuple[Columns, Read]:
+    def read(wanted: Sequence[str]) -> Iterator[Batch]:
+        for path in paths:
+            with _mapped(path) as table:
+                stored = hasattr(table, "get_batch")
+                for part in map(table.get_batch, range(table.num_record_batches)) if stored else table:
+                    chosen = part.select(list(wanted))
+                    chosen.validate(full=True)  # nothing else keeps a damaged file from ending the process
+                    yield batch_of(chosen)
+
+    def names(path: Path) -> tuple[str, ...]:
+        with _mapped(path) as table:
+            return tuple(table.schema.names)
+
+    return {path: names(path) for path in paths}, read
+
+
+@contextmanager
+def _mapped(path: Path) -> Iterator[Any]:
+    """An Arrow file or stream, mapped into memory."""
     import pyarrow as pa
 
     try:
-        first = next(_arrow_batches(path), None)
-    except pa.ArrowInvalid as error:
-        raise DataError(f"{path} isn't an Arrow file: {error}") from None
-    if first is None:
-        raise DataError(f"{path} has no rows")
-    return _Arrow(path, tuple(first.schema.names))
+        with pa.memory_map(str(path)) as stream:
+            in_file = stream.read(6) == b"ARROW1"
+            stream.seek(0)
+            yield pa.ipc.open_file(stream) if in_file else pa.ipc.open_stream(stream)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path} isn't a whole Arrow file: {first_line(error)}") from None
 
 
-_FORMAT_OF: dict[str, Callable[[Path], _Query | _Arrow]] = {
-    "csv": _open_csv,
+_OPEN: dict[str, Callable[[Sequence[Path]], tuple[Columns, Read]]] = {
+    "csv": open_csv,
     "jsonl": _open_jsonl,
     "parquet": _open_parquet,
     "arrow": _open_arrow,

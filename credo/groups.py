@@ -21,7 +21,7 @@ from credo.families.dirichlet import Dirichlet
 from credo.families.family import Rule
 from credo.learning import ROWS, Additive, Evidence, Part, Weight, gather
 from credo.membership import Hard
-from credo.observe import Reading
+from credo.observe import Reading, absent
 from credo.schema import Column, Schema
 from credo.statistics import Counts
 
@@ -71,6 +71,10 @@ class Beliefs(Additive):
 
     def with_evidence(self, evidence: Evidence) -> Beliefs:
         return replace(self, evidence=evidence)
+
+    def taught_by(self, others: Evidence, held_out: Evidence) -> Beliefs:
+        """The values and groups of all folds are known: those of the held-out rows alone have their prior's belief."""
+        return self.with_evidence(others.knowing(held_out))
 
     def mergeable(self, other: Beliefs) -> str | None:
         for what in ("columns", "by", "family", "rule", "success"):
@@ -151,32 +155,43 @@ class Beliefs(Additive):
         return float(np.sum(self.prior.log_evidence(self.statistics)))
 
     def log_prob(self, data: Any) -> Array:
-        """log p(row) of each row, by the predictive of its group (by the prior's, for a group not seen)."""
+        """log p(observation) of each row, by the predictive of its group (by the prior's, where the group is new).
+
+        NaN where the observation is missing.
+        """
         table = source(data)
         return np.concatenate([self._log_prob(batch) for batch in table.batches(self.needs(table))])
 
     def _log_prob(self, batch: Batch) -> Array:
-        names = [group.as_py() for group in batch.column(self.by)]
-        known = set(self.groups.to_pylist())
+        codes, levels = batch.categories(self.by)
+        place = {name: k for k, name in enumerate(self)}
+        group = np.array([*(place.get(name, -1) for name in levels.to_pylist()), -1])[codes]
+        x = self.reading.known_cells(batch, self.seen.schema[self.label].levels)
         result = np.empty(batch.rows)
-        for name in set(names):
-            rows = np.flatnonzero([other == name for other in names])
-            belief = self[name] if name in known else Belief(self.prior, success=self.success)
-            part = batch.take(rows)
-            result[rows] = belief.log_prob(Source(self.columns, lambda _, part=part: iter([part.only(self.columns)])))  # type: ignore[misc]
-        return result
+        order = np.argsort(group, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
+            k = group[rows[0]]
+            own = self.posterior.group(k) if k >= 0 else self._unseen
+            result[rows] = own.log_predictive(x[rows])[:, 0]
+        return np.where(absent(x), np.nan, result)
+
+    @property
+    def _unseen(self) -> Family:
+        """A group that has shown nothing yet: the prior, with all the values known."""
+        return self.prior.posterior((self.statistics[:1] * 0.0)[0])
 
     def table(self, mass: float = 0.95) -> Any:
         """An Arrow table: a row a group, with its rows, estimates and interval."""
         from credo.distributions import checked_mass
 
-        columns: dict[str, Any] = {self.by: self.groups, "rows": self.rows}
+        columns: dict[str, Any] = {"rows": self.rows}
         values = self.statistics.weight
         if (values != self.rows).any():
             columns["missing"] = self.rows - values
         for name, (estimate, low, high) in self._summaries(checked_mass(mass)).items():
             columns |= {name: estimate, f"{name}_low": low, f"{name}_high": high}
-        return pa.table(columns)
+        renamed = {f"{name}_" if name == self.by else name: values for name, values in columns.items()}
+        return pa.table({self.by: self.groups, **renamed})
 
     def _summaries(self, mass: float) -> dict[str, tuple[Real, Real, Real]]:
         """Of each parameter: mean and interval."""
@@ -226,6 +241,7 @@ def estimate(
     Several columns give a belief each, {column: beliefs}; a joint family (such as NormalInverseWishart) takes them
     together. `success` says which value counts where a column isn't true or false.
 
+    >>> from credo import BetaBernoulli
     >>> shop = {"ad": ["a", "a", "b", "b"], "bought": [1, 0, 1, 1]}
     >>> estimate(shop, "bought", by="ad", prior=BetaBernoulli(1, 1)).mean().tolist()
     [0.5, 0.75]

@@ -6,8 +6,8 @@ What learns says how one batch is summarised; everything else follows from evide
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce as fold
 from operator import add
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -83,6 +83,10 @@ class Evidence:
                 kept[column.name] = np.flatnonzero(seen | (np.arange(len(seen)) < column.declared))
         return self._at(kept)
 
+    def knowing(self, other: Evidence) -> Evidence:
+        """With the other's levels, but nothing else of it."""
+        return Evidence.total([self, Evidence(other.schema)]).ordered()
+
     def level_weights(self, name: str) -> Array:
         """The weight of the rows behind each level of a column."""
         total = np.zeros(len(self.schema[name].levels))
@@ -109,7 +113,7 @@ class Evidence:
         for name, part in self.parts.items():
             statistics: Statistics = part.statistics
             for axis, column in enumerate(part.axes):
-                if column in positions:
+                if column is not None and column in positions:
                     statistics = statistics.take(axis, positions[column])
             parts[name] = Part(part.axes, statistics)
         return Evidence(self.schema.replaced(_taken(self.schema[name], p) for name, p in positions.items()), parts)
@@ -160,6 +164,10 @@ class Additive(ABC):
     def mergeable(self, other: Self) -> str | None:
         """Why the two don't merge, if they don't."""
 
+    def taught_by(self, others: Evidence, held_out: Evidence) -> Self:  # noqa: ARG002 - of use to those who override
+        """What validates a fold: the same, with the other folds' evidence."""
+        return self.with_evidence(others)
+
     def update(self, data: object, *, weight: Weight = None) -> Self:
         """Learn from more rows."""
         new = self.gathered(data, weight)
@@ -174,7 +182,7 @@ class Additive(ABC):
     def discount(self, factor: float) -> Self:
         """All evidence times a factor between 0 and 1, as when old rows count less."""
         if not 0 < factor <= 1:
-            raise EvidenceError(f"a discount must lie between 0 and 1, but is {factor!r}")
+            raise EvidenceError(f"a discount must be above 0 and at most 1, but is {factor!r}")
         return self if self.evidence is None else self.with_evidence(self.evidence * factor)
 
     def __add__(self, other: Self) -> Self:
@@ -193,7 +201,12 @@ class Additive(ABC):
     def gathered(self, data: object, weight: Weight = None) -> Evidence:
         """The evidence in a table, in one pass over it."""
         table = source(data)
-        return gather(self.summarise, table, self.needs(table), weight)
+        values = replace(table, names=tuple(name for name in table.names if not _is_name(weight, name)))
+        return gather(self.summarise, table, self.needs(values), weight)
+
+    def cross_validate(self, data: object, folds: int = 10, *, seed: int = 0) -> Validation:
+        """How well what the other folds teach foresees each row."""
+        return cross_validate(self, data, folds, seed=seed)
 
 
 def gather(
@@ -201,14 +214,27 @@ def gather(
 ) -> Evidence:
     """The evidence in those columns of a table, in one pass over it."""
     by_column = isinstance(weight, str) and weight not in names
+    seen = 0
+
+    def batches() -> Iterator[Batch]:
+        nonlocal seen
+        for batch in table.batches([*names, weight] if by_column else names):
+            seen += batch.rows
+            yield batch
 
     def weighed(batch: Batch) -> Evidence:
         return summarise(batch.without(weight) if by_column else batch, weights(batch, weight))
 
-    found = local.reduce(weighed, table.batches([*names, weight] if by_column else names), Evidence.total)
+    found = local.reduce(weighed, batches(), Evidence.total)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
+    if weight is not None and not isinstance(weight, str) and len(weight) != seen:
+        raise DataError(f"there must be a weight for each row, but there are {len(weight)} weights and {seen} rows")
     return found
+
+
+def _is_name(weight: Weight, name: str) -> bool:
+    return isinstance(weight, str) and weight == name
 
 
 def weights(batch: Batch, weight: Weight) -> Array:
@@ -237,8 +263,8 @@ class Validation:
 
     @property
     def log_loss(self) -> float:
-        """The mean of -log p(row), in nats."""
-        return -float(np.mean(self.log_probabilities))
+        """The mean of -log p(row), in nats, over the rows with something to foresee."""
+        return -float(np.nanmean(self.log_probabilities))
 
     def __repr__(self) -> str:
         return f"Validation({len(self.folds)} rows, {int(self.folds.max()) + 1} folds, log-loss {self.log_loss:.4f})"
@@ -267,7 +293,7 @@ def cross_validate(learner: Additive, data: object, folds: int = 10, *, seed: in
     if gathered is None or sum(batch.rows for batch in table.batches(names)) < folds:
         raise DataError(f"{folds} folds need at least {folds} rows")
     others = [Evidence.total(gathered[:k] + gathered[k + 1 :]).ordered() for k in range(folds)]
-    models = [learner.with_evidence(evidence) for evidence in others]
+    models = [learner.taught_by(evidence, gathered[k]) for k, evidence in enumerate(others)]
 
     def score(batch: Batch) -> tuple[Array, NDArray[np.intp]]:
         log_prob, fold_of = np.empty(batch.rows), np.empty(batch.rows, dtype=np.intp)

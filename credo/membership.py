@@ -55,7 +55,7 @@ class Soft:
 
     @property
     def groups(self) -> int:
-        return self.weights.shape[1]
+        return int(self.weights.shape[1])
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Soft:
         return Soft(self.weights[rows])

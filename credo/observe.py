@@ -80,11 +80,19 @@ class Reading:
             united = pa.concat_arrays([known, levels.cast(known.type)]).dictionary_encode()
         except pa.ArrowInvalid:
             raise SchemaError(f"column {self.name!r} holds {levels.type}, the prior {known.type} values") from None
-        if np.ndim(self.family.concentration) and len(united.dictionary) > len(declared):
+        if self.family.concentration.ndim and len(united.dictionary) > len(declared):
             odd = united.dictionary[len(declared)].as_py()
             raise SchemaError(f"the prior says nothing of {odd!r}; {suggest(odd, declared)}")
         table = np.append(united.indices[len(declared) :].to_numpy(zero_copy_only=False), -1)
         return table[codes].astype(np.int32), united.dictionary, len(declared)
+
+    def known_cells(self, batch: Batch, levels: Any) -> Any:
+        """The same, with categories coded by these levels: a value that isn't among them is as good as missing."""
+        if self.family.reads != "category":
+            return self.cells(batch)
+        codes, own, _ = self.categories(batch)
+        place = {value: code for code, value in enumerate(levels.to_pylist())}
+        return np.array([*(place.get(value, -1) for value in own.to_pylist()), -1], dtype=np.int32)[codes]
 
     def summarise(self, batch: Batch, member: Membership, groups: str | None) -> Evidence:
         """This batch's statistics, by group; `groups` is the column whose levels the groups are."""
@@ -96,6 +104,13 @@ class Reading:
         column = Column(self.label, "category", levels, declared)
         statistics = Counts.of(codes, len(levels), member)
         return Evidence(Schema((column,)), {self.label: Part((groups, self.label), statistics)})
+
+
+def absent(x: Any) -> Any:
+    """Which observations are missing, of cells in any form."""
+    if x.dtype == np.int32:
+        return x < 0
+    return np.isnan(x) if x.ndim == 1 else np.isnan(x).all(axis=1)
 
 
 def only_column(names: Sequence[str]) -> str:

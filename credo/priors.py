@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from credo.cells import TRUTHS
 from credo.data import Source
-from credo.errors import DataError
+from credo.errors import DataError, suggest
 from credo.exact import Array
 from credo.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalInverseGamma
+from credo.families.family import Rule
 from credo.profile import Profile, profile
 from credo.schema import Kind, checked_kinds
 from credo.statistics import Moments, Totals
 
-Prior = Literal["given", "default", "empirical"]
-
 
 def families(
-    table: Source, names: Sequence[str], prior: object, kinds: Mapping[str, str] | None
+    table: Source, names: Sequence[str], prior: object, kinds: Mapping[str, str] | None, success: object = None
 ) -> dict[str, Family]:
     """Each column's family: the one given, or the one that fits its kind."""
     asked = checked_kinds(kinds, table.names)
@@ -27,31 +28,35 @@ def families(
         return dict.fromkeys(names, prior)
     if prior not in (None, "default", "empirical"):
         raise DataError(f"prior must be a family (as BetaBernoulli(1, 1)), 'default' or 'empirical', but is {prior!r}")
-    profiles = profile(table, names)
-    return {name: _fitting(name, asked.get(name), profiles[name]) for name in names}
+    unsure = [name for name in names if success is not None or asked.get(name) not in ("number", "count")]
+    profiles = profile(table, unsure, every=unsure if success is not None else ()) if unsure else {}
+    return {name: _fitting(name, asked.get(name), profiles.get(name), success) for name in names}
 
 
-def _fitting(name: str, asked: Kind | None, found: Profile) -> Family:
-    from credo.cells import TRUTHS
-
-    kind = asked or found.kind
-    if kind == "category":
+def _fitting(name: str, asked: Kind | None, found: Profile | None, success: object) -> Family:
+    kind = asked or (found.kind if found else "number")
+    if success is not None and found:  # it counts, or it doesn't, whatever else the column holds
+        values = [str(value) for value in found.values.to_pylist()]
+        if str(success) not in values:
+            raise DataError(f"column {name!r} has no value {success!r}; {suggest(success, values)}")
+        return BetaBernoulli(1, 1)
+    if kind == "category" and found:
         words = {str(value).strip().lower() for value in found.values.to_pylist()} if len(found.values) <= 2 else {""}
         return BetaBernoulli(1, 1) if words <= set(TRUTHS) else DirichletCategorical(1)
     if kind == "count":
         return GammaPoisson(1, 1)
     if kind == "number":
         return NormalInverseGamma(0, 1, 1, 1)
-    why = "is empty" if not found.known else f"looks like {'text' if kind == 'text' else 'names of rows'}"
+    why = "is empty" if found and not found.known else f"looks like {'text' if kind == 'text' else 'names of rows'}"
     raise DataError(f"column {name!r} {why}: nothing to estimate. If there is, say kinds={{{name!r}: 'category'}}")
 
 
-def resolved(prior: Prior, family: Family, statistics: Any) -> Family:
+def resolved(rule: Rule, family: Family, statistics: Any) -> Family:
     """The prior's numbers, from all groups together where they aren't given."""
-    if prior == "given":
+    if rule == "given":
         return family
     start = default(family, statistics)
-    return start if prior == "default" else empirical(start, statistics)
+    return start if rule == "default" else empirical(start, statistics)
 
 
 def default(family: Family, statistics: Any) -> Family:
@@ -78,21 +83,25 @@ def _scale(pooled: Moments) -> float:
 
 
 def empirical(start: Family, statistics: Any) -> Family:
-    """The prior under which all groups' observations are most probable: small groups then shrink to the crowd."""
+    """The prior under which all groups' observations are most probable: small groups then shrink to the crowd.
+
+    It is at most as sure as all the observations together: groups that are alike would make it endlessly so.
+    """
     from scipy.optimize import minimize
 
     rows, repeats = _distinct(statistics)
-    if len(repeats) < 2:
+    if np.sum(repeats) < 2:
         raise DataError("an empirical prior needs at least two groups with observations")
     origin, build = _coordinates(start, statistics)
+    most = np.log(float(np.sum(statistics.weight)))
 
-    def cost(logs: Array) -> float:
-        value = -float(np.sum(build(logs).log_evidence(rows) * repeats))
+    def cost(x: Array) -> float:
+        value = -float(np.sum(build(x).log_evidence(rows) * repeats) / np.sum(repeats))
         return value if np.isfinite(value) else np.finfo(float).max
 
-    scale = 1 / max(1.0, float(np.sum(repeats)))
-    found = minimize(lambda x: cost(x) * scale, origin, method="L-BFGS-B", bounds=[(v - 25, v + 25) for v in origin])
-    found = minimize(lambda x: cost(x) * scale, found.x, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-12})
+    bounds = [(v - 25, most if strength else v + 25) for v, strength in origin]
+    first = [min(v, most) if strength else v for v, strength in origin]
+    found = minimize(cost, first, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-13, "gtol": 1e-9})
     fitted: Family = build(found.x)
     return fitted
 
@@ -101,24 +110,40 @@ def _distinct(statistics: Any) -> tuple[Any, Array]:
     """Groups with observations; of groups with the same statistics one, and how many there are."""
     seen = np.flatnonzero(statistics.weight > 0)
     sums = np.column_stack([part.value.reshape(len(part.value), -1)[seen] for part in statistics.sums])
-    _, first, repeats = np.unique(sums, axis=0, return_index=True, return_counts=True)
-    return statistics[seen[first]], repeats.astype(np.float64)
+    order = np.lexsort(sums.T)
+    first = np.flatnonzero(np.append(True, (sums[order[1:]] != sums[order[:-1]]).any(axis=1)))
+    repeats = np.diff(np.append(first, len(order))).astype(np.float64)
+    return statistics[seen[order[first]]], repeats
 
 
-def _coordinates(start: Family, statistics: Any) -> tuple[Array, Any]:
-    """Numbers without bounds, and the family that they stand for."""
+def _coordinates(start: Family, statistics: Any) -> tuple[list[tuple[float, bool]], Any]:
+    """Numbers to search over, each with whether it is the log of a strength, and the family that they stand for."""
     if isinstance(start, BetaBernoulli):
-        return np.zeros(2), lambda x: BetaBernoulli(*np.exp(x))
-    if isinstance(start, GammaPoisson):
-        return np.log(np.array([start.shape, start.rate])), lambda x: GammaPoisson(*np.exp(x))
+        return [(0.0, False), (0.0, True)], _beta
     if isinstance(start, DirichletCategorical):
-        return np.zeros(statistics.n.shape[1]), lambda x: DirichletCategorical(np.exp(x))
+        levels = statistics.n.shape[1]
+        return [*[(0.0, False)] * levels, (0.0, True)], _dirichlet
+    if isinstance(start, GammaPoisson):
+        mean = float(np.log(start.shape / start.rate))
+        return [(mean, False), (0.0, True)], lambda x: GammaPoisson(np.exp(x[0] + x[1]), np.exp(x[1]))
     if isinstance(start, NormalInverseGamma):
-        place, unit = float(start.location), float(start.scale)
-        spread = np.sqrt(unit)
-        return np.zeros(4), lambda x: NormalInverseGamma(
-            place + spread * x[0], np.exp(x[1]), np.exp(x[2]), unit * np.exp(x[3])
-        )
+        return [(0.0, False), (0.0, True), (0.0, False), (0.0, True)], partial(_gaussian, start)
     raise DataError(f"there is no empirical prior for {type(start).__name__}; give its numbers")
 
 
+def _beta(x: Array) -> BetaBernoulli:
+    """By the logit of the mean, and the log of a + b."""
+    share = 1 / (1 + np.exp(-x[0]))
+    return BetaBernoulli(share * np.exp(x[1]), (1 - share) * np.exp(x[1]))
+
+
+def _dirichlet(x: Array) -> DirichletCategorical:
+    """By the logs of the shares, up to a constant, and the log of their sum."""
+    shares = np.exp(x[:-1] - np.max(x[:-1]))
+    return DirichletCategorical(shares / shares.sum() * np.exp(x[-1]))
+
+
+def _gaussian(start: NormalInverseGamma, x: Array) -> NormalInverseGamma:
+    """By the mean in pooled deviations, the strength, the variance's size and how sure it is (both logs)."""
+    variance, shape = float(start.scale) * np.exp(x[2]), np.exp(x[3]) / 2
+    return NormalInverseGamma(start.location + np.sqrt(start.scale) * x[0], np.exp(x[1]), shape, variance * shape)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,10 +15,12 @@ from credo import cells
 from credo.data import Batch, source
 from credo.engines import local
 from credo.errors import DataError, Notice
-from credo.schema import Column, Kind, Schema, checked_kinds
+from credo.schema import Column, Kind, Schema, checked_kinds, common_type
 
 KEPT = 2_000_000  # distinct values, of which more would only cost memory
+KEPT_BYTES = 2**27  # of them together, and a sixteenth of it from a batch: long texts are known by fewer
 MANY_ROWS = 50  # from here on, single words that are all different are names of rows, not values
+WORD = r"\pL\S*"  # a date and a time are two of something, but not two words
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,33 +31,50 @@ class Profile:
     missing: int
     words: int  # in all cells
     longest: int  # words of the longest cell
-    values: Any  # the distinct ones, an Arrow array, as far as they are kept
+    values: Any  # the distinct ones, an Arrow array, as far as they are kept; of numbers the ends and one between
+    counted: int  # the known cells that they were collected from
 
     @classmethod
-    def of(cls, array: Any) -> Profile:
-        array = cells.missing(array)
-        values = cells.categories(array)[1]
-        words = longest = 0
-        if pa.types.is_string(array.type):
-            lengths = pc.list_value_length(pc.utf8_split_whitespace(array))
-            words, longest = pc.sum(lengths).as_py() or 0, pc.max(lengths).as_py() or 0
-        return cls(len(array), array.null_count, words, longest, values)
+    def of(cls, array: Any, every: bool = False) -> Profile:
+        """`every` value is wanted of a number column, too."""
+        if not every and _numeric(array.type):
+            known = cells.missing(array).drop_null()
+            values = cells.categories(_ends(known))[1]
+            return cls(len(array), len(array) - len(known), 0, 0, values, len(known))
+        codes, values = cells.categories(array)
+        known = codes[codes >= 0]
+        words = np.zeros(len(values), dtype=np.int64)
+        if pa.types.is_string(values.type):
+            words = np.asarray(pc.count_substring_regex(values, WORD), dtype=np.int64)
+        counted, few = len(known), int(len(known) * KEPT_BYTES / 16 // max(values.nbytes, 1))
+        if few < counted:
+            counted, values = few, values.take(pa.array(np.unique(known[:few])))
+        total, longest = int(words[known].sum()), int(words.max(initial=0))
+        return cls(len(array), len(array) - len(known), total, longest, values, counted)
 
     @classmethod
-    def total(cls, profiles: Sequence[Profile]) -> Profile:
-        types = {p.values.type for p in profiles if len(p.values)}
-        if len(types) > 1 and not all(pa.types.is_integer(t) or pa.types.is_floating(t) for t in types):
-            kind = pa.string()
-        else:
-            kind = types.pop() if len(types) == 1 else pa.float64()
-        values = pc.unique(pa.chunked_array([p.values.cast(kind) for p in profiles]))
+    def unread(cls, array: Any) -> Profile:
+        """Of lists, structs and the like: only that they are there."""
+        return cls(len(array), array.null_count, 0, 0, pa.array([], array.type), 0)
+
+    @classmethod
+    def total(cls, profiles: Sequence[Profile], every: bool = False) -> Profile:
+        full = next((i for i, p in enumerate(profiles, 1) if p.full), len(profiles))
+        collected = profiles[:full]
+        values = _united([p.values for p in collected])
         return cls(
             sum(p.rows for p in profiles),
             sum(p.missing for p in profiles),
             sum(p.words for p in profiles),
             max(p.longest for p in profiles),
-            values.slice(0, KEPT),
+            values if every or not _numeric(values.type) else _ends(values),
+            sum(p.counted for p in collected),
         )
+
+    @property
+    def full(self) -> bool:
+        """Whether no more values are collected."""
+        return len(self.values) >= KEPT or self.values.nbytes >= KEPT_BYTES
 
     @property
     def known(self) -> int:
@@ -74,32 +94,63 @@ class Profile:
             return self._kind_of_strings()
         if pa.types.is_boolean(kind) or (pa.types.is_integer(kind) and len(self.values) <= 2):
             return "category"
-        return "number"
+        return "number" if _numeric(kind) else "ignore"
 
     def _kind_of_strings(self) -> Kind:
-        if self.words >= 2 * self.known and len(self.values) > min(self.known, KEPT) / 2:
+        if self.words >= 2 * self.known and len(self.values) > self.counted / 2:
             return "text"
         return "ignore" if self.identifies else "category"
 
     @property
     def identifies(self) -> bool:
         """Over 50 cells, single words, all different: it names rows and says nothing of them."""
-        different = len(self.values) == min(self.known, KEPT)
+        different = len(self.values) == self.counted
         return pa.types.is_string(self.values.type) and self.longest <= 1 and self.known > MANY_ROWS and different
 
 
-def profile(data: object, names: Sequence[str] | None = None) -> dict[str, Profile]:
-    """A profile of each column (or of those named), over all rows."""
+def _numeric(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _ends(values: Any) -> Any:
+    """The least value, the greatest, and one between: enough for a range, and to tell two values from more."""
+    if not len(values):
+        return values
+    ends = pc.min_max(values)
+    low, high = ends["min"], ends["max"]
+    between = values.filter(pc.and_(pc.greater(values, low), pc.less(values, high)))[:1]
+    return pc.unique(pa.concat_arrays([pa.array([low.as_py(), high.as_py()], values.type), between]))
+
+
+def _united(parts: Sequence[Any]) -> Any:
+    """The distinct values of all parts; as words, where their types have nothing in common."""
+    types = {part.type for part in parts if len(part)}
+    if not types:
+        return parts[0]
+    kind = common_type(types) or pa.string()
+    return pc.unique(pa.chunked_array([part.cast(kind, safe=False) for part in parts if len(part)], kind))
+
+
+def profile(data: object, names: Sequence[str] | None = None, every: Container[str] = ()) -> dict[str, Profile]:
+    """A profile of each column (or of those named), over all rows; of columns in `every` with all their values."""
     table = source(data)
     if table.once:
         raise DataError("an iterator can be read only once, and finding out kinds would use it up: give a prior")
     wanted = list(table.names if names is None else names)
 
+    def look(batch: Batch, name: str) -> Profile:
+        try:
+            return Profile.of(batch.column(name), name in every)
+        except DataError:
+            if names is not None:
+                raise
+            return Profile.unread(batch.columns[name])
+
     def summarise(batch: Batch) -> dict[str, Profile]:
-        return {name: Profile.of(batch.column(name)) for name in wanted}
+        return {name: look(batch, name) for name in wanted}
 
     def total(parts: Sequence[dict[str, Profile]]) -> dict[str, Profile]:
-        return {name: Profile.total([part[name] for part in parts]) for name in wanted}
+        return {name: Profile.total([part[name] for part in parts], name in every) for name in wanted}
 
     found = local.reduce(summarise, table.batches(wanted), total)
     if found is None:
@@ -109,16 +160,26 @@ def profile(data: object, names: Sequence[str] | None = None) -> dict[str, Profi
 
 def infer_schema(data: object, kinds: Mapping[str, str] | None = None) -> Schema:
     """The kind of each column, and the values of the categories, over all rows; `kinds` overrides."""
-    profiles = profile(data)
-    asked = checked_kinds(kinds, list(profiles))
+    table = source(data)
+    asked = checked_kinds(kinds, table.names)
+    profiles = profile(table, every=[name for name, kind in asked.items() if kind == "category"])
     return Schema(tuple(_column(name, found, asked.get(name)) for name, found in profiles.items()))
 
 
 def _column(name: str, found: Profile, asked: Kind | None) -> Column:
     kind = asked or found.kind
     if kind == "ignore" and asked is None:
-        why = "every cell is missing" if not found.known else "its values are all different, as names of rows are"
-        warnings.warn(f"column {name!r} is ignored: {why}", Notice, stacklevel=4)
+        warnings.warn(f"column {name!r} is ignored: {_why_ignored(name, found)}", Notice, stacklevel=5)
     if kind != "category":
         return Column(name, kind)
-    return replace(Column(name, kind, found.values).ordered()[0])
+    if found.counted < found.known:
+        warnings.warn(f"column {name!r}: not all of its values are listed, they are too many", Notice, stacklevel=5)
+    return Column(name, kind, found.values).ordered()[0]
+
+
+def _why_ignored(name: str, found: Profile) -> str:
+    if not found.known:
+        return "every cell is missing"
+    if found.identifies:
+        return f"its values are all different, as names of rows are; kinds={{{name!r}: 'category'}} keeps it"
+    return f"it holds {found.values.type}, which credo doesn't read"

@@ -5,7 +5,7 @@ A schema is no hidden state: a value is a level while it has evidence or is decl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal, get_args
@@ -46,10 +46,12 @@ class Column:
 
     def position(self, value: object) -> int:
         """Where a level stands."""
-        scalar = pa.scalar(value)
-        found = -1
-        if scalar.type == self.levels.type or pa.types.is_integer(scalar.type) == pa.types.is_integer(self.levels.type):
-            found = pc.index(self.levels, scalar.cast(self.levels.type)).as_py()
+        try:
+            scalar = pa.scalar(value)
+            alike = pa.types.is_string(scalar.type) == pa.types.is_string(self.levels.type)
+            found = pc.index(self.levels, scalar.cast(self.levels.type)).as_py() if alike else -1
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):  # it is nothing that a level could be
+            found = -1
         if found < 0:
             raise SchemaError(f"column {self.name!r} has no value {value!r}; {suggest(value, self.values)}")
         return int(found)
@@ -74,6 +76,18 @@ class Schema:
     """
 
     columns: tuple[Column, ...]
+
+    @classmethod
+    def infer(cls, data: object, kinds: Mapping[str, str] | None = None) -> Schema:
+        """The kind of each column, and the values of the categories, over all rows; `kinds` overrides.
+
+        >>> Schema.infer({"sky": ["sunny", "rainy", "sunny"], "wind": [3.5, None, 7.1]})
+        sky: category (rainy, sunny)
+        wind: number
+        """
+        from credo.profile import infer_schema
+
+        return infer_schema(data, kinds)
 
     def __getitem__(self, name: str) -> Column:
         for column in self.columns:
@@ -155,12 +169,19 @@ def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
 
 def _same_type(column: Column, parts: Sequence[Any]) -> list[Any]:
     types = {part.type for part in parts if len(part)}
-    if len(types) > 1:
-        if not all(pa.types.is_integer(t) or pa.types.is_floating(t) for t in types):
-            raise SchemaError(_disagreement(column, *sorted(str(t) for t in types)[:2]))
-        types = {pa.float64()}
-    wanted = types.pop() if types else column.levels.type
-    return [part.cast(wanted) if len(part) else pa.array([], wanted) for part in parts]
+    wanted = common_type(types) if types else column.levels.type
+    if wanted is None:
+        raise SchemaError(_disagreement(column, *sorted(str(t) for t in types)[:2]))
+    return [part.cast(wanted, safe=False) if len(part) else pa.array([], wanted) for part in parts]
+
+
+def common_type(types: Collection[Any]) -> Any:
+    """The type that values of all these fit in, if there is one."""
+    if len(types) == 1:
+        return next(iter(types))
+    if all(pa.types.is_integer(t) for t in types):
+        return pa.uint64()  # some are beyond int64
+    return pa.float64() if all(pa.types.is_integer(t) or pa.types.is_floating(t) for t in types) else None
 
 
 def _disagreement(column: Column, one: str, other: str) -> str:

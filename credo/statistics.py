@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from operator import add, sub
 from typing import Any, Self
 
@@ -62,11 +63,12 @@ class Statistics:
     def gather(cls, parts: Sequence[Self], places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> Self:
         """The sum of parts whose first axes lie at these positions of wider ones, of these sizes."""
         gathered = []
-        for field in fields(cls):
-            sums = [getattr(part, field.name) for part in parts]
+        for name in (field.name for field in fields(cls)):
+            sums = [getattr(part, name) for part in parts]
             axes = min(len(sizes), sums[0].ndim)
-            shape = (*sizes[:axes], *sums[0].shape[axes:])
-            gathered.append(type(sums[0]).gather(sums, [np.ix_(*place[:axes]) for place in places], shape))
+            cells = [_cells(place[:axes], sizes[:axes]) for place in places]
+            total = type(sums[0]).gather([_flat(part, axes) for part in sums], cells, int(np.prod(sizes[:axes])))
+            gathered.append(total.reshape((*sizes[:axes], *sums[0].shape[axes:])))
         return cls(*gathered)
 
     def pooled(self) -> Self:
@@ -133,7 +135,7 @@ class Totals(Statistics):
 
     @classmethod
     def of(cls, x: Array, log_base: Array, member: Membership) -> Totals:
-        known = ~np.isnan(x).any(axis=1)
+        known = np.asarray(~np.isnan(x).any(axis=1))
         columns = np.column_stack([np.ones(known.sum()), log_base[known], x[known]])
         member = member.take(known)
         if isinstance(member, Hard):
@@ -176,11 +178,11 @@ class Moments(Statistics):
         n, first, second = (Exact.of(member.weights.T @ part) for part in (known.astype(float), z, z * z))
         return cls(n, *_uncentred(n, first, second, Exact.of(pivot)))
 
-    @property
+    @cached_property
     def mean(self) -> Array:
         return (self.first / self.n).value
 
-    @property
+    @cached_property
     def scatter(self) -> Array:
         """Σ w (x - mean)² = second - first²/n"""
         return np.maximum((self.second - self.first * (self.first / self.n)).value, 0.0)
@@ -213,11 +215,11 @@ class CrossMoments(Statistics):
         second = Exact.of(np.einsum("nk,ni,nj->kij", member.weights, z, z, optimize=True))
         return cls(n, *_uncentred(n[:, None], first, second, Exact.of(pivot), products=True))
 
-    @property
+    @cached_property
     def mean(self) -> Array:
         return (self.first / self.n[..., None]).value
 
-    @property
+    @cached_property
     def scatter(self) -> Array:
         """Σ w (x - mean)(x - mean)′ = second - first first′/n"""
         mean = self.first / self.n[..., None]
@@ -245,6 +247,19 @@ class Extremes(Statistics):
         else:
             largest = np.max(np.where(member.weights > 0, x[:, None], 0.0), axis=0, initial=0.0)
         return cls(Counts.of_rows(member).n[:, 0], Largest(largest))
+
+
+def _flat(sums: Any, axes: int) -> Any:
+    """The first axes as one."""
+    return sums.reshape((int(np.prod(sums.shape[:axes])), *sums.shape[axes:]))
+
+
+def _cells(places: Sequence[Positions], sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Where the entries of a part go when the wider axes are laid out as one."""
+    cells = np.zeros(1, dtype=np.int64)
+    for place, size in zip(places, sizes, strict=True):
+        cells = (cells[:, None] * size + place).ravel()
+    return cells
 
 
 def _weights_of(cells: Codes | NDArray[np.int64], size: int, weight: Array) -> Exact:

@@ -68,17 +68,20 @@ def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Ar
             cut = 134217729.0 * v
             a = cut - (cut - v)
             b = v - a
-            p = w * v
-            error = ((a * w_high - p) + a * w_low + b * w_high) + b * w_low
+            if w == 1.0:  # nothing to multiply: a third of the work less
+                p, error, c, d = v, 0.0, a, b
+            else:
+                p = w * v
+                error = ((a * w_high - p) + a * w_low + b * w_high) + b * w_low
+                cut = 134217729.0 * p
+                c = cut - (cut - p)
+                d = p - c
             old = high[1, k, j]
             new = old + p
             step = new - old
             low[1, k, j] += ((old - (new - step)) + (p - step)) + error
             high[1, k, j] = new
 
-            cut = 134217729.0 * p
-            c = cut - (cut - p)
-            d = p - c
             q = p * v
             error = ((a * c - q) + a * d + b * c) + b * d + error * v
             old = high[2, k, j]
@@ -122,3 +125,28 @@ def add_products_hard(x: Array, codes: Codes, weight: Array, high: Array, low: A
                 step = new - old
                 low[k, j, m] += ((old - (new - step)) + (p - step)) + error
                 high[k, j, m] = new
+
+
+@late_kernel
+def add_pairs_at(part_high: Array, part_low: Array, cells: Codes, high: Array, low: Array) -> None:
+    """high + low at row cellsᵢ += row i of the part. (rows, columns)"""
+    rows, columns = part_high.shape
+    for i in range(rows):
+        k = cells[i]
+        for j in range(columns):
+            u = high[k, j]
+            v = part_high[i, j]
+            s = u + v
+            t = s - u
+            error = (u - (s - t)) + (v - t)
+            u = low[k, j]
+            v = part_low[i, j]
+            w = u + v
+            t = w - u
+            rest = (u - (w - t)) + (v - t)
+            error += w
+            w = s + error
+            error = (error - (w - s)) + rest
+            s = w + error
+            high[k, j] = s
+            low[k, j] = error - (s - w)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
@@ -20,7 +20,7 @@ class Sized(Protocol):
 Part = TypeVar("Part", bound=Sized)
 Result = TypeVar("Result")
 
-FAN_IN = 16  # results that are added in one go: uniting levels once for many parts costs little more than once for two
+FAN_IN = 32  # results that are added in one go: uniting levels once for many parts costs little more than once for two
 
 progress: ContextVar[Callable[[int], None] | None] = ContextVar("progress", default=None)
 
@@ -70,3 +70,5 @@ def mapped(function: Callable[[Part], Result], batches: Iterable[Part]) -> Itera
         finally:
             for _, future in waiting:
                 future.cancel()
+            if isinstance(batches, Generator):
+                batches.close()  # a file or a connection behind it is free again at once

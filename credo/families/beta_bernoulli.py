@@ -14,7 +14,7 @@ from credo.membership import Codes, Membership
 from credo.statistics import Counts
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BetaBernoulli(Family):
     """p(x = 1 | θ) = θ, θ ~ Beta(a, b); after n₁ ones and n₀ zeros θ ~ Beta(a + n₁, b + n₀).
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from credo.distributions import Beta, Categorical, Distribution, Real
+from credo.distributions import Beta, Categorical, Distribution
 from credo.errors import PriorError
 from credo.exact import Array
 from credo.families.family import Family
@@ -17,21 +18,29 @@ from credo.membership import Codes, Membership
 from credo.statistics import Counts, Statistics, Totals
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Dirichlet(Family):
     """θ ~ Dirichlet(concentration): what counting values one by one and counting them by the row share."""
 
-    concentration: Real | Mapping[Any, float] = 1.0
-    levels: tuple[Any, ...] | None = None
+    concentration: Array  # (levels,), or one number for each of them
+    levels: tuple[Any, ...] | None
 
-    def __post_init__(self) -> None:
-        if isinstance(self.concentration, Mapping):
-            object.__setattr__(self, "levels", tuple(self.concentration))
-            object.__setattr__(self, "concentration", list(self.concentration.values()))
-        self._require_positive("concentration")
-        size = np.shape(self.concentration)[-1:]
-        if self.levels is not None and size and size != (len(self.levels),):
-            raise PriorError(f"{len(self.levels)} values need as many concentrations, but there are {size[0]}")
+    def __init__(
+        self, concentration: Mapping[Any, float] | ArrayLike = 1.0, levels: tuple[Any, ...] | None = None
+    ) -> None:
+        if isinstance(concentration, Mapping):
+            if not concentration:
+                raise PriorError(f"{type(self).__name__}: there must be at least one value, but the mapping is empty")
+            levels, concentration = tuple(map(_plain, concentration)), list(concentration.values())
+        kinds = {type(level).__name__ for level in levels or ()}
+        if len(kinds) > 1 and kinds != {"int", "float"}:
+            mixed = " and ".join(sorted(kinds))
+            raise PriorError(f"{type(self).__name__}: values must be of one type, but are {mixed}")
+        self._require("concentration", concentration, lambda x: x > 0, "positive")
+        size = self.concentration.shape[-1:]
+        if levels is not None and size and size != (len(levels),):
+            raise PriorError(f"{len(levels)} values need as many concentrations, but there are {size[0]}")
+        object.__setattr__(self, "levels", levels)
 
     @abstractmethod
     def counts(self, statistics: Any) -> Array:
@@ -40,23 +49,27 @@ class Dirichlet(Family):
     @property
     def alpha(self) -> Array:
         """The concentration of each value. (groups, levels)"""
-        alpha = np.asarray(self.concentration)
-        if alpha.ndim == 0 and self.levels is not None:
-            return np.full(len(self.levels), float(alpha))
-        if alpha.ndim == 0:
+        if self.concentration.ndim:
+            return self.concentration
+        if self.levels is None:
             raise PriorError(
-                f"{type(self).__name__}({alpha:g}) doesn't know its values yet: update it, "
+                f"{type(self).__name__}({self.concentration:g}) doesn't know its values yet: update it, "
                 "or give a concentration for each, as in {'red': 1, 'blue': 1}"
             )
-        return alpha
+        return np.full(len(self.levels), float(self.concentration))
+
+    @property
+    def names(self) -> tuple[Any, ...]:
+        """The values, or their numbers where they have no names."""
+        return tuple(range(self.alpha.shape[-1])) if self.levels is None else self.levels
 
     def posterior(self, statistics: Statistics) -> Self:
-        return type(self)(np.asarray(self.concentration) + self.counts(statistics), self.levels)
+        return type(self)(self.concentration + self.counts(statistics), self.levels)
 
     def log_evidence(self, statistics: Statistics) -> Array:
         """log Γ(A)/Γ(A + n) + Σᵥ log Γ(αᵥ + nᵥ)/Γ(αᵥ), A = Σ α"""
         n = self.counts(statistics)
-        before = np.broadcast_to(np.asarray(self.concentration), n.shape)
+        before = np.broadcast_to(self.concentration, n.shape)
         return log_normaliser(before + n) - log_normaliser(before)
 
     def marginals(self) -> tuple[Distribution, ...]:
@@ -82,31 +95,30 @@ class Dirichlet(Family):
     def log_prior(self, parameters: Array) -> Array:
         from scipy.special import xlogy
 
-        alpha = np.broadcast_to(np.asarray(self.concentration), parameters.shape)
+        alpha = np.broadcast_to(self.concentration, parameters.shape)
         return np.asarray(xlogy(alpha - 1, parameters).sum(-1) - log_normaliser(alpha))
 
     def predictive(self) -> Categorical:
         """P(x = v) = αᵥ/A"""
-        levels = range(self.alpha.shape[-1]) if self.levels is None else self.levels
-        return Categorical(tuple(levels), self.mean())
+        return Categorical(self.names, self.mean())
 
     def sample(self, size: int, seed: int | np.random.Generator = 0) -> Any:
         gammas = np.random.default_rng(seed).standard_gamma(self.alpha, (size, *self.alpha.shape))
         return gammas / gammas.sum(-1, keepdims=True)
 
     def group(self, k: int) -> Self:
-        alpha = np.asarray(self.concentration)
+        alpha = self.concentration
         return type(self)(alpha[k] if alpha.ndim > 1 else alpha, self.levels)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class DirichletCategorical(Dirichlet):
     """p(x = v | θ) = θᵥ, θ ~ Dirichlet(concentration); the posterior mean is (nᵥ + αᵥ) / Σᵤ (nᵤ + αᵤ).
 
     One number is the concentration of every value that is seen or declared; a mapping declares values.
 
     >>> DirichletCategorical({"red": 1, "blue": 1}).update(["red"]).mean()
-    {'red': 0.666667, 'blue': 0.333333}
+    {'red': 0.6666666666666666, 'blue': 0.3333333333333333}
     """
 
     reads = "category"
@@ -116,8 +128,7 @@ class DirichletCategorical(Dirichlet):
 
     def statistics(self, x: Codes, member: Membership) -> Counts:
         """x: codes from 0 on, -1 where the cell is missing."""
-        alpha = np.asarray(self.concentration)
-        known = alpha.shape[-1] if alpha.ndim else len(self.levels or ())
+        known = self.concentration.shape[-1] if self.concentration.ndim else len(self.levels or ())
         return Counts.of(x, max(known, int(x.max(initial=-1)) + 1), member)
 
     def log_density(self, x: Codes, parameters: Array) -> Array:
@@ -129,7 +140,7 @@ class DirichletCategorical(Dirichlet):
         return self.log_density(x, np.atleast_2d(self.mean()))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class DirichletMultinomial(Dirichlet):
     """Rows of counts: p(x | θ) = (m!/Πxᵥ!) Πθᵥˣᵛ with m = Σx, θ ~ Dirichlet(concentration).
 
@@ -159,6 +170,11 @@ class DirichletMultinomial(Dirichlet):
         """The Dirichlet-multinomial: log m!/Πxᵥ! + log B(α + x)/B(α)"""
         alpha = np.atleast_2d(self.alpha)
         return log_normaliser(alpha + x[:, None, :]) - log_normaliser(alpha) + log_coefficient(x)[:, None]
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's scalars as Python's, so that the same values are the same levels."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def log_normaliser(alpha: Array) -> Array:

@@ -18,7 +18,9 @@ from credo.statistics import Statistics
 
 if TYPE_CHECKING:
     from credo.belief import Belief
+    from credo.learning import Validation
 
+Rule = Literal["given", "default", "empirical"]  # where a prior's numbers come from
 Reading = Literal["truth", "category", "count", "positive", "number", "numbers", "counts"]
 
 
@@ -30,6 +32,7 @@ class Family(ABC):
     """
 
     reads: ClassVar[Reading]  # what a column's cells must be
+    has_target: ClassVar[bool] = False  # whether it is about one column, given the others
     parameters: ClassVar[Callable[..., Any] | None] = None  # the named tuple, where there are several
     predictive: Callable[..., Any]  # the distribution of the next observation
 
@@ -100,9 +103,13 @@ class Family(ABC):
         """One group's hyperparameters."""
         return type(self)(*(_of_group(getattr(self, field.name), k) for field in fields(self)))  # type: ignore[arg-type]
 
-    def update(self, data: object, *, weight: object = None, target: str | None = None) -> Belief:
-        """The belief after observations, or a mapping {value: count}; a regression names its target."""
-        return self.belief().update(data, weight=weight, target=target)
+    def update(self, data: object, **how: Any) -> Belief:
+        """The belief after observations, or a mapping {value: count}: see Belief.update."""
+        return self.belief().update(data, **how)
+
+    def cross_validate(self, data: object, folds: int = 10, *, seed: int = 0) -> Validation:
+        """How well this prior, taught by the other folds, foresees each observation."""
+        return self.belief().cross_validate(data, folds, seed=seed)
 
     def belief(self) -> Belief:
         """This prior as a belief that has seen nothing yet."""
@@ -127,6 +134,14 @@ class Family(ABC):
     def _require_positive(self, *names: str) -> None:
         for name in names:
             self._require(name, getattr(self, name), lambda x: x > 0, "positive")
+
+    def __eq__(self, other: object) -> bool:
+        """The same family with the same numbers."""
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        return type(self) is type(other) and all(np.array_equal(getattr(self, n), getattr(other, n)) for n in names)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
 
     def __repr__(self) -> str:
         names = signature(type(self)).parameters

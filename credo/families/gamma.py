@@ -15,7 +15,7 @@ from credo.membership import Membership
 from credo.statistics import Totals
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GammaRate(Family):
     """A rate λ ~ Gamma(shape, rate): `events` add to the shape, `exposure` to the rate."""
 
@@ -64,7 +64,7 @@ class GammaRate(Family):
         return np.asarray(Gamma(self.shape, self.rate).log_prob(parameters))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GammaPoisson(GammaRate):
     """p(x | λ) = λˣ exp(-λ)/x!, λ ~ Gamma(shape, rate); after counts x₁..xₙ Gamma(shape + Σx, rate + n).
 
@@ -96,7 +96,7 @@ class GammaPoisson(GammaRate):
         return NegativeBinomial(self.shape, self.rate)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GammaExponential(GammaRate):
     """p(x | λ) = λ exp(-λx), λ ~ Gamma(shape, rate); after waits x₁..xₙ Gamma(shape + n, rate + Σx).
 

@@ -22,7 +22,7 @@ class Line(NamedTuple):
     variance: Any
 
 
-@dataclass(frozen=True, repr=False, init=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class LinearRegression(Family):
     """y = w₀ + w₁x₁ + ... + noise, noise ~ N(0, σ²), σ² ~ InverseGamma(shape, scale), w | σ² ~ N(mean, σ² precision⁻¹).
 
@@ -30,7 +30,7 @@ class LinearRegression(Family):
     scaleₙ = scale + ½ (residuals about meanₙ)² + ½ (meanₙ - mean)′Λ(meanₙ - mean), Λ being the prior precision.
 
     >>> line = LinearRegression(precision=1e-9).update({"x": [1, 2, 3], "y": [3, 5, 7]}, target="y")
-    >>> [round(w, 6) for w in line.mode().weights]
+    >>> line.mode().weights.round(6).tolist()
     [1.0, 2.0]
     """
 
@@ -40,6 +40,7 @@ class LinearRegression(Family):
     scale: Array
 
     reads = "numbers"
+    has_target = True
     parameters = Line
 
     def __init__(self, mean: Any = 0.0, precision: Any = 1.0, shape: Real = 1.0, scale: Real = 1.0) -> None:
@@ -116,12 +117,15 @@ class LinearRegression(Family):
 
     def predictive(self, features: Any) -> StudentT:
         """Of the target, given rows of features: scale² = scale/shape (1 + z′ precision⁻¹ z)."""
-        z = _with_intercept(np.atleast_2d(np.asarray(features, dtype=np.float64)))
+        given = np.asarray(features, dtype=np.float64)
+        z = _with_intercept(np.atleast_2d(given))
         inverse = np.linalg.inv(self._known())
         if z.shape[1] != inverse.shape[-1]:
             raise DataError(f"the line has {inverse.shape[-1] - 1} features, but a row has {z.shape[1] - 1}")
-        spread = 1 + np.einsum("ni,...ij,nj->n...", z, inverse, z)
-        return StudentT(2 * self.shape, z @ self.location.T, np.sqrt(self.scale / self.shape * spread))
+        expected, spread = z @ self.location.T, 1 + np.einsum("ni,...ij,nj->n...", z, inverse, z)
+        if given.ndim < 2:  # one row, one number
+            expected, spread = expected[0], spread[0]
+        return StudentT(2 * self.shape, expected, np.sqrt(self.scale / self.shape * spread))
 
     def log_predictive(self, x: Array) -> Array:
         predictive = self.predictive(x[:, :-1])

@@ -21,7 +21,7 @@ class Gaussian(NamedTuple):
     variance: Any
 
 
-@dataclass(frozen=True, repr=False, init=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class NormalMean(Family):
     """x ~ N(μ, σ²) with known noise σ = noise_sd, μ ~ N(mean, sd²). sd 0 is certainty.
 
@@ -83,7 +83,7 @@ class NormalMean(Family):
         return Normal(self.location, np.hypot(self.sd, self.noise_sd))
 
 
-@dataclass(frozen=True, repr=False, init=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class NormalInverseGamma(Family):
     """x ~ N(μ, σ²), σ² ~ InverseGamma(shape, scale), μ | σ² ~ N(mean, σ²/strength).
 

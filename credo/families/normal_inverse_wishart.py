@@ -25,7 +25,7 @@ class JointGaussian(NamedTuple):
     covariance: Any
 
 
-@dataclass(frozen=True, repr=False, init=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class NormalInverseWishart(Family):
     """x ~ N(μ, Σ), Σ ~ InverseWishart(degrees, scale), μ | Σ ~ N(mean, Σ/strength).
 
@@ -66,13 +66,14 @@ class NormalInverseWishart(Family):
 
     def _variance_part(self, matrix: Array) -> Array:
         """What independent columns know of a matrix: its diagonal; its mean where they share a variance."""
-        if self.covariance == "diagonal":
-            return matrix * np.eye(self.size)
-        return np.trace(matrix, axis1=-2, axis2=-1)[..., None, None] / self.size * np.eye(self.size)
+        variances = np.diagonal(matrix, axis1=-2, axis2=-1)
+        if self.covariance == "spherical":
+            variances = np.broadcast_to(variances.mean(-1, keepdims=True), variances.shape)
+        return np.asarray(variances[..., None] * np.eye(self.size))
 
     @property
     def size(self) -> int:
-        return self.location.shape[-1]
+        return int(self.location.shape[-1])
 
     @property
     def _joint(self) -> bool:
@@ -116,7 +117,7 @@ class NormalInverseWishart(Family):
         rows = statistics.n.value
         strength = self.size / 2 * np.log(self.strength / after.strength) - rows * self.size / 2 * np.log(np.pi)
         normaliser = after._log_normaliser() - self._log_normaliser()
-        return strength.sum() + np.atleast_1d(normaliser)[0] if self._shared else strength + normaliser
+        return np.asarray(strength.sum() + np.ravel(normaliser)[0] if self._shared else strength + normaliser)
 
     def _log_normaliser(self) -> Array:
         """log Γ_d(ν/2) - ν/2 log|scale|, or the same for each variance."""
@@ -162,7 +163,7 @@ class NormalInverseWishart(Family):
 
     def log_density(self, x: Array, parameters: JointGaussian) -> Array:
         squared, log_determinant = _mahalanobis(x, *parameters)
-        return -0.5 * (squared + log_determinant + self.size * np.log(2 * np.pi))
+        return np.asarray(-0.5 * (squared + log_determinant + self.size * np.log(2 * np.pi)))
 
     def log_prior(self, parameters: JointGaussian) -> Array:
         """So that the groups' sum counts a shared covariance once."""
@@ -178,14 +179,14 @@ class NormalInverseWishart(Family):
         else:
             each = InverseGamma(self.degrees[..., None] / 2, self._variances / 2).log_prob(variances)
             spread = np.asarray(each)[..., 0] if self.covariance == "spherical" else np.asarray(each).sum(-1)
-        return about_mean + spread / (np.atleast_2d(mean).shape[0] if self._shared else 1)
+        return np.asarray(about_mean + spread / (np.atleast_2d(mean).shape[0] if self._shared else 1))
 
     def log_predictive(self, x: Array) -> Array:
         """A multivariate t (full, tied, spherical), or a product of t's (diagonal)."""
         if self.covariance == "diagonal":
             degrees, spread = self.degrees[..., None], (1 + 1 / self.strength)[..., None]
             each = StudentT(degrees, self.location, np.sqrt(self._variances * spread / degrees))
-            return np.asarray(each.log_prob(np.asarray(x)[:, None, :])).sum(-1)
+            return np.asarray(np.sum(each.log_prob(np.asarray(x)[:, None, :]), axis=-1))
         degrees = self.degrees - (self.size - 1 if self._joint else 0)
         spread = (1 + 1 / self.strength) / degrees
         return _log_multivariate_t(np.asarray(x), degrees, self.location, self.scale * spread[..., None, None])
@@ -222,9 +223,11 @@ class NormalInverseWishart(Family):
         return draws[..., None] * np.eye(self.size)
 
     def group(self, k: int) -> NormalInverseWishart:
-        fields = (self.location, self.strength, self.degrees, self.scale)
-        own = (field[k] if field.ndim > least else field for field, least in zip(fields, (1, 0, 0, 2), strict=True))
-        return NormalInverseWishart(*own, self.covariance)
+        def own(field: Array, axes: int) -> Array:
+            return np.asarray(field[k]) if field.ndim > axes else field
+
+        location, scale = own(self.location, 1), own(self.scale, 2)
+        return NormalInverseWishart(location, own(self.strength, 0), own(self.degrees, 0), scale, self.covariance)
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,7 +14,7 @@ from credo.membership import Membership
 from credo.statistics import Extremes
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ParetoUniform(Family):
     """p(x | θ) = 1/θ on [0, θ], θ ~ Pareto(scale, shape); after x₁..xₙ Pareto(max(scale, x₁..xₙ), shape + n).
 

@@ -202,3 +202,28 @@ def test_features_may_go_by_their_names() -> None:
     assert by_name.mean() == by_place.mean()
     assert by_name.mean() == pytest.approx(9)
     assert line.predictive({"x": [4, 5]}).mean().shape == (2,)
+
+
+def test_missing_observations_are_not_foreseen() -> None:
+    flips = [1, 0, 1, 1, 0, 0, 1, 0]
+    known = credo.BetaBernoulli(1, 1).update(flips).log_prob([1, None, 0])
+    assert np.isnan(known).tolist() == [False, True, False]
+    report = credo.BetaBernoulli(1, 1).cross_validate(flips * 5 + [None] * 60, folds=4)
+    assert 0.6 < report.log_loss < 0.8
+
+
+def test_scoring_many_groups_does_not_take_for_ever() -> None:
+    rng = np.random.default_rng(5)
+    table = {"g": rng.integers(0, 5000, 20_000), "x": rng.integers(0, 2, 20_000)}
+    beliefs = credo.estimate(table, "x", by="g", prior=credo.BetaBernoulli(1, 1))
+    scores = beliefs.log_prob({"g": [*table["g"][:3], 9999], "x": [*table["x"][:3], 1]})
+    np.testing.assert_allclose(scores[3], np.log(0.5))
+    for g, x, score in zip(table["g"][:3], table["x"][:3], scores, strict=False):
+        np.testing.assert_allclose(score, beliefs[int(g)].predictive().log_prob(int(x)))
+    assert len(beliefs.log_prob(table)) == 20_000
+
+
+def test_a_group_column_may_be_called_anything() -> None:
+    beliefs = credo.estimate({"rows": ["a", "b"], "x": [1, 0]}, "x", by="rows", prior=credo.BetaBernoulli(1, 1))
+    assert beliefs.table()["rows"].to_pylist() == ["a", "b"]
+    assert beliefs.table()["rows_"].to_pylist() == [1.0, 1.0]

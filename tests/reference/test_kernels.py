@@ -17,8 +17,8 @@ KERNELS = [add_sums_hard, add_moments_hard, add_products_hard]
 
 def run(kernel: Callable[..., None], x: Any, codes: Any, weight: Any, groups: int = 3) -> tuple[Any, Any]:
     d = x.shape[1]
-    name = kernel.__name__
-    shape = {"add_sums_hard": (groups, d), "add_moments_hard": (3, groups, d), "add_products_hard": (groups, d, d)}[name]
+    shapes = {"add_sums_hard": (groups, d), "add_moments_hard": (3, groups, d), "add_products_hard": (groups, d, d)}
+    shape = shapes[kernel.__name__]
     high, low = np.zeros((2, *shape))
     kernel(x, codes, weight, high, low)
     return high, low
@@ -27,7 +27,7 @@ def run(kernel: Callable[..., None], x: Any, codes: Any, weight: Any, groups: in
 def exact(name: str, x: Any, codes: Any, weight: Any, groups: int = 3) -> Any:
     """The same sums without any rounding."""
     rows, d = x.shape
-    cells = [[Fraction(v) if v == v else None for v in row] for row in x.tolist()]
+    cells: Any = [[Fraction(v) if v == v else None for v in row] for row in x.tolist()]
     w = [Fraction(v) for v in weight.tolist()]
     zero = Fraction(0)
 

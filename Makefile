@@ -1,0 +1,47 @@
+# What a newcomer needs: Python 3.11+ and make. Everything goes into .venv; `make clean` takes it away again.
+
+PYTHON ?= python3
+VENV ?= .venv
+# make test PYTEST="-k cli": what else to tell pytest
+PYTEST ?=
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test lint bench clean
+
+help:
+	@echo "make demo    a tour of credo, on data that ships with it"
+	@echo "make test    all tests"
+	@echo "make lint    ruff, and mypy --strict"
+	@echo "make bench   credo beside its peers (minutes)"
+	@echo "make clean   remove $(VENV) and all caches"
+
+demo: $(VENV)/.installed
+	@$(BIN)/credo demo
+
+test: $(VENV)/.installed
+	$(BIN)/python -m pytest -q -n auto $(PYTEST)
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks
+
+$(VENV)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "credo needs Python 3.11 or later; say which one with: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "Installing credo and its tools into $(VENV) (once, it takes a minute or two) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -q -e '.[dev]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.installed
+	@echo "Installing the peers that the benchmarks compare with ..."
+	@$(BIN)/python -m pip install -q -e '.[dev,bench]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find . -name .git -prune -o \( -name __pycache__ -o -name '*.egg-info' \) -type d -prune -exec rm -rf {} +

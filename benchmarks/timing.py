@@ -1,0 +1,86 @@
+"""How both sides are measured: in one run, in turns, the best of a few; memory in a process of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of RESULTS.md: ours against theirs; a ratio above 1 means that credo is faster."""
+
+    what: str
+    peer: str
+    ours: float
+    theirs: float
+    target: float
+
+    @property
+    def ratio(self) -> float:
+        return self.theirs / self.ours
+
+    @property
+    def kept(self) -> bool:
+        return self.ratio >= self.target
+
+    def __str__(self) -> str:
+        kept = "yes" if self.kept else "**no**"
+        peer = f"{self.peer}: {self.theirs:.3f} s"
+        return f"| {self.what} | {self.ours:.3f} s | {peer} | {self.ratio:.2f} | {self.target:.2g} | {kept} |"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A figure that must stay below a limit."""
+
+    what: str
+    value: float
+    limit: float
+    unit: str
+
+    @property
+    def kept(self) -> bool:
+        return self.value <= self.limit
+
+    def __str__(self) -> str:
+        kept = "yes" if self.kept else "**no**"
+        return f"| {self.what} | {self.value:.3g} {self.unit} | | | at most {self.limit:g} {self.unit} | {kept} |"
+
+
+def in_turns(ours: Callable[[], Any], theirs: Callable[[], Any], times: int = 3) -> tuple[float, float]:
+    """The best of a few runs of each, taken in turns so that a noisy moment hits both."""
+    best = [float("inf"), float("inf")]
+    for _ in range(times):
+        for i, run in enumerate((ours, theirs)):
+            start = time.perf_counter()
+            run()
+            best[i] = min(best[i], time.perf_counter() - start)
+    return best[0], best[1]
+
+
+def first_call(code: str) -> float:
+    """Seconds that a fresh interpreter takes for some code, imports included."""
+    import subprocess
+    import sys
+
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def peak_megabytes(work: Callable[..., object], *args: object) -> float:
+    """The largest resident size of a fresh process that does the work."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        return float(pool.apply(_peak, (work, args)))
+
+
+def _peak(work: Callable[..., object], args: tuple[object, ...]) -> float:
+    work(*args)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

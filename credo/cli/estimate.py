@@ -1,0 +1,114 @@
+"""credo estimate: what is believed of a column, after its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from credo.cli.prior import NUMBERS, asked_kinds, class_name, parse_prior, with_numbers
+from credo.cli.progress import shown_progress
+
+
+@click.command()
+@click.argument("data")
+@click.option("--column", "-c", required=True, help="What is estimated.")
+@click.option("--by", "-b", help="A belief for each value of this column.")
+@click.option(
+    "--prior",
+    default="default",
+    show_default=True,
+    callback=parse_prior,
+    metavar="NUMBERS|default|empirical",
+    help="The family's numbers, as 2,2; empirical: fitted to all groups, so that small ones shrink to the crowd.",
+)
+@click.option(
+    "--family", type=click.Choice(list(NUMBERS)), metavar="FAMILY", help="One of those above; else the kind decides."
+)
+@click.option("--kind", type=click.Choice(("category", "number", "count")), help="How to read it; else its values say.")
+@click.option("--weight", help="A column that says how much each row counts.")
+@click.option("--success", help="The value that counts, of a column that isn't yes or no.")
+@click.option("--mass", default=0.95, show_default=True, help="How probable it is that an interval holds.")
+@click.option("--sort", type=click.Choice(["mean", "rows", "name"]), default="mean", show_default=True)
+@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many groups to print.")
+@click.option("--output", "-o", help="A file for all groups: .csv .tsv .jsonl .parquet .arrow, or .credo.")
+def estimate(
+    data: str, column: str, by: str | None, mass: float, sort: str, top: int, output: str | None, **reading: Any
+) -> None:
+    """What is believed of a column, or of each group in it.
+
+    DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), or a pattern such as 'logs/*.csv'.
+
+    \b
+    Examples:
+      credo estimate ads.csv --column converted
+      credo estimate ads.csv --column converted --by ad --prior 2,2
+      credo estimate ads.csv --column converted --by ad --prior empirical -o ads.credo
+      credo estimate sales.parquet --column price --by shop --sort rows --top 50
+      credo estimate calls.csv --column calls --kind count --by hour --sort name
+      credo estimate users.csv --column plan --success gold --by country -o gold.csv
+
+    \b
+    The families, and the numbers of their priors:
+      beta-bernoulli         a,b                         yes or no
+      dirichlet-categorical  concentration               one of several values
+      gamma-poisson          shape,rate                  counts
+      gamma-exponential      shape,rate                  waiting times
+      normal-inverse-gamma   mean,strength,shape,scale   numbers
+      normal-mean            mean,sd,noise_sd            numbers with known noise
+      pareto-uniform         scale,shape                 numbers up to an unknown end
+    """
+    from credo.cli.output import check, write
+
+    if output:
+        check(output)
+    with shown_progress("estimating"):
+        found = learned(data, column, by, **reading)
+        table = found.table(mass) if by else _parameters(found, mass)
+        if output:  # before printing, which a reader may cut short
+            write(found, table, output)
+    _print(found, table, column, mass, sort, top)
+    if output:
+        click.echo(f"wrote {output}", err=True)
+
+
+def learned(
+    data: str,
+    column: str,
+    by: str | None,
+    *,
+    prior: Any,
+    family: str | None,
+    kind: str | None,
+    weight: str | None,
+    success: str | None,
+) -> Any:
+    """The Belief, or the Beliefs by group."""
+    import credo
+    from credo.errors import DataError
+
+    kinds = asked_kinds(column, kind, family, prior)
+    if isinstance(prior, tuple):
+        prior = with_numbers(data, column, family, prior, kinds, success)
+    found = credo.estimate(data, column, by=by, prior=prior, weight=weight, success=success, kinds=kinds)
+    used = type(found.family).__name__
+    if family and used != class_name(family):
+        raise DataError(f"column {column!r} would be taken for {used}, not {family}: give its numbers with --prior")
+    return found
+
+
+def _parameters(belief: Any, mass: float) -> Any:
+    from credo.cli.tables import of_belief
+
+    return of_belief(belief, mass)
+
+
+def _print(found: Any, table: Any, column: str, mass: float, sort: str, top: int) -> None:
+    from credo.cli import tables
+    from credo.cli.screen import Screen
+
+    screen = Screen()
+    if hasattr(found, "by"):
+        tables.print_beliefs(screen, found, tables.chosen(found, table, sort, top), mass)
+    else:
+        tables.print_belief(screen, found, table, column, mass, top)

@@ -1,0 +1,78 @@
+"""What --prior and --family ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from credo.families import Family
+
+# The families of one column, and the numbers that each takes.
+NUMBERS = {
+    "beta-bernoulli": "a,b",
+    "dirichlet-categorical": "concentration",
+    "gamma-exponential": "shape,rate",
+    "gamma-poisson": "shape,rate",
+    "normal-inverse-gamma": "mean,strength,shape,scale",
+    "normal-mean": "mean,sd,noise_sd",
+    "pareto-uniform": "scale,shape",
+}
+# Those that credo finds numbers for, and the kind of column that they are for.
+KINDS = {
+    "beta-bernoulli": "category",
+    "dirichlet-categorical": "category",
+    "gamma-poisson": "count",
+    "normal-inverse-gamma": "number",
+}
+
+
+def parse_prior(ctx: click.Context, param: click.Parameter, value: str) -> Any:
+    """ "default", "empirical", or the numbers that stand between commas."""
+    if value in ("default", "empirical"):
+        return value
+    try:
+        return tuple(float(number) for number in value.split(","))
+    except ValueError:
+        message = f"{value!r} is neither numbers (as in 2,2) nor 'default' nor 'empirical'"
+        raise click.BadParameter(message, ctx, param) from None
+
+
+def asked_kinds(column: str, kind: str | None, family: str | None, prior: object) -> dict[str, str]:
+    """The kind of the column, where --kind or a --family without numbers says it."""
+    if family is None or isinstance(prior, tuple):
+        return {column: kind} if kind else {}
+    if family not in KINDS:
+        raise click.UsageError(f"--family {family} has no default prior: give its numbers, --prior {NUMBERS[family]}")
+    if kind not in (None, KINDS[family]):
+        raise click.UsageError(f"--family {family} is for a {KINDS[family]}, but --kind says {kind}")
+    return {column: KINDS[family]}
+
+
+def with_numbers(
+    data: object, column: str, family: str | None, numbers: Sequence[float], kinds: Mapping[str, str], success: object
+) -> Family:
+    """The family with those numbers: the one named, or the one that fits the column."""
+    from credo import priors
+    from credo.data import source
+    from credo.families import FAMILIES
+
+    if family is None:
+        table = source(data)
+        table.require([column])
+        fitting = type(priors.families(table, [column], "default", kinds, success)[column])
+        family = next(name for name in NUMBERS if class_name(name) == fitting.__name__)
+    if len(numbers) != NUMBERS[family].count(",") + 1:
+        given = ",".join(f"{number:g}" for number in numbers)
+        raise click.UsageError(f"--prior {given}: {family} takes {NUMBERS[family]}")
+    return FAMILIES[class_name(family)](*numbers)
+
+
+def class_name(family: str) -> str:
+    """
+    >>> class_name("beta-bernoulli")
+    'BetaBernoulli'
+    """
+    return "".join(word.capitalize() for word in family.split("-"))

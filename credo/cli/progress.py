@@ -1,0 +1,45 @@
+"""A bar for what takes longer than a second: rows read, and how many a second."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Timer
+
+from credo.engines.local import progress
+
+PATIENCE = 1.0  # seconds, before which a bar would only flicker
+
+
+@contextmanager
+def shown_progress(task: str) -> Iterator[None]:
+    """Shown on stderr while the block runs, if that is a terminal; nothing of it stays."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
+    from rich.text import Text
+
+    class Rows(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            speed = f", {task.speed:,.0f} a second" if task.speed else ""
+            return Text(f"{task.completed:,.0f} rows read{speed}" if task.completed else "")
+
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(12), Rows(), TimeElapsedColumn(), console=console, transient=True
+    )
+    rows = bar.add_task(task, total=None)
+    start = Timer(PATIENCE, bar.start)
+    start.daemon = True
+    token = progress.set(lambda count: bar.advance(rows, count))
+    start.start()
+    try:
+        yield
+    finally:
+        progress.reset(token)
+        start.cancel()
+        start.join()
+        bar.stop()

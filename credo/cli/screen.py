@@ -1,0 +1,140 @@
+"""Tables on the screen: aligned numbers, names made harmless, an interval as a small picture."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from math import floor, isfinite, log10
+from statistics import median
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+WIDE = 500  # columns of a file or a pipe, where nothing needs to be wrapped
+LONGEST = 32  # characters of a name
+FEW = 3  # values that stand for all
+GAP = 3  # between columns
+NARROWEST, WIDEST = 12, 40  # of pictures
+
+Columns = Sequence[tuple[str, Sequence[str]]]  # headers and cells
+
+
+class Screen(Console):
+    """stdout; plain text where that is no terminal."""
+
+    def __init__(self) -> None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode shows "?", and goes on
+        free = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+        super().__init__(width=WIDE if free else None, markup=False, highlight=False, emoji=False)
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def harmless(value: object, longest: int = LONGEST) -> str:
+    """A value from the data on one line, not too long, without what a terminal would obey.
+
+    >>> harmless("a\\x1b[31m" + "b" * 40)
+    'a�[31mbbbbbbbbbbbbbbbbbbbbbbbbb…'
+    """
+    text = "".join(letter if letter.isprintable() else "�" for letter in str(value))
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def whole(value: float) -> str:
+    """How many, with a fraction only where there is one."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+
+
+def counted(value: float, what: str) -> str:
+    """
+    >>> counted(1, "row"), counted(2000, "more row")
+    ('1 row', '2,000 more rows')
+    """
+    return f"{whole(value)} {what}{'' if value == 1 else 's'}"
+
+
+def aligned(*columns: Sequence[float | None]) -> list[list[str]]:
+    """Columns of numbers with the same decimals, about four digits of the first one's typical number."""
+    typical = [abs(x) for x in columns[0] if x is not None and isfinite(x) and x]
+    size = median(typical) if typical else 1.0
+    places = min(4, max(0, 3 - floor(log10(size))))
+    shape = f",.{places}f" if 1e-3 <= size < 1e9 else ".3e"
+    return [["-" if x is None else format(x, shape) for x in column] for column in columns]
+
+
+def percent(mass: float) -> str:
+    """
+    >>> percent(0.95), percent(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100 * mass:.6g}%"
+
+
+def intervals(low: Sequence[str], high: Sequence[str]) -> list[str]:
+    return [f"[{a}, {b}]" for a, b in zip(low, high, strict=True)]
+
+
+def pictures(mean: Sequence[float], low: Sequence[float], high: Sequence[float], width: int) -> list[str]:
+    """Each interval as a line and its mean as a dot, all on one scale.
+
+    >>> pictures([0, 1], [0, 0.5], [0.5, 1], 9)
+    ['●────    ', '    ────●']
+    """
+    least, most = min(*low, *mean), max(*high, *mean)  # a mean may lie outside, where a tail is heavy
+    if not isfinite(most - least) or most <= least:
+        return [""] * len(mean)
+
+    def place(x: float) -> int:
+        return round((x - least) / (most - least) * (width - 1))
+
+    lines = []
+    for m, a, b in zip(mean, low, high, strict=True):
+        line = [" "] * width
+        line[place(a) : place(b) + 1] = "─" * (place(b) + 1 - place(a))
+        line[place(m)] = "●"
+        lines.append("".join(line))
+    return lines
+
+
+def table(columns: Columns, left: Sequence[int] = (0,)) -> Table:
+    """Columns of text, those in `left` ranged left and the others right."""
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    for j, (header, _) in enumerate(columns):
+        made.add_column(Text(header), justify="left" if j in left else "right", no_wrap=True, overflow="ellipsis")
+    for row in zip(*(cells for _, cells in columns), strict=True):
+        made.add_row(*map(Text, row))
+    return made
+
+
+def room(screen: Console, columns: Columns) -> int:
+    """How many characters of a line a table leaves for one more column; below 0 where it doesn't fit itself."""
+    used = sum(GAP + max(map(cell_len, (header, *cells))) for header, cells in columns)
+    return screen.width - used
+
+
+def say(screen: Console, text: str, style: str = "") -> None:
+    """A line that the terminal may break, but not the copy that is taken of it."""
+    screen.print(Text(text, style), soft_wrap=True)
+
+
+def listed(values: Sequence[Any], count: int, how: str = "in all") -> str:
+    """The first few of so many values."""
+    few = ", ".join(harmless(value, 20) for value in values[:FEW])
+    return few + (f", ... ({count:,} {how})" if count > FEW else "")
+
+
+def number(value: float) -> str:
+    """One number by itself.
+
+    >>> number(1234567), number(0.25), number(1e-9)
+    ('1,234,567', '0.25', '1e-09')
+    """
+    return whole(value) if float(value).is_integer() and abs(value) < 1e15 else f"{value:.6g}"

@@ -1,0 +1,137 @@
+"""credo show: what is in a file, and how credo reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from credo.cli.progress import shown_progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from credo.cli.screen import Columns
+    from credo.profile import Profile
+
+HEAD = 10  # groups of a saved table
+
+
+@click.command()
+@click.argument("file")
+def show(file: str) -> None:
+    """What is in a file: a table, or something that credo saved.
+
+    Of a table (.csv .tsv .jsonl .parquet .arrow, or a pattern such as 'logs/*.csv'): each column's kind, how many cells
+    are missing, and some values. Of a .credo file: what was learned, from which columns, with which prior.
+
+    \b
+    Examples:
+      credo show ads.csv
+      credo show 'logs/*.parquet'
+      credo show ads.credo
+    """
+    if file.lower().endswith(".credo"):
+        _show_saved(file)
+    else:
+        _show_table(file)
+
+
+def _show_table(file: str) -> None:
+    from credo.cli import screen as on
+    from credo.profile import profile
+
+    with shown_progress("reading"):
+        profiles = profile(file)
+    screen = on.Screen()
+    rows = next(iter(profiles.values())).rows
+    on.say(screen, f"{file}: {on.counted(rows, 'row')}, {on.counted(len(profiles), 'column')}", "bold")
+    screen.print()
+    screen.print(on.table(profile_columns(profiles), left=(0, 1, 3)))
+    screen.print()
+    name = next((name for name, each in profiles.items() if each.kind != "category"), next(iter(profiles)))
+    on.say(screen, "Kinds are found out from all rows. To have a column read in another way:", "dim")
+    on.say(screen, f"  credo estimate {quote(file)} --column {quote(name)} --kind category", "dim")
+    on.say(screen, f"  credo.estimate({file!r}, {name!r}, kinds={{{name!r}: 'category'}})", "dim")
+
+
+def profile_columns(profiles: Mapping[str, Profile]) -> Columns:
+    """How each column is read."""
+    from credo.cli.screen import harmless
+
+    found = profiles.values()
+    return [
+        ("column", [harmless(name) for name in profiles]),
+        ("kind", [each.kind for each in found]),
+        ("missing", [_share(each.missing_share) for each in found]),
+        ("values", [_values(each) for each in found]),
+    ]
+
+
+def _share(share: float) -> str:
+    return "-" if share == 0 else f"{share:.1%}" if share >= 0.001 else "<0.1%"
+
+
+def _values(found: Profile) -> str:
+    import pyarrow.compute as pc
+
+    from credo.cli import screen as on
+
+    if not found.known:
+        return "every cell is missing"
+    if not len(found.values):
+        return f"{found.values.type}, which credo doesn't read"
+    if found.kind == "number":
+        ends = pc.min_max(found.values).as_py()
+        return f"{on.number(ends['min'])} to {on.number(ends['max'])}"
+    few = on.listed(found.values.slice(0, on.FEW).to_pylist(), len(found.values), "or more" if found.full else "in all")
+    return f"names of rows, as {few}" if found.identifies else few
+
+
+def _show_saved(file: str) -> None:
+    from credo.cli import screen as on
+    from credo.storage import describe, load
+
+    with shown_progress("reading"):
+        header, model = describe(file), load(file)
+    screen = on.Screen()
+    on.say(screen, f"{file}: {header['kind']}, saved by credo {header['credo']}", "bold")
+    screen.print()
+    _print_schema(screen, model)
+    if header["kind"] == "Beliefs":
+        _print_beliefs(screen, model)
+    else:
+        on.say(screen, repr(model))
+
+
+def _print_schema(screen: Console, model: Any) -> None:
+    from credo.cli import screen as on
+
+    evidence = getattr(model, "evidence", None)
+    if evidence is None:
+        return
+    columns = [
+        ("column", [on.harmless(column.name) for column in evidence.schema]),
+        ("kind", [column.kind for column in evidence.schema]),
+        ("values", [_levels(column) for column in evidence.schema]),
+    ]
+    screen.print(on.table(columns, left=(0, 1, 2)))
+    screen.print()
+
+
+def _levels(column: Any) -> str:
+    from credo.cli import screen as on
+
+    if column.levels is None:
+        return ""
+    return on.listed(column.levels.slice(0, on.FEW).to_pylist(), len(column.levels))
+
+
+def _print_beliefs(screen: Console, beliefs: Any) -> None:
+    from credo.cli import tables
+
+    with shown_progress("estimating"):
+        groups = tables.chosen(beliefs, beliefs.table(), "rows", HEAD)
+    tables.print_beliefs(screen, beliefs, groups, 0.95)

@@ -1,0 +1,116 @@
+"""CSV files: what is in them is found out by rules, over all rows of all files, and not left to a guess from some."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+from credo.data import FIRST, Batch
+from credo.errors import DataError
+from credo.queries import LONGEST, Database, compression, literal, not_utf8, opened, opened_text, path_literal
+from credo.tables import Read
+
+HEAD = 2**16  # bytes that tell text from other things, and one delimiter from another
+
+# 01234 and 1_000 are names, and so are integers too long for 64 bits: as floats they would be mixed up with others.
+WHOLE = r"\s*-?(0|[1-9][0-9]{0,17})\s*"
+DECIMAL = r"\s*[-+]?((0|[1-9][0-9]*)[.][0-9]*|[.][0-9]+|0|[1-9][0-9]{0,17})([eE][-+]?[0-9]+)?\s*"
+NUMBER = rf"{DECIMAL}|(?i)\s*[-+]?(nan|inf|infinity)\s*"
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """A file, and what its first line says."""
+
+    path: Path
+    delimiter: str
+    names: tuple[str, ...]
+    filled: bool  # whether rows follow the header
+
+    def table(self, types: Mapping[str, str]) -> str:
+        """For DuckDB: columns c0, c1, ... since it takes `A` and `a` for the same name."""
+        columns = (f"'c{j}': '{types.get(name, 'VARCHAR')}'" for j, name in enumerate(self.names))
+        return (
+            f"read_csv({path_literal(self.path)}, auto_detect=false, header=true, delim={literal(self.delimiter)}, "
+            f"quote='\"', escape='\"', strict_mode=true, max_line_size={LONGEST}, {compression(self.path)}, "
+            f"columns={{{', '.join(columns)}}})"
+        )
+
+    def column(self, name: str) -> str:
+        return f"c{self.names.index(name)}"
+
+
+def open_csv(paths: Sequence[Path]) -> tuple[dict[Path, tuple[str, ...]], Read]:
+    """The columns of each file, in whatever order, and how to read some that all of them have."""
+    files = [_opened(path) for path in paths]
+    if not any(file.filled for file in files):
+        raise DataError(f"{paths[0]} has a header, but no rows")
+    database, types = Database(), dict[str, str]()
+
+    def read(wanted: Sequence[str]) -> Iterator[Batch]:
+        types.update(_types(database, files, [name for name in wanted if name not in types]))
+        for file in files:
+            columns = ", ".join(map(file.column, wanted))
+            for part in database.run(f"SELECT {columns} FROM {file.table(types)}", file.path, len(wanted)):
+                yield Batch(0, part.num_rows, dict(zip(wanted, part.columns, strict=True)))
+
+    return {file.path: file.names for file in files}, read
+
+
+def _opened(path: Path) -> CsvFile:
+    with opened(path) as stream:
+        start = stream.read(HEAD)
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise DataError(f"{path} is UTF-16 text: save it as UTF-8")
+    if b"\0" in start:
+        raise DataError(f"{path} is a binary file, not text")
+    delimiter = "\t" if ".tsv" in path.name.lower() else _delimiter(start.decode("utf-8-sig", "replace"))
+    try:
+        with opened_text(path) as stream:
+            header = next(csv.reader(stream, delimiter=delimiter), [])
+            filled = any(not line.isspace() for line in stream)
+    except UnicodeDecodeError:
+        raise DataError(not_utf8(path)) from None
+    except csv.Error as error:
+        raise DataError(f"{path}: the header can't be read: {error}") from None
+    if not any(name.strip() for name in header):
+        raise DataError(f"{path}: the first line is empty; it must hold the names of the columns")
+    names = tuple(name.strip() or f"column{j}" for j, name in enumerate(header))
+    return CsvFile(path, delimiter, names, filled)
+
+
+def _delimiter(head: str) -> str:
+    """Whichever of , ; tab | cuts the header into most fields."""
+
+    def fields(delimiter: str) -> int:
+        return len(next(csv.reader(StringIO(head, newline=""), delimiter=delimiter), []))
+
+    return max(",;\t|", key=fields)
+
+
+def _types(database: Database, files: Sequence[CsvFile], names: Sequence[str]) -> dict[str, str]:
+    """BIGINT, DOUBLE or VARCHAR: the narrowest that every cell of a column can be read as without loss."""
+    found = dict.fromkeys(names, "BIGINT")
+    for limit in (f"LIMIT {FIRST}", ""):  # most columns of words are known for that by their first rows
+        for file in files:
+            undecided = [name for name in names if found[name] != "VARCHAR"]
+            spelt = _spelt(database, file, undecided, limit) if undecided else {}
+            for name, (whole, number) in spelt.items():
+                found[name] = found[name] if whole else "DOUBLE" if number else "VARCHAR"
+    return found
+
+
+def _spelt(database: Database, file: CsvFile, names: Sequence[str], limit: str) -> dict[str, tuple[bool, bool]]:
+    """Whether all cells of each column are spelt as integers, and as numbers."""
+    columns = [file.column(name) for name in names]
+    tests = ", ".join(f"{_every(c, WHOLE)}, {_every(c, NUMBER)}" for c in columns)
+    query = f"SELECT {tests} FROM (SELECT {', '.join(columns)} FROM {file.table({})} {limit})"
+    (answers,) = ([column[0].as_py() for column in part.columns] for part in database.run(query, file.path))
+    return dict(zip(names, zip(answers[::2], answers[1::2], strict=True), strict=True))
+
+
+def _every(column: str, spelling: str) -> str:
+    return f"coalesce(bool_and({column} IS NULL OR regexp_full_match({column}, {literal(spelling)})), true)"

@@ -1,0 +1,795 @@
+"""Numeric: any likelihood and any prior of one or two parameters, integrated by adaptive quadrature.
+
+A parameter θ is a smooth function of a coordinate t that moves the ends of its support far away. In t a density is
+scanned, the points are halved towards every peak and jump, and the mass is cut into panels of Gauss-Lobatto nodes,
+halved until their Legendre series die out. Two parameters: one such line of the second per node of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, lru_cache, partial
+from math import inf, isfinite, nan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.polynomial.legendre import legder, legint, legroots, legval, legvander
+from numpy.typing import ArrayLike, NDArray
+
+from credo.distributions import Categorical, Distribution, Real, plain
+from credo.errors import CredoError, DataError, EvidenceError, PriorError
+from credo.exact import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Numeric"]
+
+Function = Callable[..., Any]
+Seed = int | np.random.Generator
+
+CELLS = 1 << 18  # (parameters x observations) evaluated at once: what fits a processor's cache
+FAR = 345.0  # the largest |t| whose exp(2t) is still a float
+NEGLIGIBLE = 36.0  # e⁻³⁶ of the whole is lost in rounding
+TOLERANCE = 1e-8  # of the whole, what a panel's last Legendre coefficients may weigh; its integral errs far less
+NODES = np.array([-1, *legroots(legder(np.eye(16)[15])), 1])  # Gauss-Lobatto: a panel's ends are seen too
+SHARES = 2 / (16 * 15 * legval(NODES, np.eye(16)[15]) ** 2)
+SERIES = np.linalg.inv(legvander(NODES, 15)).T  # values -> Legendre coefficients
+IMPOSSIBLE = "the observations are impossible: their log-likelihood is -inf at every parameter that was tried"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """θ(t) = low + (high - low)/(1 + e⁻ᵗ), low + eᵗ, high - e⁻ᵗ or sinh t, as the ends are finite or not."""
+
+    low: float
+    high: float
+
+    @cached_property
+    def maps(self) -> tuple[Function, Function, Function]:
+        """t -> θ, θ -> t, t -> log dθ/dt"""
+        low, high, wide = self.low, self.high, self.high - self.low
+
+        def between(t: Array) -> Array:  # near an end, the distance to it keeps its digits
+            near = np.where(t < 0, low, high) - np.copysign(wide / (1 + np.exp(np.abs(t))), t)
+            return np.where(np.abs(t) > 1, near, (low + high + wide * np.tanh(t / 2)) / 2)
+
+        match isfinite(low), isfinite(high):
+            case True, True:
+                slope: Function = lambda t: np.log(wide) - np.logaddexp(0, t) - np.logaddexp(0, -t)  # noqa: E731
+                return between, lambda x: np.log(x - low) - np.log(high - x), slope
+            case True, False:
+                return lambda t: low + np.exp(t), lambda x: np.log(x - low), lambda t: t
+            case False, True:
+                return lambda t: high - np.exp(-t), lambda x: -np.log(high - x), lambda t: -t
+        return np.sinh, np.arcsinh, lambda t: np.logaddexp(t, -t) - np.log(2)
+
+    @cached_property
+    def limits(self) -> Array:
+        return np.where(np.isfinite([self.low, self.high]), 1e5, FAR) * [-1, 1]
+
+    @cached_property
+    def told(self) -> Array:
+        """Up to where floats tell θ from the ends of its support."""
+        wide = self.high - self.low if isfinite(self.high - self.low) else 1.0
+        nearest = [np.spacing(abs(end)) / wide if isfinite(end) else 0.0 for end in (self.low, self.high)]
+        return np.array([1, -1]) * np.log(np.maximum(nearest, np.exp(-FAR)))
+
+    def theta(self, t: Array) -> Array:
+        return self.inside(self.maps[0](np.clip(t, *self.told)))
+
+    def inside(self, theta: Array) -> Array:
+        """Likelihoods and priors are asked between the ends, where they are finite."""
+        return np.clip(theta, np.nextafter(self.low, inf), np.nextafter(self.high, -inf))
+
+    def t(self, theta: ArrayLike) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.clip(self.maps[1](np.clip(theta, self.low, self.high)), *self.limits)
+
+    def grid(self, size: int) -> Array:
+        return np.clip(0.9 * np.sinh(np.linspace(-4.4, 4.4, size)), *self.told)
+
+    def density(self, log_density: Function) -> Function:
+        """log dP/dt. Where floats hardly tell θ from an end, it goes on as the power law that it follows before."""
+
+        def along(t: Array) -> Array:
+            return np.asarray(log_density(self.theta(t)) + self.maps[2](t))
+
+        def continued(t: Array) -> Array:
+            kept = np.clip(t, *np.where(np.isfinite([self.low, self.high]), 0.75 * self.told, self.limits))
+            log = along(kept)
+            for beyond, end in zip((t < kept, t > kept), 0.75 * self.told, strict=True):
+                if beyond.any():
+                    last, before = along(np.array([end, 0.9 * end]))
+                    if isfinite(last) and isfinite(before):
+                        log[beyond] += (last - before) / (0.1 * end) * (t - kept)[beyond]
+            return log
+
+        return continued
+
+
+def explore(
+    log_density: Function, axis: Axis, grid: Array, step: float = 1.0, floor: float = -inf
+) -> tuple[Array, Array]:
+    """Points t and their log density, halved towards each peak and jump until neighbours differ by less than a step."""
+    t = np.unique(grid)
+    value = log_density(t)
+    while t.size < grid.size + 1000:
+        new = unseen(axis, t, value, step, floor)
+        if not new.size:
+            break
+        t, order = np.unique(np.append(t, new), return_index=True)
+        value = np.append(value, log_density(new))[order]
+    return t, value
+
+
+def unseen(axis: Axis, t: Array, value: Array, step: float, floor: float) -> Array:
+    """Where to look next: halfway from a peak to its neighbours, inside a jump, beyond an end that is still high."""
+    if np.isneginf(value).all():
+        return np.empty(0)
+    gap, higher, lower = np.diff(t), np.maximum(value[1:], value[:-1]), np.minimum(value[1:], value[:-1])
+    drop = np.where(np.isneginf(higher), 0, higher - np.where(np.isneginf(higher), 0, lower))
+    padded = np.concatenate([[-inf], value, [-inf]])
+    peak = (value >= padded[:-2]) & (value >= padded[2:])
+    slope = np.where(np.isinf(drop), 0, drop)
+    # Between its neighbours a smooth peak rises by no more than a few times what it falls towards them.
+    reach = value + 4 * peak * np.maximum(np.append(slope, 0), np.append(0, slope))
+    reach = np.maximum(reach[1:], reach[:-1]) + np.log(gap)
+    wanted = np.isinf(drop) | ((peak[1:] | peak[:-1]) & (drop > step))
+    wanted &= reach > max((higher + np.log(gap)).max() - 24 + np.log(step), floor)
+    wanted &= gap > 4e-16 * np.maximum(np.abs(t[1:]), 1e-14)
+    quarters = (t[:-1] + np.outer([0.25, 0.75], gap))[:, wanted & np.isinf(drop)]
+    ends = t[[0, -1]]
+    high = value[[0, -1]] + tails(axis, t, value)[0](ends) > value.max() - NEGLIGIBLE - 8
+    beyond = np.clip(1.2 * ends + [-1, 1], *axis.limits)[high & (ends != axis.limits)]
+    return np.concatenate([(t[:-1] + gap / 2)[wanted], quarters.ravel(), beyond])
+
+
+def tails(axis: Axis, t: Array, value: Array) -> tuple[Function, float]:
+    """log (1 + (θ - c)²/s²), a peak at c being s wide: what tails weigh in the variance; the rounding of log p."""
+    best = int(np.argmax(value))
+    centre, near = float(axis.theta(t[best])), axis.theta(t[max(best - 1, 0) : best + 2])
+    width = np.ptp(near) or np.spacing(abs(centre)) or 1.0
+    rounding = 8 * np.finfo(float).eps * (abs(value[best]) + abs(centre) / width)
+    return lambda t: 2 * np.log(np.hypot(1, (axis.theta(t) - centre) / width)), float(rounding)
+
+
+def at_nodes(low: Array, high: Array) -> Array:
+    wide = (high - low)[:, None] / 2
+    return np.where(NODES < 0, low[:, None] + wide * (1 + NODES), high[:, None] - wide * (1 - NODES))
+
+
+def line(
+    log_density: Function, axis: Axis, grid: Array, rough: Function | None = None, most: int = 400
+) -> tuple[float, Array]:
+    """log ∫ along one axis; a row per panel that holds mass: low, high, and the log density at its nodes."""
+
+    def evaluated(low: Array, high: Array) -> Array:
+        log = log_density(at_nodes(low, high).ravel())
+        return np.column_stack([low, high, np.reshape(log, (-1, NODES.size))])
+
+    t, value = explore(rough or log_density, axis, grid)
+    if np.isneginf(value).all():
+        return -inf, np.empty((0, 2 + NODES.size))
+    weigh, rounding = tails(axis, t, value)
+    rows = evaluated(*edges(t, value, value + weigh(t)))
+    if rough is not None:
+        t, value = t[:0], value[:0]
+    while len(rows) < most:
+        halve = unresolved(rows, t, value, np.zeros_like, max(TOLERANCE, rounding))
+        halve |= unresolved(rows, t, value, weigh, max(TOLERANCE, rounding))
+        if not halve.any():
+            break
+        low, high = rows[halve, :2].T
+        rows = np.vstack([rows[~halve], evaluated(np.append(low, (low + high) / 2), np.append((low + high) / 2, high))])
+        rows = rows[np.argsort(rows[:, 0])]
+    mass = rows[:, 2:] + np.log(SHARES * (rows[:, 1] - rows[:, 0])[:, None] / 2)
+    return float(np.logaddexp.reduce(mass, axis=None)), rows
+
+
+def unresolved(rows: Array, t: Array, value: Array, weigh: Function, tolerance: float) -> NDArray[np.bool_]:
+    """Panels whose Legendre series hasn't died out, or misses a point seen before, as far as the whole is concerned."""
+    low, high = rows[:, :2].T
+    log, half = rows[:, 2:] + weigh(at_nodes(low, high)), (high - low) / 2
+    density = np.exp(log - log.max())
+    series, mass = density @ SERIES, density @ SHARES * half
+    least = tolerance * mass.sum()
+    # A panel that hardly counts is still held to a thousandth of itself: what surprises is explained by the tails.
+    rough = half * np.abs(series[:, -2:]).sum(-1) > np.minimum(least, 1e-3 * np.maximum(mass, 1e-6 * least))
+    panel = np.maximum(np.append(np.searchsorted(low, t, side="right"), np.searchsorted(low, t)) - 1, 0)
+    t, value = np.tile(t, 2), np.tile(value, 2)  # an edge belongs to the panels on both sides
+    u = (t - low[panel]) / half[panel] - 1
+    off = np.abs(legval(u, series.T[:, panel], tensor=False) - np.exp(value + weigh(t) - log.max()))
+    rough[panel[(np.abs(u) <= 1) & (off * half[panel] > 100 * least)]] = True
+    return np.asarray(rough & (half > 1e-14 * np.maximum(np.abs(low), 1e-14)))
+
+
+def edges(t: Array, value: Array, weighted: Array) -> tuple[Array, Array]:
+    """The gaps between points that matter, neighbours joined while the density is about the same."""
+    higher, gap, kept = np.maximum(value[1:], value[:-1]), np.log(np.diff(t)), np.zeros(t.size - 1, dtype=bool)
+    for mass in (higher + gap, np.maximum(weighted[1:], weighted[:-1]) + gap):
+        kept |= mass > mass.max() - NEGLIGIBLE
+    kept &= np.isfinite(value[1:]) & np.isfinite(value[:-1])
+    change = np.abs(value[1:][kept] - value[:-1][kept])
+    join = np.floor(np.cumsum(change / (3 + value.max() - higher[kept])))
+    index = np.flatnonzero(kept)
+    starts = np.append(True, (np.diff(index) > 1) | (np.diff(join) > 0))
+    return t[index[starts]], t[index[np.append(starts[1:], True)] + 1]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Density(Distribution):
+    """A density as a polynomial of t on each panel. Of two parameters it is the second's, line by line."""
+
+    axis: Axis
+    low: Array
+    high: Array
+    value: Array  # dP/dt, (panels, nodes)
+    given: Array  # the first parameter, where there are two: (0 or 1, panels)
+
+    @classmethod
+    def of(cls, axis: Axis, rows: Array, log_total: ArrayLike, *given: Array) -> Density:
+        value = np.exp(rows[:, 2:] - np.reshape(log_total, (-1, 1)))
+        return cls(axis, rows[:, 0], rows[:, 1], value, np.reshape(given, (len(given), len(rows))))
+
+    @cached_property
+    def half(self) -> Array:
+        return (self.high - self.low)[:, None] / 2
+
+    @cached_property
+    def theta(self) -> Array:
+        return self.axis.theta(at_nodes(self.low, self.high))
+
+    @cached_property
+    def mass(self) -> Array:
+        """The probability at each node. (panels, nodes)"""
+        mass = self.value * SHARES * self.half
+        return np.asarray(mass / mass.sum())
+
+    @cached_property
+    def before(self) -> Array:
+        """The probability of the panels before each."""
+        return np.append(0, np.cumsum(self.mass.sum(-1)))
+
+    @cached_property
+    def rising(self) -> Array:
+        """The Legendre series of the probability from a panel's low end on. (coefficients, panels)"""
+        return np.asarray((legint(self.value @ SERIES, lbnd=-1, axis=1) * self.half).T)
+
+    def place(self, x: ArrayLike) -> tuple[Array, NDArray[np.intp], Array]:
+        """t, the panel that it lies in or after, and where: from -1 to 1."""
+        t = self.axis.t(x)
+        panel = np.maximum(np.searchsorted(self.low, t, side="right") - 1, 0)
+        return t, panel, (t - self.low[panel]) / self.half[panel, 0] - 1
+
+    def log_prob(self, x: ArrayLike) -> Real:
+        t, panel, u = self.place(x)
+        value = legval(np.clip(u, -1, 1), (self.value @ SERIES).T[:, panel], tensor=False)
+        with np.errstate(divide="ignore"):
+            return plain(np.log(np.where(np.abs(u) > 1, 0, np.maximum(value, 0))) - self.axis.maps[2](t))
+
+    def cdf(self, x: ArrayLike) -> Real:
+        _, panel, u = self.place(x)
+        return plain(self.before[panel] + legval(np.clip(u, -1, 1), self.rising[:, panel], tensor=False))
+
+    def quantile(self, p: ArrayLike) -> Real:
+        p = np.asarray(p, dtype=np.float64)
+        panel = np.clip(np.searchsorted(self.before, p, side="right") - 1, 0, self.low.size - 1)
+        target, rising, low, high = p - self.before[panel], self.rising[:, panel], -np.ones(p.shape), np.ones(p.shape)
+        for _ in range(50):
+            under = legval((low + high) / 2, rising, tensor=False) < target
+            low, high = np.where(under, (low + high) / 2, low), np.where(under, high, (low + high) / 2)
+        return plain(self.axis.theta(self.low[panel] + self.half[panel, 0] * (1 + (low + high) / 2)))
+
+    def diverges(self, power: int) -> bool:
+        """Whether the outermost stretch that floats reach still counts in the mean of |θ|ᵖ."""
+        weight, t = self.mass * np.abs(self.theta) ** power, at_nodes(self.low, self.high)
+        low, high = 0.9 * self.axis.limits
+        return bool(weight[(t < low) | (t > high)].sum() > 1e-6 * weight.sum())
+
+    def mean(self) -> float:
+        if self.diverges(1):
+            return nan if self.axis.low == -self.axis.high else inf if self.axis.high == inf else -inf
+        return float((self.mass * self.theta).sum())
+
+    def variance(self) -> float:
+        return inf if self.diverges(2) else float((self.mass * (self.theta - self.mean()) ** 2).sum())
+
+
+class Mesh(NamedTuple):
+    """An integral: its log, the first parameter's density, and the last one's on each line."""
+
+    log_total: float
+    first: Density
+    joint: Density
+
+    def nodes(self) -> list[Array]:
+        """Each parameter at each node. (panels, nodes)"""
+        return [*(np.repeat(given[:, None], NODES.size, 1) for given in self.joint.given), self.joint.theta]
+
+
+def hopeless(log_density: Function, axes: tuple[Axis, ...], grids: tuple[Array, ...]) -> float:
+    """Far below what the grid already shows of two parameters: there, rounding alone may look like peaks."""
+    points = np.meshgrid(*(axis.theta(grid) for axis, grid in zip(axes, grids, strict=True)))
+    return float(np.max(log_density(*(part.ravel() for part in points)))) - 4 * NEGLIGIBLE
+
+
+def integrate(log_density: Function, axes: tuple[Axis, ...], grids: tuple[Array, ...]) -> Mesh:
+    """∫ p dθ, or ∫ (∫ p dθ₂) dθ₁"""
+    first, last = axes[0], axes[-1]
+    if len(axes) == 1:
+        total, rows = line(last.density(log_density), last, grids[0])
+        return Mesh(total, *(2 * [Density.of(last, rows, total)]))
+    floor = hopeless(log_density, axes, grids)
+
+    def along(x: float) -> Function:
+        return last.density(lambda y: log_density(np.full(y.shape, x), y))
+
+    def rough(theta: Array) -> Array:
+        lines = [explore(along(x), last, grids[1], floor=floor) for x in theta.tolist()]
+        return np.array([np.logaddexp.reduce(np.logaddexp(v[1:], v[:-1]) + np.log(np.diff(t) / 2)) for t, v in lines])
+
+    @cache
+    def across(x: float) -> tuple[float, Array]:
+        return line(along(x), last, grids[1])
+
+    def summed(theta: Array) -> Array:
+        return np.array([across(x)[0] for x in theta.tolist()])
+
+    total, rows = line(first.density(summed), first, grids[0], first.density(rough))
+    outer = Density.of(first, rows, total)
+    lines = [across(x) for x in outer.theta.ravel().tolist()]
+    sizes = [len(rows) for _, rows in lines]
+    with np.errstate(divide="ignore", invalid="ignore"):  # a line may hold nothing
+        shift = np.array([part for part, _ in lines]) - np.log(outer.mass.ravel())
+    stacked = np.vstack([rows[:0], *(rows for _, rows in lines)])
+    return Mesh(total, outer, Density.of(last, stacked, np.repeat(shift, sizes), np.repeat(outer.theta.ravel(), sizes)))
+
+
+def summit(
+    log_density: Function, axes: tuple[Axis, ...], grids: tuple[Array, ...], floor: float
+) -> tuple[float, list[float]]:
+    """The largest value of a function of one or two parameters, and where."""
+    axis, *rest = axes
+
+    def ridge(x: float) -> tuple[float, list[float]]:
+        return summit(lambda y: log_density(np.full(y.shape, x), y), tuple(rest), grids[1:], floor)
+
+    def height(t: Array) -> Array:
+        return np.array([ridge(x)[0] for x in axis.theta(t)]) if rest else np.asarray(log_density(axis.theta(t)))
+
+    t, value = explore(height, axis, np.append(grids[0], axis.limits[np.isfinite([axis.low, axis.high])]), 1e-7, floor)
+    best = value.size - 1 if value[-1] >= value.max() else int(value.argmax())
+    top, peak = float(value[best]), t[best]
+    if 0 < best < t.size - 1 and np.isfinite(value[best - 1 : best + 2]).all():
+        (rise, fall), (left, right) = np.diff(value[best - 1 : best + 2]), np.diff(t[best - 1 : best + 2])
+        bend = (fall / right - rise / left) / (left + right)  # of the parabola through the three points
+        peak = peak - (rise / left / bend + left) / 2 if bend < 0 else peak
+    theta = float(axis.theta(peak))
+    inner = ridge(theta)[1] if rest else []
+    if peak in axis.limits:
+        theta = axis.low if peak < 0 else axis.high
+    return top, [theta, *inner]
+
+
+def called(function: Function, name: str, error: type[CredoError], *arguments: Array) -> Array:
+    """A given function on arrays, held to what it promises."""
+    shape = np.broadcast_shapes(*(a.shape for a in arguments))
+    try:
+        with np.errstate(all="ignore"):
+            result = np.broadcast_to(np.asarray(function(*arguments), dtype=np.float64), shape)
+    except (TypeError, ValueError) as problem:
+        given = ", ".join(str(a.shape) for a in arguments)
+        raise error(f"{name} must broadcast: of arrays shaped {given} make one of {shape}; but {problem}") from problem
+    if not (result < inf).all():
+        at = tuple(np.argwhere(~(result < inf))[0])
+        where = ", ".join(f"{np.broadcast_to(a, shape)[at]:.6g}" for a in arguments)
+        raise error(f"{name}({where}) is {result[at]}: it must be a number, or -inf where something is impossible")
+    return result
+
+
+@lru_cache(maxsize=16)
+def normalised(log_prior: Function, axes: tuple[Axis, ...]) -> Mesh:
+    """The prior, integrated."""
+    grids = tuple(axis.grid(401 if len(axes) == 1 else 121) for axis in axes)
+    mesh = integrate(lambda *theta: called(log_prior, "log_prior", PriorError, *theta), axes, grids)
+    if mesh.log_total == -inf:
+        raise PriorError("log_prior is -inf at every parameter that was tried: the prior allows nothing")
+    if mesh.first.diverges(0) or mesh.joint.diverges(0):
+        raise PriorError("the prior is improper: its integral over the support diverges; narrow the support, or tame it")
+    return mesh
+
+
+def observed(xs: Any, weight: Any) -> tuple[Array, Array]:
+    """Observations and their weights, those that are missing left out."""
+    if isinstance(xs, Mapping):
+        if weight is not None:
+            raise DataError("counts are weights already: give either {value: count}, or observations and weight")
+        xs, weight = list(xs), list(xs.values())
+    try:
+        values = np.atleast_1d(np.asarray(xs, dtype=np.float64))
+        weights = np.broadcast_to(np.asarray(1.0 if weight is None else weight, dtype=np.float64), values.shape)
+    except (TypeError, ValueError) as problem:
+        raise DataError(f"observations must be numbers, each with one weight; but {problem}") from None
+    if values.ndim > 1:
+        raise DataError(f"an observation must be one number, and they one dimension; but their shape is {values.shape}")
+    for name, array, wrong in (("x", values, np.isinf(values)), ("weight", weights, ~(weights >= 0) | (weights == inf))):
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            raise DataError(f"{name}[{i}] is {array[i]}; it must be finite{' and not negative' * (name == 'weight')}")
+    kept = ~np.isnan(values) & (weights > 0)
+    return values[kept], weights[kept]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Numeric:
+    """p(θ | x) ∝ p(θ) Πᵢ p(xᵢ | θ), for any likelihood and prior; the evidence is how often each value was seen.
+
+    >>> def uniform(x, theta):  # x ~ U[0, θ]
+    ...     return np.where(x <= theta, -np.log(theta), -np.inf)
+    >>> post = Numeric(uniform, lambda theta: 0 * theta, support=(0, 10)).update([2, 4, 7, 8])
+    >>> round(float(np.exp(post.log_evidence())), 12)  # ∫ θ⁻⁴/10 dθ from 8 to 10 is (8⁻³ - 10⁻³)/30
+    3.1770833e-05
+    """
+
+    log_likelihood: Function
+    log_prior: Function
+    support: Any
+    observations: range | tuple[float, float] | None = None
+    values: Array = field(default_factory=lambda: np.empty(0))
+    weights: Array = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        try:
+            fits = np.shape(self.support) in ((2,), (2, 2)) and all(axis.low < axis.high for axis in self.axes)
+        except (TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise PriorError(f"support must be (low, high), or two such pairs, low below high; but is {self.support!r}")
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        return tuple(Axis(float(low), float(high)) for low, high in np.reshape(self.support, (-1, 2)))
+
+    def update(self, xs: Any, weight: Any = None) -> Numeric:
+        """Learn from observations: numbers, or {value: count}. NaN is missing."""
+        values, weights = observed(xs, weight)
+        distinct, which = np.unique(np.append(self.values, values), return_inverse=True)
+        return replace(self, values=distinct, weights=np.bincount(which, np.append(self.weights, weights)))
+
+    def forget(self, xs: Any, weight: Any = None) -> Numeric:
+        """Unlearn observations; those that were never seen are an error."""
+        taken = self._blank.update(xs, weight)
+        place = np.searchsorted(self.values, taken.values)
+        seen = np.where(np.append(self.values, nan)[place] == taken.values, np.append(self.weights, 0)[place], 0)
+        left = seen - taken.weights
+        left[np.abs(left) <= 4 * np.spacing(seen)] = 0
+        if (left < 0).any():
+            i = int(np.argmax(left < 0))
+            raise EvidenceError(f"can't forget {taken.values[i]:g} {taken.weights[i]:g} times: seen {seen[i]:g} times")
+        weights = self.weights.copy()
+        weights[place] = left
+        return replace(self, values=self.values[weights > 0], weights=weights[weights > 0])
+
+    def __add__(self, other: Numeric) -> Numeric:
+        if (self.log_likelihood, self.log_prior, self.axes) != (other.log_likelihood, other.log_prior, other.axes):
+            raise PriorError("only beliefs with the same log_likelihood, log_prior and support can be added")
+        return self.update(other.values, other.weights)
+
+    def discount(self, factor: float) -> Numeric:
+        """All evidence times a factor."""
+        if not 0 <= factor <= 1:
+            raise DataError(f"the factor must lie between 0 and 1, but is {factor!r}")
+        return self._blank.update(self.values, self.weights * factor)
+
+    @property
+    def _blank(self) -> Numeric:
+        return replace(self, values=np.empty(0), weights=np.empty(0))
+
+    @property
+    def n(self) -> float:
+        """The weight of the observations."""
+        return float(self.weights.sum())
+
+    def _log_likelihood(self, *theta: Array) -> Array:
+        """Σᵢ wᵢ log p(xᵢ | θ), in blocks that bound the memory."""
+        total, rows = np.zeros(theta[0].shape), CELLS // 16
+        for start in range(0, self.values.size, rows):
+            x, w = self.values[start : start + rows], self.weights[start : start + rows]
+            size = CELLS // x.size
+            for i in range(0, total.size, size):
+                some = [part[i : i + size, None] for part in theta]
+                total[i : i + size] += called(self.log_likelihood, "log_likelihood", DataError, x[None], *some) @ w
+        return total
+
+    def _log_joint(self, *theta: Array, prior: float = 1.0) -> Array:
+        """log p(x | θ) + log p(θ); with the prior's part times 0, the likelihood where the prior allows θ."""
+        total = np.array(called(self.log_prior, "log_prior", PriorError, *theta))
+        possible = total > -inf
+        total[possible] = prior * total[possible] + self._log_likelihood(*(part[possible] for part in theta))
+        return total
+
+    @cached_property
+    def _prior(self) -> Mesh:
+        return normalised(self.log_prior, self.axes)
+
+    @cached_property
+    def _grids(self) -> tuple[Array, ...]:
+        """Where to look first: all over, at the prior's quantiles, and where the observations suggest."""
+        size, x, grids = 128 // len(self.axes) ** 2, self.values, []
+        with np.errstate(all="ignore"):
+            guesses = [*np.quantile(x, np.linspace(0, 1, 7)), (x[0] + x[-1]) / 2, x.mean(), x.std(), x.var(), 1 / x.mean()] if x.size else []
+        for axis, theta in zip(self.axes, self._prior.nodes(), strict=True):
+            order = np.argsort(theta, axis=None)
+            below = np.cumsum(self._prior.joint.mass.ravel()[order])
+            quantiles = theta.ravel()[order[np.searchsorted(below[:-1], (np.arange(size) + 0.5) / size)]]
+            fitting = [guess for guess in guesses if axis.low < guess < axis.high]
+            grids.append(np.concatenate([axis.grid(28 + 100 // len(self.axes) ** 2), axis.t(quantiles), axis.t(fitting)]))
+        return tuple(grids)
+
+    @cached_property
+    def _posterior(self) -> Mesh:
+        mesh = integrate(self._log_joint, self.axes, self._grids) if self.values.size else self._prior
+        if mesh.log_total == -inf:
+            raise EvidenceError(IMPOSSIBLE)
+        return mesh
+
+    @cached_property
+    def marginals(self) -> tuple[Density, ...]:
+        """Each parameter's distribution by itself; the second's is integrated the other way round."""
+        if len(self.axes) == 1:
+            return (self._posterior.first,)
+        turned = integrate(lambda b, a: self._log_joint(a, b), self.axes[::-1], self._grids[::-1])
+        return self._posterior.first, turned.first
+
+    def maximum_likelihood(self) -> Any:
+        """The parameters under which the observations are most probable, of those that the prior allows."""
+        if not self.values.size:
+            raise EvidenceError("no observations yet: every parameter fits them equally well")
+        return self._largest(partial(self._log_joint, prior=0.0))
+
+    def mode(self) -> Any:
+        """The most probable parameters (MAP), jointly."""
+        return self._largest(self._log_joint)
+
+    def _largest(self, log_density: Function) -> Any:
+        top, theta = summit(log_density, self.axes, self._grids, hopeless(log_density, self.axes, self._grids))
+        if top == -inf:
+            raise EvidenceError(IMPOSSIBLE)
+        if not np.isfinite(theta).all():
+            raise EvidenceError(f"there is no largest value: it still grows towards {self._shaped(theta)}")
+        return self._shaped(theta)
+
+    def _shaped(self, values: list[Any]) -> Any:
+        return values[0] if len(self.axes) == 1 else np.array(values)
+
+    def mean(self) -> Any:
+        return self._shaped([self._posterior.first.mean(), self._posterior.joint.mean()])
+
+    def variance(self) -> Any:
+        return self._shaped([self._posterior.first.variance(), self._posterior.joint.variance()])
+
+    def interval(self, mass: float = 0.95) -> Any:
+        """Equal-tailed, of each parameter by itself."""
+        return self._shaped([marginal.interval(mass) for marginal in self.marginals])
+
+    def highest_density(self, mass: float = 0.95) -> Any:
+        """The shortest interval, of each parameter by itself."""
+        return self._shaped([marginal.highest_density(mass) for marginal in self.marginals])
+
+    def log_evidence(self) -> float:
+        """log ∫ p(x | θ) p(θ) dθ, the prior normalised."""
+        return self._posterior.log_total - self._prior.log_total
+
+    def log_prob(self, theta: ArrayLike) -> Real:
+        """log p(θ | x); of two parameters, θ is a pair or an array of pairs. (..., 2)"""
+        array = np.asarray(theta, dtype=np.float64)
+        parts = [array] if len(self.axes) == 1 else [array[..., 0], array[..., 1]]
+        pairs = list(zip(self.axes, parts, strict=True))
+        inside = np.all([(axis.low <= part) & (part <= axis.high) for axis, part in pairs], axis=0)
+        log = np.full(inside.shape, -inf)
+        log[inside] = self._log_joint(*(axis.inside(part[inside]) for axis, part in pairs)) - self._posterior.log_total
+        return plain(log)
+
+    def sample(self, size: int, seed: Seed = 0) -> Array:
+        """Draws of the parameters: (size,), or (size, 2)."""
+        generator, (_, outer, joint) = np.random.default_rng(seed), self._posterior
+        first = outer.sample(size, generator)
+        if len(self.axes) == 1:
+            return first
+        t, at, share = at_nodes(outer.low, outer.high).ravel(), outer.axis.t(first), outer.mass.ravel()
+        after = np.clip(np.searchsorted(t, at), 1, t.size - 1)
+        # Of the two lines around a draw, the nearer one is chosen more often.
+        which = after - (generator.random(size) * (t[after] - t[after - 1]) > at - t[after - 1])
+        second = joint.quantile(np.cumsum(share)[which] - share[which] * generator.random(size))
+        return np.column_stack([first, second])
+
+    def marginal(self) -> Density:
+        """The distribution of the parameter that beliefs are compared by: the only one, or the first."""
+        return self._posterior.first
+
+    def probability_greater(self, other: Any) -> Any:
+        """P(this parameter > the other's), the two being independent; of two parameters, for each."""
+        from credo.comparison import probability_greater
+
+        if len(self.axes) == 2 and isinstance(other, Numeric) and len(other.axes) == 2:
+            return np.array([probability_greater(a, b) for a, b in zip(self.marginals, other.marginals, strict=True)])
+        return probability_greater(self.marginal(), other.marginal())
+
+    def predictive(self) -> Predictive:
+        """The distribution of the next observation."""
+        return Predictive(self)
+
+    def __repr__(self) -> str:
+        spans = " x ".join(f"[{axis.low:g}, {axis.high:g}]" for axis in self.axes)
+        parts = [f"{len(self.axes)} parameter{'s' * (len(self.axes) - 1)} on {spans}", f"{self.n:g} observations"]
+        try:
+            for mean, (low, high) in zip(np.atleast_1d(self.mean()), np.reshape(self.interval(), (-1, 2)), strict=True):
+                digits = 3 + max(0, int(np.log10(max(abs(low), abs(high)) / (high - low))))
+                parts.append(f"mean {mean:.{digits}g}, 95% interval [{low:.{digits}g}, {high:.{digits}g}]")
+        except CredoError as problem:
+            parts.append(str(problem))
+        return f"Numeric({'; '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<code>{escape(repr(self))}</code>"
+
+    def plot(self) -> Figure:
+        """Prior, likelihood (scaled to area 1) and posterior of each parameter; the predictive."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(4.5 * len(self.axes) + 4.5, 3.6), layout="constrained")
+        *panes, last = figure.subplots(1, len(self.axes) + 1)
+        for i, (pane, prior, posterior) in enumerate(zip(panes, self._blank.marginals, self.marginals, strict=True)):
+            low, high = np.array(posterior.interval(0.9998)) @ [[1.2, -0.2], [-0.2, 1.2]]
+            theta = posterior.axis.inside(np.linspace(low, high, 400))
+            before, after = np.exp(prior.log_prob(theta)), np.exp(posterior.log_prob(theta))
+            likelihood = np.divide(after, before, out=np.zeros(400), where=before > 0)
+            likelihood /= np.trapezoid(likelihood, theta)
+            for curve, name in ((before, "prior"), (likelihood, "likelihood, scaled"), (after, "posterior")):
+                pane.plot(theta, curve, label=name)
+            pane.set_xlabel("parameter" if len(panes) == 1 else f"parameter {i + 1}")
+        panes[0].legend()
+        law = self.predictive().law
+        if isinstance(law, Categorical):
+            last.vlines(list(law), 0, law.probabilities)
+        else:
+            x = np.linspace(*law.interval(0.998), 400)
+            last.plot(x, np.exp(law.log_prob(x)))
+        last.set_xlabel("next observation: predictive")
+        return figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictive:
+    """p(x | data) = ∫ p(x | θ) p(θ | data) dθ"""
+
+    belief: Numeric
+
+    def log_prob(self, x: ArrayLike) -> Real:
+        """
+        >>> def uniform(x, theta):
+        ...     return np.where(x <= theta, -np.log(theta), -np.inf)
+        >>> post = Numeric(uniform, lambda theta: 0 * theta, support=(0, 10)).update([2, 4, 7, 8])
+        >>> np.exp(post.predictive().log_prob([5, 9, 11])).round(6)  # (8⁻⁴ - 10⁻⁴)/4 and (9⁻⁴ - 10⁻⁴)/4, by (8⁻³ - 10⁻³)/3
+        array([0.113422, 0.041245, 0.      ])
+        """
+        array = np.asarray(x, dtype=np.float64)
+        p, most = self._mixed(array.ravel())
+        with np.errstate(divide="ignore"):
+            log = np.log(p)
+        for i in np.flatnonzero(p <= 1e-6 * most):  # the nodes say little of what surprises: p(x, data)/p(data)
+            try:
+                log[i] = self.belief.update(array.flat[i])._posterior.log_total - self.belief._posterior.log_total
+            except EvidenceError:
+                log[i] = -inf
+        return plain(log.reshape(array.shape))
+
+    def mean(self) -> float:
+        return self.law.mean()
+
+    def variance(self) -> float:
+        return self.law.variance()
+
+    def interval(self, mass: float = 0.95) -> tuple[float, float]:
+        low, high = self.law.interval(mass)
+        return float(low), float(high)
+
+    def sample(self, size: int, seed: Seed = 0) -> Array:
+        return np.asarray(self.law.sample(size, seed), dtype=np.float64)
+
+    @property
+    def support(self) -> Any:
+        """The values that x can take: a range, or (low, high)."""
+        return self.law.values_ if isinstance(self.law, Categorical) else (self.law.axis.low, self.law.axis.high)
+
+    @cached_property
+    def law(self) -> Categorical | Density:
+        """The whole distribution: the first guess at what x can be whose probabilities sum, or integrate, to 1."""
+        for values in self._guesses():
+            try:
+                total, law = self._counted(values) if isinstance(values, range) else self._continuous(*values)
+            except DataError:
+                continue
+            if abs(total - 1) < (1e-6 if isinstance(values, range) else 1e-4):
+                return law
+        raise EvidenceError(
+            "can't tell which values an observation can take, or p(x | θ) isn't normalised: "
+            "say Numeric(..., observations=range(0, 2)), or observations=(0, 10)"
+        )
+
+    def _guesses(self) -> Iterator[Any]:
+        """Whole numbers as far as there is mass, if all the observations are whole; the line, or a part of it."""
+        x = self.belief.values if self.belief.values.size else np.array([0.0, 1.0])
+        if self.belief.observations is not None:
+            yield self.belief.observations
+            return
+        if (x == np.rint(x)).all():
+            first, last = int(x[0]), int(x[-1])
+            for floor in (first, *(f for f in (1, 0) if f < first)):
+                low = self._reach(first, -1, first - floor)
+                yield range(low, last + 1)
+                yield range(low, self._reach(last, 1, 1 << 20) + 1)
+        yield from [(-inf, inf), (0.0, inf), (0.0, 1.0)][: 1 + (x[0] >= 0) + (x[0] >= 0 and x[-1] <= 1)]
+
+    def _reach(self, start: int, direction: int, most: int) -> int:
+        """How far from a value there is mass."""
+        step = 1
+        with suppress(DataError):  # of the likelihood, at values that it isn't meant for
+            while step < most and self._mixed(np.array([float(start + direction * step)]))[0][0] > 1e-20:
+                step *= 2
+        return start + direction * min(step, most)
+
+    def _counted(self, values: range) -> tuple[float, Categorical]:
+        p = self._mixed(np.array(values, dtype=np.float64))[0]
+        return float(p.sum()), Categorical(values, p / p.sum())
+
+    def _continuous(self, low: float, high: float) -> tuple[float, Density]:
+        def log_density(x: Array) -> Array:
+            with np.errstate(divide="ignore"):
+                return np.log(self._mixed(x)[0])
+
+        axis, x = Axis(low, high), self.belief.values
+        grid = np.append(axis.grid(53), axis.t(np.quantile(x, np.linspace(0, 1, 9)) if x.size else []))
+        # Where p(x | θ) jumps and there are two parameters, p(x) steps from node to node: no use in following it all.
+        most = 400 if len(self.belief.axes) == 1 else 60
+        total, rows = line(axis.density(log_density), axis, grid, most=most)
+        return float(np.exp(total)), Density.of(axis, rows, total)
+
+    def _mixed(self, x: Array) -> tuple[Array, Array]:
+        """p(x | data), and the largest p(x | θ) at a node; in blocks that bound the memory."""
+        size = max(1, CELLS // self.belief._posterior.joint.value.size)
+        parts = [self._mixed_few(x[i : i + size]) for i in range(0, x.size, size)]
+        return np.hstack([p for p, _ in parts]), np.hstack([most for _, most in parts])
+
+    def _mixed_few(self, x: Array) -> tuple[Array, Array]:
+        """Of one parameter, panels are halved where p(x | θ) jumps; of two, a jump makes the largest infinite."""
+        joint, rounds = self.belief._posterior.joint, 50 if len(self.belief.axes) == 1 else 1
+        row, panel = (index.ravel() for index in np.indices((x.size, joint.low.size)))
+        low, high, series = -np.ones(row.size), np.ones(row.size), (joint.value @ SERIES).T
+        total, most, settled = np.zeros(x.size), np.zeros(x.size), np.zeros(x.size)
+        for depth in range(rounds):
+            u, given = at_nodes(low, high), [part[panel, None] for part in joint.given]
+            theta = joint.axis.theta(joint.low[panel, None] + joint.half[panel] * (1 + u))
+            log = called(self.belief.log_likelihood, "log_likelihood", DataError, x[row, None], *given, theta)
+            density = legval(u, series[:, panel, None], tensor=False) if depth else joint.value[panel]
+            with np.errstate(over="ignore", invalid="ignore"):
+                value = np.exp(log) * density * joint.half[panel] * (high - low)[:, None] / 2
+            if not np.isfinite(value).all():
+                raise DataError(f"p(x | θ) is too large for a float at x = {x[row][~np.isfinite(value).all(-1)][0]:g}")
+            mass = value @ SHARES
+            if depth == 0:
+                total, log = np.bincount(row, mass, x.size), log.reshape(x.size, -1)
+                most = np.where((rounds == 1) & np.isneginf(log).any(1), inf, np.exp(np.minimum(log.max(1), 700)))
+            halve = np.abs(value @ SERIES[:, -2:]).sum(-1) > (1e-10 * np.maximum(total, 0) + 1e-16 * most)[row]
+            halve &= depth < rounds - 1
+            settled += np.bincount(row[~halve], mass[~halve], x.size)
+            if not halve.any():
+                break
+            row, panel, middle = np.tile(row[halve], 2), np.tile(panel[halve], 2), (low + high)[halve] / 2
+            low, high = np.append(low[halve], middle), np.append(middle, high[halve])
+        return np.maximum(settled, 0), most

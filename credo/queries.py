@@ -1,0 +1,141 @@
+"""DuckDB over one file: run a query, stream what it finds, and say in one sentence what is wrong with the file."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from credo.data import batch_rows
+from credo.errors import DataError
+
+FETCHED = 8192  # rows that DuckDB hands over at a time: few enough for long texts
+LONGEST = 2**24  # bytes of a line of text
+
+
+class Database:
+    """A DuckDB of its own: nothing is shared with other threads, or with the process that this one was forked from."""
+
+    @cached_property
+    def _connection(self) -> Any:
+        import duckdb
+
+        from credo.engines.local import workers
+
+        return duckdb.connect(config={"threads": workers()})
+
+    def run(self, query: str, path: Path, columns: int = 1) -> Iterator[Any]:
+        """The record batches of a query, as they come."""
+        import duckdb
+
+        try:
+            with self._connection.cursor() as connection:
+                connection.execute("SET enable_progress_bar = false")  # notebooks would show one
+                yield from connection.sql(query).to_arrow_reader(min(FETCHED, batch_rows(8 * columns)))
+        except (duckdb.Error, OSError) as error:  # the latter is what comes after the first batch
+            raise DataError(explained(path, str(error))) from None
+
+    def described(self, function: str, path: Path) -> dict[str, str]:
+        """The columns of a table function, and their types."""
+        found = [part.to_pydict() for part in self.run(f"DESCRIBE SELECT * FROM {function}", path)]
+        return {
+            name: kind for part in found for name, kind in zip(part["column_name"], part["column_type"], strict=True)
+        }
+
+
+def identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def path_literal(path: Path) -> str:
+    """That file, though its name may look like a pattern."""
+    return literal(glob.escape(str(path)))
+
+
+def is_zipped(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
+
+
+def compression(path: Path) -> str:
+    return "compression='gzip'" if is_zipped(path) else "compression='none'"
+
+
+def opened(path: Path) -> Any:
+    """The file's bytes, unpacked."""
+    return gzip.open(path) if is_zipped(path) else path.open("rb")
+
+
+def opened_text(path: Path, errors: str = "strict") -> Any:
+    opener = gzip.open if is_zipped(path) else open
+    return opener(path, "rt", encoding="utf-8-sig", errors=errors, newline="")
+
+
+def not_utf8(path: Path) -> str:
+    """Where a text isn't UTF-8."""
+    with opened(path) as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return f"{path}, line {number} isn't UTF-8 text: save the file as UTF-8"
+    return f"{path} isn't UTF-8 text: save it as UTF-8"
+
+
+def explained(path: Path, text: str) -> str:
+    """One sentence for what DuckDB says in a paragraph."""
+    if "not utf-8" in text or "invalid UTF-8" in text:
+        return not_utf8(path)
+    if found := re.search(r"CSV Error on Line: (\d+)", text):
+        return f"{path}, line {_line_of(path, int(found[1]))}: {_csv_fault(text)}"
+    if "CSV Parser state machine" in text:
+        return f"{path} ends its lines in several ways: save it with one kind of line end"
+    if found := re.search(r"Malformed JSON .* in line (\d+)", text):
+        return _json_fault(path, int(found[1]))
+    line = text.splitlines()[0].split(" Error: ", 1)[-1].rstrip(". ")
+    return f"{path} can't be read: {line}"
+
+
+def _csv_fault(text: str) -> str:
+    if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text):
+        return f"{found[2]} fields, but the header has {found[1]}"
+    if "unterminated quote" in text:
+        return 'a quote is opened and not closed (within quotes, a quote is written twice: "")'
+    if "Maximum line size" in text:
+        return f"it is longer than {LONGEST // 2**20} MB"
+    return text.splitlines()[-1].strip()
+
+
+def _line_of(path: Path, record: int) -> int:
+    """The line that a record begins in: they differ where cells span lines."""
+    limit = csv.field_size_limit(LONGEST)
+    try:
+        with opened_text(path, "replace") as stream:
+            rows = csv.reader(stream)
+            next(islice(rows, record - 1, record - 1), None)
+            return int(rows.line_num) + 1
+    except csv.Error:
+        return record
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _json_fault(path: Path, number: int) -> str:
+    """DuckDB counts some lines from 1 and some from 2: the one that isn't JSON is meant."""
+    with opened(path) as stream:
+        for at, line in enumerate(islice(stream, max(number - 2, 0), number), max(number - 1, 1)):
+            try:
+                json.loads(line)
+            except ValueError as error:
+                return f"{path}, line {at} isn't JSON: {error}"
+    return f"{path} isn't JSON near line {number}: a .jsonl file holds an object a line"

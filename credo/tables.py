@@ -1,0 +1,285 @@
+"""Tables that are in memory already, and iterators of them: each form becomes a Source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain, count, islice
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+import pyarrow as pa
+
+from credo.data import ROWS, Batch, Source, batch_rows, source
+from credo.errors import DataError, SchemaError
+
+Read = Callable[[Sequence[str]], Iterator[Batch]]
+
+EMPTY = "the data is empty: there are no rows to learn from"
+READ = "an iterator can be read only once, and this one was read before: make a new one, or give a table"
+NOTHING = "the iterator gives no rows: it is empty, or was read before (an iterator can be read only once)"
+
+_begun: WeakSet[Any] = WeakSet()  # iterators whose first rows are gone
+
+
+def open_table(data: Any) -> Source:
+    """Any form but a file."""
+    for takes, opened in _FORMS:
+        if takes(data):
+            return opened(data)
+    shape = f" of {data.ndim} dimensions" if isinstance(data, np.ndarray) else ""
+    raise DataError(
+        f"can't read a table from {type(data).__name__}{shape}; credo takes a path, a pandas, polars or pyarrow table, "
+        "a DuckDB relation, a dict of columns, a list of dicts, an array of 1 or 2 dimensions, or an iterator of these"
+    )
+
+
+def check_names(names: Sequence[str], where: str = "") -> None:
+    """No two columns of one name."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SchemaError(f"{where}two columns are named {twice!r}; rename one of them")
+
+
+def batch_of(part: Any) -> Batch:
+    """An Arrow table or record batch."""
+    return Batch(0, part.num_rows, dict(zip(part.schema.names, part.columns, strict=True)))
+
+
+def first_line(error: Exception) -> str:
+    """What a library says, without the name of its error and the advice that follows."""
+    line = (str(error).splitlines() or [type(error).__name__])[0].strip()
+    return line.split(" Error: ", 1)[-1].rstrip(".")
+
+
+def _lazy(names: Sequence[str], rows: int, column: Callable[[int], Any]) -> Source:
+    """Columns that become Arrow arrays when they are first read, if ever."""
+    check_names(names)
+    convert = cache(column)
+
+    def read(wanted: Sequence[str]) -> Iterator[Batch]:
+        yield Batch(0, rows, {name: convert(names.index(name)) for name in wanted})
+
+    return Source(tuple(names), read, rows=rows)
+
+
+def _from_arrow(table: Any) -> Source:
+    return _lazy(table.schema.names, table.num_rows, table.column)
+
+
+def _from_stream(data: Any) -> Source:
+    """Whatever speaks Arrow's C interface: pandas, polars, pyarrow, DuckDB, ..."""
+    if isinstance(data, pa.RecordBatchReader):
+        return _from_reader(data)
+    if "duckdb" in type(data).__module__:
+        return _from_relation(data)
+    if hasattr(data, "iloc") and data.ndim == 2:  # pandas
+        names = [str(name) for name in data.columns]
+        return _lazy(names, len(data), lambda j: array_of(data.iloc[:, j], names[j]))
+    if hasattr(data, "get_columns"):  # polars
+        columns = data.get_columns()
+        return _lazy(data.columns, len(data), lambda j: array_of(columns[j], data.columns[j]))
+    if hasattr(data, "columns") or hasattr(data, "schema"):
+        return _from_arrow(pa.table(data))
+    return _from_columns({"x": data})
+
+
+def _from_reader(data: Any) -> Source:
+    check_names(data.schema.names)
+
+    def read(wanted: Sequence[str]) -> Iterator[Batch]:
+        try:
+            yield from (batch_of(part.select(list(wanted))) for part in data)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise DataError(f"the stream of batches broke off: {first_line(error)}") from None
+
+    return Source(tuple(data.schema.names), _once(read), once=True)
+
+
+def _from_relation(data: Any) -> Source:
+    """A DuckDB relation is run anew for each reading."""
+    import duckdb
+
+    def read(wanted: Sequence[str]) -> Iterator[Batch]:
+        try:
+            with data.select(*map(duckdb.ColumnExpression, wanted)).to_arrow_reader(ROWS) as parts:
+                yield from map(batch_of, parts)
+        except (duckdb.Error, OSError) as error:
+            raise DataError(f"DuckDB can't run the relation: {first_line(error)}") from None
+
+    return Source(tuple(data.columns), read)
+
+
+def _from_columns(data: Mapping[Any, Any]) -> Source:
+    names = [str(name) for name in data]
+    columns = [_column(values, name) for name, values in zip(names, data.values(), strict=True)]
+    lengths = [len(column) for column in columns]
+    if len(set(lengths)) > 1:
+        shown = ", ".join(f"{name} {length}" for name, length in zip(names, lengths, strict=True))
+        raise DataError(f"the columns have different lengths: {shown}")
+    return _lazy(names, lengths[0] if lengths else 0, lambda j: array_of(columns[j], names[j]))
+
+
+def _column(values: Any, name: str) -> Any:
+    if isinstance(values, str | bytes | Mapping | set | frozenset) or not hasattr(values, "__iter__"):
+        raise DataError(f"column {name!r} is {values!r}, not a list of values")
+    if getattr(values, "ndim", 1) != 1:
+        raise DataError(f"column {name!r} has {values.ndim} dimensions; a column has one")
+    return values if hasattr(values, "__len__") else list(values)
+
+
+def array_of(values: Any, name: str, start: int = 0) -> Any:
+    """A Python sequence, or any kind of array, as an Arrow array."""
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    if isinstance(values, np.ndarray):
+        values = values.astype(values.dtype.newbyteorder("="), copy=False)
+    try:
+        if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
+            return pa.chunked_array(values)
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise DataError(_odd_cell(values, name, start, error)) from None
+
+
+def _odd_cell(values: Any, name: str, start: int, error: Exception) -> str:
+    """Which cell isn't like those before it."""
+    known = [(row, cell) for row, cell in enumerate(values, start + 1) if not _is_missing(cell)]
+    first = known[0][1] if known else None
+    for row, cell in known:
+        if _type_of(cell) != _type_of(first):
+            return (
+                f"column {name!r} has the value {cell!r} (row {row}), {_type_of(cell)} where those before it are "
+                f"{_type_of(first)}; a column holds values of one type. If it means a missing cell, use None"
+            )
+    return f"column {name!r} holds {_type_of(first)} values that credo can't read: {first_line(error)}"
+
+
+def _is_missing(cell: object) -> bool:
+    absent = cell is None or type(cell).__name__ in ("NAType", "NaTType")
+    return absent or (isinstance(cell, float | np.floating) and bool(np.isnan(cell)))
+
+
+def _type_of(cell: object) -> str:
+    if isinstance(cell, bool | np.bool_):
+        return "bool"
+    return "number" if isinstance(cell, int | float | np.number) else type(cell).__name__
+
+
+def _from_list(data: Sequence[Any]) -> Source:
+    if not len(data):
+        raise DataError(EMPTY)
+    if all(isinstance(row, Mapping) for row in data):
+        return _from_rows(data, list(dict.fromkeys(name for row in data for name in row)))
+    if all(isinstance(row, list | tuple) for row in data):
+        widths = {len(row) for row in data}
+        if len(widths) > 1:
+            raise DataError(f"the rows have different lengths: {min(widths)} to {max(widths)}")
+        return _from_columns({f"x{j}": [row[j] for row in data] for j in range(widths.pop())})
+    return _from_columns({"x": data})
+
+
+def _from_rows(rows: Sequence[Mapping[Any, Any]], names: Sequence[Any], start: int = 0) -> Source:
+    """Dicts; a key that a row doesn't have is a missing cell."""
+    shown = [str(name) for name in names]
+    return _lazy(shown, len(rows), lambda j: array_of([row.get(names[j]) for row in rows], shown[j], start))
+
+
+def _from_block(data: Any) -> Source:
+    """A 2-D array of numbers: columns x0, x1, ...; float64 in C order is used as it lies in memory."""
+    names = tuple(f"x{j}" for j in range(data.shape[1]))
+    if data.dtype.kind == "c":
+        raise DataError("the array holds complex numbers; credo reads real ones")
+    if data.dtype.kind not in "fiub":
+        return _from_columns({name: data[:, j].tolist() for j, name in enumerate(names)})
+    size = batch_rows(8 * len(names))
+
+    def read(wanted: Sequence[str]) -> Iterator[Batch]:
+        chosen = slice(None) if tuple(wanted) == names else [names.index(name) for name in wanted]
+        for start in range(0, data.shape[0], size):
+            part = data[start : start + size][:, chosen]
+            part = part.toarray() if hasattr(part, "toarray") else part
+            if isinstance(part, np.ma.MaskedArray):
+                part = np.ma.filled(part.astype(np.float64), np.nan)
+            yield Batch(0, len(part), {}, np.ascontiguousarray(part, dtype=np.float64), tuple(wanted))
+
+    return Source(names, read, rows=data.shape[0])
+
+
+def _from_iterator(data: Iterator[Any]) -> Source:
+    """Tables one after another, or single rows as dicts: read once, never held whole."""
+    _begin(data)
+    first = next(data, None)
+    if first is None:
+        raise DataError(NOTHING)
+    parts = chain([first], data)
+    rowwise = isinstance(first, Mapping) and not any(_is_column(value) for value in first.values())
+    opened = _row_tables(parts) if rowwise else map(source, parts)
+    head = next(opened)
+
+    def read(wanted: Sequence[str]) -> Iterator[Batch]:
+        for part in chain([head], opened):
+            part.require(wanted)
+            yield from part.read(wanted)
+
+    return Source(head.names, _once(read), once=True)
+
+
+def _row_tables(rows: Iterator[Mapping[Any, Any]]) -> Iterator[Source]:
+    """Rows as tables of the columns that the first of them have."""
+    names: list[Any] = []
+    for start in count(0, ROWS):
+        chunk = list(islice(rows, ROWS))
+        if not chunk:
+            return
+        found = list(dict.fromkeys(name for row in chunk for name in row))
+        names = names or found
+        if new := [name for name in found if name not in names]:
+            row = next(row for row, cells in enumerate(chunk, start + 1) if new[0] in cells)
+            raise SchemaError(f"row {row} has a column {new[0]!r} that none of the first {ROWS} rows has")
+        yield _from_rows(chunk, names, start)
+
+
+def _is_column(value: object) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, str | bytes)
+
+
+def _begin(data: Any) -> None:
+    """Rows that were taken from an iterator are gone: a second use would silently go on without them."""
+    try:
+        if data in _begun:
+            raise DataError(READ)
+        _begun.add(data)
+    except TypeError:  # some can't be remembered
+        return
+
+
+def _once(read: Read) -> Read:
+    """The reading, refused the second time."""
+    unread = iter([True])
+
+    def reading(wanted: Sequence[str]) -> Iterator[Batch]:
+        if not next(unread, False):
+            raise DataError(READ)
+        rows = 0
+        for batch in read(wanted):
+            rows += batch.rows
+            yield batch
+        if not rows:
+            raise DataError(NOTHING)
+
+    return reading
+
+
+_FORMS: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
+    (lambda data: hasattr(data, "__arrow_c_stream__"), _from_stream),
+    (lambda data: isinstance(data, pa.Array), lambda data: _from_columns({"x": data})),
+    (lambda data: isinstance(data, pa.RecordBatch), lambda data: _from_arrow(pa.Table.from_batches([data]))),
+    (lambda data: isinstance(data, Mapping), _from_columns),
+    (lambda data: isinstance(data, np.ndarray) and data.ndim == 1, lambda data: _from_columns({"x": data})),
+    (lambda data: isinstance(data, np.ndarray) and data.ndim == 2, _from_block),
+    (lambda data: hasattr(data, "tocsr") and data.ndim == 2, lambda data: _from_block(data.tocsr())),
+    (lambda data: isinstance(data, list | tuple | range), _from_list),
+    (lambda data: hasattr(data, "__next__"), _from_iterator),
+]
