@@ -7,8 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
-from credo.data import FIRST, Batch
+import pyarrow.compute as pc
+
+from credo.data import FIRST, Batch, recut
+from credo.engines import local
 from credo.errors import DataError
 from credo.queries import LONGEST, Database, compression, literal, not_utf8, opened, opened_text, path_literal
 from credo.tables import Read
@@ -16,9 +20,10 @@ from credo.tables import Read
 HEAD = 2**16  # bytes that tell text from other things, and one delimiter from another
 
 # 01234 and 1_000 are names, and so are integers too long for 64 bits: as floats they would be mixed up with others.
-WHOLE = r"\s*-?(0|[1-9][0-9]{0,17})\s*"
-DECIMAL = r"\s*[-+]?((0|[1-9][0-9]*)[.][0-9]*|[.][0-9]+|0|[1-9][0-9]{0,17})([eE][-+]?[0-9]+)?\s*"
-NUMBER = rf"{DECIMAL}|(?i)\s*[-+]?(nan|inf|infinity)\s*"
+WHOLE = r"^\s*-?(0|[1-9][0-9]{0,17})\s*$"
+DECIMAL = r"((0|[1-9][0-9]*)\.[0-9]*|\.[0-9]+|0|[1-9][0-9]{0,17})([eE][-+]?[0-9]+)?"
+NUMBER = rf"^\s*[-+]?({DECIMAL}|(?i:nan|inf|infinity))\s*$"
+TYPES = ("BIGINT", "DOUBLE", "VARCHAR")
 
 
 @dataclass(frozen=True)
@@ -35,12 +40,17 @@ class CsvFile:
         columns = (f"'c{j}': '{types.get(name, 'VARCHAR')}'" for j, name in enumerate(self.names))
         return (
             f"read_csv({path_literal(self.path)}, auto_detect=false, header=true, delim={literal(self.delimiter)}, "
-            f"quote='\"', escape='\"', strict_mode=true, max_line_size={LONGEST}, {compression(self.path)}, "
-            f"columns={{{', '.join(columns)}}})"
+            f"quote='\"', escape='\"', strict_mode=true, max_line_size={LONGEST}, buffer_size={2 * LONGEST}, "
+            f"{compression(self.path)}, columns={{{', '.join(columns)}}})"
         )
 
-    def column(self, name: str) -> str:
-        return f"c{self.names.index(name)}"
+    def batches(
+        self, database: Database, wanted: Sequence[str], types: Mapping[str, str], limit: str = ""
+    ) -> Iterator[Batch]:
+        columns = ", ".join(f"c{self.names.index(name)}" for name in wanted)
+        query = f"SELECT {columns} FROM {self.table(types)} {limit}"
+        for part in database.run(query, self.path, len(wanted)):
+            yield Batch(0, part.num_rows, dict(zip(wanted, part.columns, strict=True)))
 
 
 def open_csv(paths: Sequence[Path]) -> tuple[dict[Path, tuple[str, ...]], Read]:
@@ -53,9 +63,7 @@ def open_csv(paths: Sequence[Path]) -> tuple[dict[Path, tuple[str, ...]], Read]:
     def read(wanted: Sequence[str]) -> Iterator[Batch]:
         types.update(_types(database, files, [name for name in wanted if name not in types]))
         for file in files:
-            columns = ", ".join(map(file.column, wanted))
-            for part in database.run(f"SELECT {columns} FROM {file.table(types)}", file.path, len(wanted)):
-                yield Batch(0, part.num_rows, dict(zip(wanted, part.columns, strict=True)))
+            yield from file.batches(database, wanted, types)
 
     return {file.path: file.names for file in files}, read
 
@@ -93,24 +101,22 @@ def _delimiter(head: str) -> str:
 
 def _types(database: Database, files: Sequence[CsvFile], names: Sequence[str]) -> dict[str, str]:
     """BIGINT, DOUBLE or VARCHAR: the narrowest that every cell of a column can be read as without loss."""
-    found = dict.fromkeys(names, "BIGINT")
+    narrowest = dict.fromkeys(names, 0)
     for limit in (f"LIMIT {FIRST}", ""):  # most columns of words are known for that by their first rows
-        for file in files:
-            undecided = [name for name in names if found[name] != "VARCHAR"]
-            spelt = _spelt(database, file, undecided, limit) if undecided else {}
-            for name, (whole, number) in spelt.items():
-                found[name] = found[name] if whole else "DOUBLE" if number else "VARCHAR"
-    return found
+        undecided = [name for name in names if TYPES[narrowest[name]] != "VARCHAR"]
+        for file in files if undecided else ():
+            for found in local.mapped(_narrowest, recut(file.batches(database, undecided, {}, limit))):
+                narrowest |= {name: max(narrowest[name], place) for name, place in found.items()}
+    return {name: TYPES[place] for name, place in narrowest.items()}
 
 
-def _spelt(database: Database, file: CsvFile, names: Sequence[str], limit: str) -> dict[str, tuple[bool, bool]]:
-    """Whether all cells of each column are spelt as integers, and as numbers."""
-    columns = [file.column(name) for name in names]
-    tests = ", ".join(f"{_every(c, WHOLE)}, {_every(c, NUMBER)}" for c in columns)
-    query = f"SELECT {tests} FROM (SELECT {', '.join(columns)} FROM {file.table({})} {limit})"
-    (answers,) = ([column[0].as_py() for column in part.columns] for part in database.run(query, file.path))
-    return dict(zip(names, zip(answers[::2], answers[1::2], strict=True), strict=True))
+def _narrowest(batch: Batch) -> dict[str, int]:
+    return {name: _place(batch.column(name)) for name in batch.names}
 
 
-def _every(column: str, spelling: str) -> str:
-    return f"coalesce(bool_and({column} IS NULL OR regexp_full_match({column}, {literal(spelling)})), true)"
+def _place(array: Any) -> int:
+    """Where in TYPES the first stands that all cells of a column are spelt as."""
+    for place, spelling in enumerate((WHOLE, NUMBER)):
+        if pc.all(pc.match_substring_regex(array, spelling)).as_py() is not False:
+            return place
+    return 2

@@ -18,7 +18,7 @@ from credo.exact import Array
 from credo.membership import Codes
 
 ROWS = 65_536  # of a batch: fixed, so that results don't depend on how many workers ran
-HEAVY = 2**26  # bytes of a batch from which on it has fewer rows
+HEAVY = 2**24  # bytes of a batch from which on it has fewer rows
 FIRST = 1024  # rows that tell how heavy a row is
 
 
@@ -132,8 +132,8 @@ def source(data: object) -> Source:
 def batch_rows(row_bytes: float) -> int:
     """ROWS, or as many fewer as keep a batch from being heavy.
 
-    >>> batch_rows(8 * 100), batch_rows(8 * 10_000)
-    (65536, 512)
+    >>> batch_rows(8 * 10), batch_rows(8 * 10_000)
+    (65536, 128)
     """
     rows = ROWS
     while rows > 1 and rows * row_bytes > HEAVY:

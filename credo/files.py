@@ -127,13 +127,21 @@ def _json_types(database: Database, path: Path) -> dict[str, str]:
         raise DataError(f"{path} has no rows")
     if start.startswith(b"\xef\xbb\xbf"):
         raise DataError(f"{path} begins with a byte order mark: save it as UTF-8 without one")
-    if not start.lstrip().startswith(b"{"):
-        raise DataError(f'{path}, line 1: {start[:40]!r} isn\'t a JSON object, as {{"column": value}}')
     found = database.described(_read_json(path, "sample_size=-1, map_inference_threshold=-1"), path)
     names = {name.lower() for name in found}
+    if names == {"json"}:
+        _check_objects(path)
     if names == {"json"} or any(re.sub(r"_\d+$", "", name) in names - {name} for name in names):
         _check_keys(database, path)
     return found
+
+
+def _check_objects(path: Path) -> None:
+    with opened(path) as stream:
+        for number, line in enumerate(stream, 1):
+            if not line.lstrip().startswith(b"{") and not line.isspace():
+                shown = line[:40].decode(errors="replace").strip()
+                raise DataError(f'{path}, line {number}: {shown!r} isn\'t a JSON object, as {{"column": value}}')
 
 
 def _check_keys(database: Database, path: Path) -> None:

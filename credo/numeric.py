@@ -34,6 +34,7 @@ CELLS = 1 << 18  # (parameters x observations) evaluated at once: what fits a pr
 FAR = 345.0  # the largest |t| whose exp(2t) is still a float
 NEGLIGIBLE = 36.0  # e⁻³⁶ of the whole is lost in rounding
 TOLERANCE = 1e-8  # of the whole, what a panel's last Legendre coefficients may weigh; its integral errs far less
+PANEL = 2.0  # how much a log density may change along a panel at its peak; more, further down
 NODES = np.array([-1, *legroots(legder(np.eye(16)[15])), 1])  # Gauss-Lobatto: a panel's ends are seen too
 SHARES = 2 / (16 * 15 * legval(NODES, np.eye(16)[15]) ** 2)
 SERIES = np.linalg.inv(legvander(NODES, 15)).T  # values -> Legendre coefficients
@@ -77,30 +78,35 @@ class Axis:
         nearest = [np.spacing(abs(end)) / wide if isfinite(end) else 0.0 for end in (self.low, self.high)]
         return np.array([1, -1]) * np.log(np.maximum(nearest, np.exp(-FAR)))
 
+    @cached_property
+    def steady(self) -> Array:
+        """Up to where densities are asked: beyond, too few digits are left of the distance to an end."""
+        return np.where(np.isfinite([self.low, self.high]), 0.75 * self.told, self.limits)
+
     def theta(self, t: Array) -> Array:
-        return self.inside(self.maps[0](np.clip(t, *self.told)))
+        return self.inside(self.maps[0](np.minimum(np.maximum(t, self.told[0]), self.told[1])))
 
     def inside(self, theta: Array) -> Array:
         """Likelihoods and priors are asked between the ends, where they are finite."""
-        return np.clip(theta, np.nextafter(self.low, inf), np.nextafter(self.high, -inf))
+        return np.minimum(np.maximum(theta, np.nextafter(self.low, inf)), np.nextafter(self.high, -inf))
 
     def t(self, theta: ArrayLike) -> Array:
         with np.errstate(divide="ignore"):
-            return np.clip(self.maps[1](np.clip(theta, self.low, self.high)), *self.limits)
+            return np.asarray(np.clip(self.maps[1](np.clip(theta, self.low, self.high)), *self.limits))
 
     def grid(self, size: int) -> Array:
         return np.clip(0.9 * np.sinh(np.linspace(-4.4, 4.4, size)), *self.told)
 
     def density(self, log_density: Function) -> Function:
-        """log dP/dt. Where floats hardly tell θ from an end, it goes on as the power law that it follows before."""
+        """log dP/dt; too near to an end, it goes on as the power of the distance that it is before."""
 
         def along(t: Array) -> Array:
             return np.asarray(log_density(self.theta(t)) + self.maps[2](t))
 
         def continued(t: Array) -> Array:
-            kept = np.clip(t, *np.where(np.isfinite([self.low, self.high]), 0.75 * self.told, self.limits))
+            kept = np.minimum(np.maximum(t, self.steady[0]), self.steady[1])
             log = along(kept)
-            for beyond, end in zip((t < kept, t > kept), 0.75 * self.told, strict=True):
+            for beyond, end in zip((t < kept, t > kept), self.steady, strict=True):
                 if beyond.any():
                     last, before = along(np.array([end, 0.9 * end]))
                     if isfinite(last) and isfinite(before):
@@ -134,23 +140,25 @@ def unseen(axis: Axis, t: Array, value: Array, step: float, floor: float) -> Arr
     padded = np.concatenate([[-inf], value, [-inf]])
     peak = (value >= padded[:-2]) & (value >= padded[2:])
     slope = np.where(np.isinf(drop), 0, drop)
+    steep = peak * np.maximum(np.append(slope, 0), np.append(0, slope))
+    near = np.maximum(steep[1:], steep[:-1]) > step
     # Between its neighbours a smooth peak rises by no more than a few times what it falls towards them.
-    reach = value + 4 * peak * np.maximum(np.append(slope, 0), np.append(0, slope))
-    reach = np.maximum(reach[1:], reach[:-1]) + np.log(gap)
-    wanted = np.isinf(drop) | ((peak[1:] | peak[:-1]) & (drop > step))
+    reach = np.maximum((value + 4 * steep)[1:], (value + 4 * steep)[:-1]) + np.log(gap)
+    wanted = np.isinf(drop) | near | (drop > PANEL + value.max() - higher)
     wanted &= reach > max((higher + np.log(gap)).max() - 24 + np.log(step), floor)
     wanted &= gap > 4e-16 * np.maximum(np.abs(t[1:]), 1e-14)
-    quarters = (t[:-1] + np.outer([0.25, 0.75], gap))[:, wanted & np.isinf(drop)]
+    inside = (t[:-1] + np.outer(np.arange(1, 16) / 16, gap))[:, wanted & np.isinf(drop)]
     ends = t[[0, -1]]
     high = value[[0, -1]] + tails(axis, t, value)[0](ends) > value.max() - NEGLIGIBLE - 8
     beyond = np.clip(1.2 * ends + [-1, 1], *axis.limits)[high & (ends != axis.limits)]
-    return np.concatenate([(t[:-1] + gap / 2)[wanted], quarters.ravel(), beyond])
+    return np.concatenate([(t[:-1] + gap / 2)[wanted & np.isfinite(drop)], inside.ravel(), beyond])
 
 
 def tails(axis: Axis, t: Array, value: Array) -> tuple[Function, float]:
     """log (1 + (θ - c)²/s²), a peak at c being s wide: what tails weigh in the variance; the rounding of log p."""
     best = int(np.argmax(value))
-    centre, near = float(axis.theta(t[best])), axis.theta(t[max(best - 1, 0) : best + 2])
+    near = axis.theta(t[max(best - 1, 0) : best + 2])
+    centre = near[min(best, 1)]
     width = np.ptp(near) or np.spacing(abs(centre)) or 1.0
     rounding = 8 * np.finfo(float).eps * (abs(value[best]) + abs(centre) / width)
     return lambda t: 2 * np.log(np.hypot(1, (axis.theta(t) - centre) / width)), float(rounding)
@@ -158,13 +166,16 @@ def tails(axis: Axis, t: Array, value: Array) -> tuple[Function, float]:
 
 def at_nodes(low: Array, high: Array) -> Array:
     wide = (high - low)[:, None] / 2
-    return np.where(NODES < 0, low[:, None] + wide * (1 + NODES), high[:, None] - wide * (1 - NODES))
+    return np.asarray(np.where(NODES < 0, low[:, None] + wide * (1 + NODES), high[:, None] - wide * (1 - NODES)))
 
 
 def line(
-    log_density: Function, axis: Axis, grid: Array, rough: Function | None = None, most: int = 400
+    log_density: Function, axis: Axis, grid: Array, rough: Function | None = None, most: int = 400, care: float = 1e-3
 ) -> tuple[float, Array]:
-    """log ∫ along one axis; a row per panel that holds mass: low, high, and the log density at its nodes."""
+    """log ∫ along one axis; a row per panel that holds mass: low, high, and the log density at its nodes.
+
+    A rough density may do for exploring; no panel is halved beyond `most`; `care` is for panels that hardly count.
+    """
 
     def evaluated(low: Array, high: Array) -> Array:
         log = log_density(at_nodes(low, high).ravel())
@@ -178,8 +189,8 @@ def line(
     if rough is not None:
         t, value = t[:0], value[:0]
     while len(rows) < most:
-        halve = unresolved(rows, t, value, np.zeros_like, max(TOLERANCE, rounding))
-        halve |= unresolved(rows, t, value, weigh, max(TOLERANCE, rounding))
+        halve = unresolved(rows, t, value, np.zeros_like, max(TOLERANCE, rounding), care)
+        halve |= unresolved(rows, t, value, weigh, max(TOLERANCE, rounding), care)
         if not halve.any():
             break
         low, high = rows[halve, :2].T
@@ -189,15 +200,17 @@ def line(
     return float(np.logaddexp.reduce(mass, axis=None)), rows
 
 
-def unresolved(rows: Array, t: Array, value: Array, weigh: Function, tolerance: float) -> NDArray[np.bool_]:
+def unresolved(
+    rows: Array, t: Array, value: Array, weigh: Function, tolerance: float, care: float
+) -> NDArray[np.bool_]:
     """Panels whose Legendre series hasn't died out, or misses a point seen before, as far as the whole is concerned."""
     low, high = rows[:, :2].T
     log, half = rows[:, 2:] + weigh(at_nodes(low, high)), (high - low) / 2
     density = np.exp(log - log.max())
     series, mass = density @ SERIES, density @ SHARES * half
     least = tolerance * mass.sum()
-    # A panel that hardly counts is still held to a thousandth of itself: what surprises is explained by the tails.
-    rough = half * np.abs(series[:, -2:]).sum(-1) > np.minimum(least, 1e-3 * np.maximum(mass, 1e-6 * least))
+    # A panel that hardly counts is still held to some share of itself: surprises are explained by the tails.
+    rough = half * np.abs(series[:, -2:]).sum(-1) > np.minimum(least, care * np.maximum(mass, 1e-6 * least))
     panel = np.maximum(np.append(np.searchsorted(low, t, side="right"), np.searchsorted(low, t)) - 1, 0)
     t, value = np.tile(t, 2), np.tile(value, 2)  # an edge belongs to the panels on both sides
     u = (t - low[panel]) / half[panel] - 1
@@ -213,7 +226,7 @@ def edges(t: Array, value: Array, weighted: Array) -> tuple[Array, Array]:
         kept |= mass > mass.max() - NEGLIGIBLE
     kept &= np.isfinite(value[1:]) & np.isfinite(value[:-1])
     change = np.abs(value[1:][kept] - value[:-1][kept])
-    join = np.floor(np.cumsum(change / (3 + value.max() - higher[kept])))
+    join = np.floor(np.cumsum(change / (PANEL + value.max() - higher[kept])))
     index = np.flatnonzero(kept)
     starts = np.append(True, (np.diff(index) > 1) | (np.diff(join) > 0))
     return t[index[starts]], t[index[np.append(starts[1:], True)] + 1]
@@ -224,45 +237,31 @@ class Density(Distribution):
     """A density as a polynomial of t on each panel. Of two parameters it is the second's, line by line."""
 
     axis: Axis
-    low: Array
-    high: Array
+    low: Array  # of t, (panels,)
+    half: Array  # of a panel's width
     value: Array  # dP/dt, (panels, nodes)
+    mass: Array  # P of each node, (panels, nodes)
+    before: Array  # P of the panels before each
+    rising: Array  # the Legendre series of P from a panel's low end on, (coefficients, panels)
+    theta: Array  # (panels, nodes)
     given: Array  # the first parameter, where there are two: (0 or 1, panels)
 
     @classmethod
     def of(cls, axis: Axis, rows: Array, log_total: ArrayLike, *given: Array) -> Density:
-        value = np.exp(rows[:, 2:] - np.reshape(log_total, (-1, 1)))
-        return cls(axis, rows[:, 0], rows[:, 1], value, np.reshape(given, (len(given), len(rows))))
-
-    @cached_property
-    def half(self) -> Array:
-        return (self.high - self.low)[:, None] / 2
-
-    @cached_property
-    def theta(self) -> Array:
-        return self.axis.theta(at_nodes(self.low, self.high))
-
-    @cached_property
-    def mass(self) -> Array:
-        """The probability at each node. (panels, nodes)"""
-        mass = self.value * SHARES * self.half
-        return np.asarray(mass / mass.sum())
-
-    @cached_property
-    def before(self) -> Array:
-        """The probability of the panels before each."""
-        return np.append(0, np.cumsum(self.mass.sum(-1)))
-
-    @cached_property
-    def rising(self) -> Array:
-        """The Legendre series of the probability from a panel's low end on. (coefficients, panels)"""
-        return np.asarray((legint(self.value @ SERIES, lbnd=-1, axis=1) * self.half).T)
+        low, high = rows[:, :2].T
+        half, value = (high - low) / 2, np.exp(rows[:, 2:] - np.reshape(log_total, (-1, 1)))
+        mass = value * SHARES * half[:, None]
+        mass = mass / mass.sum()
+        rising = legint(value @ SERIES, lbnd=-1, axis=1).T * half
+        fixed = np.reshape(given, (len(given), len(rows)))
+        theta = axis.theta(at_nodes(low, high))
+        return cls(axis, low, half, value, mass, np.append(0, np.cumsum(mass.sum(-1))), rising, theta, fixed)
 
     def place(self, x: ArrayLike) -> tuple[Array, NDArray[np.intp], Array]:
         """t, the panel that it lies in or after, and where: from -1 to 1."""
         t = self.axis.t(x)
         panel = np.maximum(np.searchsorted(self.low, t, side="right") - 1, 0)
-        return t, panel, (t - self.low[panel]) / self.half[panel, 0] - 1
+        return t, panel, (t - self.low[panel]) / self.half[panel] - 1
 
     def log_prob(self, x: ArrayLike) -> Real:
         t, panel, u = self.place(x)
@@ -281,13 +280,13 @@ class Density(Distribution):
         for _ in range(50):
             under = legval((low + high) / 2, rising, tensor=False) < target
             low, high = np.where(under, (low + high) / 2, low), np.where(under, high, (low + high) / 2)
-        return plain(self.axis.theta(self.low[panel] + self.half[panel, 0] * (1 + (low + high) / 2)))
+        return plain(self.axis.theta(self.low[panel] + self.half[panel] * (1 + (low + high) / 2)))
 
     def diverges(self, power: int) -> bool:
         """Whether the outermost stretch that floats reach still counts in the mean of |θ|ᵖ."""
-        weight, t = self.mass * np.abs(self.theta) ** power, at_nodes(self.low, self.high)
-        low, high = 0.9 * self.axis.limits
-        return bool(weight[(t < low) | (t > high)].sum() > 1e-6 * weight.sum())
+        weight, (low, high) = self.mass * np.abs(self.theta) ** power, 0.9 * self.axis.limits
+        outermost = (self.low < low) | (self.low + 2 * self.half > high)
+        return bool(weight[outermost].sum() > 1e-6 * weight.sum())
 
     def mean(self) -> float:
         if self.diverges(1):
@@ -304,10 +303,6 @@ class Mesh(NamedTuple):
     log_total: float
     first: Density
     joint: Density
-
-    def nodes(self) -> list[Array]:
-        """Each parameter at each node. (panels, nodes)"""
-        return [*(np.repeat(given[:, None], NODES.size, 1) for given in self.joint.given), self.joint.theta]
 
 
 def hopeless(log_density: Function, axes: tuple[Axis, ...], grids: tuple[Array, ...]) -> float:
@@ -333,12 +328,12 @@ def integrate(log_density: Function, axes: tuple[Axis, ...], grids: tuple[Array,
 
     @cache
     def across(x: float) -> tuple[float, Array]:
-        return line(along(x), last, grids[1])
+        return line(along(x), last, grids[1], care=0.1)
 
     def summed(theta: Array) -> Array:
         return np.array([across(x)[0] for x in theta.tolist()])
 
-    total, rows = line(first.density(summed), first, grids[0], first.density(rough))
+    total, rows = line(first.density(summed), first, grids[0], first.density(rough), care=0.1)
     outer = Density.of(first, rows, total)
     lines = [across(x) for x in outer.theta.ravel().tolist()]
     sizes = [len(rows) for _, rows in lines]
@@ -393,12 +388,15 @@ def called(function: Function, name: str, error: type[CredoError], *arguments: A
 @lru_cache(maxsize=16)
 def normalised(log_prior: Function, axes: tuple[Axis, ...]) -> Mesh:
     """The prior, integrated."""
-    grids = tuple(axis.grid(401 if len(axes) == 1 else 121) for axis in axes)
+    sizes = (20_001,) if len(axes) == 1 else (121, 401)  # a prior costs little, and may have narrow peaks
+    grids = tuple(axis.grid(size) for axis, size in zip(axes, sizes, strict=True))
     mesh = integrate(lambda *theta: called(log_prior, "log_prior", PriorError, *theta), axes, grids)
     if mesh.log_total == -inf:
         raise PriorError("log_prior is -inf at every parameter that was tried: the prior allows nothing")
     if mesh.first.diverges(0) or mesh.joint.diverges(0):
-        raise PriorError("the prior is improper: its integral over the support diverges; narrow the support, or tame it")
+        raise PriorError(
+            "the prior is improper, its integral over the support diverges: bound the support, or let it fall faster"
+        )
     return mesh
 
 
@@ -414,8 +412,11 @@ def observed(xs: Any, weight: Any) -> tuple[Array, Array]:
     except (TypeError, ValueError) as problem:
         raise DataError(f"observations must be numbers, each with one weight; but {problem}") from None
     if values.ndim > 1:
-        raise DataError(f"an observation must be one number, and they one dimension; but their shape is {values.shape}")
-    for name, array, wrong in (("x", values, np.isinf(values)), ("weight", weights, ~(weights >= 0) | (weights == inf))):
+        raise DataError(f"each observation must be one number, in one dimension; but their shape is {values.shape}")
+    for name, array, wrong in (
+        ("x", values, np.isinf(values)),
+        ("weight", weights, ~(weights >= 0) | (weights == inf)),
+    ):
         if wrong.any():
             i = int(np.argmax(wrong))
             raise DataError(f"{name}[{i}] is {array[i]}; it must be finite{' and not negative' * (name == 'weight')}")
@@ -457,7 +458,8 @@ class Numeric:
         """Learn from observations: numbers, or {value: count}. NaN is missing."""
         values, weights = observed(xs, weight)
         distinct, which = np.unique(np.append(self.values, values), return_inverse=True)
-        return replace(self, values=distinct, weights=np.bincount(which, np.append(self.weights, weights)))
+        added = np.bincount(which, np.append(self.weights, weights), distinct.size)
+        return replace(self, values=distinct, weights=np.asarray(added, dtype=np.float64))
 
     def forget(self, xs: Any, weight: Any = None) -> Numeric:
         """Unlearn observations; those that were never seen are an error."""
@@ -468,7 +470,8 @@ class Numeric:
         left[np.abs(left) <= 4 * np.spacing(seen)] = 0
         if (left < 0).any():
             i = int(np.argmax(left < 0))
-            raise EvidenceError(f"can't forget {taken.values[i]:g} {taken.weights[i]:g} times: seen {seen[i]:g} times")
+            weight, value = taken.weights[i], taken.values[i]
+            raise EvidenceError(f"can't forget {value:g} with weight {weight:g}: its weight is {seen[i]:g}")
         weights = self.weights.copy()
         weights[place] = left
         return replace(self, values=self.values[weights > 0], weights=weights[weights > 0])
@@ -518,15 +521,19 @@ class Numeric:
     @cached_property
     def _grids(self) -> tuple[Array, ...]:
         """Where to look first: all over, at the prior's quantiles, and where the observations suggest."""
-        size, x, grids = 128 // len(self.axes) ** 2, self.values, []
-        with np.errstate(all="ignore"):
-            guesses = [*np.quantile(x, np.linspace(0, 1, 7)), (x[0] + x[-1]) / 2, x.mean(), x.std(), x.var(), 1 / x.mean()] if x.size else []
-        for axis, theta in zip(self.axes, self._prior.nodes(), strict=True):
-            order = np.argsort(theta, axis=None)
-            below = np.cumsum(self._prior.joint.mass.ravel()[order])
-            quantiles = theta.ravel()[order[np.searchsorted(below[:-1], (np.arange(size) + 0.5) / size)]]
-            fitting = [guess for guess in guesses if axis.low < guess < axis.high]
-            grids.append(np.concatenate([axis.grid(28 + 100 // len(self.axes) ** 2), axis.t(quantiles), axis.t(fitting)]))
+        x, guesses, joint, fewer = self.values, np.empty(0), self._prior.joint, len(self.axes) ** 2
+        if x.size:
+            with np.errstate(divide="ignore"):
+                moments = [x.mean(), 1 / x.mean(), x.std(), x.var(), (x[0] + x[-1]) / 2]
+            guesses = np.append(np.quantile(x, np.linspace(0, 1, 7)), moments)
+        grids = []
+        for axis, theta in zip(self.axes, [*joint.given[..., None], joint.theta], strict=True):
+            theta = np.broadcast_to(theta, joint.theta.shape).ravel()
+            order, mass = np.argsort(theta), joint.mass.ravel()
+            below = np.cumsum(mass[order]) - mass[order] / 2
+            quantiles = np.interp(np.arange(0.5, 128, fewer) / 128, below, theta[order])
+            known = np.append(quantiles, guesses[(axis.low < guesses) & (guesses < axis.high)])
+            grids.append(np.append(axis.grid(28 + 100 // fewer), axis.t(known)))
         return tuple(grids)
 
     @cached_property
@@ -599,7 +606,7 @@ class Numeric:
         first = outer.sample(size, generator)
         if len(self.axes) == 1:
             return first
-        t, at, share = at_nodes(outer.low, outer.high).ravel(), outer.axis.t(first), outer.mass.ravel()
+        t, at, share = outer.axis.t(outer.theta.ravel()), outer.axis.t(first), outer.mass.ravel()
         after = np.clip(np.searchsorted(t, at), 1, t.size - 1)
         # Of the two lines around a draw, the nearer one is chosen more often.
         which = after - (generator.random(size) * (t[after] - t[after - 1]) > at - t[after - 1])
@@ -639,28 +646,21 @@ class Numeric:
         return f"<code>{escape(repr(self))}</code>"
 
     def plot(self) -> Figure:
-        """Prior, likelihood (scaled to area 1) and posterior of each parameter; the predictive."""
+        """Prior, likelihood (scaled) and posterior of each parameter, and the predictive."""
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(4.5 * len(self.axes) + 4.5, 3.6), layout="constrained")
+        from credo.report import NEXT, draw_parameter
+
+        figure = Figure(figsize=(4.4 * len(self.axes) + 4.4, 3.6), layout="constrained")
         *panes, last = figure.subplots(1, len(self.axes) + 1)
-        for i, (pane, prior, posterior) in enumerate(zip(panes, self._blank.marginals, self.marginals, strict=True)):
-            low, high = np.array(posterior.interval(0.9998)) @ [[1.2, -0.2], [-0.2, 1.2]]
-            theta = posterior.axis.inside(np.linspace(low, high, 400))
-            before, after = np.exp(prior.log_prob(theta)), np.exp(posterior.log_prob(theta))
-            likelihood = np.divide(after, before, out=np.zeros(400), where=before > 0)
-            likelihood /= np.trapezoid(likelihood, theta)
-            for curve, name in ((before, "prior"), (likelihood, "likelihood, scaled"), (after, "posterior")):
-                pane.plot(theta, curve, label=name)
-            pane.set_xlabel("parameter" if len(panes) == 1 else f"parameter {i + 1}")
-        panes[0].legend()
+        for i, (pane, posterior, prior) in enumerate(zip(panes, self.marginals, self._blank.marginals, strict=True)):
+            draw_parameter(pane, f"parameter {i + 1}" if i else "parameter", posterior, prior)
         law = self.predictive().law
-        if isinstance(law, Categorical):
-            last.vlines(list(law), 0, law.probabilities)
-        else:
-            x = np.linspace(*law.interval(0.998), 400)
-            last.plot(x, np.exp(law.log_prob(x)))
-        last.set_xlabel("next observation: predictive")
+        low, high = self.predictive().interval(0.998)
+        x = np.arange(low, high + 1) if isinstance(law, Categorical) else np.linspace(low, high, 400)
+        p = np.exp(self.predictive().log_prob(x))
+        last.bar(x, p, color=NEXT) if isinstance(law, Categorical) else last.plot(x, p, color=NEXT)
+        last.set(xlabel="next observation", ylabel="predictive", yticks=[])
         return figure
 
 
@@ -671,11 +671,12 @@ class Predictive:
     belief: Numeric
 
     def log_prob(self, x: ArrayLike) -> Real:
-        """
+        """log p(x | data), of one value or of each in an array.
+
         >>> def uniform(x, theta):
         ...     return np.where(x <= theta, -np.log(theta), -np.inf)
         >>> post = Numeric(uniform, lambda theta: 0 * theta, support=(0, 10)).update([2, 4, 7, 8])
-        >>> np.exp(post.predictive().log_prob([5, 9, 11])).round(6)  # (8⁻⁴ - 10⁻⁴)/4 and (9⁻⁴ - 10⁻⁴)/4, by (8⁻³ - 10⁻³)/3
+        >>> np.exp(post.predictive().log_prob([5, 9, 11])).round(6)  # (8⁻⁴ - 10⁻⁴)/4 by (8⁻³ - 10⁻³)/3, and so on
         array([0.113422, 0.041245, 0.      ])
         """
         array = np.asarray(x, dtype=np.float64)
@@ -710,45 +711,49 @@ class Predictive:
     @cached_property
     def law(self) -> Categorical | Density:
         """The whole distribution: the first guess at what x can be whose probabilities sum, or integrate, to 1."""
-        for values in self._guesses():
-            try:
-                total, law = self._counted(values) if isinstance(values, range) else self._continuous(*values)
-            except DataError:
-                continue
-            if abs(total - 1) < (1e-6 if isinstance(values, range) else 1e-4):
-                return law
+        for guess in self._guesses():
+            with suppress(DataError):  # of the likelihood, at values that it isn't meant for
+                law = guess()
+                if law is not None:
+                    return law
         raise EvidenceError(
             "can't tell which values an observation can take, or p(x | θ) isn't normalised: "
             "say Numeric(..., observations=range(0, 2)), or observations=(0, 10)"
         )
 
-    def _guesses(self) -> Iterator[Any]:
+    def _guesses(self) -> Iterator[Callable[[], Categorical | Density | None]]:
         """Whole numbers as far as there is mass, if all the observations are whole; the line, or a part of it."""
-        x = self.belief.values if self.belief.values.size else np.array([0.0, 1.0])
-        if self.belief.observations is not None:
-            yield self.belief.observations
+        x, given = self.belief.values if self.belief.values.size else np.array([0.0, 1.0]), self.belief.observations
+        if given is not None:
+            yield partial(self._counted, given) if isinstance(given, range) else partial(self._continuous, *given)
             return
         if (x == np.rint(x)).all():
             first, last = int(x[0]), int(x[-1])
             for floor in (first, *(f for f in (1, 0) if f < first)):
-                low = self._reach(first, -1, first - floor)
-                yield range(low, last + 1)
-                yield range(low, self._reach(last, 1, 1 << 20) + 1)
-        yield from [(-inf, inf), (0.0, inf), (0.0, 1.0)][: 1 + (x[0] >= 0) + (x[0] >= 0 and x[-1] <= 1)]
+                yield partial(self._counted, range(self._reach(first, floor), last + 1), 1 << 20)
+        for low, high in [(-inf, inf), (0.0, inf), (0.0, 1.0)][: 1 + (x[0] >= 0) + (x[0] >= 0 and x[-1] <= 1)]:
+            yield partial(self._continuous, low, high)
 
-    def _reach(self, start: int, direction: int, most: int) -> int:
-        """How far from a value there is mass."""
+    def _reach(self, first: int, floor: int) -> int:
+        """How far below the first observation there is mass."""
         step = 1
-        with suppress(DataError):  # of the likelihood, at values that it isn't meant for
-            while step < most and self._mixed(np.array([float(start + direction * step)]))[0][0] > 1e-20:
-                step *= 2
-        return start + direction * min(step, most)
+        while first - step > floor and self._mixed(np.array([float(first - step)]))[0][0] > 1e-20:
+            step *= 2
+        return max(first - step, floor)
 
-    def _counted(self, values: range) -> tuple[float, Categorical]:
-        p = self._mixed(np.array(values, dtype=np.float64))[0]
-        return float(p.sum()), Categorical(values, p / p.sum())
+    def _counted(self, values: range, most: int = 0) -> Categorical | None:
+        """Masses that sum to 1, on at most that many whole numbers: twice as many, until nothing comes of it."""
+        p, before = self._mixed(np.array(values, dtype=np.float64))[0], inf
+        while len(values) < most and (missing := 1 - p.sum()) > 1e-9:
+            values = range(values.start, values.stop + max(8, len(values)))
+            new = self._mixed(np.array(values[p.size :], dtype=np.float64))[0]
+            p = np.append(p, new)
+            if new.sum() < min(before, missing / 10):
+                break
+            before = new.sum()
+        return Categorical(values, p / p.sum()) if abs(p.sum() - 1) < 1e-6 else None
 
-    def _continuous(self, low: float, high: float) -> tuple[float, Density]:
+    def _continuous(self, low: float, high: float) -> Density | None:
         def log_density(x: Array) -> Array:
             with np.errstate(divide="ignore"):
                 return np.log(self._mixed(x)[0])
@@ -758,7 +763,7 @@ class Predictive:
         # Where p(x | θ) jumps and there are two parameters, p(x) steps from node to node: no use in following it all.
         most = 400 if len(self.belief.axes) == 1 else 60
         total, rows = line(axis.density(log_density), axis, grid, most=most)
-        return float(np.exp(total)), Density.of(axis, rows, total)
+        return Density.of(axis, rows, total) if abs(total) < 1e-4 else None
 
     def _mixed(self, x: Array) -> tuple[Array, Array]:
         """p(x | data), and the largest p(x | θ) at a node; in blocks that bound the memory."""
@@ -771,19 +776,19 @@ class Predictive:
         joint, rounds = self.belief._posterior.joint, 50 if len(self.belief.axes) == 1 else 1
         row, panel = (index.ravel() for index in np.indices((x.size, joint.low.size)))
         low, high, series = -np.ones(row.size), np.ones(row.size), (joint.value @ SERIES).T
-        total, most, settled = np.zeros(x.size), np.zeros(x.size), np.zeros(x.size)
+        total, most, settled = np.zeros((3, x.size))
         for depth in range(rounds):
-            u, given = at_nodes(low, high), [part[panel, None] for part in joint.given]
-            theta = joint.axis.theta(joint.low[panel, None] + joint.half[panel] * (1 + u))
+            u, half, given = at_nodes(low, high), joint.half[panel, None], [part[panel, None] for part in joint.given]
+            theta = joint.axis.theta(joint.low[panel, None] + half * (1 + u))
             log = called(self.belief.log_likelihood, "log_likelihood", DataError, x[row, None], *given, theta)
             density = legval(u, series[:, panel, None], tensor=False) if depth else joint.value[panel]
             with np.errstate(over="ignore", invalid="ignore"):
-                value = np.exp(log) * density * joint.half[panel] * (high - low)[:, None] / 2
+                value = np.exp(log) * density * half * (high - low)[:, None] / 2
             if not np.isfinite(value).all():
                 raise DataError(f"p(x | θ) is too large for a float at x = {x[row][~np.isfinite(value).all(-1)][0]:g}")
             mass = value @ SHARES
             if depth == 0:
-                total, log = np.bincount(row, mass, x.size), log.reshape(x.size, -1)
+                total, log = mass.reshape(x.size, -1).sum(1), log.reshape(x.size, -1)
                 most = np.where((rounds == 1) & np.isneginf(log).any(1), inf, np.exp(np.minimum(log.max(1), 700)))
             halve = np.abs(value @ SERIES[:, -2:]).sum(-1) > (1e-10 * np.maximum(total, 0) + 1e-16 * most)[row]
             halve &= depth < rounds - 1

@@ -18,9 +18,10 @@ from credo.errors import DataError, Notice
 from credo.schema import Column, Kind, Schema, checked_kinds, common_type
 
 KEPT = 2_000_000  # distinct values, of which more would only cost memory
-KEPT_BYTES = 2**27  # of them together, and a sixteenth of it from a batch: long texts are known by fewer
+KEPT_BYTES = 2**25  # of them together, and a thirty-second of it from a batch: texts are known by few
 MANY_ROWS = 50  # from here on, single words that are all different are names of rows, not values
 WORD = r"\pL\S*"  # a date and a time are two of something, but not two words
+BEGINNING = 100  # characters of a cell in which words are counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +30,8 @@ class Profile:
 
     rows: int
     missing: int
-    words: int  # in all cells
-    longest: int  # words of the longest cell
+    words: int  # in the beginnings of all cells
+    longest: int  # of these, the most in a cell
     values: Any  # the distinct ones, an Arrow array, as far as they are kept; of numbers the ends and one between
     counted: int  # the known cells that they were collected from
 
@@ -45,8 +46,9 @@ class Profile:
         known = codes[codes >= 0]
         words = np.zeros(len(values), dtype=np.int64)
         if pa.types.is_string(values.type):
-            words = np.asarray(pc.count_substring_regex(values, WORD), dtype=np.int64)
-        counted, few = len(known), int(len(known) * KEPT_BYTES / 16 // max(values.nbytes, 1))
+            beginnings = pc.utf8_slice_codeunits(values, 0, BEGINNING)
+            words = np.asarray(pc.count_substring_regex(beginnings, WORD), dtype=np.int64)
+        counted, few = len(known), int(len(known) * KEPT_BYTES / 32 // max(values.nbytes, 1))
         if few < counted:
             counted, values = few, values.take(pa.array(np.unique(known[:few])))
         total, longest = int(words[known].sum()), int(words.max(initial=0))

@@ -16,7 +16,8 @@ from typing import Any
 from credo.data import batch_rows
 from credo.errors import DataError
 
-FETCHED = 8192  # rows that DuckDB hands over at a time: few enough for long texts
+FETCHED = 8192  # rows that DuckDB hands over at a time where cells may be long texts
+NUMBERS = {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"}
 LONGEST = 2**24  # bytes of a line of text
 
 
@@ -38,7 +39,10 @@ class Database:
         try:
             with self._connection.cursor() as connection:
                 connection.execute("SET enable_progress_bar = false")  # notebooks would show one
-                yield from connection.sql(query).to_arrow_reader(min(FETCHED, batch_rows(8 * columns)))
+                found = connection.sql(query)
+                light = all(str(kind) in NUMBERS for kind in found.types)
+                rows = batch_rows(8 * columns)
+                yield from found.to_arrow_reader(rows if light else min(FETCHED, rows))
         except (duckdb.Error, OSError) as error:  # the latter is what comes after the first batch
             raise DataError(explained(path, str(error))) from None
 

@@ -139,11 +139,11 @@ def array_of(values: Any, name: str, start: int = 0) -> Any:
         if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
             return pa.chunked_array(values)
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise DataError(_odd_cell(values, name, start, error)) from None
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        raise DataError(_odd_cell(values, name, start)) from None
 
 
-def _odd_cell(values: Any, name: str, start: int, error: Exception) -> str:
+def _odd_cell(values: Any, name: str, start: int) -> str:
     """Which cell isn't like those before it."""
     known = [(row, cell) for row, cell in enumerate(values, start + 1) if not _is_missing(cell)]
     first = known[0][1] if known else None
@@ -153,7 +153,10 @@ def _odd_cell(values: Any, name: str, start: int, error: Exception) -> str:
                 f"column {name!r} has the value {cell!r} (row {row}), {_type_of(cell)} where those before it are "
                 f"{_type_of(first)}; a column holds values of one type. If it means a missing cell, use None"
             )
-    return f"column {name!r} holds {_type_of(first)} values that credo can't read: {first_line(error)}"
+    return (
+        f"column {name!r} holds {_type_of(first)} values that credo can't read; it reads numbers of up to 64 bits, "
+        "booleans, dates and strings of whole characters"
+    )
 
 
 def _is_missing(cell: object) -> bool:
@@ -164,7 +167,7 @@ def _is_missing(cell: object) -> bool:
 def _type_of(cell: object) -> str:
     if isinstance(cell, bool | np.bool_):
         return "bool"
-    return "number" if isinstance(cell, int | float | np.number) else type(cell).__name__
+    return "number" if isinstance(cell, int | float | np.integer | np.floating) else type(cell).__name__
 
 
 def _from_list(data: Sequence[Any]) -> Source:

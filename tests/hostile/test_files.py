@@ -5,20 +5,23 @@ from __future__ import annotations
 import gzip
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import credo
 from credo import Schema
-from credo.errors import CredoError
-from tests.hostile.refusals import refused
+from tests.hostile.refusals import read_or_refused, refused
 
+NOBODY = 65534
 NORMAL = credo.NormalMean(0, 10, 1)
 ALIKE = pa.table({"g": ["a", "b"] * 500, "x": [1.5, 2.5] * 500})
 
@@ -102,18 +105,34 @@ def test_a_pipe(tmp_path: Path) -> None:
     assert "isn't a plain file" in refused(estimated, tmp_path / "a.csv")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_what_may_not_be_read(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", "x\n1\n")
-    path.chmod(0)
-    assert refused(estimated, path) == f"{path} can't be read: permission denied"
-    path.chmod(0o600)
-    tmp_path.chmod(0)
-    try:
-        assert "permission denied" in refused(estimated, path)
-        assert "permission denied" in refused(estimated, tmp_path)
-    finally:
-        tmp_path.chmod(0o700)
+@contextmanager
+def as_someone_else() -> Iterator[Path]:
+    """A folder of one's own, in which root's rights don't help."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        root = os.geteuid() == 0
+        if root:
+            os.seteuid(NOBODY)
+        try:
+            yield Path(folder)
+        finally:
+            if root:
+                os.seteuid(0)
+
+
+def test_what_may_not_be_read() -> None:
+    with as_someone_else() as folder:
+        closed = folder / "closed"
+        closed.mkdir()
+        path = write(closed / "a.csv", "x\n1\n")
+        path.chmod(0)
+        assert refused(estimated, path) == f"{path} can't be read: permission denied"
+        path.chmod(0o600)
+        closed.chmod(0)
+        assert refused(estimated, path) == f"{path} can't be read: permission denied"
+        assert refused(estimated, closed) == f"{closed} can't be read: permission denied"
+        assert "permission denied" in refused(estimated, f"{closed}/*.csv")
+        closed.chmod(0o700)
 
 
 # Text that isn't what it should be
@@ -200,20 +219,15 @@ def test_garbage_and_truncation(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_damaged_files_never_crash(tmp_path: Path, seed: int) -> None:
     """A few bytes changed anywhere: read, or refused; a wrong length inside mustn't lead out of the file."""
-    import random
-
-    random_ = random.Random(seed)
-    write_of = random_.choice([write_parquet, write_arrow])
-    path = write_of(tmp_path / f"a.{write_of.__name__.removeprefix('write_')}", ALIKE.append_column("w", ALIKE["g"].combine_chunks().dictionary_encode()))
+    random = Random(seed)
+    table = ALIKE.append_column("w", ALIKE["g"].combine_chunks().dictionary_encode())
+    path = write_arrow(tmp_path / "a.arrow", table) if seed % 2 else write_parquet(tmp_path / "a.parquet", table)
     content = bytearray(path.read_bytes())
-    for _ in range(random_.randint(1, 8)):
-        content[random_.randrange(len(content))] = random_.randrange(256)
+    for _ in range(random.randint(1, 8)):
+        content[random.randrange(len(content))] = random.randrange(256)
     write(path, bytes(content))
-    try:
-        credo.estimate(path, "x", by="g", prior=NORMAL)
-        credo.estimate(path, "x", by="w", prior=NORMAL)
-    except CredoError as error:
-        assert "\n" not in str(error)
+    read_or_refused(estimated, path, by="g", prior=NORMAL)
+    read_or_refused(estimated, path, by="w", prior=NORMAL)
 
 
 def test_broken_gzip(tmp_path: Path) -> None:
@@ -228,12 +242,12 @@ def test_broken_gzip(tmp_path: Path) -> None:
 
 def test_jsonl_that_isnt(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    for content, line in ((b'{"x": 1}\nnot json\n', 2), (b'{"x": 1}\n{"x":\n', 2), (b'{"x": 1}\n' * 5000 + b'{"x": 1\n', 5001)):
-        assert f"{path}, line {line} isn't JSON: " in refused(estimated, write(path, content))
-    for content in ("[1, 2]\n", "1\n", '"x"\n', "x\n1\n"):
-        assert "line 1" in refused(estimated, write(path, content))
-        assert "isn't a JSON object" in refused(estimated, write(path, content))
-    assert "isn't JSON" in refused(estimated, write(path, '{"x": 1}\n[1, 2]\n{"x": 2}\n'))
+    for before, wrong in ((1, "not json"), (1, '{"x":'), (5000, '{"x": 1')):
+        text = refused(estimated, write(path, '{"x": 1}\n' * before + f"{wrong}\n"))
+        assert text.startswith(f"{path}, line {before + 1} isn't JSON: ")
+    for content in ("[1, 2]\n", "1\n", '"x"\n'):
+        assert f"line 1: {content.strip()!r} isn't a JSON object" in refused(estimated, write(path, content))
+    assert "line 2: '[1, 2]' isn't a JSON object" in refused(estimated, write(path, '{"x": 1}\n[1, 2]\n{"x": 2}\n'))
     assert "needs a name" in refused(estimated, write(path, '{"": 1}\n'))
     assert "needs a name" in refused(estimated, write(path, "{}\n{}\n"))
     assert "byte order mark" in refused(estimated, write(path, '\ufeff{"x": 1}\n'))
@@ -279,7 +293,7 @@ def test_files_with_different_columns(tmp_path: Path) -> None:
         "g,x\n\u2028,1\n\x0b\x1c,3\n",
         f"g,x\n{'y' * 1_000_000},1\nb,3\n",
         f"g,x\n\"{'long, ' * 500_000}\",1\nb,3\n",
-        f"g,{','.join(f'column {j}' for j in range(20_000))},x\na,{',' * 19_999},1\nb,{',' * 19_999},3\n",
+        f"g,{','.join(f'column {j}' for j in range(2000))},x\na,{',' * 1999},1\nb,{',' * 1999},3\n",
         "g,x\na,1e0\nb,+3.0\n",
     ],
     ids=lambda content: ascii(content[:25]),
@@ -309,7 +323,8 @@ def test_headers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "stem", ["a b", "it's", 'say "x"', "a[1]", "größe", "a*b", "a?b", "{a,b}", "%20", "#a", "a.b", "-a", "$(ls)", "a\nb"]
+    "stem",
+    ["a b", "it's", 'say "x"', "a[1]", "größe", "a*b", "a?b", "{a,b}", "%20", "#a", "a.b", "-a", "$(ls)", "a\nb"],
 )
 def test_file_names(tmp_path: Path, stem: str) -> None:
     for other in ("a1", "aXb", "a"):
@@ -348,7 +363,10 @@ def test_a_word_among_numbers_in_a_csv(tmp_path: Path) -> None:
 def test_nested_cells_are_refused_only_where_used(tmp_path: Path) -> None:
     table = pa.table({"x": [1, 3], "list": [[1], [2, 3]], "struct": [{"a": 1}, {"a": 2}]})
     for path in (
-        write(tmp_path / "a.jsonl", '{"x": 1, "list": [1], "struct": {"a": 1}}\n{"x": 3, "list": [2], "struct": {"a": 2}}\n'),
+        write(
+            tmp_path / "a.jsonl",
+            '{"x": 1, "list": [1], "struct": {"a": 1}}\n{"x": 3, "list": [2], "struct": {"a": 2}}\n',
+        ),
         write_parquet(tmp_path / "a.parquet", table),
         write_arrow(tmp_path / "a.arrow", table),
     ):
@@ -370,29 +388,19 @@ CELLS = st.text(st.sampled_from('ab1.,-;|\t "\n\r\0é\u2028#\\e0+_'), max_size=6
 @example("x\n\r\n1\r")
 @example('"\n')
 @example("a,b\n,\n")
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=100)
 def test_any_text_is_read_or_refused(content: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / "a.csv", content)
-        for job in (lambda: estimated(path, "x"), lambda: estimated(path, "a", by="b"), lambda: Schema.infer(path)):
-            read_or_refused(job)
+        read_or_refused(estimated, path)
+        read_or_refused(Schema.infer, path)
 
 
 @given(st.lists(st.lists(CELLS, min_size=2, max_size=3), max_size=5))
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=60)
 def test_any_cells_are_read_or_refused(rows: list[list[str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / "a.csv", "a,b\n" + "\n".join(map(",".join, rows)))
-        for job in (lambda: estimated(path, "a"), lambda: estimated(path, "a", by="b"), lambda: Schema.infer(path)):
-            read_or_refused(job)
-
-
-def read_or_refused(job: Any) -> None:
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", credo.errors.Notice)
-        try:
-            job()
-        except CredoError as error:
-            assert "\n" not in str(error) or "\\n" in ascii(str(error))
+        read_or_refused(estimated, path, "a")
+        read_or_refused(estimated, path, "a", by="b")
+        read_or_refused(Schema.infer, path)
