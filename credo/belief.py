@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from credo.data import Batch, Source, source
-from credo.distributions import Distribution, plain
-from credo.errors import DataError, EvidenceError, SchemaError
+from credo.distributions import Distribution, Seed, plain
+from credo.errors import DataError, EvidenceError, SchemaError, counted
 from credo.exact import Array
 from credo.families import Family
 from credo.families.dirichlet import Dirichlet
 from credo.families.family import Rule
-from credo.learning import Additive, Evidence, Weight
+from credo.learning import Additive, Evidence, Validation, Weight
 from credo.membership import Hard
 from credo.observe import Reading, absent, only_column
 
@@ -47,11 +47,9 @@ class Belief(Additive):
         return self._reading(data.names).names
 
     def _reading(self, names: Sequence[str]) -> Reading:
-        joint = self.family.reads in ("numbers", "counts")
+        joint = self._joint
         if self.columns is not None and (joint or self.columns[0] in names or len(names) != 1):
             return Reading(self.columns, self.family, VALUES, self.success)
-        if self.family.has_target:
-            raise SchemaError(f"say which column is the target, as in update(data, target={names[-1]!r})")
         return Reading(tuple(names) if joint else (only_column(names),), self.family, VALUES, self.success)
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
@@ -61,8 +59,18 @@ class Belief(Additive):
         return replace(self, evidence=evidence)
 
     def mergeable(self, other: Belief) -> str | None:
-        same = self.family == other.family and self.rule == other.rule
-        return None if same else f"the priors differ, {self.family} and {other.family}"
+        if self.family != other.family or self.rule != other.rule:
+            return f"the priors differ, {self.family} and {other.family}"
+        if self._joint and self.columns != other.columns:
+            return f"their columns differ, {self.columns} and {other.columns}"
+        if self.success != other.success:
+            return f"{self.success!r} counts as success in one, {other.success!r} in the other"
+        return None
+
+    @property
+    def _joint(self) -> bool:
+        """Whether an observation is a row of several columns."""
+        return self.family.reads in ("numbers", "counts")
 
     def taught_by(self, others: Evidence, held_out: Evidence) -> Belief:
         """The values of all folds are known: one that only the held-out rows show has its prior probability."""
@@ -76,13 +84,38 @@ class Belief(Additive):
         A regression names its target; `success` says which value counts where they aren't true or false.
         """
         data, weight = self._observed(data, weight)
-        believer = self if success is None else replace(self, success=success)
-        if target is not None:
-            data = table = source(data)
-            table.require([target])
-            features = [name for name in table.names if name not in (target, weight)]
-            believer = replace(believer, columns=(*features, target))
-        return super(Belief, believer).update(data, weight=weight)
+        if success is not None and self.evidence is not None and success != self.success:
+            raise EvidenceError(f"{self.success!r} counted as success so far: {success!r} can't count from here on")
+        table = source(data)
+        believer = self._settled(table.without(weight).names, target)
+        believer = believer if success is None else replace(believer, success=success)
+        return super(Belief, believer).update(table, weight=weight)
+
+    def cross_validate(
+        self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0, target: str | None = None
+    ) -> Validation:
+        """How well what the other folds teach foresees each observation."""
+        table = source(data)
+        believer = self._settled(table.without(weight).names, target)
+        return super(Belief, believer).cross_validate(table, folds, weight=weight, seed=seed)
+
+    def _settled(self, names: Sequence[str], target: str | None) -> Belief:
+        """With the columns of a joint belief, from its first table on: later ones are read by name."""
+        if not self._joint or self.columns is not None:
+            return self
+        levels = getattr(self.family, "levels", None)
+        chosen = tuple(levels) if levels is not None else tuple(names)
+        if self.family.has_target:
+            if target is None:
+                raise SchemaError(f"say which column is the target, as in update(data, target={names[-1]!r})")
+            Source(tuple(names), lambda _: iter(())).require([target])
+            chosen = (*(name for name in names if name != target), target)
+        if self.family.width is not None and len(chosen) != self.family.width:
+            raise SchemaError(
+                f"the prior is about {counted(self.family.width, 'column')}, but the table has {len(chosen)}: "
+                f"{', '.join(map(str, chosen[:6]))}"
+            )
+        return replace(self, columns=chosen)
 
     def forget(self, data: object, *, weight: Weight = None) -> Belief:
         """Unlearn observations: what is left is what would be there had they never come."""
@@ -135,9 +168,7 @@ class Belief(Additive):
             return None
         if self.evidence is None:
             return self.family.names
-        if self.family.reads == "category":
-            return self.evidence.schema[VALUES].values
-        return self.family.levels or self.evidence.schema.names
+        return self.evidence.schema[VALUES].values if self.family.reads == "category" else self.columns
 
     def maximum_likelihood(self) -> Any:
         """The parameters under which the observations are most probable; the prior doesn't matter."""
@@ -169,7 +200,8 @@ class Belief(Additive):
 
     def predictive(self, *given: Any) -> Any:
         """The distribution of the next observation (of a regression's target, given its features)."""
-        return self.posterior.predictive(*(self._features(row) for row in given))
+        asked = map(self._features, given) if self.family.has_target else given
+        return self.posterior.predictive(*asked)
 
     def _features(self, given: Any) -> Any:
         """A regression's features, also by their names: one row {name: number}, or a table."""
@@ -181,7 +213,7 @@ class Belief(Additive):
             return given
         return np.concatenate([batch.matrix(names) for batch in source(given).batches(names)])
 
-    def sample(self, size: int, seed: int | np.random.Generator = 0) -> Any:
+    def sample(self, size: int, seed: Seed = None) -> Any:
         """Draws of the parameters."""
         return self.posterior.sample(size, seed)
 
@@ -189,7 +221,8 @@ class Belief(Additive):
         """log p(observation) of each, by the predictive; NaN where it is missing."""
         table = source(data)
         reading = self._reading(table.names)
-        return np.concatenate([self._log_prob(reading, batch) for batch in table.batches(reading.names)])
+        parts = [self._log_prob(reading, batch) for batch in table.batches(reading.names)]
+        return np.concatenate(parts) if parts else np.empty(0)
 
     def _log_prob(self, reading: Reading, batch: Batch) -> Array:
         x = reading.known_cells(batch, pa.array(self._levels or ()))

@@ -9,7 +9,7 @@ import numpy as np
 from credo.distributions import Distribution
 from credo.errors import EvidenceError
 
-NODES = 1500  # of the trapezoid rule, whose error falls faster than any power on a smooth, fading integrand
+NODES = 1500  # of the trapezoid rule, which is at its best on smooth integrands that fade at both ends
 
 
 def probability_greater(a: Distribution, b: Distribution) -> float:
@@ -21,6 +21,8 @@ def probability_greater(a: Distribution, b: Distribution) -> float:
     """
     from scipy.special import ndtr
 
+    if _spread(a) == _spread(b) == 0:
+        return float(np.asarray(a.mean()) > np.asarray(b.mean()))
     if _spread(a) > _spread(b):
         return 1 - probability_greater(b, a)
     z = np.linspace(-9, 9, NODES)

@@ -109,6 +109,15 @@ class Source:
         self.require(names)
         return recut(self.read(names))
 
+    @classmethod
+    def of_batch(cls, batch: Batch) -> Source:
+        """A table of one batch."""
+        return cls(batch.names, lambda wanted: iter([batch.only(wanted)]), rows=batch.rows)
+
+    def without(self, name: object) -> Source:
+        """All columns but one."""
+        return replace(self, names=tuple(other for other in self.names if not isinstance(name, str) or other != name))
+
     def require(self, names: Iterable[str]) -> None:
         known = set(self.names)
         for name in names:

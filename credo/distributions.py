@@ -18,6 +18,7 @@ from credo.exact import Array
 from credo.special import beta_interval, beta_quantile, gamma_quantile
 
 Real = float | Array
+Seed = int | np.random.Generator | None  # None: other draws each time
 LOG_2PI = float(np.log(2 * np.pi))
 
 
@@ -72,7 +73,7 @@ class Distribution(ABC):
         tail = np.take_along_axis(ends, best[None], axis=0)[0]
         return self.quantile(tail), self.quantile(np.minimum(tail + mass, 1))
 
-    def sample(self, size: int, seed: int | np.random.Generator = 0) -> Array:
+    def sample(self, size: int, seed: Seed = None) -> Array:
         """Draws, (size,) or (size, groups), by inverting the distribution function."""
         uniform = np.random.default_rng(seed).random((size, *np.shape(self.mean())))
         return np.asarray(self.quantile(uniform))
@@ -147,7 +148,7 @@ class Beta(Distribution):
         low, high = beta_interval(checked_mass(mass), self.a, self.b)
         return plain(low), plain(high)
 
-    def sample(self, size: int, seed: int | np.random.Generator = 0) -> Array:
+    def sample(self, size: int, seed: Seed = None) -> Array:
         shape = np.broadcast_shapes(np.shape(self.a), np.shape(self.b))
         return np.random.default_rng(seed).beta(self.a, self.b, (size, *shape))
 
@@ -474,7 +475,7 @@ class Categorical(Mapping[Hashable, float]):
     def most_probable(self) -> Hashable:
         return self.values_[int(np.argmax(self.probabilities))]
 
-    def sample(self, size: int, seed: int | np.random.Generator = 0) -> list[Hashable]:
+    def sample(self, size: int, seed: Seed = None) -> list[Hashable]:
         drawn = np.random.default_rng(seed).choice(len(self.values_), size, p=self.probabilities)
         return [self.values_[i] for i in drawn]
 

@@ -39,6 +39,8 @@ def suggest(name: object, known: Iterable[object], limit: int = 8) -> str:
     names = [str(k) for k in known]
     near = get_close_matches(str(name), names, n=1)
     shown = ", ".join(names[:limit]) + (f", ... ({len(names)} in all)" if len(names) > limit else "")
+    if near and near[0] == str(name):
+        return f"known: {shown}, which are of another type."
     return f"known: {shown or 'none'}." + (f" Did you mean {near[0]!r}?" if near else "")
 
 

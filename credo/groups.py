@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -14,10 +14,10 @@ from credo import priors
 from credo.belief import VALUES, Belief
 from credo.data import Batch, Source, source
 from credo.distributions import Real
-from credo.errors import DataError, counted
+from credo.errors import DataError, SchemaError, counted, suggest
 from credo.exact import Array
 from credo.families import Family
-from credo.families.dirichlet import Dirichlet
+from credo.families.dirichlet import Dirichlet, DirichletCategorical
 from credo.families.family import Rule
 from credo.learning import ROWS, Additive, Evidence, Part, Weight, gather
 from credo.membership import Hard
@@ -26,21 +26,6 @@ from credo.schema import Column, Schema
 from credo.statistics import Counts
 
 UNGROUPED = "rows without a group"
-
-
-def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[Reading]) -> Evidence:
-    """The statistics of some columns by group, and how many rows each group has."""
-    codes, levels = batch.categories(by)
-    member, lost = Hard(codes, len(levels), weight), codes < 0
-    found = [reading.summarise(batch, member, by) for reading in readings]
-    parts = {
-        ROWS: Part((by,), Counts.of_rows(member)),
-        UNGROUPED: Part((None,), Counts.of_rows(Hard.whole(int(lost.sum()), weight[lost]))),
-    }
-    for evidence in found:
-        parts |= evidence.parts
-    columns = (column for evidence in found for column in evidence.schema)
-    return Evidence(Schema((Column(by, "category", levels), *columns)), parts)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,7 +52,16 @@ class Beliefs(Additive):
         return Reading(self.columns, self.family, self.label, self.success)
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
-        return summarise_groups(batch, weight, self.by, [self.reading])
+        """The column's statistics by group, and how many rows each group has."""
+        codes, levels = batch.categories(self.by)
+        member, lost = Hard(codes, len(levels), weight), codes < 0
+        values = self.reading.summarise(batch, member, self.by)
+        parts = {
+            **values.parts,
+            ROWS: Part((self.by,), Counts.of_rows(member)),
+            UNGROUPED: Part((None,), Counts.of_rows(Hard.whole(int(lost.sum()), weight[lost]))),
+        }
+        return Evidence(Schema((Column(self.by, "category", levels), *values.schema)), parts)
 
     def with_evidence(self, evidence: Evidence) -> Beliefs:
         return replace(self, evidence=evidence)
@@ -94,7 +88,10 @@ class Beliefs(Additive):
     @cached_property
     def prior(self) -> Family:
         """The prior that every group shares."""
-        return priors.resolved(self.rule, self.family, self.statistics)
+        found = priors.resolved(self.rule, self.family, self.statistics)
+        if isinstance(found, DirichletCategorical) and found.levels is None and found.concentration.ndim:
+            return DirichletCategorical(found.concentration, self.seen.schema[self.label].values)
+        return found
 
     @cached_property
     def posterior(self) -> Family:
@@ -116,22 +113,37 @@ class Beliefs(Additive):
         """The weight of the rows whose group is missing: they are in no belief."""
         return float(self.seen[UNGROUPED].n.value.sum())
 
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {group: k for k, group in enumerate(self)}
+
+    @property
+    def n(self) -> float:
+        """The weight of the observations."""
+        return float(np.sum(self.statistics.weight))
+
     def __len__(self) -> int:
         return len(self.groups)
+
+    def __contains__(self, group: object) -> bool:
+        return group in self._places
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.groups.to_pylist())
 
     def __getitem__(self, group: object) -> Belief:
-        k = self.seen.schema[self.by].position(group)
+        k = self._places.get(group) if isinstance(group, Hashable) else None
+        if k is None:
+            raise SchemaError(f"column {self.by!r} has no value {group!r}; {suggest(group, self)}")
         if getattr(self.family, "covariance", None) in ("tied", "spherical"):
-            return Belief(self.posterior.group(k))  # what the groups share isn't in one group's evidence
+            raise DataError("these groups share a covariance, of which one can't speak: ask mode() or mean() of all")
         part = self.seen.parts[self.label]
         names = {self.label: VALUES} if len(self.columns) == 1 else {}
         own = Part((None, VALUES)[: len(part.axes)], part.statistics[k : k + 1])
         schema = (replace(c, name=names.get(c.name, c.name)) for c in self.seen.schema if c.name != self.by)
         evidence = Evidence(Schema(tuple(schema)), {VALUES: own})
-        return Belief(self.prior, evidence=evidence, success=self.success)
+        columns = self.columns if len(self.columns) > 1 else None
+        return Belief(self.prior, evidence=evidence, columns=columns, success=self.success)
 
     def mean(self) -> Any:
         """Each group's expected parameters."""
@@ -160,12 +172,12 @@ class Beliefs(Additive):
         NaN where the observation is missing.
         """
         table = source(data)
-        return np.concatenate([self._log_prob(batch) for batch in table.batches(self.needs(table))])
+        parts = [self._log_prob(batch) for batch in table.batches(self.needs(table))]
+        return np.concatenate(parts) if parts else np.empty(0)
 
     def _log_prob(self, batch: Batch) -> Array:
         codes, levels = batch.categories(self.by)
-        place = {name: k for k, name in enumerate(self)}
-        group = np.array([*(place.get(name, -1) for name in levels.to_pylist()), -1])[codes]
+        group = np.array([*(self._places.get(name, -1) for name in levels.to_pylist()), -1])[codes]
         x = self.reading.known_cells(batch, self.seen.schema[self.label].levels)
         result = np.empty(batch.rows)
         order = np.argsort(group, kind="stable")
@@ -247,20 +259,22 @@ def estimate(
     [0.5, 0.75]
     """
     table = source(data)
-    names = (column,) if isinstance(column, str) else tuple(column)
+    names = (column,) if isinstance(column, str) else tuple(column) if isinstance(column, Sequence) else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        raise DataError(f"the column must be a name, or a list of names, but is {column!r}")
+    if not (by is None or isinstance(by, str)):
+        raise DataError(f"by must be the name of one column, but is {by!r}; join several into one column first")
     table.require([*names, *([by] if by else []), *([weight] if isinstance(weight, str) else [])])
     if by in names:
         raise DataError(f"column {by!r} can't be both the groups and what is estimated in them")
     if isinstance(prior, Family) and prior.reads in ("numbers", "counts"):
+        if prior.width is not None and len(names) != prior.width:
+            raise DataError(f"the prior is about {counted(prior.width, 'column')}, but {len(names)} are named")
         return _believer(names, by, prior, "given", success).update(table, weight=weight)
     chosen = priors.families(table, names, prior, kinds, success)
     rule: Rule = "given" if isinstance(prior, Family) else prior or "default"
     each = {name: _believer((name,), by, chosen[name], rule, success) for name in names}
-    if len(each) == 1:
-        return each[names[0]].update(table, weight=weight)
-    if by is None:
-        return {name: believer.update(table, weight=weight) for name, believer in each.items()}
-    return _together(each, by, table, weight)
+    return each[names[0]].update(table, weight=weight) if len(each) == 1 else _together(each, table, weight)
 
 
 def _believer(names: tuple[str, ...], by: str | None, family: Family, rule: Rule, success: object) -> Any:
@@ -271,12 +285,23 @@ def _believer(names: tuple[str, ...], by: str | None, family: Family, rule: Rule
     return Belief(family, rule, columns=names, success=success)
 
 
-def _together(each: Mapping[str, Beliefs], by: str, table: Source, weight: Weight) -> dict[str, Beliefs]:
+def _together(each: Mapping[str, Any], table: Source, weight: Weight) -> dict[str, Any]:
     """Several columns' beliefs from one pass."""
-    readings = [believer.reading for believer in each.values()]
 
-    def summarise(batch: Batch, row_weights: Array) -> Evidence:
-        return summarise_groups(batch, row_weights, by, readings)
+    def summarise(batch: Batch, row_weights: Array) -> Bundle:
+        return Bundle({name: one.summarise(batch.only(one.needs(table)), row_weights) for name, one in each.items()})
 
-    whole = gather(summarise, table, [*each, by], weight).ordered()
-    return {name: believer.with_evidence(whole.only(name, ROWS, UNGROUPED)) for name, believer in each.items()}
+    needed = dict.fromkeys(name for one in each.values() for name in one.needs(table))
+    whole = gather(summarise, table, list(needed), weight, Bundle.total)
+    return {name: one.with_evidence(whole.parts[name].ordered()) for name, one in each.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """Evidence for several learners, gathered side by side."""
+
+    parts: Mapping[str, Evidence]
+
+    @classmethod
+    def total(cls, bundles: Sequence[Bundle]) -> Bundle:
+        return cls({name: Evidence.total([bundle.parts[name] for bundle in bundles]) for name in bundles[0].parts})

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from functools import reduce as fold
 from operator import add
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -15,6 +16,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from credo import cells, engines
 from credo.data import Batch, Source, source
 from credo.engines import local
 from credo.errors import DataError, EvidenceError
@@ -23,6 +25,7 @@ from credo.schema import Column, Schema, unite
 from credo.statistics import Positions, Statistics
 
 Weight = Any  # None, a column's name, or an array with one weight a row
+ROUNDING = 1e-9  # of EM's objective, which may seem to fall by as much
 ROWS = "rows"  # the part of the evidence that counts the rows themselves
 
 
@@ -100,12 +103,6 @@ class Evidence:
     def ordered(self) -> Evidence:
         """With every column's levels in their natural order, however the rows came."""
         return self._at({c.name: c.ordered()[1] for c in self.schema if c.levels is not None})
-
-    def only(self, *names: str) -> Evidence:
-        """Some of the parts, and the columns that they speak of."""
-        parts = {name: self.parts[name] for name in names}
-        spoken = {axis for part in parts.values() for axis in part.axes} | set(names)
-        return Evidence(Schema(tuple(column for column in self.schema if column.name in spoken)), parts)
 
     def _at(self, positions: Mapping[str, Positions]) -> Evidence:
         """Only those levels, in that order."""
@@ -201,57 +198,90 @@ class Additive(ABC):
     def gathered(self, data: object, weight: Weight = None) -> Evidence:
         """The evidence in a table, in one pass over it."""
         table = source(data)
-        values = replace(table, names=tuple(name for name in table.names if not _is_name(weight, name)))
-        return gather(self.summarise, table, self.needs(values), weight)
+        return gather(self.summarise, table, self.needs(table.without(weight)), weight, Evidence.total)
 
-    def cross_validate(self, data: object, folds: int = 10, *, seed: int = 0) -> Validation:
+    def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
         """How well what the other folds teach foresees each row."""
-        return cross_validate(self, data, folds, seed=seed)
+        return cross_validate(self, data, folds, weight=weight, seed=seed)
+
+
+Gathered = TypeVar("Gathered")
 
 
 def gather(
-    summarise: Callable[[Batch, Array], Evidence], table: Source, names: Sequence[str], weight: Weight = None
-) -> Evidence:
-    """The evidence in those columns of a table, in one pass over it."""
-    by_column = isinstance(weight, str) and weight not in names
-    seen = 0
+    summarise: Callable[[Batch, Array], Gathered],
+    table: Source,
+    names: Sequence[str],
+    weight: Weight,
+    total: Callable[[Sequence[Gathered]], Gathered],
+) -> Gathered:
+    """What all batches of those columns come to, in one pass; rows of weight 0 are as good as not there."""
+    weights, seen = Weights.of(weight), 0
 
     def batches() -> Iterator[Batch]:
         nonlocal seen
-        for batch in table.batches([*names, weight] if by_column else names):
+        for batch in table.batches(weights.beside(names)):
             seen += batch.rows
             yield batch
 
-    def weighed(batch: Batch) -> Evidence:
-        return summarise(batch.without(weight) if by_column else batch, weights(batch, weight))
+    def weighed(batch: Batch) -> Gathered:
+        rows = weights.of_rows(batch)
+        batch = batch.only(names) if weights.column else batch
+        if (rows == 0).any():
+            kept = np.flatnonzero(rows)
+            batch, rows = batch.take(kept), rows[kept]
+        return summarise(batch, rows)
 
-    found = local.reduce(weighed, batches(), Evidence.total)
+    found: Gathered | None = engines.current().reduce(weighed, batches(), total)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
-    if weight is not None and not isinstance(weight, str) and len(weight) != seen:
-        raise DataError(f"there must be a weight for each row, but there are {len(weight)} weights and {seen} rows")
+    weights.check_length(seen)
     return found
 
 
-def _is_name(weight: Weight, name: str) -> bool:
-    return isinstance(weight, str) and weight == name
+@dataclass(frozen=True)
+class Weights:
+    """One weight a row: ones, a column, or an array."""
 
+    column: str | None = None
+    values: Array | None = None
 
-def weights(batch: Batch, weight: Weight) -> Array:
-    """One weight a row: ones, a column, or a slice of an array."""
-    if weight is None:
-        return np.ones(batch.rows)
-    if isinstance(weight, str):
-        found = batch.numbers(weight)
-    else:
-        found = np.asarray(weight, dtype=np.float64)[batch.start : batch.start + batch.rows]
-        if found.shape != (batch.rows,):
-            raise DataError(f"there must be a weight for each row, but the weights have shape {np.shape(weight)}")
-    wrong = ~(np.isfinite(found) & (found >= 0))
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise DataError(f"a weight must be 0 or more, but that of row {batch.start + row + 1} is {found[row]:g}")
-    return found
+    @classmethod
+    def of(cls, weight: Weight) -> Weights:
+        if weight is None or isinstance(weight, str):
+            return cls(column=weight)
+        try:
+            values = np.asarray(list(weight) if hasattr(weight, "__next__") else weight, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(f"weights must be numbers, or the name of a column, but are {weight!r:.60}") from None
+        if values.ndim != 1:
+            raise DataError(f"there must be a weight for each row, but the weights have shape {values.shape}")
+        return cls(values=values)
+
+    def beside(self, names: Sequence[str]) -> list[str]:
+        """The columns to read: those named, and the weights'."""
+        return [*names, self.column] if self.column is not None and self.column not in names else list(names)
+
+    def of_rows(self, batch: Batch) -> Array:
+        if self.column is not None:
+            found = batch.numbers(self.column)
+        elif self.values is None:
+            return np.ones(batch.rows)
+        else:
+            found = self.values[batch.start : batch.start + batch.rows]
+            if len(found) < batch.rows:
+                self.check_length(batch.start + batch.rows)
+        wrong = ~((found >= 0) & (found <= cells.LARGEST))
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise DataError(f"a weight must be 0 or more, but that of row {batch.start + row + 1} is {found[row]:g}")
+        return found
+
+    def check_length(self, rows: int) -> None:
+        if self.values is not None and len(self.values) != rows:
+            raise DataError(
+                f"there must be a weight for each row, but there are {len(self.values)} weights and {rows} rows"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,52 +290,79 @@ class Validation:
 
     log_probabilities: Array  # (rows,)
     folds: NDArray[np.intp]  # (rows,)
+    weights: Array  # (rows,)
 
     @property
     def log_loss(self) -> float:
         """The mean of -log p(row), in nats, over the rows with something to foresee."""
-        return -float(np.nanmean(self.log_probabilities))
+        known = ~np.isnan(self.log_probabilities)
+        return -float(np.average(self.log_probabilities[known], weights=self.weights[known]))
 
     def __repr__(self) -> str:
         return f"Validation({len(self.folds)} rows, {int(self.folds.max()) + 1} folds, log-loss {self.log_loss:.4f})"
 
 
-def cross_validate(learner: Additive, data: object, folds: int = 10, *, seed: int = 0) -> Validation:
+def cross_validate(
+    learner: Additive, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0
+) -> Validation:
     """k-fold validation without a refit: one pass gathers each fold's evidence, one scores it by that of the others."""
     table = source(data)
     if table.once:
         raise DataError("cross-validation reads the data twice, and an iterator can be read only once: give a table")
     if folds < 2:
         raise DataError(f"there must be at least 2 folds, but there are {folds}")
-    names = list(learner.needs(table))
-
-    def split(batch: Batch) -> list[Positions]:
-        drawn = np.random.default_rng([seed, batch.start]).permutation(batch.rows) % folds
-        return [np.flatnonzero(drawn == k) for k in range(folds)]
-
-    def summarise(batch: Batch) -> list[Evidence]:
-        return [learner.summarise(batch.take(rows), np.ones(len(rows))) for rows in split(batch)]
-
-    def total(parts: Sequence[list[Evidence]]) -> list[Evidence]:
-        return [Evidence.total([part[k] for part in parts]) for k in range(folds)]
-
-    gathered = local.reduce(summarise, table.batches(names), total)
-    if gathered is None or sum(batch.rows for batch in table.batches(names)) < folds:
+    weights = Weights.of(weight)
+    names = learner.needs(table.without(weight))
+    plan = _Folds(learner, tuple(names), folds, seed, weights)
+    batches = partial(table.batches, weights.beside(names))
+    gathered = engines.current().reduce(plan.summarise, batches(), plan.total)
+    if gathered is None or gathered.rows < folds:
         raise DataError(f"{folds} folds need at least {folds} rows")
-    others = [Evidence.total(gathered[:k] + gathered[k + 1 :]).ordered() for k in range(folds)]
-    models = [learner.taught_by(evidence, gathered[k]) for k, evidence in enumerate(others)]
+    parts = gathered.evidence
+    others = [Evidence.total(parts[:k] + parts[k + 1 :]).ordered() for k in range(folds)]
+    models = [learner.taught_by(evidence, part) for evidence, part in zip(others, parts, strict=True)]
+    return Validation(*map(np.concatenate, zip(*local.mapped(partial(plan.score, models), batches()), strict=True)))
 
-    def score(batch: Batch) -> tuple[Array, NDArray[np.intp]]:
-        log_prob, fold_of = np.empty(batch.rows), np.empty(batch.rows, dtype=np.intp)
-        for k, rows in enumerate(split(batch)):
-            fold_of[rows] = k
+
+@dataclass(frozen=True)
+class _Gathered:
+    """The evidence of each fold, and how many rows there were."""
+
+    evidence: list[Evidence]
+    rows: int
+
+
+@dataclass(frozen=True)
+class _Folds:
+    """Which rows of a batch are in which fold, and what is done with them."""
+
+    learner: Additive
+    names: tuple[str, ...]
+    folds: int
+    seed: int
+    weights: Weights
+
+    def split(self, batch: Batch) -> list[tuple[Positions, Batch, Array]]:
+        drawn = np.random.default_rng([self.seed, batch.start]).permutation(batch.rows) % self.folds
+        weights, own = self.weights.of_rows(batch), batch.only(self.names)
+        places = [np.flatnonzero(drawn == k) for k in range(self.folds)]
+        return [(rows, own.take(rows), weights[rows]) for rows in places]
+
+    def summarise(self, batch: Batch) -> _Gathered:
+        parts = [self.learner.summarise(part, weights) for _, part, weights in self.split(batch)]
+        return _Gathered(parts, batch.rows)
+
+    def total(self, gathered: Sequence[_Gathered]) -> _Gathered:
+        evidence = [Evidence.total([each.evidence[k] for each in gathered]) for k in range(self.folds)]
+        return _Gathered(evidence, sum(each.rows for each in gathered))
+
+    def score(self, models: Sequence[Additive], batch: Batch) -> tuple[Array, NDArray[np.intp], Array]:
+        log_prob, fold_of, weight = np.empty(batch.rows), np.empty(batch.rows, dtype=np.intp), np.empty(batch.rows)
+        for k, (rows, part, weights) in enumerate(self.split(batch)):
+            fold_of[rows], weight[rows] = k, weights
             if len(rows):
-                part = batch.take(rows)
-                log_prob[rows] = models[k].log_prob(Source(tuple(names), lambda _, part=part: iter([part])))  # type: ignore[misc]
-        return log_prob, fold_of
-
-    scores, fold_ids = zip(*local.mapped(score, table.batches(names)), strict=True)
-    return Validation(np.concatenate(scores), np.concatenate(fold_ids))
+                log_prob[rows] = models[k].log_prob(Source.of_batch(part))
+        return log_prob, fold_of, weight
 
 
 Parameters = TypeVar("Parameters")
@@ -353,10 +410,9 @@ def em(
     *,
     steps: int = 500,
     tolerance: float = 1e-10,
-    reduce: Callable[..., Expected | None] = local.reduce,
 ) -> Fitted[Parameters]:
     """The loop: expect, add up, maximise, until the objective grows by less than tolerance of its size."""
-    parameters, objective = start, list[float]()
+    parameters, objective, reduce = start, list[float](), engines.current().reduce
     for _ in range(steps):
 
         def expect(batch: Any, parameters: Parameters = parameters) -> Expected:
@@ -366,7 +422,11 @@ def em(
         if expected is None:
             raise DataError("the data is empty: there are no rows to learn from")
         objective.append(expected.log_likelihood + model.log_prior(parameters))
-        if len(objective) > 1 and objective[-1] - objective[-2] <= tolerance * abs(objective[-1]):
-            return Fitted(parameters, tuple(objective), True)
+        if len(objective) > 1:
+            growth, size = objective[-1] - objective[-2], abs(objective[-1])
+            if growth < -ROUNDING * max(1.0, size):
+                raise EvidenceError(f"EM's objective fell by {-growth:g}: the M-step doesn't fit the E-step")
+            if growth <= tolerance * size:
+                return Fitted(parameters, tuple(objective), True)
         parameters = model.maximise(expected.statistics)
     return Fitted(parameters, tuple(objective), False)

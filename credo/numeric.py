@@ -122,6 +122,10 @@ def explore(
     """Points t and their log density, halved towards each peak and jump until neighbours differ by less than a step."""
     t = np.unique(grid)
     value = log_density(t)
+    if t.size > 1000:  # for finding peaks: elsewhere, few of them will do
+        peak = np.flatnonzero((value[1:-1] > value[:-2]) & (value[1:-1] >= value[2:]))
+        kept = np.unique(np.concatenate([peak, peak + 1, peak + 2, np.arange(0, t.size, 50), [t.size - 1]]))
+        t, value = t[kept], value[kept]
     while t.size < grid.size + 1000:
         new = unseen(axis, t, value, step, floor)
         if not new.size:
@@ -182,10 +186,11 @@ def line(
         return np.column_stack([low, high, np.reshape(log, (-1, NODES.size))])
 
     t, value = explore(rough or log_density, axis, grid)
-    if np.isneginf(value).all():
-        return -inf, np.empty((0, 2 + NODES.size))
     weigh, rounding = tails(axis, t, value)
-    rows = evaluated(*edges(t, value, value + weigh(t)))
+    starts, stops = edges(t, value, value + weigh(t))
+    if not starts.size:
+        return -inf, np.empty((0, 2 + NODES.size))
+    rows = evaluated(starts, stops)
     if rough is not None:
         t, value = t[:0], value[:0]
     while len(rows) < most:
@@ -225,6 +230,8 @@ def edges(t: Array, value: Array, weighted: Array) -> tuple[Array, Array]:
     for mass in (higher + gap, np.maximum(weighted[1:], weighted[:-1]) + gap):
         kept |= mass > mass.max() - NEGLIGIBLE
     kept &= np.isfinite(value[1:]) & np.isfinite(value[:-1])
+    if not kept.any():
+        return t[:0], t[:0]
     change = np.abs(value[1:][kept] - value[:-1][kept])
     join = np.floor(np.cumsum(change / (PANEL + value.max() - higher[kept])))
     index = np.flatnonzero(kept)
@@ -523,7 +530,7 @@ class Numeric:
         """Where to look first: all over, at the prior's quantiles, and where the observations suggest."""
         x, guesses, joint, fewer = self.values, np.empty(0), self._prior.joint, len(self.axes) ** 2
         if x.size:
-            with np.errstate(divide="ignore"):
+            with np.errstate(all="ignore"):
                 moments = [x.mean(), 1 / x.mean(), x.std(), x.var(), (x[0] + x[-1]) / 2]
             guesses = np.append(np.quantile(x, np.linspace(0, 1, 7)), moments)
         grids = []
@@ -654,13 +661,16 @@ class Numeric:
         figure = Figure(figsize=(4.4 * len(self.axes) + 4.4, 3.6), layout="constrained")
         *panes, last = figure.subplots(1, len(self.axes) + 1)
         for i, (pane, posterior, prior) in enumerate(zip(panes, self.marginals, self._blank.marginals, strict=True)):
-            draw_parameter(pane, f"parameter {i + 1}" if i else "parameter", posterior, prior)
+            draw_parameter(pane, f"parameter {i + 1}" if len(panes) > 1 else "parameter", posterior, prior)
         law = self.predictive().law
-        low, high = self.predictive().interval(0.998)
-        x = np.arange(low, high + 1) if isinstance(law, Categorical) else np.linspace(low, high, 400)
-        p = np.exp(self.predictive().log_prob(x))
-        last.bar(x, p, color=NEXT) if isinstance(law, Categorical) else last.plot(x, p, color=NEXT)
-        last.set(xlabel="next observation", ylabel="predictive", yticks=[])
+        low, high = law.interval(0.998)
+        if isinstance(law, Categorical):
+            whole = np.arange(float(low), float(high) + 1)
+            last.bar(whole, [law[int(x)] for x in whole], color=NEXT)
+        else:
+            x = np.linspace(float(low), float(high), 400)
+            last.plot(x, np.exp(law.log_prob(x)), color=NEXT)
+        last.set(xlabel="next observation", ylabel="predictive", yticks=[], ylim=(0, None))
         return figure
 
 
@@ -744,7 +754,7 @@ class Predictive:
     def _counted(self, values: range, most: int = 0) -> Categorical | None:
         """Masses that sum to 1, on at most that many whole numbers: twice as many, until nothing comes of it."""
         p, before = self._mixed(np.array(values, dtype=np.float64))[0], inf
-        while len(values) < most and (missing := 1 - p.sum()) > 1e-9:
+        while len(values) < most and (missing := 1 - p.sum()) > (1e-9 if before == inf else 1e-13):
             values = range(values.start, values.stop + max(8, len(values)))
             new = self._mixed(np.array(values[p.size :], dtype=np.float64))[0]
             p = np.append(p, new)

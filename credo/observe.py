@@ -73,6 +73,8 @@ class Reading:
         codes, levels = batch.categories(self.name)
         assert isinstance(self.family, Dirichlet)
         declared = self.family.levels
+        if declared is None and self.family.concentration.ndim:
+            declared = self.family.names
         if declared is None:
             return codes, levels, 0
         known = pa.array(declared)

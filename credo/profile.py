@@ -33,7 +33,7 @@ class Profile:
     words: int  # in the beginnings of all cells
     longest: int  # of these, the most in a cell
     values: Any  # the distinct ones, an Arrow array, as far as they are kept; of numbers the ends and one between
-    counted: int  # the known cells that they were collected from
+    repeated: int  # cells whose value was seen before
 
     @classmethod
     def of(cls, array: Any, every: bool = False) -> Profile:
@@ -41,18 +41,17 @@ class Profile:
         if not every and _numeric(array.type):
             known = cells.missing(array).drop_null()
             values = cells.categories(_ends(known))[1]
-            return cls(len(array), len(array) - len(known), 0, 0, values, len(known))
+            return cls(len(array), len(array) - len(known), 0, 0, values, len(known) - len(values))
         codes, values = cells.categories(array)
         known = codes[codes >= 0]
         words = np.zeros(len(values), dtype=np.int64)
         if pa.types.is_string(values.type):
             beginnings = pc.utf8_slice_codeunits(values, 0, BEGINNING)
             words = np.asarray(pc.count_substring_regex(beginnings, WORD), dtype=np.int64)
-        counted, few = len(known), int(len(known) * KEPT_BYTES / 32 // max(values.nbytes, 1))
-        if few < counted:
-            counted, values = few, values.take(pa.array(np.unique(known[:few])))
-        total, longest = int(words[known].sum()), int(words.max(initial=0))
-        return cls(len(array), len(array) - len(known), total, longest, values, counted)
+        total, longest, repeated = int(words[known].sum()), int(words.max(initial=0)), len(known) - len(values)
+        few = max(1, int(len(values) * KEPT_BYTES / 32 // max(values.nbytes, 1)))
+        values = pa.concat_arrays([values[:few]]) if few < len(values) else values
+        return cls(len(array), len(array) - len(known), total, longest, values, repeated)
 
     @classmethod
     def unread(cls, array: Any) -> Profile:
@@ -70,7 +69,7 @@ class Profile:
             sum(p.words for p in profiles),
             max(p.longest for p in profiles),
             values if every or not _numeric(values.type) else _ends(values),
-            sum(p.counted for p in collected),
+            sum(p.repeated for p in profiles) + sum(len(p.values) for p in collected) - len(values),
         )
 
     @property
@@ -99,15 +98,15 @@ class Profile:
         return "number" if _numeric(kind) else "ignore"
 
     def _kind_of_strings(self) -> Kind:
-        if self.words >= 2 * self.known and len(self.values) > self.counted / 2:
+        if self.words >= 2 * self.known and self.repeated < self.known / 2:
             return "text"
         return "ignore" if self.identifies else "category"
 
     @property
     def identifies(self) -> bool:
         """Over 50 cells, single words, all different: it names rows and says nothing of them."""
-        different = len(self.values) == self.counted
-        return pa.types.is_string(self.values.type) and self.longest <= 1 and self.known > MANY_ROWS and different
+        different = pa.types.is_string(self.values.type) and self.repeated == 0
+        return different and self.longest <= 1 and self.known > MANY_ROWS
 
 
 def _numeric(kind: Any) -> bool:
@@ -174,7 +173,7 @@ def _column(name: str, found: Profile, asked: Kind | None) -> Column:
         warnings.warn(f"column {name!r} is ignored: {_why_ignored(name, found)}", Notice, stacklevel=5)
     if kind != "category":
         return Column(name, kind)
-    if found.counted < found.known:
+    if len(found.values) < found.known - found.repeated:
         warnings.warn(f"column {name!r}: not all of its values are listed, they are too many", Notice, stacklevel=5)
     return Column(name, kind, found.values).ordered()[0]
 

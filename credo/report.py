@@ -40,10 +40,11 @@ def rows_of(belief: Belief) -> list[tuple[str, str, str, str]]:
 
 
 def _known(belief: Belief) -> bool:
+    if isinstance(belief.family, Dirichlet):
+        known = belief.evidence is not None or belief.family.levels is not None or belief.family.concentration.ndim > 0
+        return known and belief.posterior.alpha.size > 0  # type: ignore[attr-defined]
     if belief.evidence is not None:
         return True
-    if isinstance(belief.family, Dirichlet):
-        return belief.family.levels is not None or belief.family.concentration.ndim > 0
     return not isinstance(belief.family, LinearRegression) or belief.family.precision.ndim > 1
 
 

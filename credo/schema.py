@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -43,18 +43,6 @@ class Column:
 
     def __hash__(self) -> int:
         return hash((self.name, self.kind))
-
-    def position(self, value: object) -> int:
-        """Where a level stands."""
-        try:
-            scalar = pa.scalar(value)
-            alike = pa.types.is_string(scalar.type) == pa.types.is_string(self.levels.type)
-            found = pc.index(self.levels, scalar.cast(self.levels.type)).as_py() if alike else -1
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):  # it is nothing that a level could be
-            found = -1
-        if found < 0:
-            raise SchemaError(f"column {self.name!r} has no value {value!r}; {suggest(value, self.values)}")
-        return int(found)
 
     def ordered(self) -> tuple[Column, Positions]:
         """Levels in their natural order after the declared ones, and where each came from."""
@@ -134,11 +122,11 @@ def unite(schemas: Sequence[Schema]) -> tuple[Schema, list[dict[str, Positions]]
 
     Levels keep their order of first appearance, so that the first schema's levels stay where they are.
     """
-    names = dict.fromkeys(name for schema in schemas for name in schema.names)
+    by_name = [{column.name: column for column in schema} for schema in schemas]
     columns: list[Column] = []
     positions: list[dict[str, Positions]] = [{} for _ in schemas]
-    for name in names:
-        having = [(i, schema[name]) for i, schema in enumerate(schemas) if name in schema.names]
+    for name in dict.fromkeys(chain.from_iterable(by_name)):
+        having = [(i, known[name]) for i, known in enumerate(by_name) if name in known]
         column, places = _unite_columns([column for _, column in having])
         columns.append(column)
         for (i, _), place in zip(having, places, strict=True):
@@ -151,8 +139,11 @@ def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
     for column in columns[1:]:
         if column.kind != first.kind:
             raise SchemaError(_disagreement(first, first.kind, column.kind))
-    if first.levels is None:
+    listed = [column.levels for column in columns if column.levels is not None]
+    if not listed:
         return first, [np.empty(0, dtype=np.intp) for _ in columns]
+    columns = [replace(c, levels=listed[0][:0]) if c.levels is None else c for c in columns]
+    first = columns[0]
     if all(column.levels.equals(first.levels) for column in columns[1:]):
         declared = max(column.declared for column in columns)
         return replace(first, declared=declared), [np.arange(len(first.levels)) for _ in columns]

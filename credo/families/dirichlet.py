@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from credo.distributions import Beta, Categorical, Distribution
+from credo.distributions import Beta, Categorical, Distribution, Seed, checked_mass
 from credo.errors import PriorError
 from credo.exact import Array
 from credo.families.family import Family
@@ -64,7 +64,8 @@ class Dirichlet(Family):
         return tuple(range(self.alpha.shape[-1])) if self.levels is None else self.levels
 
     def posterior(self, statistics: Statistics) -> Self:
-        return type(self)(self.concentration + self.counts(statistics), self.levels)
+        alpha = self.concentration + self.counts(statistics)
+        return type(self)(alpha, self.levels if len(self.levels or ()) == alpha.shape[-1] else None)
 
     def log_evidence(self, statistics: Statistics) -> Array:
         """log Γ(A)/Γ(A + n) + Σᵥ log Γ(αᵥ + nᵥ)/Γ(αᵥ), A = Σ α"""
@@ -98,11 +99,7 @@ class Dirichlet(Family):
         alpha = np.broadcast_to(self.concentration, parameters.shape)
         return np.asarray(xlogy(alpha - 1, parameters).sum(-1) - log_normaliser(alpha))
 
-    def predictive(self) -> Categorical:
-        """P(x = v) = αᵥ/A"""
-        return Categorical(self.names, self.mean())
-
-    def sample(self, size: int, seed: int | np.random.Generator = 0) -> Any:
+    def sample(self, size: int, seed: Seed = None) -> Any:
         gammas = np.random.default_rng(seed).standard_gamma(self.alpha, (size, *self.alpha.shape))
         return gammas / gammas.sum(-1, keepdims=True)
 
@@ -139,6 +136,10 @@ class DirichletCategorical(Dirichlet):
     def log_predictive(self, x: Codes) -> Array:
         return self.log_density(x, np.atleast_2d(self.mean()))
 
+    def predictive(self) -> Categorical:
+        """P(x = v) = αᵥ/A"""
+        return Categorical(self.names, self.mean())
+
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class DirichletMultinomial(Dirichlet):
@@ -170,6 +171,52 @@ class DirichletMultinomial(Dirichlet):
         """The Dirichlet-multinomial: log m!/Πxᵥ! + log B(α + x)/B(α)"""
         alpha = np.atleast_2d(self.alpha)
         return log_normaliser(alpha + x[:, None, :]) - log_normaliser(alpha) + log_coefficient(x)[:, None]
+
+    @property
+    def width(self) -> int | None:
+        return self.concentration.shape[-1] if self.concentration.ndim else None
+
+    def predictive(self, trials: int = 1) -> RowOfCounts:
+        """The next row, of so many trials."""
+        return RowOfCounts(self, trials)
+
+
+@dataclass(frozen=True)
+class RowOfCounts:
+    """The next row of counts, as a Dirichlet-multinomial belief expects it: each value's count is beta-binomial."""
+
+    belief: DirichletMultinomial
+    trials: int
+
+    def log_prob(self, x: Any) -> Any:
+        """Of a row, or of each row."""
+        rows = self.belief.log_predictive(np.atleast_2d(np.asarray(x, dtype=np.float64)))[:, 0]
+        return float(rows[0]) if np.ndim(x) == 1 else rows
+
+    def mean(self) -> Array:
+        return self.trials * np.asarray(self.belief.mean())
+
+    def variance(self) -> Array:
+        """m p (1 - p) (A + m)/(A + 1)"""
+        share, total = np.asarray(self.belief.mean()), self.belief.alpha.sum()
+        return np.asarray(self.trials * share * (1 - share) * (total + self.trials) / (total + 1))
+
+    def interval(self, mass: float = 0.95) -> tuple[Array, Array]:
+        """Equal-tailed, of each value's count by itself."""
+        tail = (1 - checked_mass(mass)) / 2
+        counts = np.arange(self.trials + 1.0)
+        alpha = self.belief.alpha
+        rest = alpha.sum() - alpha
+        ways = log_coefficient(np.column_stack([counts, self.trials - counts]))
+        pairs = np.stack([alpha[:, None] + counts, rest[:, None] + counts[::-1]], axis=-1)
+        before = log_normaliser(np.stack([alpha, rest], axis=-1))
+        reached = np.cumsum(np.exp(ways + log_normaliser(pairs) - before[:, None]), axis=1)  # (levels, counts)
+        low, high = ((reached < edge - 1e-12).sum(axis=1).astype(float) for edge in (tail, 1 - tail))
+        return low, np.minimum(high, self.trials)
+
+    def sample(self, size: int, seed: Seed = None) -> Array:
+        rng = np.random.default_rng(seed)
+        return rng.multinomial(self.trials, self.belief.sample(size, rng)).astype(float)
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from credo.distributions import Distribution, shown
+from credo.distributions import Distribution, Seed, shown
 from credo.errors import PriorError
 from credo.exact import Array
 from credo.membership import Membership
@@ -86,7 +86,7 @@ class Family(ABC):
         """The shortest interval, of each parameter by itself."""
         return self._packed(marginal.highest_density(mass) for marginal in self.marginals())
 
-    def sample(self, size: int, seed: int | np.random.Generator = 0) -> Any:
+    def sample(self, size: int, seed: Seed = None) -> Any:
         """Draws of the parameters."""
         (marginal,) = self.marginals()
         return marginal.sample(size, seed)
@@ -94,6 +94,11 @@ class Family(ABC):
     def _packed(self, values: Iterable[Any]) -> Any:
         values = tuple(values)
         return values[0] if self.parameters is None else self.parameters(*values)
+
+    @property
+    def width(self) -> int | None:
+        """How many columns a joint family is about, where its prior says so."""
+        return None
 
     def components(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """What the entries of a vector parameter belong to, of a family that reads those columns."""
@@ -107,9 +112,9 @@ class Family(ABC):
         """The belief after observations, or a mapping {value: count}: see Belief.update."""
         return self.belief().update(data, **how)
 
-    def cross_validate(self, data: object, folds: int = 10, *, seed: int = 0) -> Validation:
-        """How well this prior, taught by the other folds, foresees each observation."""
-        return self.belief().cross_validate(data, folds, seed=seed)
+    def cross_validate(self, data: object, folds: int = 10, **how: Any) -> Validation:
+        """How well this prior, taught by the other folds, foresees each observation: see Belief.cross_validate."""
+        return self.belief().cross_validate(data, folds, **how)
 
     def belief(self) -> Belief:
         """This prior as a belief that has seen nothing yet."""

@@ -58,7 +58,8 @@ class GammaRate(Family):
 
     def maximum_likelihood(self, statistics: Totals) -> Any:
         events, exposure = self.events(statistics), self.exposure(statistics)
-        return np.where(exposure > 0, events / np.where(exposure > 0, exposure, 1), np.nan)
+        endless = np.where(events > 0, np.inf, np.nan)  # waits of nothing: no rate is too high
+        return np.where(exposure > 0, events / np.where(exposure > 0, exposure, 1), endless)
 
     def log_prior(self, parameters: Array) -> Array:
         return np.asarray(Gamma(self.shape, self.rate).log_prob(parameters))

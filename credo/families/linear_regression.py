@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from credo.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, StudentT
+from credo.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, Seed, StudentT
 from credo.errors import DataError, PriorError
 from credo.exact import Array, Exact
 from credo.families.family import Family
+from credo.families.normal_inverse_wishart import is_positive_definite
 from credo.membership import Membership
 from credo.statistics import CrossMoments
 
@@ -49,8 +50,8 @@ class LinearRegression(Family):
         self._require("shape", shape, lambda x: x > 0, "positive")
         self._require("scale", scale, lambda x: x > 0, "positive")
         matrix = self.precision if self.precision.ndim >= 2 else np.diag(np.atleast_1d(self.precision))
-        if matrix.shape[-2] != matrix.shape[-1] or (np.linalg.eigvalsh(matrix) <= 0).any():
-            raise PriorError("LinearRegression: precision must be positive, or a positive definite matrix")
+        if matrix.shape[-2] != matrix.shape[-1] or not is_positive_definite(matrix):
+            raise PriorError("LinearRegression: precision must be positive, or a symmetric, positive definite matrix")
 
     def statistics(self, x: Array, member: Membership) -> CrossMoments:
         """x: (rows, features and then the target), without missing cells."""
@@ -100,9 +101,14 @@ class LinearRegression(Family):
 
     def maximum_likelihood(self, statistics: CrossMoments) -> Line:
         """Least squares; the shortest weights where several fit alike."""
-        rows = _Rows.of(statistics)
-        weights = (np.linalg.pinv(rows.gram.value, hermitian=True) @ rows.target.value[..., None])[..., 0]
-        return Line(weights, rows.residual(weights) / np.where(rows.n > 0, rows.n, np.nan))
+        scatter, mean, n = statistics.scatter, statistics.mean, statistics.n.value
+        size = np.sqrt(np.diagonal(scatter[..., :-1, :-1], axis1=-2, axis2=-1))
+        size = np.where(size > 0, size, 1.0)  # of a constant feature
+        scaled = scatter[..., :-1, :-1] / size[..., :, None] / size[..., None, :]
+        slopes = (np.linalg.pinv(scaled, hermitian=True) @ (scatter[..., :-1, -1] / size)[..., None])[..., 0] / size
+        intercept = mean[..., -1] - (slopes * mean[..., :-1]).sum(-1)
+        weights = np.concatenate([intercept[..., None], slopes], axis=-1)
+        return Line(weights, _Rows.of(statistics).residual(weights) / np.where(n > 0, n, np.nan))
 
     def log_density(self, x: Array, parameters: Line) -> Array:
         expected = _with_intercept(x[:, :-1]) @ np.atleast_2d(parameters.weights).T  # (rows, groups)
@@ -115,8 +121,15 @@ class LinearRegression(Family):
         about_weights = (determinant - _quadratic(precision, parameters.weights - location) / parameters.variance) / 2
         return np.asarray(about_weights + InverseGamma(self.shape, self.scale).log_prob(parameters.variance))
 
-    def predictive(self, features: Any) -> StudentT:
+    @property
+    def width(self) -> int | None:
+        """As many features as weights but the intercept's, and the target."""
+        return self.location.shape[-1] if self.location.ndim else None
+
+    def predictive(self, features: Any = None) -> StudentT:
         """Of the target, given rows of features: scale² = scale/shape (1 + z′ precision⁻¹ z)."""
+        if features is None:
+            raise DataError("what a regression predicts depends on the features: give them, as in predictive([4])")
         given = np.asarray(features, dtype=np.float64)
         z = _with_intercept(np.atleast_2d(given))
         inverse = np.linalg.inv(self._known())
@@ -142,7 +155,7 @@ class LinearRegression(Family):
             *(field[k] if field.ndim else field for field in (self.shape, self.scale)),
         )
 
-    def sample(self, size: int, seed: int | np.random.Generator = 0) -> Line:
+    def sample(self, size: int, seed: Seed = None) -> Line:
         rng = np.random.default_rng(seed)
         variance = InverseGamma(self.shape, self.scale).sample(size, rng)
         root = np.linalg.cholesky(np.linalg.inv(self._known()))

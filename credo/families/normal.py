@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from credo.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, StudentT
+from credo.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, Seed, StudentT
 from credo.exact import Array
 from credo.families.family import Family
 from credo.membership import Membership
@@ -47,20 +47,22 @@ class NormalMean(Family):
 
     def posterior(self, statistics: Moments) -> NormalMean:
         n, mean, _ = _moments(statistics)
-        noise, prior = self.noise_sd**2, self.sd**2
-        total = noise + n * prior
-        return NormalMean(self.location + n * prior / total * (mean - self.location), self._narrowed(n), self.noise_sd)
+        total = n + self._prior_rows()
+        after = self.location + n / total * (mean - self.location)
+        return NormalMean(after, self.noise_sd / np.sqrt(total), self.noise_sd)
 
-    def _narrowed(self, n: Array) -> Array:
-        return self.sd / np.sqrt(1 + n * (self.sd / self.noise_sd) ** 2)
+    def _prior_rows(self) -> Array:
+        """(σ/sd)²: how many rows the prior is worth; endless, where it is certain."""
+        with np.errstate(divide="ignore"):
+            return (self.noise_sd / self.sd) ** 2
 
     def log_evidence(self, statistics: Moments) -> Array:
         """log N(x; mean·1, σ²I + sd²·11′)"""
         n, mean, scatter = _moments(statistics)
-        noise = self.noise_sd**2
-        total = noise + n * self.sd**2
-        distance = scatter / noise + n * (mean - self.location) ** 2 / total
-        return -0.5 * (n * LOG_2PI + (n - 1) * np.log(noise) + np.log(total) + distance)
+        spread = np.hypot(self.noise_sd, np.sqrt(n) * self.sd)
+        distance = scatter / self.noise_sd**2 + n * ((mean - self.location) / spread) ** 2
+        scale = (n - 1) * np.log(self.noise_sd) + np.log(spread)
+        return np.asarray(-0.5 * (n * LOG_2PI + distance) - scale)
 
     def marginals(self) -> tuple[Distribution, ...]:
         return (Normal(self.location, self.sd),)
@@ -151,7 +153,7 @@ class NormalInverseGamma(Family):
         spread = self.scale * (self.strength + 1) / (self.shape * self.strength)
         return StudentT(2 * self.shape, self.location, np.sqrt(spread))
 
-    def sample(self, size: int, seed: int | np.random.Generator = 0) -> Gaussian:
+    def sample(self, size: int, seed: Seed = None) -> Gaussian:
         rng = np.random.default_rng(seed)
         variance = InverseGamma(self.shape, self.scale).sample(size, rng)
         noise = rng.standard_normal(variance.shape)

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from credo.distributions import Distribution, InverseGamma, Real, StudentT
+from credo.distributions import Distribution, InverseGamma, Real, Seed, StudentT
 from credo.errors import PriorError
 from credo.exact import Array
 from credo.families.family import Family
@@ -59,8 +59,8 @@ class NormalInverseWishart(Family):
         self._require("degrees", degrees, lambda x: x > least, f"more than {least} for {self.size} columns")
         matrix = np.asarray(scale, dtype=np.float64)
         self._require("scale", matrix * np.eye(self.size) if matrix.ndim < 2 else matrix, np.isfinite, "numbers")
-        if (np.linalg.eigvalsh(self.scale) <= 0).any():
-            raise PriorError("NormalInverseWishart: scale must be a positive definite matrix")
+        if not is_positive_definite(self.scale):
+            raise PriorError("NormalInverseWishart: scale must be a symmetric, positive definite matrix")
         if not self._joint:
             object.__setattr__(self, "scale", self._variance_part(self.scale))
 
@@ -74,6 +74,10 @@ class NormalInverseWishart(Family):
     @property
     def size(self) -> int:
         return int(self.location.shape[-1])
+
+    @property
+    def width(self) -> int:
+        return self.size
 
     @property
     def _joint(self) -> bool:
@@ -140,7 +144,7 @@ class NormalInverseWishart(Family):
         return StudentT(degrees, self.location, spread), InverseGamma(degrees / 2, self._variances / 2)
 
     def mean(self) -> JointGaussian:
-        """(mean, scale/(ν - d - 1)), infinite where ν is too small"""
+        """(mean, scale/(ν - d - 1)); the covariance has no mean, NaN, where ν is too small"""
         excess = self.degrees - (self.size + 1 if self._joint else 2)
         divisor = np.where(excess > 0, excess, np.nan)[..., None, None]
         return JointGaussian(self.location, self.scale / divisor)
@@ -194,7 +198,7 @@ class NormalInverseWishart(Family):
     def predictive(self) -> JointStudentT:
         return JointStudentT(self)
 
-    def sample(self, size: int, seed: int | np.random.Generator = 0) -> JointGaussian:
+    def sample(self, size: int, seed: Seed = None) -> JointGaussian:
         rng = np.random.default_rng(seed)
         covariance = self._sample_joint(size, rng) if self._joint else self._sample_variances(size, rng)
         noise = rng.standard_normal((size, *self.location.shape))
@@ -255,11 +259,17 @@ class JointStudentT:
     def interval(self, mass: float = 0.95) -> Any:
         return self.columns().interval(mass)
 
-    def sample(self, size: int, seed: int | np.random.Generator = 0) -> Array:
+    def sample(self, size: int, seed: Seed = None) -> Array:
         rng = np.random.default_rng(seed)
         mean, covariance = self.belief.sample(size, rng)
         noise = rng.standard_normal(mean.shape)[..., None]
         return np.asarray(mean + (np.linalg.cholesky(covariance) @ noise)[..., 0])
+
+
+def is_positive_definite(matrix: Array) -> bool:
+    """Symmetric, up to rounding, with positive eigenvalues."""
+    symmetric = np.allclose(matrix, matrix.swapaxes(-1, -2), rtol=1e-12, atol=0)
+    return symmetric and bool((np.linalg.eigvalsh(matrix) > 0).all())
 
 
 def _mahalanobis(x: Array, mean: Array, covariance: Array, paired: bool = False) -> tuple[Array, Array]:

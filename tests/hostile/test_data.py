@@ -242,8 +242,9 @@ def test_a_million_groups() -> None:
     beliefs = credo.estimate(data, "x", by="g", prior=NORMAL)
     assert len(beliefs) == n
     assert beliefs["123456"].n == 1
-    belief = credo.DirichletCategorical(1).update(data.select(["y"]))
-    assert belief.n == n
+    assert credo.DirichletCategorical(1).update(data.select(["y"])).n == n
+    assert credo.estimate(data, "y", kinds={"y": "category"}).n == n
+    assert "looks like names of rows" in refused(credo.estimate, data, "y")
     assert time.monotonic() - start < 30
     assert "has no value 'nobody'" in refused(beliefs.__getitem__, "nobody")
     assert time.monotonic() - start < 60
@@ -278,7 +279,7 @@ def test_any_values_are_read_or_refused(x: list[Any], g: list[Any]) -> None:
         read_or_refused(prior.update, x)
 
 
-@given(VALUES)
+@given(SCALARS | st.dates())
 @settings(deadline=None, max_examples=100)
 def test_any_group_is_found_or_refused(name: Any) -> None:
     for groups in (["a", "b"], [1, 2], [1.5, 2.5], [True, False]):

@@ -52,7 +52,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
     assert "there is no file" in refused(estimated, f"{tmp_path}/*.parquet")
     assert "there is no file" in refused(estimated, "x" * 200)
     assert "there is no file" in refused(estimated, "sales\0.csv")
-    assert "name too long" in refused(estimated, f"{tmp_path}/{'x' * 400}.csv").lower()
+    assert "name too long" in refused(estimated, f"{tmp_path}/{'x' * 260}.csv").lower()
     assert "can't be opened" in refused(estimated, "~nobody-of-that-name/sales.csv")
 
 

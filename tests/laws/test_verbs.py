@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import credo
+from credo import engines
 from credo.belief import Belief
-from credo.errors import EvidenceError
+from credo.errors import EvidenceError, SchemaError
 from credo.learning import cross_validate
 from tests.laws.cases import CASES, Case
 
@@ -227,3 +228,147 @@ def test_a_group_column_may_be_called_anything() -> None:
     beliefs = credo.estimate({"rows": ["a", "b"], "x": [1, 0]}, "x", by="rows", prior=credo.BetaBernoulli(1, 1))
     assert beliefs.table()["rows"].to_pylist() == ["a", "b"]
     assert beliefs.table()["rows_"].to_pylist() == [1.0, 1.0]
+
+
+def test_columns_go_by_name_not_by_place() -> None:
+    joint = credo.NormalInverseWishart([0, 0], 1, 4, 1).update({"a": [1.0, 2.0], "b": [100.0, 90.0]})
+    turned = joint.update({"b": [80.0], "a": [3.0]})
+    assert_same(turned, credo.NormalInverseWishart([0, 0], 1, 4, 1).update({"a": [1.0, 2, 3], "b": [100.0, 90, 80]}))
+    votes = credo.DirichletMultinomial({"a": 1, "b": 1}).update({"b": 0, "a": 9})
+    assert votes.mean()["a"] == 10 / 11
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(20, 2))
+    y = x @ [2.0, -1.0]
+    line = credo.LinearRegression(precision=1e-6).update({"u": x[:10, 0], "v": x[:10, 1], "y": y[:10]}, target="y")
+    line = line.update({"y": y[10:], "v": x[10:, 1], "u": x[10:, 0]})
+    np.testing.assert_allclose(line.mean().weights, [0, 2, -1], atol=1e-5)
+    with pytest.raises(EvidenceError, match="columns differ"):
+        joint + credo.NormalInverseWishart([0, 0], 1, 4, 1).update({"c": [1.0], "d": [2.0]})
+
+
+def test_a_prior_of_another_width_is_refused() -> None:
+    with pytest.raises(SchemaError, match="2 columns, but the table has 1"):
+        credo.NormalInverseWishart([0, 0], 1, 4, 1).update([1.0, 2.0])
+    with pytest.raises(SchemaError, match="3 columns, but the table has 2"):
+        credo.DirichletMultinomial([1, 1, 1]).update([[1, 2]])
+
+
+def test_success_does_not_change_midway() -> None:
+    won = credo.BetaBernoulli(1, 1).update(["won", "lost"], success="won")
+    with pytest.raises(EvidenceError, match="can't count"):
+        won.update(["lost"], success="lost")
+    with pytest.raises(EvidenceError, match="counts as success"):
+        won + credo.BetaBernoulli(1, 1).update(["won"], success="lost")
+
+
+def test_weight_nought_is_no_row() -> None:
+    prior = credo.DirichletCategorical(1)
+    assert_same(prior.update(["a", "b", "c"], weight=[1, 0, 1]), prior.update(["a", "c"]))
+
+
+def test_least_squares_far_from_nought() -> None:
+    rng = np.random.default_rng(2)
+    x = 1e4 + np.arange(10.0)
+    y = 3 * x + rng.normal(size=10)
+    line = credo.LinearRegression().update({"x": x, "y": y}, target="y").maximum_likelihood()
+    slope, intercept = np.polyfit(x - x.mean(), y, 1)
+    np.testing.assert_allclose(line.weights, [intercept - slope * x.mean(), slope], rtol=1e-9)
+
+
+def test_the_next_row_of_counts() -> None:
+    belief = credo.DirichletMultinomial([1.0, 2.0, 3.0]).update([[3, 1, 1], [0, 2, 4]])
+    row = belief.predictive(5)
+    rows = np.array([[a, b, 5 - a - b] for a in range(6) for b in range(6 - a)])
+    mass = np.exp(row.log_prob(rows))
+    np.testing.assert_allclose(mass.sum(), 1)
+    np.testing.assert_allclose(row.mean(), mass @ rows)
+    np.testing.assert_allclose(row.variance(), mass @ (rows - row.mean()) ** 2)
+    low, high = row.interval(0.9)
+    for j in range(3):
+        reached = np.cumsum(np.bincount(rows[:, j], mass, 6))
+        assert low[j] == np.searchsorted(reached, 0.05)
+        assert high[j] == np.searchsorted(reached, 0.95)
+    assert row.sample(100, seed=0).sum(axis=1).tolist() == [5.0] * 100
+
+
+def test_equal_certainties_are_not_greater() -> None:
+    sure = credo.NormalMean(1, 0, 1).belief()
+    assert sure.probability_greater(sure) == 0
+
+
+def test_a_broad_prior_stays_a_number() -> None:
+    broad = credo.NormalMean(0, 1e160, 1).update([1.0, 3.0])
+    assert broad.mean() == 2
+    assert np.isfinite(broad.log_evidence())
+
+
+def test_bayes_factors_weigh_what_was_foreseen() -> None:
+    flips = {1: 60, 0: 40}
+    fair, loaded = credo.BetaBernoulli(1e9, 1e9).update(flips), credo.BetaBernoulli(1, 1).update(flips)
+    # (1/101) / (C(100, 60) / 2^100)
+    np.testing.assert_allclose(credo.bayes_factor(loaded, fair), 1 / 101 / 0.010843866711637989, rtol=1e-5)
+    with pytest.raises(EvidenceError, match="same observations"):
+        credo.bayes_factor(fair, credo.BetaBernoulli(1, 1).update({1: 1}))
+
+
+def test_an_empirical_prior_is_where_the_evidence_is_highest() -> None:
+    rng = np.random.default_rng(4)
+    group = rng.integers(0, 40, 800)
+    table = {"g": group, "x": rng.random(800) < rng.beta(3, 9, 40)[group]}
+    beliefs = credo.estimate(table, "x", by="g", prior="empirical")
+    best = beliefs.log_evidence()
+    for a, b in ((1.02, 1), (0.98, 1), (1, 1.02), (1, 0.98), (1.05, 1.05), (0.95, 0.95)):
+        other = credo.BetaBernoulli(beliefs.prior.a * a, beliefs.prior.b * b)
+        assert credo.estimate(table, "x", by="g", prior=other).log_evidence() < best
+
+
+@cases
+def test_every_belief_can_be_drawn_and_shown(case: Case) -> None:
+    belief = case.belief.update(data(case, 6, 40))
+    assert len(belief.plot().axes) >= 1
+    assert belief._repr_html_().startswith("<table>")
+    assert f"after {len(data(case, 6, 40))} observations" in repr(belief)
+
+
+def test_several_columns_come_from_one_pass() -> None:
+    rows = ({"a": i % 2, "b": float(i)} for i in range(10))
+    found = credo.estimate(rows, ["a", "b"], prior=credo.NormalInverseGamma(0, 1, 1, 1))
+    assert {name: belief.n for name, belief in found.items()} == {"a": 10, "b": 10}
+
+
+def test_learning_runs_on_any_engine() -> None:
+    calls = []
+
+    class Serial:
+        def reduce(self, summarise: Any, batches: Any, total: Any) -> Any:
+            calls.append(1)
+            return total([summarise(batch) for batch in batches])
+
+    x = np.random.default_rng(7).normal(size=1000)
+    with engines.using(Serial()):
+        serial = credo.NormalInverseGamma(0, 1, 1, 1).update(x)
+        serial.cross_validate(x)
+    assert len(calls) == 2
+    assert_same(serial, credo.NormalInverseGamma(0, 1, 1, 1).update(x))
+
+
+def test_weighted_rows_are_validated_by_their_weight() -> None:
+    x = [1, 0, 1, 1, 0, 1]
+    once = credo.BetaBernoulli(1, 1).cross_validate(x, folds=3)
+    doubled = credo.BetaBernoulli(1, 1).cross_validate({"x": x, "w": [2.0] * 6}, folds=3, weight="w")
+    assert doubled.weights.tolist() == [2.0] * 6
+    assert doubled.log_loss != once.log_loss  # what the others teach counts twice
+
+
+def test_the_public_names_are_those_of_the_contract() -> None:
+    for name in credo.__all__:
+        assert getattr(credo, name) is not None
+    assert set(credo.__all__) <= set(dir(credo))
+
+
+def test_a_regression_is_validated_by_its_target() -> None:
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=60)
+    table = {"y": 1 + 2 * x + 0.1 * rng.normal(size=60), "x": x}
+    report = credo.LinearRegression(precision=0.01, scale=0.1).cross_validate(table, folds=5, target="y")
+    assert report.log_loss < 0

@@ -315,6 +315,24 @@ def test_dates_in_any_unit(unit: str) -> None:
     assert Schema.infer({"t": moments})["t"].values == ("2024-01-05", "2024-01-05 12:30:10")
 
 
+def test_booleans_in_every_form(tmp_path: Path) -> None:
+    table = pa.table({"x": [True, False, None, True]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    write_words(tmp_path / "a.csv", "x", ["true", "false", "", "true"])
+    write_words(tmp_path / "b.csv", "x", ["Yes", "No", "", "Yes"])
+    write_words(tmp_path / "c.csv", "x", ["1", "0", "", "1"])
+    (tmp_path / "a.jsonl").write_text('{"x": true}\n{"x": false}\n{}\n{"x": true}\n')
+    frame = pd.DataFrame({"x": pd.array([True, False, None, True], dtype="boolean")})
+    files = [tmp_path / name for name in ("a.parquet", "a.csv", "b.csv", "c.csv", "a.jsonl")]
+    for form in (table, frame, frame.astype(object), pl.from_arrow(table), [True, False, None, True], *files):
+        assert Schema.infer(form).kinds == {"x": "category"}
+        assert repr(credo.estimate(form, "x").posterior) == "BetaBernoulli(a=3, b=2)"
+
+
+def write_words(path: Path, name: str, words: list[str]) -> None:
+    path.write_text("\n".join([name, *words]) + "\n")
+
+
 def test_an_enum_of_duckdb_is_a_category() -> None:
     relation = duckdb.sql(
         "SELECT unnest(['a', 'b', 'a'])::ENUM('z', 'b', 'a') AS g, unnest([1.5, 2.5, 3.5]) AS \"my x\""

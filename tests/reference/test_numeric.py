@@ -146,7 +146,7 @@ def test_pareto_uniform(n: int) -> None:
     agrees(post, stats.pareto(shape, scale=scale), log_evidence, far, seen)
 
 
-@pytest.mark.parametrize(("n", "mean"), [(6, 3.0), (100, -1000.0), (10_000, 3.0)])
+@pytest.mark.parametrize(("n", "mean"), [(6, 3.0), (1000, -300.0)])
 def test_normal_inverse_gamma(n: int, mean: float) -> None:
     def prior(m: Array, v: Array) -> Array:
         return np.asarray(-(m**2) / (2 * v) - np.log(v) / 2 - 4 * np.log(v) - 2 / v)
@@ -268,6 +268,9 @@ def test_a_narrow_stretch_of_what_is_possible() -> None:
     assert post.interval(0.5) == pytest.approx((7000.49925, 7000.49975), abs=1e-9)
     assert np.exp(post.log_evidence()) == pytest.approx(1e-7, rel=1e-6)
     assert post.predictive().mean() == pytest.approx(7000.4995, abs=1e-6)
+    for x in ([7000.0, 7001.5], [6000.0]):
+        with pytest.raises(EvidenceError, match="impossible"):
+            post.update(x).mean()
 
 
 def test_a_step_inside_the_support() -> None:
@@ -415,7 +418,7 @@ def test_probability_greater() -> None:
 FLIPS = st.lists(st.sampled_from([0.0, 1.0, np.nan]), max_size=8)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(FLIPS, FLIPS)
 def test_parts_make_the_whole(a: list[float], b: list[float]) -> None:
     blank = coin(2, 2)
