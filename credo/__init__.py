@@ -26,7 +26,7 @@ _PUBLIC = {
     "Schema": "credo.schema",
     "bayes_factor": "credo.comparison",
     "estimate": "credo.groups",
-    "infer_schema": "credo.profile",
+    "infer_schema": "credo.data.profile",
     "load": "credo.storage",
     "save": "credo.storage",
 }
@@ -35,6 +35,7 @@ __all__ = sorted(_PUBLIC)
 if TYPE_CHECKING:
     from credo.belief import Belief as Belief
     from credo.comparison import bayes_factor as bayes_factor
+    from credo.data.profile import infer_schema as infer_schema
     from credo.errors import CredoError as CredoError
     from credo.families.beta_bernoulli import BetaBernoulli as BetaBernoulli
     from credo.families.dirichlet import DirichletCategorical as DirichletCategorical
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from credo.groups import Beliefs as Beliefs
     from credo.groups import estimate as estimate
     from credo.numeric import Numeric as Numeric
-    from credo.profile import infer_schema as infer_schema
     from credo.schema import Schema as Schema
     from credo.storage import load as load
     from credo.storage import save as save

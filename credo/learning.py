@@ -16,8 +16,8 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from credo import cells, engines
-from credo.data import Batch, Source, source
+from credo import engines
+from credo.data import Batch, Source, cells, source
 from credo.engines import local
 from credo.errors import DataError, EvidenceError
 from credo.exact import Array

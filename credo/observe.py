@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from credo import cells
-from credo.data import Batch
+from credo.data import Batch, cells
 from credo.errors import DataError, SchemaError, suggest
 from credo.exact import Array
 from credo.families import Family

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from credo.cells import TRUTHS
 from credo.data import Source
+from credo.data.cells import TRUTHS
+from credo.data.profile import Profile, profile
 from credo.errors import DataError, suggest
 from credo.exact import Array
 from credo.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalInverseGamma
 from credo.families.family import Rule
-from credo.profile import Profile, profile
 from credo.schema import Kind, checked_kinds
 from credo.statistics import Moments, Totals
 

@@ -73,7 +73,7 @@ class Schema:
         sky: category (rainy, sunny)
         wind: number
         """
-        from credo.profile import infer_schema
+        from credo.data.profile import infer_schema
 
         return infer_schema(data, kinds)
 

@@ -432,7 +432,7 @@ def test_interrupts_are_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("credo.profile.profile", interrupted)
+    monkeypatch.setattr("credo.data.profile.profile", interrupted)
     result = run("show", ADS)
     assert (result.exit_code, result.output) == (130, "")
 

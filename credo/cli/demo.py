@@ -72,7 +72,7 @@ def _print_table(screen: Console, columns: Columns, left: Sequence[int] = (0,)) 
 
 def _read(screen: Console) -> None:
     from credo.cli.show import profile_columns
-    from credo.profile import profile
+    from credo.data.profile import profile
 
     profiles = profile(SAMPLE)
     rows = next(iter(profiles.values())).rows

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from credo.cli.screen import Columns
-    from credo.profile import Profile
+    from credo.data.profile import Profile
 
 HEAD = 10  # groups of a saved table
 
@@ -41,7 +41,7 @@ def show(file: str) -> None:
 
 def _show_table(file: str) -> None:
     from credo.cli import screen as on
-    from credo.profile import profile
+    from credo.data.profile import profile
 
     with shown_progress("reading"):
         profiles = profile(file)

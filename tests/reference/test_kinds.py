@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import credo
-from credo import Schema, cells
+from credo import Schema
+from credo.data import cells
+from credo.data.profile import Profile
 from credo.errors import Notice, SchemaError
-from credo.profile import Profile
 from credo.schema import Column
 
 
@@ -118,7 +119,7 @@ def test_parts_of_a_profile_add() -> None:
 
 
 def test_a_profile_of_long_texts_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.profile.KEPT_BYTES", 10_000)
+    monkeypatch.setattr("credo.data.profile.KEPT_BYTES", 10_000)
     texts = different("some words and a number {}", 1000)
     parts = [Profile.of(pa.array(texts[at : at + 100])) for at in range(0, 1000, 100)]
     assert max(part.values.nbytes for part in parts) <= 10_000 / 32

@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from credo import cells
-from credo.data import Batch, source
+from credo.data import Batch, cells, source
 from credo.engines import local
 from credo.errors import DataError, Notice
 from credo.schema import Column, Kind, Schema, checked_kinds, common_type

@@ -11,11 +11,11 @@ from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
 
-from credo.csv_files import open_csv
 from credo.data import Batch, Source
+from credo.data.csv_files import open_csv
+from credo.data.queries import Database, compression, identifier, is_zipped, literal, opened, path_literal
+from credo.data.tables import Read, batch_of, check_names, first_line
 from credo.errors import CredoError, DataError, SchemaError
-from credo.queries import Database, compression, identifier, is_zipped, literal, opened, path_literal
-from credo.tables import Read, batch_of, check_names, first_line
 
 FORMATS = {".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".parquet": "parquet", ".arrow": "arrow"}
 

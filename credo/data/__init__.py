@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from credo import cells
+from credo.data import cells
 from credo.errors import SchemaError, suggest
 from credo.exact import Array
 from credo.membership import Codes
@@ -130,10 +130,10 @@ def source(data: object) -> Source:
     if isinstance(data, Source):
         return data
     if isinstance(data, str | PathLike):
-        from credo.files import open_files
+        from credo.data.files import open_files
 
         return open_files(data)
-    from credo.tables import open_table
+    from credo.data.tables import open_table
 
     return open_table(data)
 

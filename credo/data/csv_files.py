@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow.compute as pc
 
 from credo.data import FIRST, Batch, recut
+from credo.data.queries import LONGEST, Database, compression, literal, not_utf8, opened, opened_text, path_literal
+from credo.data.tables import Read
 from credo.engines import local
 from credo.errors import DataError
-from credo.queries import LONGEST, Database, compression, literal, not_utf8, opened, opened_text, path_literal
-from credo.tables import Read
 
 HEAD = 2**16  # bytes that tell text from other things, and one delimiter from another
 
