@@ -44,16 +44,17 @@ class Belief(Additive):
     success: object = None  # which value counts, of a column that isn't true or false
 
     def needs(self, data: Source) -> Sequence[str]:
-        return self._reading(data.names).names
+        return self.reading(data.names).names
 
-    def _reading(self, names: Sequence[str]) -> Reading:
+    def reading(self, names: Sequence[str]) -> Reading:
+        """How observations are read from a table with those columns."""
         joint = self._joint
         if self.columns is not None and (joint or self.columns[0] in names or len(names) != 1):
             return Reading(self.columns, self.family, VALUES, self.success)
         return Reading(tuple(names) if joint else (only_column(names),), self.family, VALUES, self.success)
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
-        return self._reading(batch.names).summarise(batch, Hard.whole(batch.rows, weight), None)
+        return self.reading(batch.names).summarise(batch, Hard.whole(batch.rows, weight), None)
 
     def with_evidence(self, evidence: Evidence) -> Belief:
         return replace(self, evidence=evidence)
@@ -220,7 +221,7 @@ class Belief(Additive):
     def log_prob(self, data: Any) -> Array:
         """log p(observation) of each, by the predictive; NaN where it is missing."""
         table = source(data)
-        reading = self._reading(table.names)
+        reading = self.reading(table.names)
         parts = [self._log_prob(reading, batch) for batch in table.batches(reading.names)]
         return np.concatenate(parts) if parts else np.empty(0)
 

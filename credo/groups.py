@@ -28,6 +28,21 @@ from credo.statistics import Counts
 UNGROUPED = "rows without a group"
 
 
+def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[Reading]) -> Evidence:
+    """The statistics of some columns by group, and how many rows each group has."""
+    codes, levels = batch.categories(by)
+    member, lost = Hard(codes, len(levels), weight), codes < 0
+    found = [reading.summarise(batch, member, by) for reading in readings]
+    parts = {
+        ROWS: Part((by,), Counts.of_rows(member)),
+        UNGROUPED: Part((None,), Counts.of_rows(Hard.whole(int(lost.sum()), weight[lost]))),
+    }
+    for evidence in found:
+        parts |= evidence.parts
+    columns = (column for evidence in found for column in evidence.schema)
+    return Evidence(Schema((Column(by, "category", levels), *columns)), parts)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Beliefs(Additive):
     """A belief per group. `beliefs["a7"]` is one of them; `mean()`, `interval()` and `table()` speak of all."""
@@ -52,16 +67,7 @@ class Beliefs(Additive):
         return Reading(self.columns, self.family, self.label, self.success)
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
-        """The column's statistics by group, and how many rows each group has."""
-        codes, levels = batch.categories(self.by)
-        member, lost = Hard(codes, len(levels), weight), codes < 0
-        values = self.reading.summarise(batch, member, self.by)
-        parts = {
-            **values.parts,
-            ROWS: Part((self.by,), Counts.of_rows(member)),
-            UNGROUPED: Part((None,), Counts.of_rows(Hard.whole(int(lost.sum()), weight[lost]))),
-        }
-        return Evidence(Schema((Column(self.by, "category", levels), *values.schema)), parts)
+        return summarise_groups(batch, weight, self.by, [self.reading])
 
     def with_evidence(self, evidence: Evidence) -> Beliefs:
         return replace(self, evidence=evidence)
@@ -138,10 +144,9 @@ class Beliefs(Additive):
         if getattr(self.family, "covariance", None) in ("tied", "spherical"):
             raise DataError("these groups share a covariance, of which one can't speak: ask mode() or mean() of all")
         part = self.seen.parts[self.label]
-        names = {self.label: VALUES} if len(self.columns) == 1 else {}
-        own = Part((None, VALUES)[: len(part.axes)], part.statistics[k : k + 1])
-        schema = (replace(c, name=names.get(c.name, c.name)) for c in self.seen.schema if c.name != self.by)
-        evidence = Evidence(Schema(tuple(schema)), {VALUES: own})
+        own = Part((None, *part.axes[1:]), part.statistics[k : k + 1])
+        schema = Schema(tuple(column for column in self.seen.schema if column.name != self.by))
+        evidence = Evidence(schema, {self.label: own}).renamed(self.label, VALUES)
         columns = self.columns if len(self.columns) > 1 else None
         return Belief(self.prior, evidence=evidence, columns=columns, success=self.success)
 
@@ -274,7 +279,7 @@ def estimate(
     chosen = priors.families(table, names, prior, kinds, success)
     rule: Rule = "given" if isinstance(prior, Family) else prior or "default"
     each = {name: _believer((name,), by, chosen[name], rule, success) for name in names}
-    return each[names[0]].update(table, weight=weight) if len(each) == 1 else _together(each, table, weight)
+    return each[names[0]].update(table, weight=weight) if len(each) == 1 else _together(each, by, table, weight)
 
 
 def _believer(names: tuple[str, ...], by: str | None, family: Family, rule: Rule, success: object) -> Any:
@@ -285,23 +290,22 @@ def _believer(names: tuple[str, ...], by: str | None, family: Family, rule: Rule
     return Belief(family, rule, columns=names, success=success)
 
 
-def _together(each: Mapping[str, Any], table: Source, weight: Weight) -> dict[str, Any]:
+def _together(each: Mapping[str, Any], by: str | None, table: Source, weight: Weight) -> dict[str, Any]:
     """Several columns' beliefs from one pass."""
+    if by is None:
+        readings = [replace(one.reading(table.names), label=name) for name, one in each.items()]
+    else:
+        readings = [one.reading for one in each.values()]
 
-    def summarise(batch: Batch, row_weights: Array) -> Bundle:
-        return Bundle({name: one.summarise(batch.only(one.needs(table)), row_weights) for name, one in each.items()})
+    def summarise(batch: Batch, row_weights: Array) -> Evidence:
+        if by is not None:
+            return summarise_groups(batch, row_weights, by, readings)
+        member = Hard.whole(batch.rows, row_weights)
+        found = [reading.summarise(batch, member, None) for reading in readings]
+        parts = {name: part for evidence in found for name, part in evidence.parts.items()}
+        return Evidence(Schema(tuple(column for evidence in found for column in evidence.schema)), parts)
 
-    needed = dict.fromkeys(name for one in each.values() for name in one.needs(table))
-    whole = gather(summarise, table, list(needed), weight, Bundle.total)
-    return {name: one.with_evidence(whole.parts[name].ordered()) for name, one in each.items()}
-
-
-@dataclass(frozen=True, eq=False)
-class Bundle:
-    """Evidence for several learners, gathered side by side."""
-
-    parts: Mapping[str, Evidence]
-
-    @classmethod
-    def total(cls, bundles: Sequence[Bundle]) -> Bundle:
-        return cls({name: Evidence.total([bundle.parts[name] for bundle in bundles]) for name in bundles[0].parts})
+    whole = gather(summarise, table, [*each, *([by] if by else [])], weight, Evidence.total).ordered()
+    if by is not None:
+        return {name: one.with_evidence(whole.only(name, ROWS, UNGROUPED)) for name, one in each.items()}
+    return {name: one.with_evidence(whole.only(name).renamed(name, VALUES)) for name, one in each.items()}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from functools import reduce as fold
 from operator import add
@@ -103,6 +103,21 @@ class Evidence:
     def ordered(self) -> Evidence:
         """With every column's levels in their natural order, however the rows came."""
         return self._at({c.name: c.ordered()[1] for c in self.schema if c.levels is not None})
+
+    def only(self, *names: str) -> Evidence:
+        """Some of the parts, and the columns that they speak of."""
+        parts = {name: self.parts[name] for name in names}
+        spoken = {axis for part in parts.values() for axis in part.axes} | set(names)
+        return Evidence(Schema(tuple(column for column in self.schema if column.name in spoken)), parts)
+
+    def renamed(self, old: str, new: str) -> Evidence:
+        """With a part, and the column of that name, called otherwise."""
+
+        def name(other: str | None) -> str | None:
+            return new if other == old else other
+
+        parts = {name(n) or n: Part(tuple(map(name, part.axes)), part.statistics) for n, part in self.parts.items()}
+        return Evidence(Schema(tuple(replace(c, name=name(c.name) or c.name) for c in self.schema)), parts)
 
     def _at(self, positions: Mapping[str, Positions]) -> Evidence:
         """Only those levels, in that order."""

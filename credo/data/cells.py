@@ -13,6 +13,10 @@ from credo.exact import Array
 from credo.membership import Codes
 
 LARGEST = 1e150  # beyond it a square leaves the floats
+TEXTS = (
+    pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
+    pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view,
+)  # fmt: skip
 TRUTHS = {"true": 1, "yes": 1, "t": 1, "y": 1, "1": 1, "false": 0, "no": 0, "f": 0, "n": 0, "0": 0}
 
 
@@ -21,8 +25,6 @@ def entered(array: Any, name: str) -> Any:
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     kind = array.type
-    if isinstance(kind, pa.BaseExtensionType):
-        return entered(array.storage, name)
     if pa.types.is_dictionary(kind):
         return pa.DictionaryArray.from_arrays(array.indices, entered(array.dictionary, name))
     if pa.types.is_boolean(kind) or pa.types.is_int64(kind) or pa.types.is_float64(kind) or pa.types.is_string(kind):
@@ -49,7 +51,11 @@ def _cast(array: Any) -> Any:
         return array.cast(pa.string()).cast(pa.float64())  # the nearest float, which a direct cast may miss
     if pa.types.is_floating(kind) or pa.types.is_null(kind):
         return array.cast(pa.float64())
-    return array.cast(pa.string())
+    if isinstance(kind, pa.BaseExtensionType):
+        array, kind = array.storage, kind.storage_type
+    if any(is_text(kind) for is_text in TEXTS):
+        return array.cast(pa.string())
+    raise pa.ArrowNotImplementedError(f"nothing that credo reads: {kind}")
 
 
 def _moments(array: Any) -> Any:

@@ -184,7 +184,7 @@ def _parquet_names(path: Path) -> tuple[str, ...]:
 
     try:
         names = tuple(pq.read_schema(path).names)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise DataError(f"{path} isn't a whole Parquet file: {first_line(error)}") from None
     check_names([name.lower() for name in names], f"{path}: DuckDB doesn't tell upper from lower case, and ")
     return names
@@ -217,7 +217,7 @@ def _mapped(path: Path) -> Iterator[Any]:
             in_file = stream.read(6) == b"ARROW1"
             stream.seek(0)
             yield pa.ipc.open_file(stream) if in_file else pa.ipc.open_stream(stream)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise DataError(f"{path} isn't a whole Arrow file: {first_line(error)}") from None
 
 

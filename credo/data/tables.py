@@ -101,6 +101,11 @@ def _from_relation(data: Any) -> Source:
     """A DuckDB relation is run anew for each reading."""
     import duckdb
 
+    try:
+        names = tuple(data.columns)
+    except duckdb.Error as error:
+        raise DataError(f"DuckDB can't run the relation: {first_line(error)}") from None
+
     def read(wanted: Sequence[str]) -> Iterator[Batch]:
         try:
             with data.select(*map(duckdb.ColumnExpression, wanted)).to_arrow_reader(ROWS) as parts:
@@ -108,7 +113,7 @@ def _from_relation(data: Any) -> Source:
         except (duckdb.Error, OSError) as error:
             raise DataError(f"DuckDB can't run the relation: {first_line(error)}") from None
 
-    return Source(tuple(data.columns), read)
+    return Source(names, read)
 
 
 def _from_columns(data: Mapping[Any, Any]) -> Source:
@@ -133,8 +138,10 @@ def array_of(values: Any, name: str, start: int = 0) -> Any:
     """A Python sequence, or any kind of array, as an Arrow array."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
-    if isinstance(values, np.ndarray):
-        values = values.astype(values.dtype.newbyteorder("="), copy=False)
+    if str(getattr(values, "dtype", "")).startswith("Sparse"):  # pandas
+        values = np.asarray(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiuT":  # in the machine's byte order; T: strings
+        values = values.astype(object if values.dtype.kind == "T" else values.dtype.newbyteorder("="), copy=False)
     try:
         if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
             return pa.chunked_array(values)

@@ -133,6 +133,35 @@ def test_nested_cells_are_refused_only_where_used() -> None:
             assert "credo reads numbers, booleans, dates and strings: make it one of these, or leave it out" in text
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(pd.period_range("2024", periods=3, freq="M")),
+        pd.Series(pd.interval_range(0, 3)),
+        pd.Series(pd.to_timedelta([1, 2, 3])),
+        pa.array([b"\xff", b"a", b"b"]),
+        pa.array([b"0" * 16] * 3, pa.binary(16)),
+        pa.array([None] * 3, pa.month_day_nano_interval()),
+        np.zeros(3, dtype=[("a", int), ("b", float)]),
+    ],
+    ids=lambda column: str(getattr(column, "type", getattr(column, "dtype", ""))),
+)
+def test_other_cells_are_refused_only_where_used(column: Any) -> None:
+    data = {"x": [1.5, 2.5, 3.5], "other": column}
+    assert credo.estimate(data, "x").n == 3
+    assert "column 'other' holds " in refused(credo.estimate, data, "other")
+    assert "column 'other' holds " in refused(credo.estimate, data, "x", by="other", prior=NORMAL)
+
+
+def test_a_relation_that_fails() -> None:
+    failing = duckdb.sql("SELECT (CASE WHEN i > 3 THEN 'a' ELSE '1' END)::INT AS x FROM range(9) t(i)")
+    assert refused(credo.estimate, failing, "x").startswith("DuckDB can't run the relation: Could not convert")
+    connection = duckdb.connect()
+    relation = connection.sql("SELECT 1.5 AS x")
+    connection.close()
+    assert "DuckDB can't run the relation: Connection has already been closed" in refused(credo.estimate, relation, "x")
+
+
 @pytest.mark.parametrize("value", [float("inf"), -float("inf"), 1e151, -1e200])
 def test_numbers_without_end(value: float) -> None:
     for form in (
@@ -187,7 +216,7 @@ def test_weights_out_of_bounds(weight: float, shown: str) -> None:
     refused(credo.estimate, data, "x", weight="w", prior=NORMAL)
 
 
-@pytest.mark.parametrize("weight", [[1], [1, 2, 3], [[1, 2]], [], "ab"], ids=repr)
+@pytest.mark.parametrize("weight", [[1], [1, 2, 3], [[1, 2]], [], "ab", ["a", "b"]], ids=repr)
 def test_weights_that_dont_fit(weight: Any) -> None:
     refused(NORMAL.update, [1.5, 2.5], weight=weight)
 
@@ -279,7 +308,7 @@ def test_any_values_are_read_or_refused(x: list[Any], g: list[Any]) -> None:
         read_or_refused(prior.update, x)
 
 
-@given(SCALARS | st.dates())
+@given(VALUES)
 @settings(deadline=None, max_examples=100)
 def test_any_group_is_found_or_refused(name: Any) -> None:
     for groups in (["a", "b"], [1, 2], [1.5, 2.5], [True, False]):
