@@ -264,6 +264,8 @@ def _cells(places: Sequence[Positions], sizes: Sequence[int]) -> NDArray[np.int6
 
 def _weights_of(cells: Codes | NDArray[np.int64], size: int, weight: Array) -> Exact:
     """The weight of the rows in each cell; a negative one is none."""
+    if (weight == 1).all():  # counting is exact, and several times faster
+        return Exact.of(np.bincount(cells + 1, minlength=size + 1)[1:])
     high, low = np.zeros((2, size, 1))
     add_sums_hard(np.ones((len(cells), 1)), cells, weight, high, low)
     return Exact.of(high[:, 0], low[:, 0])
