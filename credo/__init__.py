@@ -26,7 +26,6 @@ _PUBLIC = {
     "Schema": "credo.schema",
     "bayes_factor": "credo.comparison",
     "estimate": "credo.groups",
-    "infer_schema": "credo.data.profile",
     "load": "credo.storage",
     "save": "credo.storage",
 }
@@ -35,7 +34,6 @@ __all__ = sorted(_PUBLIC)
 if TYPE_CHECKING:
     from credo.belief import Belief as Belief
     from credo.comparison import bayes_factor as bayes_factor
-    from credo.data.profile import infer_schema as infer_schema
     from credo.errors import CredoError as CredoError
     from credo.families.beta_bernoulli import BetaBernoulli as BetaBernoulli
     from credo.families.dirichlet import DirichletCategorical as DirichletCategorical

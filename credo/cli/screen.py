@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from math import floor, isfinite, log10
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
@@ -104,11 +104,13 @@ def pictures(mean: Sequence[float], low: Sequence[float], high: Sequence[float],
     return lines
 
 
-def table(columns: Columns, left: Sequence[int] = (0,)) -> Table:
-    """Columns of text, those in `left` ranged left and the others right."""
+def table(columns: Columns, left: Sequence[int] = (0,), yielding: int | None = None) -> Table:
+    """Columns of text, those in `left` ranged left and the others right; where there is no room, one may yield."""
     made = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
-    for j, (header, _) in enumerate(columns):
-        made.add_column(Text(header), justify="left" if j in left else "right", no_wrap=True, overflow="ellipsis")
+    for j, (header, cells) in enumerate(columns):
+        side: Literal["left", "right"] = "left" if j in left else "right"
+        least = None if yielding in (None, j) else max(map(cell_len, (header, *cells)))
+        made.add_column(Text(header), justify=side, no_wrap=True, overflow="ellipsis", min_width=least)
     for row in zip(*(cells for _, cells in columns), strict=True):
         made.add_row(*map(Text, row))
     return made

@@ -49,7 +49,7 @@ def _show_table(file: str) -> None:
     rows = next(iter(profiles.values())).rows
     on.say(screen, f"{file}: {on.counted(rows, 'row')}, {on.counted(len(profiles), 'column')}", "bold")
     screen.print()
-    screen.print(on.table(profile_columns(profiles), left=(0, 1, 3)))
+    screen.print(on.table(profile_columns(profiles), left=(0, 1, 3), yielding=3))
     screen.print()
     name = next((name for name, each in profiles.items() if each.kind != "category"), next(iter(profiles)))
     on.say(screen, "Kinds are found out from all rows. To have a column read in another way:", "dim")
@@ -117,7 +117,7 @@ def _print_schema(screen: Console, model: Any) -> None:
         ("kind", [column.kind for column in evidence.schema]),
         ("values", [_levels(column) for column in evidence.schema]),
     ]
-    screen.print(on.table(columns, left=(0, 1, 2)))
+    screen.print(on.table(columns, left=(0, 1, 2), yielding=2))
     screen.print()
 
 
