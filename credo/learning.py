@@ -256,10 +256,11 @@ def gather(
 
 @dataclass(frozen=True)
 class Weights:
-    """One weight a row: ones, a column, or an array."""
+    """One weight a row: the same for all, a column, or an array."""
 
     column: str | None = None
     values: Array | None = None
+    every: float = 1.0
 
     @classmethod
     def of(cls, weight: Weight) -> Weights:
@@ -269,9 +270,9 @@ class Weights:
             values = np.asarray(list(weight) if hasattr(weight, "__next__") else weight, dtype=np.float64)
         except (TypeError, ValueError):
             raise DataError(f"weights must be numbers, or the name of a column, but are {weight!r:.60}") from None
-        if values.ndim != 1:
+        if values.ndim > 1:
             raise DataError(f"there must be a weight for each row, but the weights have shape {values.shape}")
-        return cls(values=values)
+        return cls(values=values) if values.ndim else cls(every=float(values))
 
     def beside(self, names: Sequence[str]) -> list[str]:
         """The columns to read: those named, and the weights'."""
@@ -281,7 +282,7 @@ class Weights:
         if self.column is not None:
             found = batch.numbers(self.column)
         elif self.values is None:
-            return np.ones(batch.rows)
+            found = np.full(batch.rows, self.every)
         else:
             found = self.values[batch.start : batch.start + batch.rows]
             if len(found) < batch.rows:

@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial, reduce
 from math import inf, nan
+from numbers import Real as Number
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.polynomial.legendre import legval
 from numpy.typing import ArrayLike
 
-from credo.distributions import Categorical, Real, plain
+from credo.data import source
+from credo.distributions import Categorical, Real, Seed, plain
 from credo.errors import CredoError, DataError, EvidenceError, PriorError
 from credo.exact import Array
+from credo.learning import Weights
+from credo.observe import only_column
 from credo.quadrature import SERIES, SHARES, Axis, Density, Function, Mesh, at_nodes, hopeless, integrate, line, summit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Numeric"]
-
-Seed = int | np.random.Generator
 
 CELLS = 1 << 18  # (parameters x observations) evaluated at once: what fits a processor's cache
 SMALL = 100  # whole numbers up to here are taken for counts
@@ -62,27 +65,21 @@ def normalised(log_prior: Function, axes: tuple[Axis, ...]) -> Mesh:
 
 
 def observed(xs: Any, weight: Any) -> tuple[Array, Array]:
-    """Observations and their weights, those that are missing left out."""
-    if isinstance(xs, Mapping):
+    """Observations (a column of any form, one number, or {value: count}) and their weights, missing ones left out."""
+    if isinstance(xs, Mapping) and all(isinstance(count, Number) for count in xs.values()):
         if weight is not None:
             raise DataError("counts are weights already: give either {value: count}, or observations and weight")
-        xs, weight = list(xs), list(xs.values())
-    try:
-        values = np.atleast_1d(np.asarray(xs, dtype=np.float64))
-        weights = np.broadcast_to(np.asarray(1.0 if weight is None else weight, dtype=np.float64), values.shape)
-    except (TypeError, ValueError) as problem:
-        raise DataError(f"observations must be numbers, each with one weight; but {problem}") from None
-    if values.ndim > 1:
-        raise DataError(f"each observation must be one number, in one dimension; but their shape is {values.shape}")
-    for name, array, wrong in (
-        ("x", values, np.isinf(values)),
-        ("weight", weights, ~(weights >= 0) | (weights == inf)),
-    ):
-        if wrong.any():
-            i = int(np.argmax(wrong))
-            raise DataError(f"{name}[{i}] is {array[i]}; it must be finite{' and not negative' * (name == 'weight')}")
-    kept = ~np.isnan(values) & (weights > 0)
-    return values[kept], weights[kept]
+        xs, weight = {"x": list(xs)}, list(xs.values())
+    if hasattr(xs, "__len__") and not len(xs):
+        return np.empty(0), np.empty(0)
+    table = source([xs] if isinstance(xs, Number) else xs)
+    name, weights = only_column(table.without(weight).names), Weights.of(weight)
+    batches = list(table.batches(weights.beside([name])))
+    weights.check_length(sum(batch.rows for batch in batches))
+    values = np.concatenate([np.empty(0), *(batch.numbers(name) for batch in batches)])
+    each = np.concatenate([np.empty(0), *(weights.of_rows(batch) for batch in batches)])
+    kept = ~np.isnan(values) & (each > 0)
+    return values[kept], each[kept]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,14 +135,20 @@ class Numeric:
         return replace(self, values=self.values[weights > 0], weights=weights[weights > 0])
 
     def __add__(self, other: Numeric) -> Numeric:
+        if not isinstance(other, Numeric):
+            return NotImplemented
         if (self.log_likelihood, self.log_prior, self.axes) != (other.log_likelihood, other.log_prior, other.axes):
             raise PriorError("only beliefs with the same log_likelihood, log_prior and support can be added")
         return self.update(other.values, other.weights)
 
+    def merge(self, *others: Numeric) -> Numeric:
+        """The same as adding them up."""
+        return reduce(add, others, self)
+
     def discount(self, factor: float) -> Numeric:
-        """All evidence times a factor."""
-        if not 0 <= factor <= 1:
-            raise DataError(f"the factor must lie between 0 and 1, but is {factor!r}")
+        """All evidence times a factor above 0 and at most 1."""
+        if not 0 < factor <= 1:
+            raise EvidenceError(f"a discount must be above 0 and at most 1, but is {factor!r}")
         return self._blank.update(self.values, self.weights * factor)
 
     @property
@@ -261,7 +264,7 @@ class Numeric:
         log[inside] = self._log_joint(*(axis.inside(part[inside]) for axis, part in pairs)) - self._posterior.log_total
         return plain(log)
 
-    def sample(self, size: int, seed: Seed = 0) -> Array:
+    def sample(self, size: int, seed: Seed = None) -> Array:
         """Draws of the parameters: (size,), or (size, 2)."""
         generator, (_, outer, joint) = np.random.default_rng(seed), self._posterior
         first = outer.sample(size, generator)
@@ -279,9 +282,11 @@ class Numeric:
         return self._posterior.first
 
     def probability_greater(self, other: Any) -> Any:
-        """P(this parameter > the other's), the two being independent; of two parameters, for each."""
+        """P(this parameter > the other's, or a number), the two being independent; of two parameters, for each."""
         from credo.comparison import probability_greater
 
+        if isinstance(other, Number):
+            return 1 - float(self.marginal().cdf(float(other)))
         if len(self.axes) == 2 and isinstance(other, Numeric) and len(other.axes) == 2:
             return np.array([probability_greater(a, b) for a, b in zip(self.marginals, other.marginals, strict=True)])
         return probability_greater(self.marginal(), other.marginal())
@@ -364,7 +369,7 @@ class Predictive:
         low, high = self.law.interval(mass)
         return float(low), float(high)
 
-    def sample(self, size: int, seed: Seed = 0) -> Array:
+    def sample(self, size: int, seed: Seed = None) -> Array:
         return np.asarray(self.law.sample(size, seed), dtype=np.float64)
 
     @property

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from credo.learning import Validation
 
 Rule = Literal["given", "default", "empirical"]  # where a prior's numbers come from
-Reading = Literal["truth", "category", "count", "positive", "number", "numbers", "counts"]
+Reads = Literal["truth", "category", "count", "positive", "number", "numbers", "counts"]
 
 
 class Family(ABC):
@@ -31,7 +31,7 @@ class Family(ABC):
     named tuple where there are several.
     """
 
-    reads: ClassVar[Reading]  # what a column's cells must be
+    reads: ClassVar[Reads]  # what a column's cells must be
     has_target: ClassVar[bool] = False  # whether it is about one column, given the others
     parameters: ClassVar[Callable[..., Any] | None] = None  # the named tuple, where there are several
     predictive: Callable[..., Any]  # the distribution of the next observation

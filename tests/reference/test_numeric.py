@@ -16,7 +16,7 @@ from scipy.integrate import dblquad
 from scipy.special import betaln, gammaln
 
 import credo
-from credo.errors import CredoError, DataError, EvidenceError, PriorError
+from credo.errors import CredoError, DataError, EvidenceError, PriorError, SchemaError
 from credo.numeric import Numeric
 
 Array = NDArray[np.float64]
@@ -479,14 +479,14 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[CredoError], str]] = {
     "support turned": (lambda: Numeric(bernoulli, flat, (1, 0)), PriorError, "low below high"),
     "support of three": (lambda: Numeric(bernoulli, flat, (0, 1, 2)), PriorError, "low below high"),
     "support of words": (lambda: Numeric(bernoulli, flat, "ab"), PriorError, "low below high"),
-    "infinite x": (lambda: coin().update([0, INF]), DataError, r"x\[1\] is inf"),
-    "words": (lambda: coin().update(["heads"]), DataError, "must be numbers"),
-    "rows": (lambda: coin().update([[0, 1]]), DataError, "one dimension"),
-    "negative weight": (lambda: coin().update([0, 1], [1, -1]), DataError, r"weight\[1\] is -1"),
-    "negative count": (lambda: coin().update({1: -2}), DataError, r"weight\[0\] is -2"),
-    "too few weights": (lambda: coin().update([0, 1, 1], [1, 2]), DataError, "one weight"),
+    "infinite x": (lambda: coin().update([0, INF]), DataError, r"the value inf \(row 2\)"),
+    "words": (lambda: coin().update(["heads"]), DataError, "where a number is needed"),
+    "rows": (lambda: coin().update([[0, 1]]), SchemaError, "has 2 columns"),
+    "negative weight": (lambda: coin().update([0, 1], [1, -1]), DataError, "that of row 2 is -1"),
+    "negative count": (lambda: coin().update({1: -2}), DataError, "that of row 1 is -2"),
+    "too few weights": (lambda: coin().update([0, 1, 1], [1, 2]), DataError, "2 weights and 3 rows"),
     "counts and weights": (lambda: coin().update({1: 2}, [1]), DataError, "counts are weights already"),
-    "discount": (lambda: coin().discount(1.5), DataError, "between 0 and 1"),
+    "discount": (lambda: coin().discount(1.5), EvidenceError, "at most 1"),
     "mass": (lambda: coin().interval(1.5), DataError, "between 0 and 1"),
     "another prior": (lambda: coin() + coin(2, 2), PriorError, "same log_likelihood"),
 }
@@ -513,3 +513,13 @@ def test_plot(post: Numeric) -> None:
     parameter, following = post.plot().axes
     assert [line.get_label() for line in parameter.lines] == ["posterior", "prior", "likelihood (scaled)"]
     assert following.has_data()
+
+
+def test_tables_are_read_like_anywhere_else() -> None:
+    whole = coin().update([1, 0, 1, 1])
+    for data, weight in (({"x": [1, 0, 1, 1]}, None), ({"x": [1, 0], "w": [3, 1]}, "w"), (iter([{"x": 1}] * 3), None)):
+        assert coin().update(data, weight).n == (4 if weight or isinstance(data, dict) else 3)
+    assert coin().update({"x": [1, 0], "w": [3, 1]}, "w").mean() == whole.mean()
+    fresh = coin()
+    assert fresh.update([1]).merge(fresh.update([0, 1]), fresh.update([1])).mean() == whole.mean()
+    assert 0 < whole.probability_greater(0.5) < 1
