@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+SEARCHED = 10_000  # names, of which more would keep the reader of an error waiting
+
 
 class CredoError(Exception):
     """Any error that credo raises on purpose."""
@@ -37,7 +39,7 @@ def suggest(name: object, known: Iterable[object], limit: int = 8) -> str:
     "known: petal, sepal. Did you mean 'petal'?"
     """
     names = [str(k) for k in known]
-    near = get_close_matches(str(name), names, n=1)
+    near = get_close_matches(str(name), names[:SEARCHED], n=1)
     shown = ", ".join(names[:limit]) + (f", ... ({len(names)} in all)" if len(names) > limit else "")
     if near and near[0] == str(name):
         return f"known: {shown}, which are of another type."

@@ -16,7 +16,7 @@ from credo.data import Batch, Source, source
 from credo.distributions import Real
 from credo.errors import DataError, SchemaError, counted, suggest
 from credo.exact import Array
-from credo.families import Family
+from credo.families import BetaBernoulli, Family
 from credo.families.dirichlet import Dirichlet, DirichletCategorical
 from credo.families.family import Rule
 from credo.learning import ROWS, Additive, Evidence, Part, Weight, gather
@@ -279,7 +279,12 @@ def estimate(
     chosen = priors.families(table, names, prior, kinds, success)
     rule: Rule = "given" if isinstance(prior, Family) else prior or "default"
     each = {name: _believer((name,), by, chosen[name], rule, success) for name in names}
-    return each[names[0]].update(table, weight=weight) if len(each) == 1 else _together(each, by, table, weight)
+    if len(each) > 1:
+        return _together(each, by, table, weight)
+    found = each[names[0]].update(table, weight=weight)
+    if success is not None and isinstance(found.family, BetaBernoulli) and not found.statistics.n.value[..., 1].any():
+        raise DataError(f"column {names[0]!r} has no value {success!r}: nothing would count as a success")
+    return found
 
 
 def _believer(names: tuple[str, ...], by: str | None, family: Family, rule: Rule, success: object) -> Any:

@@ -91,7 +91,7 @@ def _check_whole(path: Path) -> None:
     except PermissionError:
         raise DataError(f"{path} can't be read: permission denied") from None
     except UnicodeEncodeError:
-        raise DataError(f"{path!r}: the file's name isn't UTF-8; rename it") from None
+        raise DataError(f"{str(path)!a}: the file's name isn't UTF-8; rename it") from None
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path} can't be unpacked: {error}") from None
     if not size:

@@ -32,6 +32,8 @@ class Dirichlet(Family):
             if not concentration:
                 raise PriorError(f"{type(self).__name__}: there must be at least one value, but the mapping is empty")
             levels, concentration = tuple(map(_plain, concentration)), list(concentration.values())
+        if not isinstance(levels, tuple | None):
+            raise PriorError(f"{type(self).__name__}: levels must be a tuple of values, but are {levels!r}")
         kinds = {type(level).__name__ for level in levels or ()}
         if len(kinds) > 1 and kinds != {"int", "float"}:
             mixed = " and ".join(sorted(kinds))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import credo
 from credo import engines
 from credo.belief import Belief
-from credo.errors import EvidenceError, SchemaError
+from credo.errors import DataError, EvidenceError, SchemaError
 from credo.learning import cross_validate
 from tests.laws.cases import CASES, Case
 
@@ -372,3 +372,8 @@ def test_a_regression_is_validated_by_its_target() -> None:
     table = {"y": 1 + 2 * x + 0.1 * rng.normal(size=60), "x": x}
     report = credo.LinearRegression(precision=0.01, scale=0.1).cross_validate(table, folds=5, target="y")
     assert report.log_loss < 0
+
+
+def test_a_success_that_never_comes_is_a_slip() -> None:
+    with pytest.raises(DataError, match="no value 'head'"):
+        credo.estimate({"x": ["heads", "tails"]}, "x", success="head", prior=credo.BetaBernoulli(1, 1))
