@@ -14,11 +14,12 @@ import pyarrow as pa
 from credo.data import Batch, Source, source
 from credo.distributions import Distribution, Seed, plain
 from credo.errors import DataError, EvidenceError, SchemaError, counted
+from credo.evidence import Evidence
 from credo.exact import Array
 from credo.families import Family
 from credo.families.dirichlet import Dirichlet
 from credo.families.family import Rule
-from credo.learning import Additive, Evidence, Validation, Weight
+from credo.learning import Additive, Validation, Weight
 from credo.membership import Hard
 from credo.observe import Reading, absent, only_column
 

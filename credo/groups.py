@@ -15,11 +15,12 @@ from credo.belief import VALUES, Belief
 from credo.data import Batch, Source, source
 from credo.distributions import Real
 from credo.errors import DataError, SchemaError, counted, suggest
+from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array
 from credo.families import BetaBernoulli, Family
 from credo.families.dirichlet import Dirichlet, DirichletCategorical
 from credo.families.family import Rule
-from credo.learning import ROWS, Additive, Evidence, Part, Weight, gather
+from credo.learning import Additive, Weight, gather
 from credo.membership import Hard
 from credo.observe import Reading, absent
 from credo.schema import Column, Schema

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from credo.data import Batch, cells
 from credo.errors import DataError, SchemaError, suggest
+from credo.evidence import Evidence, Part
 from credo.exact import Array
 from credo.families import Family
 from credo.families.dirichlet import Dirichlet
-from credo.learning import Evidence, Part
 from credo.membership import Codes, Membership
 from credo.schema import Column, Kind, Schema
 from credo.statistics import Counts

@@ -26,7 +26,7 @@ CLASSES = {
     "CrossMoments": "credo.statistics:CrossMoments",
     "DirichletCategorical": "credo.families.dirichlet:DirichletCategorical",
     "DirichletMultinomial": "credo.families.dirichlet:DirichletMultinomial",
-    "Evidence": "credo.learning:Evidence",
+    "Evidence": "credo.evidence:Evidence",
     "Exact": "credo.exact:Exact",
     "Extremes": "credo.statistics:Extremes",
     "GammaExponential": "credo.families.gamma:GammaExponential",
@@ -38,7 +38,7 @@ CLASSES = {
     "NormalInverseWishart": "credo.families.normal_inverse_wishart:NormalInverseWishart",
     "NormalMean": "credo.families.normal:NormalMean",
     "ParetoUniform": "credo.families.pareto_uniform:ParetoUniform",
-    "Part": "credo.learning:Part",
+    "Part": "credo.evidence:Part",
     "Schema": "credo.schema:Schema",
     "Totals": "credo.statistics:Totals",
 }
@@ -211,8 +211,8 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _consistent(made: Any) -> bool:
+    from credo.evidence import Evidence, Part
     from credo.exact import Exact
-    from credo.learning import Evidence, Part
     from credo.schema import Column
     from credo.statistics import Statistics
 

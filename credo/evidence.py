@@ -1,0 +1,137 @@
+"""Evidence: a schema and the statistics over its levels. It adds, and what was added can be taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from credo.errors import EvidenceError
+from credo.exact import Array
+from credo.schema import Column, Schema, unite
+from credo.statistics import Positions, Statistics
+
+ROWS = "rows"  # the part of the evidence that counts the rows themselves
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Statistics whose first axes run over columns' levels (None: over something fixed)."""
+
+    axes: tuple[str | None, ...]
+    statistics: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What was seen: a schema and the statistics over its levels. Evidence of other rows adds to it."""
+
+    schema: Schema
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+    @classmethod
+    def total(cls, evidences: Sequence[Evidence]) -> Evidence:
+        """The sum of many, added in their order; their levels unite."""
+        schema, positions = unite([evidence.schema for evidence in evidences])
+        names = dict.fromkeys(name for evidence in evidences for name in evidence.parts)
+        return cls(schema, {name: _gathered(schema, evidences, positions, name) for name in names})
+
+    def __add__(self, other: Evidence) -> Evidence:
+        return Evidence.total([self, other])
+
+    def __mul__(self, factor: float) -> Evidence:
+        scaled = {name: Part(part.axes, part.statistics * factor) for name, part in self.parts.items()}
+        return Evidence(self.schema, scaled)
+
+    def __getitem__(self, name: str) -> Any:
+        """The statistics of a part."""
+        return self.parts[name].statistics
+
+    def without(self, other: Evidence) -> Evidence:
+        """What is left when other is taken away; refused where it can't have been part of this."""
+        schema, (_, positions) = unite([self.schema, other.schema])
+        for before, after in zip(self.schema, schema, strict=False):
+            if before.levels is not None and len(after.levels) > len(before.levels):
+                never = after.levels[len(before.levels)].as_py()
+                raise EvidenceError(f"can't forget what was never learned: column {before.name!r} has no {never!r}")
+        left = {}
+        for name, part in self.parts.items():
+            taken = _gathered(self.schema, [other], [positions], name).statistics
+            statistics = part.statistics.without(taken)
+            if statistics is None:
+                raise EvidenceError("can't forget what was never learned: these rows aren't all in the evidence")
+            left[name] = Part(part.axes, statistics)
+        return Evidence(self.schema, left)._without_empty_levels()
+
+    def _without_empty_levels(self) -> Evidence:
+        kept = {}
+        for column in self.schema:
+            if column.levels is not None:
+                seen = self.level_weights(column.name) > 0
+                kept[column.name] = np.flatnonzero(seen | (np.arange(len(seen)) < column.declared))
+        return self._at(kept)
+
+    def knowing(self, other: Evidence) -> Evidence:
+        """With the other's levels, but nothing else of it."""
+        return Evidence.total([self, Evidence(other.schema)]).ordered()
+
+    def level_weights(self, name: str) -> Array:
+        """The weight of the rows behind each level of a column."""
+        total = np.zeros(len(self.schema[name].levels))
+        for part in self.parts.values():
+            if name in part.axes:
+                n, axis = part.statistics.n.value, part.axes.index(name)
+                others = tuple(i for i in range(n.ndim) if i != axis)
+                total = np.maximum(total, n.sum(others))
+        return total
+
+    def ordered(self) -> Evidence:
+        """With every column's levels in their natural order, however the rows came."""
+        return self._at({c.name: c.ordered()[1] for c in self.schema if c.levels is not None})
+
+    def only(self, *names: str) -> Evidence:
+        """Some of the parts, and the columns that they speak of."""
+        parts = {name: self.parts[name] for name in names}
+        spoken = {axis for part in parts.values() for axis in part.axes} | set(names)
+        return Evidence(Schema(tuple(column for column in self.schema if column.name in spoken)), parts)
+
+    def renamed(self, old: str, new: str) -> Evidence:
+        """With a part, and the column of that name, called otherwise."""
+
+        def name(other: str | None) -> str | None:
+            return new if other == old else other
+
+        parts = {name(n) or n: Part(tuple(map(name, part.axes)), part.statistics) for n, part in self.parts.items()}
+        return Evidence(Schema(tuple(replace(c, name=name(c.name) or c.name) for c in self.schema)), parts)
+
+    def _at(self, positions: Mapping[str, Positions]) -> Evidence:
+        """Only those levels, in that order."""
+        parts = {}
+        for name, part in self.parts.items():
+            statistics: Statistics = part.statistics
+            for axis, column in enumerate(part.axes):
+                if column is not None and column in positions:
+                    statistics = statistics.take(axis, positions[column])
+            parts[name] = Part(part.axes, statistics)
+        return Evidence(self.schema.replaced(_taken(self.schema[name], p) for name, p in positions.items()), parts)
+
+
+def _taken(column: Column, positions: Positions) -> Column:
+    return Column(column.name, column.kind, column.levels.take(pa.array(positions)), column.declared)
+
+
+def _gathered(
+    schema: Schema, evidences: Sequence[Evidence], positions: Sequence[Mapping[str, Positions]], name: str
+) -> Part:
+    having = [(e.parts[name], p) for e, p in zip(evidences, positions, strict=True) if name in e.parts]
+    axes = having[0][0].axes
+    first = having[0][0].statistics
+    sizes = [first.n.shape[i] if axis is None else len(schema[axis].levels) for i, axis in enumerate(axes)]
+    places = [
+        [np.arange(size) if axis is None else place[axis] for axis, size in zip(axes, sizes, strict=True)]
+        for _, place in having
+    ]
+    return Part(axes, type(first).gather([part.statistics for part, _ in having], places, sizes))
