@@ -14,7 +14,7 @@ from credo.exact import Array
 from credo.schema import Column, Schema, unite
 from credo.statistics import Positions, Statistics
 
-ROWS = "rows"  # the part of the evidence that counts the rows themselves
+ROWS = "(rows)"  # the part that counts the rows themselves; no column may be called so
 
 
 @dataclass(frozen=True, eq=False)

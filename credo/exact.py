@@ -60,10 +60,6 @@ class Exact:
     def zeros(cls, shape: int | tuple[int, ...]) -> Exact:
         return cls(np.zeros(shape), np.zeros(shape))
 
-    @classmethod
-    def product(cls, a: ArrayLike, b: ArrayLike) -> Exact:
-        return cls(*two_product(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)))
-
     @property
     def value(self) -> Array:
         """The nearest floats."""

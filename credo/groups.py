@@ -26,7 +26,7 @@ from credo.observe import Reading, absent
 from credo.schema import Column, Schema
 from credo.statistics import Counts
 
-UNGROUPED = "rows without a group"
+UNGROUPED = "(rows without a group)"
 
 
 def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[Reading]) -> Evidence:
@@ -271,6 +271,8 @@ def estimate(
     if not (by is None or isinstance(by, str)):
         raise DataError(f"by must be the name of one column, but is {by!r}; join several into one column first")
     table.require([*names, *([by] if by else []), *([weight] if isinstance(weight, str) else [])])
+    if taken := {ROWS, UNGROUPED}.intersection(names):
+        raise DataError(f"credo keeps its own counts under the name {taken.pop()!r}: call the column otherwise")
     if by in names:
         raise DataError(f"column {by!r} can't be both the groups and what is estimated in them")
     if isinstance(prior, Family) and prior.reads in ("numbers", "counts"):

@@ -230,6 +230,14 @@ def test_a_group_column_may_be_called_anything() -> None:
     assert beliefs.table()["rows_"].to_pylist() == [1.0, 1.0]
 
 
+def test_what_is_estimated_may_be_called_rows() -> None:
+    beliefs = credo.estimate({"g": ["a", "a", "b"], "rows": [1, 0, 1]}, "rows", by="g", prior=credo.BetaBernoulli(1, 1))
+    assert beliefs.rows.tolist() == [2.0, 1.0]
+    assert beliefs.mean().tolist() == [0.5, 2 / 3]
+    with pytest.raises(DataError, match="call the column otherwise"):
+        credo.estimate({"g": ["a"], "(rows)": [1]}, "(rows)", by="g", prior=credo.BetaBernoulli(1, 1))
+
+
 def test_columns_go_by_name_not_by_place() -> None:
     joint = credo.NormalInverseWishart([0, 0], 1, 4, 1).update({"a": [1.0, 2.0], "b": [100.0, 90.0]})
     turned = joint.update({"b": [80.0], "a": [3.0]})
