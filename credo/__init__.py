@@ -17,10 +17,13 @@ _PUBLIC = {
     "DirichletMultinomial": "credo.families.dirichlet",
     "GammaExponential": "credo.families.gamma",
     "GammaPoisson": "credo.families.gamma",
+    "GaussianDiscriminant": "credo.models.discriminant",
     "LinearRegression": "credo.families.linear_regression",
+    "NaiveBayes": "credo.models.naive_bayes",
     "NormalInverseGamma": "credo.families.normal",
     "NormalInverseWishart": "credo.families.normal_inverse_wishart",
     "NormalMean": "credo.families.normal",
+    "Number": "credo.models.forms",
     "Numeric": "credo.numeric",
     "ParetoUniform": "credo.families.pareto_uniform",
     "Schema": "credo.schema",
@@ -47,6 +50,9 @@ if TYPE_CHECKING:
     from credo.families.pareto_uniform import ParetoUniform as ParetoUniform
     from credo.groups import Beliefs as Beliefs
     from credo.groups import estimate as estimate
+    from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
+    from credo.models.forms import Number as Number
+    from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.numeric import Numeric as Numeric
     from credo.schema import Schema as Schema
     from credo.storage import load as load

@@ -14,6 +14,7 @@ from credo.exact import Array
 from credo.schema import Column, Schema, unite
 from credo.statistics import Positions, Statistics
 
+NEVER = "can't forget what was never learned: these rows aren't all in the evidence"
 ROWS = "(rows)"  # the part that counts the rows themselves; no column may be called so
 
 
@@ -57,12 +58,15 @@ class Evidence:
             if before.levels is not None and len(after.levels) > len(before.levels):
                 never = after.levels[len(before.levels)].as_py()
                 raise EvidenceError(f"can't forget what was never learned: column {before.name!r} has no {never!r}")
-        left = {}
-        for name, part in self.parts.items():
+        left = dict(self.parts)
+        for name in other.parts:
+            if name not in self.parts:
+                raise EvidenceError(NEVER)
+            part = self.parts[name]
             taken = _gathered(self.schema, [other], [positions], name).statistics
             statistics = part.statistics.without(taken)
             if statistics is None:
-                raise EvidenceError("can't forget what was never learned: these rows aren't all in the evidence")
+                raise EvidenceError(NEVER)
             left[name] = Part(part.axes, statistics)
         return Evidence(self.schema, left)._without_empty_levels()
 
@@ -106,6 +110,10 @@ class Evidence:
 
         parts = {name(n) or n: Part(tuple(map(name, part.axes)), part.statistics) for n, part in self.parts.items()}
         return Evidence(Schema(tuple(replace(c, name=name(c.name) or c.name) for c in self.schema)), parts)
+
+    def at_levels(self, name: str, positions: Positions) -> Evidence:
+        """Only those levels of a column, and of the others those that still have evidence."""
+        return self._at({name: positions})._without_empty_levels()
 
     def _at(self, positions: Mapping[str, Positions]) -> Evidence:
         """Only those levels, in that order."""

@@ -198,15 +198,31 @@ class Validation:
 def cross_validate(
     learner: Additive, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0
 ) -> Validation:
+    """How well what the other folds teach foresees each row."""
+
+    def score(model: Additive, batch: Batch, weights: Array) -> tuple[Array, Array]:
+        return model.log_prob(Source.of_batch(batch)), weights
+
+    log_prob, weights, fold_of = fold_scores(learner, source(data), folds, weight, seed, score, with_folds=True)
+    return Validation(log_prob, fold_of, weights)
+
+
+Score = Callable[
+    [Any, Batch, Array], tuple[NDArray[Any], ...]
+]  # what a model says of a batch's rows, and arrays beside it
+
+
+def fold_scores(
+    learner: Additive, table: Source, folds: int, weight: Weight, seed: int, score: Score, with_folds: bool = False
+) -> Any:
     """k-fold validation without a refit: one pass gathers each fold's evidence, one scores it by that of the others."""
-    table = source(data)
     if table.once:
         raise DataError("cross-validation reads the data twice, and an iterator can be read only once: give a table")
     if folds < 2:
         raise DataError(f"there must be at least 2 folds, but there are {folds}")
     weights = Weights.of(weight)
     names = learner.needs(table.without(weight))
-    plan = _Folds(learner, tuple(names), folds, seed, weights)
+    plan = _Folds(learner, tuple(names), folds, seed, weights, score)
     batches = partial(table.batches, weights.beside(names))
     gathered = engines.current().reduce(plan.summarise, batches(), plan.total)
     if gathered is None or gathered.rows < folds:
@@ -214,7 +230,8 @@ def cross_validate(
     parts = gathered.evidence
     others = [Evidence.total(parts[:k] + parts[k + 1 :]).ordered() for k in range(folds)]
     models = [learner.taught_by(evidence, part) for evidence, part in zip(others, parts, strict=True)]
-    return Validation(*map(np.concatenate, zip(*local.mapped(partial(plan.score, models), batches()), strict=True)))
+    found = [*map(np.concatenate, zip(*local.mapped(partial(plan.scores, models), batches()), strict=True))]
+    return found if with_folds else found[:-1]
 
 
 @dataclass(frozen=True)
@@ -234,6 +251,7 @@ class _Folds:
     folds: int
     seed: int
     weights: Weights
+    score: Score
 
     def split(self, batch: Batch) -> list[tuple[Positions, Batch, Array]]:
         drawn = np.random.default_rng([self.seed, batch.start]).permutation(batch.rows) % self.folds
@@ -249,13 +267,12 @@ class _Folds:
         evidence = [Evidence.total([each.evidence[k] for each in gathered]) for k in range(self.folds)]
         return _Gathered(evidence, sum(each.rows for each in gathered))
 
-    def score(self, models: Sequence[Additive], batch: Batch) -> tuple[Array, NDArray[np.intp], Array]:
-        log_prob, fold_of, weight = np.empty(batch.rows), np.empty(batch.rows, dtype=np.intp), np.empty(batch.rows)
-        for k, (rows, part, weights) in enumerate(self.split(batch)):
-            fold_of[rows], weight[rows] = k, weights
-            if len(rows):
-                log_prob[rows] = models[k].log_prob(Source.of_batch(part))
-        return log_prob, fold_of, weight
+    def scores(self, models: Sequence[Additive], batch: Batch) -> list[NDArray[Any]]:
+        """What the score says of each row, in the rows' order, and the row's fold."""
+        filled = [(k, *part) for k, part in enumerate(self.split(batch)) if len(part[0])]
+        parts = [(*self.score(models[k], part, weights), np.full(len(rows), k)) for k, rows, part, weights in filled]
+        order = np.argsort(np.concatenate([rows for _, rows, _, _ in filled]))
+        return [np.concatenate(each)[order] for each in zip(*parts, strict=True)]
 
 
 Parameters = TypeVar("Parameters")

@@ -60,26 +60,34 @@ def resolved(rule: Rule, family: Family, statistics: Any) -> Family:
 
 
 def default(family: Family, statistics: Any) -> Family:
-    """A prior worth about one row, at the pooled rows' place and scale; uniform for probabilities.
-
-    A mean is N(pooled mean, variance), a variance InverseGamma(1, pooled variance), a rate Gamma(1, 1/pooled rate).
-    """
+    """A prior worth one row, at the pooled rows' place and scale; uniform for probabilities."""
     if isinstance(family, NormalInverseGamma):
-        pooled: Moments = statistics.pooled()
-        return NormalInverseGamma(pooled.mean[0, 0], 1, 1, _scale(pooled))
+        return of_numbers(statistics.pooled()[0])
     if isinstance(family, GammaPoisson):
-        totals: Totals = statistics.pooled()
-        rate = float(GammaPoisson(1, 1).maximum_likelihood(totals)[0])
-        return GammaPoisson(1, 1 / rate if rate > 0 else 1.0)
+        return of_counts(statistics.pooled()[0])
     return family
 
 
-def _scale(pooled: Moments) -> float:
-    """The variance; of a constant column, what its floats can't resolve (and 1 where all are 0)."""
-    n, mean, scatter = pooled.n.value[0, 0], pooled.mean[0, 0], pooled.scatter[0, 0]
-    if scatter > 0:
-        return float(scatter / n)
-    return float(np.spacing(abs(mean)) ** 2) if mean else 1.0
+def of_numbers(pooled: Moments, strength: float = 1.0) -> NormalInverseGamma:
+    """NormalInverseGamma(pooled mean, s, 1 + s/2, s · pooled variance/2): s rows like the pooled ones, seen before.
+
+    Then the mean of the mean is (s · pooled mean + n x̄)/(s + n), and that of the variance
+    (s · pooled variance + Σ(x - x̄)² + ...)/(s + n).
+    """
+    return NormalInverseGamma(pooled.mean[..., 0], strength, 1 + strength / 2, strength / 2 * _variance(pooled)[..., 0])
+
+
+def of_counts(pooled: Totals, strength: float = 1.0) -> GammaPoisson:
+    """Gamma(s, s/pooled rate): s counts of the pooled rate, seen before."""
+    rate = np.nan_to_num(GammaPoisson(1, 1).maximum_likelihood(pooled))
+    return GammaPoisson(strength, strength / np.where(rate > 0, rate, 1.0))
+
+
+def _variance(pooled: Moments) -> Array:
+    """Of the pooled rows; of a constant column, what its floats can't resolve (and 1 where all are 0)."""
+    unresolved = np.where(pooled.mean != 0, np.spacing(np.abs(pooled.mean)) ** 2, 1.0)
+    rows = np.where(pooled.n.value > 0, pooled.n.value, 1.0)
+    return np.where(pooled.scatter > 0, pooled.scatter / rows, unresolved)
 
 
 def empirical(start: Family, statistics: Any) -> Family:

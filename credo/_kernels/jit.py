@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import ParamSpec, TypeVar
 
+import numpy as np
+
 Args = ParamSpec("Args")
 Result = TypeVar("Result")
 
@@ -14,14 +16,14 @@ SMALL = 4096  # cells that plain Python walks through sooner than Numba can be l
 
 
 def kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:
-    """Compile at the first call; a cache that can't be written is done without."""
+    """Compile at the first call, with NumPy's rules for 1/0; a cache that can't be written is done without."""
     from numba import njit
 
     compiled: Callable[Args, Result]
     try:
-        compiled = njit(cache=True, nogil=True)(function)
+        compiled = njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:  # Numba: "no locator available", as in a read-only install
-        compiled = njit(nogil=True)(function)
+        compiled = njit(nogil=True, error_model="numpy")(function)
     return compiled
 
 
@@ -34,7 +36,9 @@ def late_kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:
 
     @wraps(function)
     def call(*args: Args.args, **kwargs: Args.kwargs) -> Result:
-        small = getattr(args[0], "size", SMALL) < SMALL and "numba" not in sys.modules
-        return (function if small else compiled())(*args, **kwargs)
+        if getattr(args[0], "size", SMALL) < SMALL and "numba" not in sys.modules:
+            with np.errstate(all="ignore"):
+                return function(*args, **kwargs)
+        return compiled()(*args, **kwargs)
 
     return call

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, groupby
 from os import PathLike
 from typing import Any
@@ -12,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from credo._kernels.gaussians import count_beyond
 from credo.data import cells
-from credo.errors import SchemaError, suggest
+from credo.errors import DataError, SchemaError, suggest
 from credo.exact import Array
 from credo.membership import Codes
 
@@ -29,7 +31,7 @@ class Batch:
     start: int
     rows: int
     columns: Mapping[str, Any] = field(default_factory=dict)  # Arrow arrays
-    block: Array | None = None  # (rows, columns)
+    block: Array | NDArray[np.int64] | None = None  # (rows, columns)
     block_names: tuple[str, ...] = ()
 
     @property
@@ -63,12 +65,12 @@ class Batch:
         """As an Arrow array."""
         if name in self.columns:
             return cells.entered(self.columns[name], name)
-        return pa.array(self._block_of((name,))[:, 0], from_pandas=True)
+        return pa.array(self._lane(name), from_pandas=True)
 
     def numbers(self, name: str) -> Array:
         """Floats, NaN where a cell is missing."""
         if name in self.block_names:
-            x = self._block_of((name,))[:, 0]
+            x = np.asarray(self._block_of((name,))[:, 0], dtype=np.float64)
         else:
             x = cells.numbers(self.column(name), name, self.start)
         cells.check_finite(x, name, self.start)
@@ -76,18 +78,40 @@ class Batch:
 
     def matrix(self, names: Sequence[str]) -> Array:
         """(rows, columns) floats; the block itself where those are its columns."""
-        if not names or not set(names) <= set(self.block_names):
-            return np.column_stack([self.numbers(name) for name in names]) if names else np.empty((self.rows, 0))
-        x = self._block_of(tuple(names))
+        x = self.raw_matrix(names)
+        if count_beyond(x, cells.LARGEST):
+            for j, name in enumerate(names):
+                cells.check_finite(x[:, j], name, self.start)
+        return x
+
+    def raw_matrix(self, names: Sequence[str]) -> Array:
+        """The same, not checked for infinities."""
+        if names and set(names) <= set(self.block_names):
+            return np.asarray(self._block_of(tuple(names)), dtype=np.float64)
+        x = np.empty((self.rows, len(names)))
         for j, name in enumerate(names):
-            cells.check_finite(x[:, j], name, self.start)
+            x[:, j] = self.numbers(name)
         return x
 
     def categories(self, name: str) -> tuple[Codes, Any]:
         """Codes, -1 where a cell is missing, and this batch's levels."""
         return cells.categories(self.column(name))
 
-    def _block_of(self, names: tuple[str, ...]) -> Array:
+    def filled(self, names: Iterable[str]) -> Batch:
+        """With a column of missing cells for each that isn't there."""
+        absent = {name: pa.nulls(self.rows) for name in names if name not in self.names}
+        return replace(self, columns={**self.columns, **absent}) if absent else self
+
+    @cached_property
+    def _lanes(self) -> Any:
+        """The block, column by column."""
+        assert self.block is not None
+        return np.ascontiguousarray(self.block.T)
+
+    def _lane(self, name: str) -> Any:
+        return self._lanes[self.block_names.index(name)]
+
+    def _block_of(self, names: tuple[str, ...]) -> Any:
         assert self.block is not None
         if names == self.block_names:
             return self.block
@@ -113,6 +137,27 @@ class Source:
     def of_batch(cls, batch: Batch) -> Source:
         """A table of one batch."""
         return cls(batch.names, lambda wanted: iter([batch.only(wanted)]), rows=batch.rows)
+
+    def beside(self, name: str, values: object) -> Source:
+        """With one more column, given as an array."""
+        from credo.data.tables import array_of
+
+        array = array_of(values, name)
+        if self.rows is not None and len(array) != self.rows:
+            raise DataError(f"{name!r} has {len(array)} values, but the table has {self.rows} rows")
+
+        def read(wanted: Sequence[str]) -> Iterator[Batch]:
+            others, start = [other for other in wanted if other != name], 0
+            for part in self.read(others):
+                own = array.slice(start, part.rows)
+                if len(own) < part.rows:
+                    raise DataError(f"{name!r} has {len(array)} values, but the table has more rows")
+                yield replace(part, columns={**part.columns, name: own}) if name in wanted else part
+                start += part.rows
+            if start < len(array) and others:
+                raise DataError(f"{name!r} has {len(array)} values, but the table has {start} rows")
+
+        return replace(self, names=(*self.names, name), read=read)
 
     def without(self, name: object) -> Source:
         """All columns but one."""

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from credo._kernels.codes import look_up, mark_values
 from credo.errors import DataError
 from credo.exact import Array
 from credo.membership import Codes
@@ -178,16 +180,40 @@ def categories(array: Any) -> tuple[Codes, Any]:
 
 def _narrow_integers(array: Any) -> tuple[Codes, Any] | None:
     """The same for integers that lie close together: looking them up is several times faster than hashing."""
-    if array.null_count or not len(array):
+    return None if array.null_count else integers(array.to_numpy())
+
+
+def integers(x: NDArray[np.int64]) -> tuple[Codes, Any] | None:
+    """The same for an array of integers, if they lie close together."""
+    low, high = (int(x.min()), int(x.max())) if len(x) else (0, 0)
+    if not len(x) or high - low >= 2 * len(x):
         return None
-    x = array.to_numpy()
-    low, high = int(x.min()), int(x.max())
-    if high - low >= 2 * len(x):
-        return None
-    seen = np.zeros(high - low + 1, dtype=bool)
-    seen[x - low] = True
-    code_of = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-    return code_of[x - low], pa.array(np.flatnonzero(seen) + low)
+    seen, codes = np.zeros(high - low + 1, dtype=bool), np.empty(len(x), dtype=np.int32)
+    mark_values(x, low, seen)
+    look_up(x, low, np.cumsum(seen, dtype=np.int32) - np.int32(1), codes)
+    return codes, pa.array(np.flatnonzero(seen) + low)
+
+
+def codes_among(array: Any, levels: Any) -> tuple[Codes, int]:
+    """Codes by these levels, -1 where a cell is missing or holds another value; and how many hold another value."""
+    kinds = (array.type, levels.type)
+    if all(map(pa.types.is_int64, kinds)) and not array.null_count and len(levels):
+        known = levels.to_numpy(zero_copy_only=False)
+        low, high = int(known.min()), int(known.max())
+        if high - low < 2 * max(len(array), len(known)):
+            table = np.full(high - low + 1, -1, dtype=np.int32)
+            table[known - low] = np.arange(len(known), dtype=np.int32)
+            codes = np.empty(len(array), dtype=np.int32)
+            look_up(array.to_numpy(), low, table, codes)
+            return codes, int(np.count_nonzero(codes < 0))
+    codes, own = categories(array)
+    try:
+        places = pc.index_in(own.cast(levels.type, safe=True), levels).fill_null(-1)
+        table = np.append(places.to_numpy(zero_copy_only=False), -1).astype(np.int32)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # words where numbers were, or the like
+        table = np.full(len(own) + 1, -1, dtype=np.int32)
+    found = table[codes]
+    return found, int(np.count_nonzero((found < 0) & (codes >= 0)))
 
 
 def _whole_numbers(levels: Any) -> Any:

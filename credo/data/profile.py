@@ -169,7 +169,7 @@ def infer_schema(data: object, kinds: Mapping[str, str] | None = None) -> Schema
 def _column(name: str, found: Profile, asked: Kind | None) -> Column:
     kind = asked or found.kind
     if kind == "ignore" and asked is None:
-        warnings.warn(f"column {name!r} is ignored: {_why_ignored(name, found)}", Notice, stacklevel=5)
+        warnings.warn(f"column {name!r} is ignored: {why_ignored(name, found)}", Notice, stacklevel=5)
     if kind != "category":
         return Column(name, kind)
     if len(found.values) < found.known - found.repeated:
@@ -177,7 +177,7 @@ def _column(name: str, found: Profile, asked: Kind | None) -> Column:
     return Column(name, kind, found.values).ordered()[0]
 
 
-def _why_ignored(name: str, found: Profile) -> str:
+def why_ignored(name: str, found: Profile) -> str:
     if not found.known:
         return "every cell is missing"
     if found.identifies:

@@ -1,0 +1,129 @@
+"""Codes of categories: found, looked up, counted, and turned into log-likelihoods."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.jit import late_kernel
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Integers = NDArray[np.int64]
+
+
+@late_kernel
+def mark_values(x: Any, low: int, seen: NDArray[np.bool_]) -> None:
+    """seen[x - low] = True"""
+    for i in range(len(x)):
+        seen[x[i] - low] = True
+
+
+@late_kernel
+def look_up(x: Any, low: int, table: Codes, out: Codes) -> None:
+    """out = table[x - low], -1 where that lies outside."""
+    last = len(table)
+    for i in range(len(x)):
+        at = x[i] - low
+        out[i] = table[at] if 0 <= at < last else -1
+
+
+@late_kernel
+def code_words(words: NDArray[np.uint32], codes: Codes, first: Integers) -> int:
+    """codes[i] = which distinct word row i holds, first = where each was seen first; -1 if there are too many.
+
+    Open addressing: a slot holds 1 + a code; there are four slots, a power of two, for each word that may come.
+    """
+    rows, length = words.shape
+    size = 4 * len(first)
+    slots = np.zeros(size, dtype=np.int32)
+    found = 0
+    for i in range(rows):
+        key = np.int64(1469598103934665603)
+        for j in range(length):
+            key = (key ^ np.int64(words[i, j])) * np.int64(1099511628211)
+        slot = (key >> 20) & (size - 1)
+        while True:
+            code = slots[slot] - 1
+            if code < 0:
+                if found == len(first):
+                    return -1
+                first[found] = i
+                codes[i] = found
+                found += 1
+                slots[slot] = found
+                break
+            same = True
+            for j in range(length):
+                if words[i, j] != words[first[code], j]:
+                    same = False
+                    break
+            if same:
+                codes[i] = code
+                break
+            slot = (slot + 1) & (size - 1)
+    return found
+
+
+@late_kernel
+def count_pairs(x: Codes, groups: Codes, out: Integers) -> None:
+    """out (groups, levels) += how often both codes meet; negative ones don't count."""
+    for i in range(len(x)):
+        if x[i] >= 0 and groups[i] >= 0:
+            out[groups[i], x[i]] += 1
+
+
+@late_kernel
+def add_tables(codes: Codes, starts: Integers, tables: Array, out: Array) -> None:
+    """out (rows, classes) += Σⱼ tables[startsⱼ + codesⱼᵢ], the row before a column's first level being 0 (missing)."""
+    columns, rows = codes.shape
+    classes = tables.shape[1]
+    for first in range(0, rows, 256):
+        for j in range(columns):
+            for i in range(first, min(first + 256, rows)):
+                at = starts[j] + codes[j, i]
+                for k in range(classes):
+                    out[i, k] += tables[at, k]
+
+
+@late_kernel
+def add_tables_left_out(
+    codes: Codes,
+    own: Codes,
+    weight: Array,
+    starts: Integers,
+    tables: Array,
+    counts: Array,
+    offset: Array,
+    divisors: Array,
+    out: Array,
+) -> None:
+    """The same, each row's own class without it: log (n - w + a)/(Σ(n + a) - what the row had).
+
+    counts (levels, classes + 1): of each class and of all. divisors (columns, classes). A value that no other row
+    has says nothing.
+    """
+    columns, rows = codes.shape
+    classes = tables.shape[1]
+    for first in range(0, rows, 256):
+        for j in range(columns):
+            for i in range(first, min(first + 256, rows)):
+                v = codes[j, i]
+                at = starts[j] + v
+                w = weight[i]
+                if v < 0 or counts[at, classes] - w <= 1e-12 * w:
+                    continue
+                mine = own[i]
+                before = max(counts[at, mine] + offset[at], 0.0)
+                after = max(counts[at, mine] - w + offset[at], 0.0)
+                total = divisors[j, mine] - before + after
+                for k in range(classes):
+                    if k != mine:
+                        out[i, k] += tables[at, k]
+                if total > 1e-12 * w:
+                    out[i, mine] += math.log(after / total) if after > 1e-15 * w else -math.inf
+                else:
+                    out[i, mine] -= offset[len(offset) - columns + j]

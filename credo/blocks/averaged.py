@@ -1,0 +1,113 @@
+"""Averaging over all subsets of columns: each depends on the class, or doesn't (Dash & Cooper 2002).
+
+With 2^d structures that are as probable before the data, P(x, class | data) averaged over all of them is a product:
+each column's factor is w p(x | class) + (1 - w) p(x), and w = p(cells | classes)/(p(cells | classes) + p(cells)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from credo.blocks.block import Independent, Likelihood, Parameter
+from credo.data import Batch
+from credo.exact import Array
+from credo.membership import Hard
+
+CERTAIN = 40.0  # nats, beyond which the other side of a mixture is lost in rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Averaged(Likelihood):
+    """log Πⱼ (wⱼ p(xⱼ | class) + (1 - wⱼ) p(xⱼ))"""
+
+    dependent: Independent
+    weights: Array | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.dependent.names
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        return self.dependent.voices
+
+    @cached_property
+    def alike(self) -> Independent:
+        """As if no column depended on the class."""
+        return self.dependent.as_one()
+
+    @cached_property
+    def log_odds(self) -> Array:
+        """That a column depends on the class. (columns,)"""
+        return self.dependent.log_evidence() - self.alike.log_evidence()
+
+    def read(self, batch: Batch) -> Any:
+        return self.dependent.read(batch)
+
+    def unseen(self, cells: Any) -> dict[str, int]:
+        return self.dependent.unseen(cells)
+
+    def base(self, cells: Any) -> Array | float:
+        return self.dependent.base(cells)
+
+    def add(self, cells: Any, out: Array) -> None:
+        weights = np.ones(len(self.names)) if self.weights is None else self.weights
+        surely, hardly = self.log_odds > CERTAIN, self.log_odds < -CERTAIN
+        if surely.any():
+            self.dependent.weighted(weights * surely).add(cells, out)
+        if hardly.any():
+            same = np.zeros((len(out), 1))
+            self.alike.weighted(weights * hardly).add(cells, same)
+            out += same
+        for j in np.flatnonzero(~surely & ~hardly).tolist():
+            own, same = np.zeros_like(out), np.zeros((len(out), 1))
+            part = self.dependent.cells_of(cells, [j])
+            self.dependent.pick([j]).add(part, own)
+            self.alike.pick([j]).add(part, same)
+            out += weights[j] * _mixed(own, same, self.log_odds[j])
+
+    def add_left_out(self, cells: Any, own: Hard, out: Array) -> None:
+        everyone = Hard(np.zeros_like(own.codes), 1, own.weight)
+        for j in range(len(self.names)):
+            part, dependent, alike = self.dependent.cells_of(cells, [j]), self.dependent.pick([j]), self.alike.pick([j])
+            apart, same = np.zeros_like(out), np.zeros((len(out), 1))
+            dependent.add_left_out(part, own, apart)
+            alike.add_left_out(part, everyone, same)
+            odds = dependent.log_evidence_left_out(part, own) - alike.log_evidence_left_out(part, everyone)
+            out += _mixed(apart, same, odds[:, None])
+
+    def pick(self, places: Sequence[int]) -> Averaged:
+        weights = None if self.weights is None else self.weights[places]
+        return Averaged(self.dependent.pick(places), weights)
+
+    def cells_of(self, cells: Any, places: Sequence[int]) -> Any:
+        return self.dependent.cells_of(cells, places)
+
+    def weighted(self, weights: Array) -> Averaged:
+        return replace(self, weights=weights)
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        """Each column as one of the two says, drawn once for each row."""
+        apart, same = self.dependent.sample(classes, rng), self.alike.sample(np.zeros_like(classes), rng)
+        drawn = {}
+        for name, odds in zip(self.names, self.log_odds, strict=True):
+            depends = rng.random(len(classes)) < 1 / (1 + np.exp(-odds))
+            drawn[name] = np.where(depends, apart[name], same[name])
+        return drawn
+
+    def parameters(self) -> list[Parameter]:
+        return self.dependent.parameters()
+
+    @property
+    def free_parameters(self) -> int:
+        return self.dependent.free_parameters
+
+
+def _mixed(own: Array, same: Array, log_odds: Array) -> Array:
+    """log(w exp(own) + (1 - w) exp(same))"""
+    return np.logaddexp(own - np.logaddexp(0.0, -log_odds), same - np.logaddexp(0.0, log_odds))

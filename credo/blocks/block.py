@@ -1,0 +1,141 @@
+"""What a block of columns offers a model in which, given the class, blocks are independent."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from credo.data import Batch
+from credo.evidence import Evidence
+from credo.exact import Array
+from credo.membership import Hard
+
+Estimate = Literal["bayes", "mean", "map", "ml"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the evidence leaves open: how parameters are estimated, and what the priors are worth."""
+
+    estimate: Estimate = "bayes"
+    smoothing: float = 1.0  # Dirichlet(l) on each categorical distribution
+    m: float | None = None  # the m-estimate: Dirichlet(m p) instead
+    p: Mapping[str, Mapping[Any, float]] = field(default_factory=dict)  # {column: {value: share}}; else all alike
+    strength: float = 1.0  # rows that the prior on a number's mean and variance is worth
+
+
+class Parameter(NamedTuple):
+    """One line of a model's table of parameters."""
+
+    column: str
+    name: str  # of the parameter, or the value whose probability it is
+    estimates: Array  # (classes,)
+
+
+class Block(ABC):
+    """Some columns, and how they are read."""
+
+    names: tuple[str, ...]
+
+    @abstractmethod
+    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+        """The statistics of a batch's rows by class; `groups` is the column that the classes are in."""
+
+    @abstractmethod
+    def likelihood(self, evidence: Evidence, settings: Settings) -> Likelihood:
+        """What the evidence says of rows to come."""
+
+    @abstractmethod
+    def labels(self, evidence: Evidence) -> Sequence[str]:
+        """The names of its parts of the evidence."""
+
+
+class Likelihood(ABC):
+    """log p(cells | class) of a block's columns, for every class."""
+
+    names: tuple[str, ...]
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        """What has a weight of evidence by itself: all columns together, or each."""
+        return (", ".join(self.names),)
+
+    @abstractmethod
+    def read(self, batch: Batch) -> Any:
+        """The cells as the other methods take them."""
+
+    @abstractmethod
+    def add(self, cells: Any, out: Array) -> None:
+        """out (rows, classes) += log p(cells | class); a missing cell is summed out."""
+
+    @abstractmethod
+    def add_left_out(self, cells: Any, own: Hard, out: Array) -> None:
+        """The same for rows that are in the evidence, as if they weren't: each leaves its own class and the priors.
+
+        What is the same for all classes may be left out.
+        """
+
+    def pick(self, places: Sequence[int]) -> Likelihood:  # noqa: ARG002 - there is but one
+        """Some of the voices, for cells as `cells_of` cuts them out."""
+        return self
+
+    def cells_of(self, cells: Any, places: Sequence[int]) -> Any:  # noqa: ARG002 - there is but one
+        return cells
+
+    @abstractmethod
+    def weighted(self, weights: Array) -> Likelihood:
+        """With each voice's log-likelihood times a weight; of use to `add` alone."""
+
+    def base(self, cells: Any) -> Array | float:  # noqa: ARG002 - most have none
+        """log of the factor of p(cells | class) that `add` leaves out, since all classes share it. (rows,)"""
+        return 0.0
+
+    @abstractmethod
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        """Cells of rows of these classes (codes): a column each, NaN or None where nothing is known of it."""
+
+    @abstractmethod
+    def parameters(self) -> list[Parameter]:
+        """A readable list."""
+
+    @property
+    @abstractmethod
+    def free_parameters(self) -> int:
+        """How many numbers the classes' distributions have."""
+
+    def unseen(self, cells: Any) -> dict[str, int]:  # noqa: ARG002 - most read every value
+        """How many cells of each column hold values that say nothing, since no row had them."""
+        return {}
+
+
+class Independent(Likelihood):
+    """Columns that are independent of each other, too: each has a voice of its own."""
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        return self.names
+
+    @abstractmethod
+    def pick(self, places: Sequence[int]) -> Independent: ...
+
+    @abstractmethod
+    def cells_of(self, cells: Any, places: Sequence[int]) -> Any: ...
+
+    @abstractmethod
+    def weighted(self, weights: Array) -> Independent: ...
+
+    @abstractmethod
+    def as_one(self) -> Independent:
+        """All classes as one."""
+
+    @abstractmethod
+    def log_evidence(self) -> Array:
+        """log p(a column's cells | their classes), parameters integrated out. (columns,)"""
+
+    @abstractmethod
+    def log_evidence_left_out(self, cells: Any, own: Hard) -> Array:
+        """The same of a single column, without each row. (rows,)"""

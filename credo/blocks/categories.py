@@ -1,0 +1,214 @@
+"""Categories that are independent given the class: counts, with a Dirichlet prior on each distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from credo._kernels.codes import add_tables, add_tables_left_out
+from credo.blocks.block import Block, Independent, Parameter, Settings
+from credo.data import Batch, cells
+from credo.errors import PriorError
+from credo.evidence import Evidence, Part
+from credo.exact import Array
+from credo.membership import Codes, Hard
+from credo.schema import Column, Schema
+from credo.statistics import Counts
+
+
+@dataclass(frozen=True)
+class Categories(Block):
+    """P(x = v | class) = θᵥ, θ ~ Dirichlet(l), or Dirichlet(m p), for each column."""
+
+    names: tuple[str, ...]
+
+    def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
+        return self.names
+
+    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+        columns, parts = [], {}
+        for name in self.names:
+            codes, levels = batch.categories(name)
+            columns.append(Column(name, "category", levels))
+            parts[name] = Part((groups, name), Counts.of(codes, len(levels), member))
+        return Evidence(Schema(tuple(columns)), parts)
+
+    def likelihood(self, evidence: Evidence, settings: Settings) -> CategoriesLikelihood:
+        columns = tuple(evidence.schema[name] for name in self.names)
+        counts = tuple(evidence[name].n.value for name in self.names)
+        prior = tuple(concentration(column, settings) for column in columns)
+        return CategoriesLikelihood(columns, counts, prior, settings)
+
+
+def concentration(column: Column, settings: Settings) -> Array:
+    """The prior's concentration of each level."""
+    shares: Mapping[Any, float] | None = settings.p.get(column.name)
+    levels = len(column.levels)
+    if settings.m is None:
+        return np.full(levels, settings.smoothing)
+    if shares is None:
+        return np.full(levels, settings.m / max(levels, 1))
+    if unknown := [value for value in column.values if value not in shares]:
+        raise PriorError(f"p says nothing of {unknown[0]!r} in column {column.name!r}")
+    return settings.m * np.array([shares[value] for value in column.values])
+
+
+@dataclass(frozen=True, eq=False)
+class CategoriesLikelihood(Independent):
+    """log θ of each value: θ = (n + a)/Σ(n + a), where a is the concentration, less 1 for the mode, 0 for ML."""
+
+    columns: tuple[Column, ...]
+    counts: tuple[Array, ...]  # (classes, levels) each
+    concentrations: tuple[Array, ...]  # (levels,) each
+    settings: Settings
+    weights: Array | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(column.name for column in self.columns)
+
+    def read(self, batch: Batch) -> CodedCells:
+        codes = np.empty((len(self.columns), batch.rows), dtype=np.int32)
+        unseen = {}
+        for j, column in enumerate(self.columns):
+            codes[j], others = cells.codes_among(batch.column(column.name), column.levels)
+            if others:
+                unseen[column.name] = others
+        return CodedCells(codes, unseen)
+
+    def unseen(self, cells: CodedCells) -> dict[str, int]:
+        return cells.unseen
+
+    @cached_property
+    def _offsets(self) -> list[Array]:
+        less = {"ml": None, "map": 1.0}.get(self.settings.estimate, 0.0)
+        return [a * 0.0 if less is None else a - less for a in self.concentrations]
+
+    @cached_property
+    def shares(self) -> list[Array]:
+        """θ; all alike where nothing speaks for any value. (classes, levels) each"""
+        found = []
+        for n, a in zip(self.counts, self._offsets, strict=True):
+            above = np.maximum(n + a, 0.0)
+            total = above.sum(1, keepdims=True)
+            found.append(np.where(total > 0, above / np.where(total > 0, total, 1.0), 1 / max(above.shape[1], 1)))
+        return found
+
+    @cached_property
+    def _starts(self) -> Any:
+        """Where each column's levels begin, after a row for its missing cells."""
+        sizes = [n.shape[1] for n in self.counts]
+        return np.cumsum([1, *(size + 1 for size in sizes)])[: len(sizes)].astype(np.int64)
+
+    def _tables(self, weights: Array | None) -> Array:
+        """Rows of log θ, for all columns one after another. (levels + columns, classes)"""
+        parts = []
+        for j, share in enumerate(self.shares):
+            with np.errstate(divide="ignore"):
+                rows = np.log(share.T)
+            if weights is not None:
+                rows = rows * weights[j] if weights[j] else np.zeros_like(rows)
+            parts += [np.zeros((1, share.shape[0])), rows]
+        return np.concatenate(parts)
+
+    @cached_property
+    def _weighted_tables(self) -> Array:
+        return self._tables(self.weights)
+
+    def add(self, cells: CodedCells, out: Array) -> None:
+        add_tables(cells.codes, self._starts, self._weighted_tables, out)
+
+    @cached_property
+    def _evidence_tables(self) -> tuple[Array, Array, Array, Array]:
+        """Tables, counts, offsets and divisors, as the kernel takes them."""
+        counts, offsets, divisors = [], [], []
+        for n, a in zip(self.counts, self._offsets, strict=True):
+            counts += [np.zeros((1, n.shape[0] + 1)), np.concatenate([n, n.sum(0, keepdims=True)]).T]
+            offsets += [np.zeros(1), a]
+            divisors.append(np.maximum(n + a, 0.0).sum(1))
+        sizes = [np.log([max(n.shape[1], 1)]) for n in self.counts]  # at the end: of what is all alike
+        return self._tables(None), np.concatenate(counts), np.concatenate([*offsets, *sizes]), np.stack(divisors)
+
+    def add_left_out(self, cells: CodedCells, own: Hard, out: Array) -> None:
+        tables, counts, offsets, divisors = self._evidence_tables
+        add_tables_left_out(cells.codes, own.codes, own.weight, self._starts, tables, counts, offsets, divisors, out)
+
+    def pick(self, places: Sequence[int]) -> CategoriesLikelihood:
+        return CategoriesLikelihood(
+            tuple(self.columns[j] for j in places),
+            tuple(self.counts[j] for j in places),
+            tuple(self.concentrations[j] for j in places),
+            self.settings,
+            None if self.weights is None else self.weights[places],
+        )
+
+    def cells_of(self, cells: CodedCells, places: Sequence[int]) -> CodedCells:
+        return CodedCells(cells.codes[places], {})
+
+    def weighted(self, weights: Array) -> CategoriesLikelihood:
+        return replace(self, weights=weights)
+
+    def as_one(self) -> CategoriesLikelihood:
+        return replace(self, counts=tuple(n.sum(0, keepdims=True) for n in self.counts))
+
+    def log_evidence(self) -> Array:
+        """log p(column's cells | their classes). (columns,)"""
+        from credo.families.dirichlet import log_normaliser
+
+        found = []
+        for n, a in zip(self.counts, self.concentrations, strict=True):
+            known = a > 0
+            alpha = np.broadcast_to(a[known], n[:, known].shape)
+            found.append((log_normaliser(alpha + n[:, known]) - log_normaliser(alpha)).sum())
+        return np.array(found)
+
+    def log_evidence_left_out(self, cells: CodedCells, own: Hard) -> Array:
+        """The same of a single column, without each row: by the chain rule. (rows,)"""
+        n, a, v = self.counts[0], self.concentrations[0], np.maximum(cells.codes[0], 0)
+        left = np.maximum(n[own.codes, v] - own.weight, 0.0)
+        total = np.maximum(n.sum(1)[own.codes] - own.weight, 0.0)
+        if (own.weight == 1).all():
+            gained = np.log((left + a[v]) / (total + a.sum()))
+        else:
+            from scipy.special import gammaln
+
+            def raised(start: Array) -> Array:
+                return np.asarray(gammaln(start + own.weight) - gammaln(start))
+
+            gained = raised(left + a[v]) - raised(total + a.sum())
+        return np.where(cells.codes[0] >= 0, self.log_evidence()[0] - gained, 0.0)
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        drawn: dict[str, Any] = {}
+        for column, share in zip(self.columns, self.shares, strict=True):
+            if not share.shape[1]:
+                drawn[column.name] = np.full(len(classes), None)
+                continue
+            reached = np.cumsum(share, axis=1)
+            level = (rng.random((len(classes), 1)) * reached[classes, -1:] >= reached[classes]).sum(1)
+            values = np.array([*column.values, None], dtype=object)[:-1]
+            drawn[column.name] = values[np.minimum(level, share.shape[1] - 1)]
+        return drawn
+
+    def parameters(self) -> list[Parameter]:
+        return [
+            Parameter(column.name, f"P({value})", share[:, v])
+            for column, share in zip(self.columns, self.shares, strict=True)
+            for v, value in enumerate(column.values)
+        ]
+
+    @property
+    def free_parameters(self) -> int:
+        return sum(n.shape[0] * max(n.shape[1] - 1, 0) for n in self.counts)
+
+
+@dataclass(frozen=True, eq=False)
+class CodedCells:
+    """Codes, -1 where a cell says nothing, and how many cells of each column hold values that no row had."""
+
+    codes: Codes  # (columns, rows)
+    unseen: dict[str, int]

@@ -1,0 +1,146 @@
+"""Counts that are independent given the class: Poisson, with a Gamma prior on each rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from credo.blocks.block import Block, Independent, Parameter, Settings
+from credo.data import Batch
+from credo.data.cells import check_positive
+from credo.evidence import Evidence, Part
+from credo.exact import Array
+from credo.families import GammaPoisson
+from credo.membership import Hard
+from credo.priors import of_counts
+from credo.schema import Column, Schema
+from credo.statistics import ALONE, Totals
+
+FAMILY = GammaPoisson(1, 1)
+
+
+@dataclass(frozen=True)
+class CountColumns(Block):
+    """x | class ~ Poisson(λ), λ ~ Gamma(s, s/pooled rate), for each column."""
+
+    names: tuple[str, ...]
+
+    def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
+        return self.names
+
+    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+        parts = {name: Part((groups,), FAMILY.statistics(_counts(batch, name), member)) for name in self.names}
+        return Evidence(Schema(tuple(Column(name, "count") for name in self.names)), parts)
+
+    def likelihood(self, evidence: Evidence, settings: Settings) -> CountsLikelihood:
+        return CountsLikelihood(self.names, tuple(evidence[name] for name in self.names), settings)
+
+
+def _counts(batch: Batch, name: str) -> Array:
+    x = batch.numbers(name)
+    check_positive(x, name, batch.start, whole=True)
+    return x
+
+
+@dataclass(frozen=True, eq=False)
+class CountsLikelihood(Independent):
+    """log p(x | class): negative binomial where rates are integrated out, else Poisson."""
+
+    names: tuple[str, ...]
+    statistics: tuple[Totals, ...]  # of each column, by class
+    settings: Settings
+    weights: Array | None = None
+
+    def read(self, batch: Batch) -> Array:
+        """(columns, rows)"""
+        return np.stack([_counts(batch, name) for name in self.names])
+
+    @cached_property
+    def beliefs(self) -> list[GammaPoisson]:
+        prior = (of_counts(each.pooled(), self.settings.strength) for each in self.statistics)
+        return [before.posterior(each) for before, each in zip(prior, self.statistics, strict=True)]
+
+    def _log_prob(self, x: Array, belief: GammaPoisson, statistics: Totals) -> Array:
+        """(rows, classes), of counts (rows, 1)"""
+        if self.settings.estimate == "bayes":
+            return np.asarray(belief.predictive().log_prob(x))
+        from scipy.special import gammaln, xlogy
+
+        rate = self._rate(belief, statistics)
+        return np.asarray(xlogy(x, rate) - rate - gammaln(x + 1))
+
+    def _rate(self, belief: GammaPoisson, statistics: Totals) -> Array:
+        if self.settings.estimate == "ml":
+            return np.asarray(np.nan_to_num(FAMILY.maximum_likelihood(statistics)))
+        return np.asarray(belief.mode() if self.settings.estimate == "map" else belief.mean())
+
+    def add(self, cells: Array, out: Array) -> None:
+        for j, (belief, statistics) in enumerate(zip(self.beliefs, self.statistics, strict=True)):
+            known = ~np.isnan(cells[j])
+            weight = 1.0 if self.weights is None else self.weights[j]
+            if weight:
+                out[known] += weight * self._log_prob(cells[j, known, None], belief, statistics)
+
+    def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
+        for j in range(len(self.names)):
+            known = np.flatnonzero(~np.isnan(cells[j]))
+            prior, statistics, said = self._without_each(cells[j, known], j, own.take(known))
+            rows = known[said]
+            if len(rows):
+                out[rows] += self._log_prob(cells[j, rows, None], prior.posterior(statistics), statistics)
+
+    def _without_each(self, x: Array, j: int, own: Hard) -> tuple[GammaPoisson, Totals, Any]:
+        """The prior (rows, 1) and the statistics (rows, classes) without each row, of those that have others beside."""
+        total = self.statistics[j]
+        alone = FAMILY.statistics(x, Hard.of(np.arange(len(x)), len(x), own.weight))
+        everyone = total.pooled() - alone
+        said = everyone.n.value > ALONE * total.n.value.sum()
+        rows = np.flatnonzero(said)
+        others = Totals(*(part[rows][:, None] for part in everyone.sums))
+        return of_counts(others, self.settings.strength), total.leaving_out(alone[rows], own.codes[rows]), said
+
+    def pick(self, places: Sequence[int]) -> CountsLikelihood:
+        names, statistics = tuple(self.names[j] for j in places), tuple(self.statistics[j] for j in places)
+        weights = None if self.weights is None else self.weights[places]
+        return CountsLikelihood(names, statistics, self.settings, weights)
+
+    def cells_of(self, cells: Array, places: Sequence[int]) -> Array:
+        return cells[places]
+
+    def weighted(self, weights: Array) -> CountsLikelihood:
+        return replace(self, weights=weights)
+
+    def as_one(self) -> CountsLikelihood:
+        return replace(self, statistics=tuple(each.pooled() for each in self.statistics))
+
+    def log_evidence(self) -> Array:
+        prior = (of_counts(each.pooled(), self.settings.strength) for each in self.statistics)
+        return np.array([before.log_evidence(e).sum() for before, e in zip(prior, self.statistics, strict=True)])
+
+    def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
+        found, known = np.zeros(cells.shape[1]), np.flatnonzero(~np.isnan(cells[0]))
+        prior, statistics, said = self._without_each(cells[0, known], 0, own.take(known))
+        found[known[said]] = prior.log_evidence(statistics).sum(1)
+        return found
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        drawn: dict[str, Any] = {}
+        for name, belief, statistics in zip(self.names, self.beliefs, self.statistics, strict=True):
+            if self.settings.estimate == "bayes":
+                rate = rng.gamma(np.asarray(belief.shape)[classes]) / np.asarray(belief.rate)[classes]
+            else:
+                rate = self._rate(belief, statistics)[classes]
+            drawn[name] = rng.poisson(rate)
+        return drawn
+
+    def parameters(self) -> list[Parameter]:
+        pairs = zip(self.names, self.beliefs, self.statistics, strict=True)
+        return [Parameter(name, "rate", self._rate(belief, statistics)) for name, belief, statistics in pairs]
+
+    @property
+    def free_parameters(self) -> int:
+        return sum(len(each.n.value) for each in self.statistics)

@@ -1,0 +1,551 @@
+"""Numbers that covary given the class: one Gaussian of all of them, its covariance each class's own, or shared.
+
+The evidence is moments for each class and each pattern of missing cells, which adds. Where a pattern misses cells, EM
+completes the moments (the E-step fills in a row's missing cells by their regression on the known ones, and adds the
+covariance that is left), and what follows is computed as if the rows had been whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.blocks.block import Block, Likelihood, Parameter, Settings
+from credo.data import Batch
+from credo.errors import EvidenceError
+from credo.evidence import ROWS, Evidence, Part
+from credo.exact import Array, Exact
+from credo.learning import Expected, em
+from credo.membership import Hard
+from credo.schema import Column, Schema
+from credo.statistics import ALONE, CrossMoments, Moments, Statistics
+
+Flags = NDArray[np.bool_]
+
+PREFIX = "(joint "
+CHUNK = 2**22  # numbers of the matrices that are held at once
+CANCELLED = 1e-9  # of a variance: what is left of it has lost too many digits
+STEPS, TOLERANCE = 2000, 1e-15  # of EM
+
+
+def label_of(known: Flags) -> str:
+    return f"{PREFIX}{''.join('1' if one else '0' for one in known)})"
+
+
+def known_of(label: str) -> Flags:
+    return np.array([digit == "1" for digit in label[len(PREFIX) : -1]])
+
+
+def patterns(x: Array) -> Iterator[tuple[Flags, Any]]:
+    """Which columns are known, and in which rows just these."""
+    absent = np.isnan(x)
+    if not absent.any():
+        yield np.ones(x.shape[1], dtype=bool), slice(None)
+        return
+    packed = np.packbits(~absent, axis=1)
+    keys = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1])))[:, 0]
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(inverse, kind="stable")
+    cuts = np.flatnonzero(np.diff(inverse[order])) + 1
+    for rows in np.split(order, cuts):
+        yield ~absent[first[inverse[rows[0]]]], rows
+
+
+@dataclass(frozen=True)
+class Joint(Block):
+    """x | class ~ N(μ, Σ), with a normal-inverse-Wishart prior: s rows of the pooled means and variances.
+
+    NormalInverseWishart(pooled means, s, d + 1 + s, s · diag(pooled variances)). Columns without variance say nothing.
+    """
+
+    names: tuple[str, ...]
+    covariance: Literal["full", "tied"]
+
+    def labels(self, evidence: Evidence) -> Sequence[str]:
+        return [name for name in evidence.parts if name.startswith(PREFIX)]
+
+    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+        x = batch.matrix(self.names)
+        parts = {}
+        for known, rows in patterns(x):
+            if known.any():
+                inside = x[rows] if known.all() else x[rows][:, known]
+                own = member if isinstance(rows, slice) else member.take(rows)
+                parts[label_of(known)] = Part((groups,), CrossMoments.of(inside, own))
+        return Evidence(Schema(tuple(Column(name, "number") for name in self.names)), parts)
+
+    def likelihood(self, evidence: Evidence, settings: Settings) -> JointLikelihood:
+        moments = {label: evidence[label] for label in self.labels(evidence)}
+        seen = tuple(Pattern(known_of(label), each) for label, each in sorted(moments.items()) if each.n.value.any())
+        return JointLikelihood(self.names, self.covariance, len(evidence[ROWS].n.value), seen, settings)
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """The moments of rows in which just these columns are known. (classes, known[, known])"""
+
+    known: Flags
+    moments: CrossMoments
+
+    @property
+    def rows(self) -> int:
+        return len(self.moments.n.value)
+
+    @property
+    def whole(self) -> bool:
+        return bool(self.known.all())
+
+
+class Gaussians(NamedTuple):
+    """Of each class, about the shift. A shared covariance is repeated."""
+
+    mean: Array  # (classes, d)
+    covariance: Array  # (classes, d, d)
+
+
+class Spread(NamedTuple):
+    """What is known of classes' rows together with the prior's. (..., classes[, d[, d]])"""
+
+    n: Array
+    strength: Array
+    mean: Array
+    scale: Array
+    degrees: Array
+
+
+@dataclass(frozen=True, eq=False)
+class JointLikelihood(Likelihood):
+    """log p(x | class): a multivariate t where parameters are integrated out, else a normal; missing cells drop out."""
+
+    names: tuple[str, ...]
+    covariance: Literal["full", "tied"]
+    classes: int
+    patterns: tuple[Pattern, ...]
+    settings: Settings
+    weight: float = 1.0
+
+    def read(self, batch: Batch) -> Array:
+        return batch.matrix(self.names)
+
+    @property
+    def whole(self) -> bool:
+        """Whether no row misses a cell."""
+        return all(pattern.whole for pattern in self.patterns)
+
+    @cached_property
+    def pooled(self) -> Moments:
+        """Each column by itself, all classes together. (1, columns)"""
+        d = len(self.names)
+        total = Moments(*(Exact.zeros((1, d)) for _ in range(3)))
+        for pattern in self.patterns:
+            places = [np.arange(1), np.flatnonzero(pattern.known)]
+            total = total + Moments.gather([_columns(pattern.moments.pooled())], [places], [1, d])
+        return total
+
+    @cached_property
+    def spoken(self) -> Flags:
+        return np.asarray(self.pooled.scatter[0] > 0)
+
+    @cached_property
+    def shift(self) -> Array:
+        return np.asarray(self.pooled.mean[0])
+
+    @property
+    def size(self) -> int:
+        return int(self.spoken.sum())
+
+    @cached_property
+    def prior_mean(self) -> Array:
+        """About the shift, which is the same but for rounding. (d,)"""
+        return np.asarray((self.pooled.first / self.pooled.n - Exact.of(self.shift)).value[0, self.spoken])
+
+    @cached_property
+    def prior_variance(self) -> Array:
+        n = np.maximum(self.pooled.n.value[0], ALONE)
+        return np.asarray((self.pooled.scatter[0] / n)[self.spoken])
+
+    @cached_property
+    def about_shift(self) -> list[tuple[Flags, Array, Array, Array]]:
+        """Each pattern's columns among those that say something, n, mean about the shift and scatter."""
+        found = []
+        for pattern in self.patterns:
+            inside = self.spoken[pattern.known]
+            moments = pattern.moments.take(1, np.flatnonzero(inside)).take(2, np.flatnonzero(inside))
+            mean = moments.first / moments.n[:, None] - Exact.of(self.shift[pattern.known & self.spoken])
+            seen = moments.n.value[:, None] > 0
+            found.append(
+                (pattern.known[self.spoken], moments.n.value, np.where(seen, mean.value, 0.0), moments.scatter)
+            )
+        return found
+
+    @cached_property
+    def completed(self) -> tuple[Array, Array, Array]:
+        """n, mean about the shift and scatter of whole rows: as seen, or as EM completes them."""
+        if self.whole:
+            d = self.size
+            if not self.patterns:
+                return np.zeros(self.classes), np.zeros((self.classes, d)), np.zeros((self.classes, d, d))
+            ((_, n, mean, scatter),) = self.about_shift
+            return n, mean, scatter
+        parts = [_Filled(*part) for part in self.about_shift if part[0].any()]
+        start = self._at_mode(Spread(*self._with_prior(*self._first_guess())))
+        found = em(_Completion(self), lambda: parts, start, steps=STEPS, tolerance=TOLERANCE)
+        filled = [part.expected(found.parameters) for part in parts]
+        return _moments(_total(filled))
+
+    def _first_guess(self) -> tuple[Array, Array, Array]:
+        """Each column's own mean and scatter, as if the columns were independent."""
+        d = self.size
+        n, first, second = np.zeros((3, self.classes, d))
+        for known, rows, mean, scatter in self.about_shift:
+            n[:, known] += rows[:, None]
+            first[:, known] += rows[:, None] * mean
+            second[:, known] += np.diagonal(scatter, axis1=1, axis2=2) + rows[:, None] * mean**2
+        mean = np.where(n > 0, first / np.where(n > 0, n, 1.0), 0.0)
+        scatter = np.maximum(second - n * mean**2, 0.0)
+        return n.max(1, initial=0.0), mean, scatter[:, :, None] * np.eye(d)
+
+    def _with_prior(self, n: Array, mean: Array, scatter: Array) -> Spread:
+        return spread(n, mean, scatter, self.prior_mean, self.prior_variance, self.settings.strength, self._tied)
+
+    @property
+    def _tied(self) -> bool:
+        return self.covariance == "tied"
+
+    @cached_property
+    def belief(self) -> Spread:
+        return self._with_prior(*self.completed)
+
+    def _at_mode(self, belief: Spread) -> Gaussians:
+        sharing = self.classes if self._tied else 1
+        return Gaussians(belief.mean, belief.scale / (belief.degrees + self.size + 1 + sharing)[..., None, None])
+
+    @cached_property
+    def gaussians(self) -> Gaussians:
+        """The point estimate."""
+        if self.settings.estimate == "ml":
+            return _most_likely(*self.completed, self._tied)
+        centre, matrix, _ = self._point._law(self.belief)
+        return Gaussians(centre, matrix)
+
+    @property
+    def _point(self) -> JointLikelihood:
+        """With point estimates: posterior means in the place of integrals."""
+        bayes = self.settings.estimate == "bayes"
+        return replace(self, settings=replace(self.settings, estimate="mean")) if bayes else self
+
+    @cached_property
+    def _roots(self) -> dict[bytes, tuple[Array, Array, Array, Array]]:
+        return {}
+
+    def _root(self, known: Flags) -> tuple[Array, Array, Array, Array]:
+        """For rows with those columns: means, whitening matrices, log-determinants and degrees of freedom (or ∞)."""
+        key = known.tobytes()
+        if key not in self._roots:
+            self._roots[key] = self._factored(known)
+        return self._roots[key]
+
+    def _factored(self, known: Flags) -> tuple[Array, Array, Array, Array]:
+        if self.settings.estimate == "ml":
+            (mean, matrix), degrees = self.gaussians, np.full(self.classes, np.inf)
+        else:
+            mean, matrix, degrees = self._law(self.belief)
+        inside = np.flatnonzero(known)
+        root = np.linalg.cholesky(matrix[:, inside[:, None], inside])
+        log_determinant = 2 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(1)
+        return mean[:, inside], np.linalg.inv(root), log_determinant, degrees
+
+    def add(self, cells: Array, out: Array) -> None:
+        if not self.size or not self.weight:
+            return
+        for known, rows, squared in self._distances(cells):
+            _, _, log_determinant, degrees = self._root(known)
+            found = log_density(squared, log_determinant, degrees, int(known.sum()))
+            out[rows] += found if self.weight == 1 else self.weight * found
+
+    def _distances(self, cells: Array) -> Iterator[tuple[Flags, Any, Array]]:
+        """Squared Mahalanobis distances from each class, pattern by pattern. (rows, classes)"""
+        z = (cells - self.shift)[:, self.spoken] if self.size < cells.shape[1] else cells - self.shift
+        for known, rows in patterns(z):
+            if not known.any():
+                continue
+            mean, white, *_ = self._root(known)
+            inside = z[rows] if known.all() else z[rows][:, known]
+            yield known, rows, squared_distances(inside, mean, white, self._tied and self._same_scale)
+
+    @property
+    def _same_scale(self) -> bool:
+        """Whether all classes have one matrix (integrating, a class with fewer rows has a wider one)."""
+        return self.settings.estimate != "bayes"
+
+    def mahalanobis(self, cells: Array) -> Array:
+        """Of the point estimate, over the known cells; 0 where none is. (rows, classes)"""
+        found = np.zeros((len(cells), self.classes))
+        for _, rows, squared in self._point._distances(cells):
+            found[rows] = np.sqrt(squared)
+        return found
+
+    def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
+        if not self.size:
+            return
+        if not self.whole:
+            for i in range(len(cells)):
+                self._without(cells[i], own, i).add(cells[i : i + 1], out[i : i + 1])
+            return
+        step = max(1, CHUNK // (self.classes * self.size**2))
+        for start in range(0, len(cells), step):
+            rows = slice(start, start + step)
+            part = Hard(own.codes[rows], own.groups, own.weight[rows])
+            out[rows] += self._left_out(cells[rows], part)
+
+    def _without(self, row: Array, own: Hard, i: int) -> JointLikelihood:
+        """Refitted without a row."""
+        known = ~np.isnan(row)
+        member = Hard(own.codes[i : i + 1], self.classes, own.weight[i : i + 1])
+        kept = []
+        for pattern in self.patterns:
+            moments = pattern.moments
+            if known.any() and (pattern.known == known).all():
+                left = moments.without(CrossMoments.of(row[None, known], member))
+                if left is None:
+                    raise EvidenceError("a row isn't in the evidence: leave-one-out needs the rows that were learned")
+                moments = left
+            if moments.n.value.any():
+                kept.append(Pattern(pattern.known, moments))
+        return replace(self, patterns=tuple(kept))
+
+    def _left_out(self, cells: Array, own: Hard) -> Array:
+        """Rows (without missing cells) that are left out one by one: each class's matrix is factored anew."""
+        z, w, rows = (cells - self.shift)[:, self.spoken], own.weight, np.arange(len(cells))
+        everyone = np.full(len(z), self.completed[0].sum())
+        variance = np.repeat(self.prior_variance[None] * everyone[:1, None], len(z), axis=0)
+        rest, place, left = _less(everyone, np.repeat(self.prior_mean[None], len(z), axis=0), variance, z, w)
+        sure = (left > CANCELLED * variance).all(1) & (rest > 0)
+        found = np.zeros((len(z), self.classes))
+        for i in rows[~sure]:  # a column is constant without this row, or loses its digits
+            self._without(cells[i], own, i).add(cells[i : i + 1], found[i : i + 1])
+        z, w, k, rest = z[sure], w[sure], own.codes[sure], rest[sure]
+        n, mean, scatter = (np.repeat(part[None], len(z), axis=0) for part in self.completed)
+        each = rows[: len(z)]
+        n[each, k], mean[each, k], scatter[each, k] = _less(n[each, k], mean[each, k], scatter[each, k], z, w)
+        prior = (place[sure, None], (left[sure] / rest[:, None])[:, None])
+        if self.settings.estimate == "ml":
+            centre, matrix = _most_likely(n, mean, scatter, self._tied)
+            degrees = np.full(n.shape, np.inf)
+        else:
+            centre, matrix, degrees = self._law(spread(n, mean, scatter, *prior, self.settings.strength, self._tied))
+        squared, log_determinant = _mahalanobis(z[:, None] - centre, matrix)
+        found[sure] = log_density(squared, log_determinant, degrees, self.size)
+        return found
+
+    def _law(self, belief: Spread) -> tuple[Array, Array, Array]:
+        """Centre, matrix and degrees of freedom by which a row is foreseen."""
+        d = self.size
+        if self.settings.estimate == "bayes":
+            degrees = belief.degrees - d + 1
+            return belief.mean, belief.scale * ((1 + 1 / belief.strength) / degrees)[..., None, None], degrees
+        endless = np.full(belief.degrees.shape, np.inf)
+        if self.settings.estimate == "map":
+            return *self._at_mode(belief), endless
+        return belief.mean, belief.scale / (belief.degrees - d - 1)[..., None, None], endless
+
+    def weighted(self, weights: Array) -> JointLikelihood:
+        return replace(self, weight=float(weights[0]))
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        drawn = np.full((len(classes), len(self.names)), np.nan)
+        if self.size:
+            mean, white, _, degrees = self._root(np.ones(self.size, dtype=bool))
+            noise = rng.standard_normal((len(classes), self.size))
+            if np.isfinite(degrees).all():
+                noise /= np.sqrt(rng.chisquare(degrees[classes]) / degrees[classes])[:, None]
+            rooted = np.linalg.inv(white)
+            for k in np.unique(classes):
+                rows = np.flatnonzero(classes == k)
+                drawn[np.ix_(rows, self.spoken)] = mean[k] + noise[rows] @ rooted[k].T + self.shift[self.spoken]
+        return {name: drawn[:, j] for j, name in enumerate(self.names)}
+
+    def parameters(self) -> list[Parameter]:
+        names = [name for name, said in zip(self.names, self.spoken, strict=True) if said]
+        mean, covariance = self.gaussians
+        lines = [Parameter(name, "mean", mean[:, j] + self.shift[self.spoken][j]) for j, name in enumerate(names)]
+        for i, name in enumerate(names):
+            lines.append(Parameter(name, "sd", np.sqrt(covariance[:, i, i])))
+            for j in range(i):
+                both = np.sqrt(covariance[:, i, i] * covariance[:, j, j])
+                lines.append(Parameter(name, f"correlation with {names[j]}", covariance[:, i, j] / both))
+        return lines
+
+    @property
+    def free_parameters(self) -> int:
+        d = self.size
+        return self.classes * d + d * (d + 1) // 2 * (1 if self._tied else self.classes)
+
+
+def spread(
+    n: Array, mean: Array, scatter: Array, prior_mean: Array, variance: Array, strength: float, tied: bool
+) -> Spread:
+    """Prior and evidence together: the normal-inverse-Wishart posterior. (..., classes[, d[, d]])"""
+    d = mean.shape[-1]
+    after = strength + n
+    away = mean - prior_mean
+    pull = (strength * n / after)[..., None, None] * (away[..., :, None] * away[..., None, :])
+    scale = scatter + pull
+    rows = n
+    if tied:
+        scale = np.broadcast_to(scale.sum(-3, keepdims=True), scale.shape)
+        rows = np.broadcast_to(n.sum(-1, keepdims=True), n.shape)
+    scale = scale + strength * variance[..., :, None] * np.eye(d)
+    centre = prior_mean + (n / after)[..., None] * away
+    return Spread(n, after, centre, scale, d + 1 + strength + rows)
+
+
+def _less(n: Array, mean: Array, scatter: Array, z: Array, w: Array) -> tuple[Array, Array, Array]:
+    """n, mean and scatter (a matrix, or variances) without a row each."""
+    rest = n - w
+    empty = rest <= ALONE * n
+    rest = np.where(empty, 1.0, rest)
+    away = z - mean
+    product = away[:, :, None] * away[:, None, :] if scatter.ndim == 3 else away**2
+    factor = (w * n / rest).reshape(-1, *(1,) * (product.ndim - 1))
+    left = scatter - factor * product
+    gone = empty.reshape(-1, *(1,) * (product.ndim - 1))
+    place = np.where(empty[:, None], 0.0, mean - (w / rest)[:, None] * away)
+    return np.where(empty, 0.0, rest), place, np.where(gone, 0.0, left)
+
+
+def _most_likely(n: Array, mean: Array, scatter: Array, tied: bool) -> Gaussians:
+    if tied:
+        scatter = np.broadcast_to(scatter.sum(-3, keepdims=True), scatter.shape)
+        n = np.broadcast_to(n.sum(-1, keepdims=True), n.shape)
+    covariance = scatter / np.where(n > 0, n, np.nan)[..., None, None]
+    size = np.nan_to_num(np.diagonal(covariance, axis1=-2, axis2=-1)).max(-1)
+    with np.errstate(invalid="ignore"):
+        singular = ~(np.linalg.eigvalsh(np.nan_to_num(covariance))[..., 0] > 1e-13 * size)
+    if singular.any():
+        raise EvidenceError(
+            "maximum likelihood gives one of the classes a singular covariance (too few rows, or columns that repeat "
+            "each other): use estimate='bayes', whose prior has no such trouble"
+        )
+    return Gaussians(mean, covariance)
+
+
+def squared_distances(z: Array, mean: Array, white: Array, shared: bool) -> Array:
+    """|W (z - μ)|² of each class. (rows, classes)"""
+    if shared:
+        flat = z @ white[0].T
+        centres = np.einsum("kd,ed->ke", mean, white[0])
+        return np.stack([((flat - centre) ** 2).sum(1) for centre in centres], axis=1)
+    found = np.empty((len(z), len(mean)))
+    for k in range(len(mean)):
+        flat = (z - mean[k]) @ white[k].T
+        np.einsum("ij,ij->i", flat, flat, out=found[:, k])
+    return found
+
+
+def _mahalanobis(away: Array, matrix: Array) -> tuple[Array, Array]:
+    root = np.linalg.cholesky(matrix)
+    flat = np.linalg.solve(root, away[..., None])[..., 0]
+    return (flat**2).sum(-1), 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
+
+
+def log_density(squared: Array, log_determinant: Array, degrees: Array, d: int) -> Array:
+    """Of a multivariate t, or of a normal where degrees are endless: -½ log|Σ| is part of both."""
+    from scipy.special import gammaln
+
+    if np.isinf(degrees).any():
+        return np.asarray(-0.5 * (squared + log_determinant + d * np.log(2 * np.pi)))
+    peak = gammaln((degrees + d) / 2) - gammaln(degrees / 2) - d / 2 * np.log(np.pi * degrees) - log_determinant / 2
+    return np.asarray(peak - (degrees + d) / 2 * np.log1p(squared / degrees))
+
+
+def _columns(moments: CrossMoments) -> Moments:
+    """Each column by itself."""
+    d = moments.first.shape[-1]
+    n = Exact(*(np.repeat(part[:, None], d, axis=1) for part in (moments.n.high, moments.n.low)))
+    diagonal = Exact(
+        *(np.diagonal(part, axis1=1, axis2=2).copy() for part in (moments.second.high, moments.second.low))
+    )
+    return Moments(n, moments.first, diagonal)
+
+
+@dataclass(frozen=True, eq=False)
+class _Filled:
+    """One pattern's moments, about the shift, and what is expected of whole rows like them."""
+
+    known: Flags
+    n: Array
+    mean: Array
+    scatter: Array
+
+    @property
+    def rows(self) -> int:
+        return len(self.n)
+
+    def expected(self, parameters: Gaussians) -> Statistics:
+        """E[Σx], E[Σxx′]: a missing cell is its regression on the known ones, and the covariance that is left adds."""
+        given, classes, d = np.flatnonzero(self.known), len(self.n), len(self.known)
+        absent = np.flatnonzero(~self.known)
+        slope = np.zeros((classes, d, len(given)))
+        slope[:, given, np.arange(len(given))] = 1.0
+        left = np.zeros((classes, d, d))
+        if len(absent):
+            cross = parameters.covariance[:, absent[:, None], given]
+            inner = np.linalg.solve(parameters.covariance[:, given[:, None], given], cross.swapaxes(1, 2)).swapaxes(
+                1, 2
+            )
+            slope[:, absent] = inner
+            rest = parameters.covariance[:, absent[:, None], absent] - inner @ cross.swapaxes(1, 2)
+            left[:, absent[:, None], absent] = rest
+        centre = parameters.mean + np.einsum("kij,kj->ki", slope, self.mean - parameters.mean[:, given])
+        n = self.n[:, None, None]
+        second = slope @ self.scatter @ slope.swapaxes(1, 2) + n * (left + centre[:, :, None] * centre[:, None, :])
+        return CrossMoments(Exact.of(self.n), Exact.of(self.n[:, None] * centre), Exact.of(second))
+
+    def log_likelihood(self, parameters: Gaussians) -> float:
+        given = np.flatnonzero(self.known)
+        covariance = parameters.covariance[:, given[:, None], given]
+        away = self.mean - parameters.mean[:, given]
+        scatter = self.scatter + self.n[:, None, None] * away[:, :, None] * away[:, None, :]
+        inner = np.trace(np.linalg.solve(covariance, scatter), axis1=1, axis2=2)
+        sizes = np.linalg.slogdet(covariance)[1] + len(given) * np.log(2 * np.pi)
+        return float(-0.5 * (self.n * sizes + inner).sum())
+
+
+@dataclass(frozen=True)
+class _Completion:
+    """The loop that completes moments: credo.learning.em's view of it."""
+
+    likelihood: JointLikelihood
+
+    def expect(self, batch: _Filled, parameters: Gaussians) -> Expected:
+        return Expected({"x": batch.expected(parameters)}, batch.log_likelihood(parameters))
+
+    def maximise(self, statistics: Mapping[str, Statistics]) -> Gaussians:
+        return self.likelihood._at_mode(self.likelihood._with_prior(*_moments(statistics["x"])))
+
+    def log_prior(self, parameters: Gaussians) -> float:
+        """Up to a constant: log N(μ; m, Σ/s) for each class, and log InverseWishart(Σ) (once, where it is shared)."""
+        own, s = self.likelihood, self.likelihood.settings.strength
+        d, (mean, covariance) = own.size, parameters
+        squared, log_determinant = _mahalanobis(mean - own.prior_mean, covariance)
+        about_means = -0.5 * (s * squared + log_determinant).sum()
+        inverse = np.diagonal(np.linalg.inv(covariance), axis1=1, axis2=2)
+        spreads = -0.5 * ((2 * d + 2 + s) * log_determinant + s * (own.prior_variance * inverse).sum(1))
+        return float(about_means + (spreads[0] if own._tied else spreads.sum()))
+
+
+def _moments(statistics: Any) -> tuple[Array, Array, Array]:
+    return statistics.n.value, statistics.mean, statistics.scatter
+
+
+def _total(parts: Sequence[Any]) -> Any:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total

@@ -1,0 +1,119 @@
+"""GaussianDiscriminant: numbers together, as one Gaussian for each class; categories beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from credo.blocks.block import Block, Estimate, Settings
+from credo.blocks.joint import Joint, JointLikelihood
+from credo.blocks.spherical import Spherical, SphericalLikelihood
+from credo.data import Batch
+from credo.errors import EvidenceError, PriorError, SchemaError, suggest
+from credo.evidence import Evidence
+from credo.exact import Array
+from credo.families.normal_inverse_wishart import Covariance
+from credo.models.classifier import Classifier
+from credo.models.forms import Views
+from credo.models.naive_bayes import check_settings, independent_blocks
+from credo.models.tuning import Tuning
+
+
+class LinearWeights(NamedTuple):
+    """P(second class | x) = 1/(1 + exp(-(w′x + intercept)))"""
+
+    weights: Array  # (columns,)
+    intercept: float
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GaussianDiscriminant(Classifier):
+    """log p(x, class) = log P(class) - ½ log|Σ| - ½ (x - μ)′Σ⁻¹(x - μ) + ..., or Student's t where Σ is integrated out.
+
+    covariance: "full", each class its own Σ (a quadratic boundary); "tied", one for all (linear: LDA); "diagonal",
+    each class's columns independent (Gaussian naive Bayes); "spherical", one σ for all (nearest mean). The prior is
+    normal-inverse-Wishart, worth `strength` rows of the pooled means and variances. Categories may stand beside: given
+    the class, they are independent of the numbers.
+
+    >>> flowers = {"petal": [1.4, 1.3, 1.5, 4.7, 4.5, 4.9], "kind": ["setosa"] * 3 + ["versicolor"] * 3}
+    >>> GaussianDiscriminant("tied").fit(flowers, target="kind").predict({"petal": [1.6, 4.0]}).tolist()
+    ['setosa', 'versicolor']
+    """
+
+    covariance: Covariance = "full"
+    strength: float = 1.0
+    estimate: Estimate = "bayes"
+    smoothing: float = 1.0
+    class_smoothing: float | None = None
+    class_prior: Mapping[Any, float] | None = None
+    kinds: Mapping[str, Any] | None = None
+    target: str | None = None
+    views: Views = field(default_factory=dict)
+    evidence: Evidence | None = None
+    tuning: Tuning | None = None
+
+    def __post_init__(self) -> None:
+        known = ("full", "tied", "diagonal", "spherical")
+        if self.covariance not in known:
+            raise PriorError(f"no such covariance, {self.covariance!r}; {suggest(self.covariance, known)}")
+        check_settings(self.estimate, self.strength)
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(self.estimate, self.smoothing, strength=self.strength)
+
+    def blocks(self, views: Views) -> list[tuple[str, Block]]:
+        found = independent_blocks(views)
+        if self.covariance == "diagonal":
+            return found
+        return [(form, self._together(block.names) if form == "gaussian" else block) for form, block in found]
+
+    def _together(self, names: tuple[str, ...]) -> Block:
+        if self.covariance == "spherical":
+            return Spherical(names)
+        return Joint(names, self.covariance)  # type: ignore[arg-type]
+
+    def mergeable(self, other: Any) -> str | None:
+        if self.covariance != other.covariance:
+            return f"their covariances differ, {self.covariance} and {other.covariance}"
+        return super().mergeable(other)
+
+    def mahalanobis(self, data: object) -> Array:
+        """√((x - μ)′Σ⁻¹(x - μ)): how far each row's numbers lie from each class's mean. (rows, classes)"""
+        likelihood = self._numbers()
+
+        def distances(batch: Batch) -> tuple[Array, dict[str, int]]:
+            return likelihood.mahalanobis(likelihood.read(batch.filled(self.views))), {}
+
+        return self._collected(data, distances)
+
+    def _numbers(self) -> JointLikelihood | SphericalLikelihood:
+        """The likelihood of the numbers; a diagonal one as a full one would be, without its correlations."""
+        for form, likelihood in self.plain.likelihoods:
+            if form == "gaussian" and isinstance(likelihood, JointLikelihood | SphericalLikelihood):
+                return likelihood
+        raise EvidenceError("Mahalanobis distances need number columns, and a covariance that isn't 'diagonal'")
+
+    def linear_weights(self) -> LinearWeights:
+        """w and intercept of P(classes[1] | x) = 1/(1 + exp(-(w′x + intercept))), of the point estimates.
+
+        w = Σ⁻¹(μ₁ - μ₀),  intercept = log P₁/P₀ - ½(μ₁ + μ₀)′w
+        """
+        if len(self.classes) != 2 or self.covariance != "tied":
+            raise EvidenceError("linear weights are those of two classes with a tied covariance")
+        likelihood = self._numbers()
+        assert isinstance(likelihood, JointLikelihood)
+        if len(self.plain.likelihoods) > 1:
+            raise SchemaError("linear weights are of numbers alone: the model has other columns beside them")
+        point = self if self.estimate != "bayes" else replace(self, estimate="mean")
+        log_prior = point.log_class_prior(point.class_weights)
+        mean, covariance = likelihood.gaussians
+        inner = np.linalg.solve(covariance[0], mean[1] - mean[0])
+        weights = np.zeros(len(likelihood.names))
+        weights[likelihood.spoken] = inner
+        middle = (mean[0] + mean[1]) / 2 + likelihood.shift[likelihood.spoken]
+        return LinearWeights(weights, float(log_prior[1] - log_prior[0] - middle @ inner), likelihood.names)

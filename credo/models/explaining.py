@@ -1,0 +1,172 @@
+"""Reasons: how much each column speaks for one class against another, and what a model's parameters are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from credo.data import Batch, source
+from credo.errors import DataError, counted, suggest
+
+if TYPE_CHECKING:
+    from credo.models.classifier import Classifier
+
+UNITS = {"nats": 1.0, "bits": float(np.log(2))}
+SHOWN = 12  # columns of an explanation
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """prior + weights of evidence = log-odds of one class against another. A missing cell weighs 0."""
+
+    of: Any
+    against: Any
+    prior: float
+    weights: dict[str, float]  # of each column, or block
+    values: dict[str, Any]  # what the row holds
+    probability: float  # of the class, among all
+    unit: str = "nats"
+
+    @property
+    def log_odds(self) -> float:
+        return self.prior + sum(self.weights.values())
+
+    @property
+    def strongest(self) -> list[str]:
+        """Columns by the size of their weights."""
+        return sorted(self.weights, key=lambda name: -abs(self.weights[name]))
+
+    def table(self) -> Any:
+        """An Arrow table: the prior and each column, the strongest first."""
+        names = self.strongest
+        return pa.table(
+            {
+                "column": ["(prior)", *names],
+                "value": ["", *(_shown(self.values.get(name)) for name in names)],
+                f"weight ({self.unit})": [self.prior, *(self.weights[name] for name in names)],
+            }
+        )
+
+    def __repr__(self) -> str:
+        lines = [
+            f"P({self.of}) = {self.probability:.4g}; for {self.of} against {self.against}, in {self.unit}:",
+            f"  {self.prior:+8.3f}  prior",
+        ]
+        shown = self.strongest[:SHOWN]
+        lines += [f"  {self.weights[name]:+8.3f}  {name} = {_shown(self.values.get(name))}" for name in shown]
+        if len(self.weights) > SHOWN:
+            rest = sum(self.weights[name] for name in self.strongest[SHOWN:])
+            lines.append(f"  {rest:+8.3f}  {counted(len(self.weights) - SHOWN, 'more column')}")
+        lines.append(f"  {self.log_odds:+8.3f}  log-odds")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from credo.report import table_html
+
+        return table_html(self.table(), escape(repr(self).splitlines()[0]))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(each)}" for name, each in value.items())
+    return "missing" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def explained(model: Classifier, row: object, of: object, against: object, unit: str) -> Explanation:
+    """Of one row: a dict of its cells, or a table that has but one."""
+    if unit not in UNITS:
+        raise DataError(f"no such unit, {unit!r}; {suggest(unit, UNITS)}")
+    table = source([row] if isinstance(row, dict) and not any(map(_is_column, row.values())) else row)
+    batches = list(table.batches(model._present(table)))
+    if sum(batch.rows for batch in batches) != 1:
+        raise DataError(f"explain takes one row, but the data has {sum(batch.rows for batch in batches)}")
+    return explained_row(model, batches[0], 0, of, against, unit)
+
+
+def explained_row(
+    model: Classifier, batch: Batch, row: int, of: object = None, against: object = None, unit: str = "nats"
+) -> Explanation:
+    one = batch.slice(row, 1)
+    terms = model.tuned
+    voices = {name: each[0] for name, each in model.voices_of(one, terms).items()}
+    prior = terms.log_prior + terms.biases
+    log_joint = prior + sum(voices.values())
+    if np.isneginf(log_joint.max()):
+        model._check_possible(one, np.array([-np.inf]))
+    share = np.exp(log_joint - np.logaddexp.reduce(log_joint))
+    first = model._code_of(of) if of is not None else int(share.argmax())
+    others = [k for k in np.argsort(-share) if k != first]
+    if not others:
+        raise DataError("there is only one class: nothing to hold it against")
+    second = model._code_of(against) if against is not None else int(others[0])
+    if first == second:
+        raise DataError(f"of and against are both {model.classes[first]!r}")
+    size = UNITS[unit]
+    weights = {name: float(each[first] - each[second]) / size for name, each in voices.items()}
+    return Explanation(
+        model.classes[first],
+        model.classes[second],
+        float(prior[first] - prior[second]) / size,
+        weights,
+        {name: _value(one, name) for name in weights},
+        float(share[first]),
+        unit,
+    )
+
+
+def _value(batch: Batch, voice: str) -> Any:
+    """A cell, or the cells of a block that speaks with one voice."""
+    if voice in batch.names or ", " not in voice:
+        return _cell(batch, voice)
+    return {name: _cell(batch, name) for name in voice.split(", ")}
+
+
+def _cell(batch: Batch, name: str) -> Any:
+    return batch.column(name)[0].as_py() if name in batch.names else None
+
+
+def _is_column(value: object) -> bool:
+    return isinstance(value, list | tuple | np.ndarray | pa.Array | pa.ChunkedArray)
+
+
+def parameter_table(model: Classifier) -> Any:
+    """A line for each parameter, a column for each class."""
+    prior = np.exp(model.plain.log_prior)
+    lines = [(str(model.target), "P(class)", prior)]
+    for _, likelihood in model.plain.likelihoods:
+        lines += [(line.column, line.name, line.estimates) for line in likelihood.parameters()]
+    columns: dict[str, Any] = {"column": [line[0] for line in lines], "parameter": [line[1] for line in lines]}
+    for k, value in enumerate(model.classes):
+        name = str(value)
+        while name in columns:
+            name += "_"
+        columns[name] = [float(line[2][k]) for line in lines]
+    return pa.table(columns)
+
+
+def described(model: Classifier) -> str:
+    """A model in a few lines."""
+    name = type(model).__name__
+    if model.evidence is None:
+        return f"{name}, not fitted yet"
+    forms: dict[str, list[str]] = {}
+    chosen = (
+        {column: views[:1] for column, views in model.views.items()} if model.tuning is None else model.tuning.forms
+    )
+    for column, views in chosen.items():
+        forms.setdefault(" and ".join(views) or "left out", []).append(column)
+    weights = model.class_weights
+    order = np.argsort(-weights)[:8]
+    classes = ", ".join(f"{model.classes[k]} {weights[k]:g}" for k in order)
+    more = f", ... ({len(model.classes)} in all)" if len(model.classes) > len(order) else ""
+    lines = [f"{name} of {model.target}, after {counted(model.n, 'row')}: {classes}{more}"]
+    for form, columns in forms.items():
+        few = ", ".join(columns[:8]) + (f", ... ({len(columns)} in all)" if len(columns) > 8 else "")
+        lines.append(f"  {form}: {few}")
+    if model.tuning is not None:
+        lines.append(f"  tuned: {model.tuning.described(model.n)}")
+    return "\n".join(lines)

@@ -1,0 +1,92 @@
+"""NaiveBayes: columns of any kind, independent of each other given the class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from credo.blocks.averaged import Averaged
+from credo.blocks.binned import Binned
+from credo.blocks.block import Block, Estimate, Independent, Likelihood, Settings
+from credo.blocks.categories import Categories
+from credo.blocks.counts import CountColumns
+from credo.blocks.numbers import Numbers
+from credo.errors import PriorError, suggest
+from credo.evidence import Evidence
+from credo.models.classifier import Classifier
+from credo.models.forms import Views
+from credo.models.tuning import Tuning
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NaiveBayes(Classifier):
+    """log p(row, class) = log P(class) + Σⱼ log p(xⱼ | class), over the cells that are known.
+
+    Categories have a Dirichlet(smoothing) prior, or Dirichlet(m p); P(class) Dirichlet(class_smoothing); numbers are
+    Gaussian with a prior that is worth `strength` rows of the pooled mean and variance. `estimate`: "bayes" integrates
+    the parameters out, "mean" and "map" use the posterior's mean or mode, "ml" the data alone. `average`: over all
+    subsets of columns that may depend on the class.
+
+    >>> weather = {"wind": ["weak", "strong", "weak", "strong"], "play": ["yes", "no", "yes", "yes"]}
+    >>> model = NaiveBayes().fit(weather, target="play")
+    >>> model.classes, model.predict_proba({"wind": ["strong"]}).round(3).tolist()
+    (('no', 'yes'), [[0.455, 0.545]])
+    """
+
+    smoothing: float = 1.0
+    class_smoothing: float | None = None
+    estimate: Estimate = "bayes"
+    strength: float = 1.0
+    m: float | None = None
+    p: Mapping[str, Mapping[Any, float]] | None = None
+    class_prior: Mapping[Any, float] | None = None
+    average: bool = False
+    kinds: Mapping[str, Any] | None = None
+    target: str | None = None
+    views: Views = field(default_factory=dict)
+    evidence: Evidence | None = None
+    tuning: Tuning | None = None
+
+    def __post_init__(self) -> None:
+        check_settings(self.estimate, self.strength)
+        for name in ("smoothing", "class_smoothing", "m"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < float("inf"):
+                raise PriorError(f"{name} must be a number of at least 0, but is {value!r}")
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(self.estimate, self.smoothing, self.m, self.p or {}, self.strength)
+
+    def blocks(self, views: Views) -> list[tuple[str, Block]]:
+        return independent_blocks(views)
+
+    def likelihood_of(self, block: Block, settings: Settings) -> Likelihood:
+        likelihood = super().likelihood_of(block, settings)
+        return Averaged(likelihood) if self.average and isinstance(likelihood, Independent) else likelihood
+
+
+def independent_blocks(views: Views) -> list[tuple[str, Block]]:
+    """A block for each form, of all columns that are read in it."""
+    kinds: dict[str, Any] = {
+        "category": Categories,
+        "count": CountColumns,
+        "gaussian": Numbers,
+        "log": lambda names: Numbers(names, logs=True),
+        "binned": Binned,
+    }
+    found: list[tuple[str, Block]] = []
+    for form, block in kinds.items():
+        names = tuple(name for name, forms in views.items() if form in forms)
+        if names:
+            found.append((form, block(names)))
+    return found
+
+
+def check_settings(estimate: str, strength: float) -> None:
+    known = ("bayes", "mean", "map", "ml")
+    if estimate not in known:
+        raise PriorError(f"no such estimate, {estimate!r}; {suggest(estimate, known)}")
+    if not 0 < strength < float("inf"):
+        raise PriorError(f"strength must be positive, but is {strength!r}")
