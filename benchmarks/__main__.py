@@ -8,8 +8,8 @@ import sys
 from importlib import import_module, metadata
 from pathlib import Path
 
-BENCHMARKS = ("beta_intervals", "group_by", "million_groups")
-PEERS = ("credo-bayes", "numpy", "scipy", "numba", "pyarrow", "duckdb", "conjugate-models")
+BENCHMARKS = ("beta_intervals", "group_by", "million_groups", "classifiers", "quality")
+PEERS = ("credo-bayes", "numpy", "scipy", "numba", "pyarrow", "duckdb", "conjugate-models", "scikit-learn", "river")
 HEAD = "| what | credo | peer | ratio | target | kept |\n| --- | --- | --- | --- | --- | --- |"
 
 

@@ -8,6 +8,7 @@ import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -53,6 +54,23 @@ class Limit:
         return f"| {self.what} | {self.value:.3g} {self.unit} | | | at most {self.limit:g} {self.unit} | {kept} |"
 
 
+@dataclass(frozen=True)
+class Ratio:
+    """A figure that must be less than a peer's."""
+
+    what: str
+    ours: float
+    theirs: float
+
+    @property
+    def kept(self) -> bool:
+        return self.ours < self.theirs
+
+    def __str__(self) -> str:
+        kept = "yes" if self.kept else "**no**"
+        return f"| {self.what} | {self.ours:.3g} | {self.theirs:.3g} | | less | {kept} |"
+
+
 def in_turns(ours: Callable[[], Any], theirs: Callable[[], Any], times: int = 3) -> tuple[float, float]:
     """The best of a few runs of each, taken in turns so that a noisy moment hits both."""
     best = [float("inf"), float("inf")]
@@ -84,3 +102,28 @@ def peak_megabytes(work: Callable[..., object], *args: object) -> float:
 def _peak(work: Callable[..., object], args: tuple[object, ...]) -> float:
     work(*args)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def peak_above(work: Callable[[Callable[[], None]], None]) -> float:
+    """Megabytes by which a fresh process grows at most from where the work calls its argument."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        return float(pool.apply(_growth, (work,)))
+
+
+def _growth(work: Callable[[Callable[[], None]], None]) -> float:
+    start = 0.0
+
+    def measure() -> None:
+        nonlocal start
+        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew here
+        start = _peak_now()
+
+    work(measure)
+    return _peak_now() - start
+
+
+def _peak_now() -> float:
+    """The resident size at its peak, in megabytes (Linux)."""
+    status = Path("/proc/self/status").read_text()
+    return float(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024

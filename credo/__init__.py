@@ -29,6 +29,7 @@ _PUBLIC = {
     "Schema": "credo.schema",
     "bayes_factor": "credo.comparison",
     "estimate": "credo.groups",
+    "learn": "credo.choose",
     "load": "credo.storage",
     "save": "credo.storage",
 }
@@ -36,6 +37,7 @@ __all__ = sorted(_PUBLIC)
 
 if TYPE_CHECKING:
     from credo.belief import Belief as Belief
+    from credo.choose import learn as learn
     from credo.comparison import bayes_factor as bayes_factor
     from credo.errors import CredoError as CredoError
     from credo.families.beta_bernoulli import BetaBernoulli as BetaBernoulli

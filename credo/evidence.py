@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -101,6 +101,21 @@ class Evidence:
         parts = {name: self.parts[name] for name in names}
         spoken = {axis for part in parts.values() for axis in part.axes} | set(names)
         return Evidence(Schema(tuple(column for column in self.schema if column.name in spoken)), parts)
+
+    def beside(self, other: Evidence) -> Evidence:
+        """With other parts about the same rows."""
+        schema, (own, new) = unite([self.schema, other.schema])
+        rest = {name: part for name, part in other.parts.items() if name not in self.parts}
+        sides = ((self, own, self.parts), (other, new, rest))
+        parts = {name: _gathered(schema, [e], [place], name) for e, place, some in sides for name in some}
+        return Evidence(schema, parts).ordered()
+
+    def keeping(self, names: Collection[str]) -> Evidence:
+        """Those parts, and levels of what they speak of."""
+        parts = {name: part for name, part in self.parts.items() if name in names}
+        spoken = {axis for part in parts.values() for axis in part.axes}
+        columns = (replace(c, levels=None, declared=0) if c.name not in spoken else c for c in self.schema)
+        return Evidence(Schema(tuple(columns)), parts)
 
     def renamed(self, old: str, new: str) -> Evidence:
         """With a part, and the column of that name, called otherwise."""

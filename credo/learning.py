@@ -203,7 +203,7 @@ def cross_validate(
     def score(model: Additive, batch: Batch, weights: Array) -> tuple[Array, Array]:
         return model.log_prob(Source.of_batch(batch)), weights
 
-    log_prob, weights, fold_of = fold_scores(learner, source(data), folds, weight, seed, score, with_folds=True)
+    (log_prob, weights, fold_of), _ = fold_scores(learner, source(data), folds, weight, seed, score, with_folds=True)
     return Validation(log_prob, fold_of, weights)
 
 
@@ -214,8 +214,11 @@ Score = Callable[
 
 def fold_scores(
     learner: Additive, table: Source, folds: int, weight: Weight, seed: int, score: Score, with_folds: bool = False
-) -> Any:
-    """k-fold validation without a refit: one pass gathers each fold's evidence, one scores it by that of the others."""
+) -> tuple[list[NDArray[Any]], Evidence]:
+    """k-fold validation without a refit: one pass gathers each fold's evidence, one scores it by that of the others.
+
+    What the scores are, array by array, and the evidence of all rows.
+    """
     if table.once:
         raise DataError("cross-validation reads the data twice, and an iterator can be read only once: give a table")
     if folds < 2:
@@ -231,7 +234,7 @@ def fold_scores(
     others = [Evidence.total(parts[:k] + parts[k + 1 :]).ordered() for k in range(folds)]
     models = [learner.taught_by(evidence, part) for evidence, part in zip(others, parts, strict=True)]
     found = [*map(np.concatenate, zip(*local.mapped(partial(plan.scores, models), batches()), strict=True))]
-    return found if with_folds else found[:-1]
+    return found if with_folds else found[:-1], Evidence.total(parts).ordered()
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,14 @@ BINS = 15  # of the top probability
 class Scores:
     """Probabilities of classes beside the truth.
 
-    >>> scores = Scores(("no", "yes"), np.array([[0.8, 0.2], [0.4, 0.6]]), np.array([0, 0]), np.ones(2))
+    >>> log_probabilities = np.log([[0.8, 0.2], [0.4, 0.6]])
+    >>> scores = Scores(("no", "yes"), log_probabilities, np.array([0, 0]), np.ones(2))
     >>> scores.accuracy, round(scores.log_loss, 4), round(scores.brier, 4)
     (0.5, 0.5697, 0.4)
     """
 
     classes: tuple[Any, ...]
-    probabilities: Array  # (rows, classes)
+    log_probabilities: Array  # (rows, classes)
     truth: NDArray[np.intp]  # (rows,) codes
     weights: Array  # (rows,)
     how: str = "given"  # in which way each row was foreseen
@@ -31,6 +33,10 @@ class Scores:
     @property
     def n(self) -> float:
         return float(self.weights.sum())
+
+    @cached_property
+    def probabilities(self) -> Array:
+        return np.exp(self.log_probabilities)
 
     @property
     def predicted(self) -> NDArray[np.intp]:
@@ -46,8 +52,7 @@ class Scores:
     @property
     def log_loss(self) -> float:
         """The mean of -log P(truth), in nats."""
-        with np.errstate(divide="ignore"):
-            return -self._mean(np.log(self.probabilities[np.arange(len(self.truth)), self.truth]))
+        return -self._mean(self.log_probabilities[np.arange(len(self.truth)), self.truth])
 
     @property
     def brier(self) -> float:
@@ -61,6 +66,21 @@ class Scores:
         size = len(self.classes)
         cells = self.truth * size + self.predicted
         return np.asarray(np.bincount(cells, self.weights, size * size).reshape(size, size), dtype=np.float64)
+
+    def most_confused(self, few: int) -> list[tuple[Any, Any, float]]:
+        """Pairs of classes, a truth and what it was taken for, with the weight of such rows: the heaviest few."""
+        wrong = np.flatnonzero(self.predicted != self.truth)
+        pairs = np.stack([self.truth[wrong], self.predicted[wrong]])
+        kinds, inverse = np.unique(pairs, axis=1, return_inverse=True)
+        weight = np.bincount(inverse, self.weights[wrong], kinds.shape[1])
+        order = np.argsort(-weight, kind="stable")[:few]
+        return [(self.classes[kinds[0, i]], self.classes[kinds[1, i]], float(weight[i])) for i in order]
+
+    @property
+    def commonest(self) -> tuple[Any, float]:
+        """The class of most rows, and how often it would be right to guess it always."""
+        weight = np.bincount(self.truth, self.weights, len(self.classes))
+        return self.classes[int(weight.argmax())], float(weight.max() / weight.sum())
 
     def reliability(self, bins: int = BINS) -> tuple[Array, Array, Array]:
         """Of each bin of the top probability that has rows: its mean, how often it was right, and the rows' weight."""

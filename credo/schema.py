@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any, Literal, get_args
 
@@ -78,10 +79,13 @@ class Schema:
         return infer_schema(data, kinds)
 
     def __getitem__(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise SchemaError(f"no column {name!r}; {suggest(name, self.names)}")
+        if name not in self._by_name:
+            raise SchemaError(f"no column {name!r}; {suggest(name, self.names)}")
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -185,8 +189,9 @@ def _disagreement(column: Column, one: str, other: str) -> str:
 def checked_kinds(kinds: Mapping[str, str] | None, names: Sequence[str]) -> dict[str, Kind]:
     """The kinds that a caller asks for, each of a known column and a known kind."""
     asked: dict[str, Kind] = {}
+    known = set(names)
     for name, kind in (kinds or {}).items():
-        if name not in names:
+        if name not in known:
             raise SchemaError(f"kinds names a column {name!r} that isn't there; {suggest(name, names)}")
         if kind not in KINDS:
             raise SchemaError(f"kinds={{{name!r}: {kind!r}}}: no such kind; {suggest(kind, KINDS)}")

@@ -13,7 +13,7 @@ from operator import add, sub
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from credo._kernels.codes import count_pairs
 from credo._kernels.sums import add_moments_hard, add_products_hard, add_sums_hard
@@ -134,6 +134,11 @@ class Counts(Statistics):
         return cls(Exact.of(np.array(columns).reshape(member.groups, levels)))
 
     @classmethod
+    def of_pairs(cls, high: ArrayLike, low: ArrayLike) -> Counts:
+        """From sums of 1. (groups, levels)"""
+        return cls(Exact.of(high, low))
+
+    @classmethod
     def of_rows(cls, member: Membership) -> Counts:
         """How many rows each group has. (groups, 1)"""
         if isinstance(member, Hard):
@@ -159,9 +164,13 @@ class Totals(Statistics):
         if isinstance(member, Hard):
             high, low = np.zeros((2, member.groups, columns.shape[1]))
             add_sums_hard(columns, member.codes, member.weight, high, low)
-            sums = Exact.of(high, low)
-        else:
-            sums = Exact.of(member.weights.T @ columns)
+            return cls.of_pairs(high, low)
+        return cls.of_pairs(member.weights.T @ columns)
+
+    @classmethod
+    def of_pairs(cls, high: Array, low: Array | None = None) -> Totals:
+        """From sums of 1, log h(x) and x. (groups, 2 + columns)"""
+        sums = Exact.of(high, low)
         return cls(sums[:, 0], sums[:, 2:], sums[:, 1])
 
     def _possible(self, before: Totals) -> bool:
@@ -189,12 +198,23 @@ class Moments(Statistics):
         if isinstance(member, Hard):
             high, low = np.zeros((2, 3, member.groups, x.shape[1]))
             add_moments_hard(x, member.codes, member.weight, high, low)
-            return cls(*(Exact.of(*pair) for pair in zip(high, low, strict=True)))
+            return cls.of_pairs(high, low)
         known = ~np.isnan(x)
         pivot = _centre(x, known)
         z = np.where(known, x - pivot, 0.0)
         n, first, second = (Exact.of(member.weights.T @ part) for part in (known.astype(float), z, z * z))
         return cls(n, *_uncentred(n, first, second, Exact.of(pivot)))
+
+    @classmethod
+    def of_pairs(cls, high: Array, low: Array) -> Moments:
+        """From sums of 1, x and x². (3, groups, columns)"""
+        return cls(*(Exact.of(*pair) for pair in zip(high, low, strict=True)))
+
+    def about(self, shift: Array) -> Moments:
+        """The same of x - shift: Σ(x - c) = Σx - nc, Σ(x - c)² = Σx² - 2cΣx + nc². Nothing is lost."""
+        c = Exact.of(shift)
+        moved = self.first - self.n * c
+        return Moments(self.n, moved, self.second - (self.first + moved) * c)
 
     @cached_property
     def mean(self) -> Array:
@@ -224,14 +244,19 @@ class CrossMoments(Statistics):
             high, low = np.zeros((2, member.groups, d + 1, d + 1))
             columns = np.column_stack([np.ones(len(x)), x])
             add_products_hard(columns, member.codes, member.weight, high, low)
-            high, low = (np.tril(part) + np.tril(part, -1).swapaxes(1, 2) for part in (high, low))
-            sums = Exact.of(high, low)
-            return cls(sums[:, 0, 0], sums[:, 1:, 0], sums[:, 1:, 1:])
+            return cls.of_pairs(high, low)
         pivot = _centre(x, np.ones(x.shape, dtype=bool))
         z = x - pivot
         n, first = Exact.of(member.weights.sum(0)), Exact.of(member.weights.T @ z)
         second = Exact.of(np.einsum("nk,ni,nj->kij", member.weights, z, z, optimize=True))
         return cls(n, *_uncentred(n[:, None], first, second, Exact.of(pivot), products=True))
+
+    @classmethod
+    def of_pairs(cls, high: Array, low: Array) -> CrossMoments:
+        """From sums of (1, x)(1, x)′, of which the lower triangle counts. (groups, 1 + d, 1 + d)"""
+        high, low = (np.tril(part) + np.tril(part, -1).swapaxes(1, 2) for part in (high, low))
+        sums = Exact.of(high, low)
+        return cls(sums[:, 0, 0], sums[:, 1:, 0], sums[:, 1:, 1:])
 
     @cached_property
     def mean(self) -> Array:

@@ -11,13 +11,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.jit import late_kernel
+from credo._kernels.jit import late_kernel, late_kernel_of
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
 TILE = 64  # rows
+ALONE = 1e-12  # of a class's weight: what is left of it when its only row goes
 FARTHEST = 1e37  # of squared distances: as many of them as stand between two logarithms multiply to a float
 
 
@@ -32,7 +33,7 @@ def count_beyond(x: Array, limit: float) -> int:
     return found
 
 
-@late_kernel
+@late_kernel_of(lambda x, *rest: x.size * len(rest[1]))
 def add_normals(x: Array, shift: Array, centre: Array, half: Array, constant: Array, out: Array) -> None:
     """out (rows, classes) += Σⱼ constantₖⱼ - halfₖⱼ (xᵢⱼ - shiftⱼ - centreₖⱼ)², over the cells that aren't NaN."""
     rows, columns = x.shape
@@ -56,7 +57,7 @@ def add_normals(x: Array, shift: Array, centre: Array, half: Array, constant: Ar
                 out[start + r, k] += total[r]
 
 
-@late_kernel
+@late_kernel_of(lambda x, *rest: x.size * len(rest[1]))
 def add_students(
     x: Array, shift: Array, centre: Array, inverse: Array, power: Array, constant: Array, ends: Flags, out: Array
 ) -> None:
@@ -104,152 +105,144 @@ def add_students(
 
 
 @late_kernel
-def add_numbers_left_out(
+def leave_out_of_prior(
     x: Array,
-    own: Codes,
     weight: Array,
     shift: Array,
     n: Array,
     mean: Array,
     scatter: Array,
     strength: float,
-    estimate: int,
-    power: Array,
-    constant: Array,
-    ends: Flags,
-    scale: Array,
     out: Array,
     unsure: Flags,
 ) -> None:
-    """out (rows, classes) += log p(rowᵢ | class k), learned from all rows but i; up to a term that classes share.
-
-    n, mean (about the shift) and scatter have a last row for all classes together, which the prior is made of. The
-    estimate: 0 integrates (Student's t), 1, 2 and 3 are normals with variance (2·scale of the posterior)/(2·shape + 3),
-    /(2·shape - 2), or scatter/n without a prior. power and constant (2, classes, columns): of classes that the row
-    isn't in, and of its own where its weight is 1. scale (columns): what is taken out of both. A row is marked unsure
-    where a difference lost too many digits.
+    """out (3, columns, rows) = each number about the shift, and the prior's mean and spread (s times its variance)
+    without that row. NaN where the number is missing or the others say nothing; a row is unsure where digits were lost.
     """
     rows, columns = x.shape
-    classes = n.shape[0] - 1
-    log_pi = math.log(math.pi)
-    z, place, spread, unit = np.zeros(TILE), np.zeros(TILE), np.ones(TILE), np.ones(TILE)
-    total, near, size_of = np.empty((classes, TILE)), np.empty((classes, TILE)), np.empty((classes, TILE))
-    own_total, own_near, own_size = np.empty(TILE), np.empty(TILE), np.empty(TILE)
-    said = np.zeros(TILE, dtype=np.bool_)
+    lost = np.zeros(TILE, dtype=np.bool_)
     for start in range(0, rows, TILE):
-        size = min(TILE, rows - start)
-        total[:] = 0.0
-        near[:] = 1.0
-        size_of[:] = 1.0
-        own_total[:] = 0.0
-        own_near[:] = 1.0
-        own_size[:] = 1.0
+        length = min(TILE, rows - start)
+        lost[:] = False
         for j in range(columns):
-            all_n, all_mean, all_scatter = n[classes, j], mean[classes, j], scatter[classes, j]
-            for r in range(TILE):
-                said[r] = False
-                z[r] = np.nan
-            for r in range(size):
-                i = start + r
-                w, v = weight[i], x[i, j] - shift[j]
-                rest = all_n - w
-                if v != v or rest <= 1e-12 * all_n:
-                    continue
-                away = v - all_mean
-                left = all_scatter - w * all_n / rest * away * away
-                if left < 1e-5 * all_scatter:
-                    unsure[i] = True
-                    continue
-                said[r] = True
-                z[r] = v
-                place[r] = all_mean - w * away / rest
-                spread[r] = strength * left / rest
-                unit[r] = 1.0 / scale[j]
-            for k in range(classes):
-                nk, mk, sk = n[k, j], mean[k, j], scatter[k, j]
-                after = strength + nk
-                pull = strength / after if after > 0 else 0.0
-                weigh = pull * nk
-                grow = after / (after + 1.0)
-                shape2 = 2.0 + after
-                c = constant[0, k, j]
-                if estimate == 0:
-                    for r in range(TILE):
-                        d = place[r] - mk
-                        b = spread[r] + sk + weigh * d * d
-                        v = z[r] - mk - pull * d
-                        q = grow * v * v / b
+            all_n, all_mean, all_scatter, about = n[j], mean[j], scatter[j], shift[j]
+            for r in range(length):
+                w = weight[start + r]
+                z, rest = x[start + r, j] - about, all_n - w
+                away, share = z - all_mean, w / rest
+                left = all_scatter - share * all_n * away * away
+                said = (z == z) & (rest > ALONE * all_n) & (all_scatter > 0.0)
+                gone = said & (left < 1e-5 * all_scatter)
+                lost[r] |= gone
+                out[0, j, start + r] = z if said & (not gone) else np.nan
+                out[1, j, start + r] = all_mean - share * away
+                out[2, j, start + r] = strength * left / rest
+        for r in range(length):
+            unsure[start + r] |= lost[r]
+
+
+@late_kernel_of(lambda cells, *rest: cells.size * len(rest[0]))
+def add_others_left_out(
+    cells: Array, mean: Array, size: Array, pull: Array, factors: Array, ends: Flags, student: bool, out: Array
+) -> None:
+    """out (rows, classes) += log p(rowᵢ | class k) for classes that the row isn't in: only the prior has lost it.
+
+    size (3, classes, columns): what a posterior's spread is, over that with all rows: Σ(x - x̄)² + the prior's + what
+    pulls the mean to the prior's. factors (3, classes, columns): of squared distances, of their logarithms, constants.
+    """
+    columns, rows = cells.shape[1:]
+    classes = len(mean)
+    z, place, prior = cells[0], cells[1], cells[2]
+    total, near, spread = np.empty(TILE), np.empty(TILE), np.empty(TILE)
+    for start in range(0, rows, TILE):
+        length = min(TILE, rows - start)
+        whole = True
+        for j in range(columns):
+            for r in range(length):
+                whole &= z[j, start + r] == z[j, start + r]
+        for k in range(classes):
+            total[:] = 0.0
+            near[:] = 1.0
+            spread[:] = 1.0
+            for j in range(columns):
+                m, p, g, c = mean[k, j], pull[k, j], factors[0, k, j], factors[2, k, j]
+                own, worth, pulled = size[0, k, j], size[1, k, j], size[2, k, j]
+                if student and whole:
+                    for r in range(length):
+                        d = place[j, start + r] - m
+                        v = z[j, start + r] - m - p * d
+                        b = own + worth * prior[j, start + r] + pulled * d * d
+                        q = b + g * v * v
+                        near[r] *= q if q < FARTHEST else FARTHEST
+                        spread[r] *= b
+                        total[r] += c
+                elif student:
+                    for r in range(length):
+                        d = place[j, start + r] - m
+                        v = z[j, start + r] - m - p * d
+                        b = own + worth * prior[j, start + r] + pulled * d * d
+                        q = b + g * v * v
                         known = q == q
                         q = q if q < FARTHEST else FARTHEST
-                        near[k, r] *= 1.0 + q if known else 1.0
-                        size_of[k, r] *= b * unit[r] if known else 1.0
-                        total[k, r] += c if known else 0.0
+                        near[r] *= q if known else 1.0
+                        spread[r] *= b if known else 1.0
+                        total[r] += c if known else 0.0
                 else:
-                    f = shape2 + 3.0 if estimate == 1 else (shape2 - 2.0 if estimate == 2 else nk)
-                    for r in range(TILE):
-                        d = place[r] - mk
-                        b = spread[r] + sk + weigh * d * d
-                        v = z[r] - mk - pull * d
-                        t = c - 0.5 * f * v * v / b
+                    for r in range(length):
+                        d = place[j, start + r] - m
+                        v = z[j, start + r] - m - p * d
+                        b = own + worth * prior[j, start + r] + pulled * d * d
+                        t = c - g * v * v / b
                         known = t == t
-                        total[k, r] += t if known else 0.0
-                        size_of[k, r] *= b * unit[r] if known else 1.0
-            for r in range(size):
-                if not said[r]:
-                    continue
-                i = start + r
-                k, w, v = own[i], weight[i], z[r]
-                nk = n[k, j] - w
-                mk, sk = 0.0, 0.0
-                if nk > 1e-12 * n[k, j]:
-                    away = v - mean[k, j]
-                    mk = mean[k, j] - w * away / nk
-                    sk = max(scatter[k, j] - w * n[k, j] / nk * away * away, 0.0)
-                else:
-                    nk = 0.0
-                after = strength + nk
-                pull = strength / after if after > 0 else 0.0
-                d = place[r] - mk
-                b = spread[r] + sk + pull * nk * d * d
-                if scatter[k, j] > 1e5 * b:
+                        total[r] += t if known else 0.0
+                        spread[r] *= b if known else 1.0
+                if ends[j]:
+                    e = factors[1, k, j]
+                    for r in range(length):
+                        log_spread = math.log(spread[r])
+                        total[r] -= 0.5 * log_spread
+                        if student:
+                            total[r] -= e * (math.log(near[r]) - log_spread)
+                    near[:] = 1.0
+                    spread[:] = 1.0
+            for r in range(length):
+                out[start + r, k] += total[r]
+
+
+@late_kernel
+def set_own_left_out(
+    cells: Array, own: Codes, tables: Array, scatter: Array, ends: Flags, student: bool, out: Array, unsure: Flags
+) -> None:
+    """out (rows,) = log p(rowᵢ | its class without it), of rows of weight 1.
+
+    tables (classes, columns, 9): the mean, 1/(n - 1), n/(n - 1), Σ(x - x̄)², then without the row the pull of the
+    prior, the pull times n, factors of squared distances and of their logarithms, and a constant.
+    """
+    columns, rows = cells.shape[1:]
+    for i in range(rows):
+        k = own[i]
+        total, near, spread = 0.0, 1.0, 1.0
+        for j in range(columns):
+            z = cells[0, j, i]
+            if z == z:
+                t = tables[k, j]
+                away = z - t[0]
+                m = t[0] - away * t[1]
+                d = cells[1, j, i] - m
+                b = cells[2, j, i] + max(t[3] - away * away * t[2], 0.0) + t[5] * d * d
+                if t[3] > 1e5 * b:
                     unsure[i] = True
-                    continue
-                v = v - mk - pull * d
-                if estimate == 0:
-                    own_near[r] *= 1.0 + min(after / (after + 1.0) * v * v / b, FARTHEST)
-                    if w == 1.0:
-                        own_total[r] += constant[1, k, j]
-                    else:
-                        a = 1.0 + 0.5 * after
-                        if a > 20.0:
-                            ratio = 0.5 * math.log(a) - 1.0 / (8.0 * a) + 1.0 / (192.0 * a**3) - 1.0 / (640.0 * a**5)
-                            ratio += 17.0 / (14336.0 * a**7)
-                        else:
-                            ratio = math.lgamma(a + 0.5) - math.lgamma(a)
-                        own_total[r] += ratio + 0.5 * (math.log(after / (after + 1.0)) - log_pi)
+                v = z - m - t[4] * d
+                q = t[6] * v * v / b
+                total += t[8]
+                if student:
+                    near *= 1.0 + q if q < FARTHEST else FARTHEST
                 else:
-                    f = after + 5.0 if estimate == 1 else (after if estimate == 2 else nk)
-                    own_total[r] += 0.5 * math.log(f) - 0.5 * f * v * v / b
-                own_size[r] *= b * unit[r]
+                    total -= q
+                spread *= b / scatter[j]
             if ends[j]:
-                for k in range(classes):
-                    e = power[0, k, j]
-                    for r in range(size):
-                        total[k, r] -= 0.5 * math.log(size_of[k, r])
-                    if estimate == 0:
-                        for r in range(size):
-                            total[k, r] -= e * math.log(near[k, r])
-                for r in range(size):
-                    k, w = own[start + r], weight[start + r]
-                    own_total[r] -= 0.5 * math.log(own_size[r])
-                    if estimate == 0:
-                        e = power[1, k, j] if w == 1.0 else 1.5 + 0.5 * (strength + max(n[k, j] - w, 0.0))
-                        own_total[r] -= e * math.log(own_near[r])
-                near[:] = 1.0
-                size_of[:] = 1.0
-                own_near[:] = 1.0
-                own_size[:] = 1.0
-        for r in range(size):
-            i = start + r
-            for k in range(classes):
-                out[i, k] += own_total[r] if k == own[i] else total[k, r]
+                total -= 0.5 * math.log(spread)
+                if student:
+                    total -= tables[k, j, 7] * math.log(near)
+                near, spread = 1.0, 1.0
+        out[i] = total

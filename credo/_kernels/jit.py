@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from functools import cache, wraps
@@ -13,6 +14,9 @@ Args = ParamSpec("Args")
 Result = TypeVar("Result")
 
 SMALL = 4096  # cells that plain Python walks through sooner than Numba can be loaded (about 0.7 s)
+PATIENCE = 16 * SMALL  # cells in all, after which it is loaded for the least of them
+
+_walked = 0
 
 
 def kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:
@@ -28,17 +32,43 @@ def kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:
 
 
 def late_kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:
-    """A kernel that needs no Numba for a small first argument: the same code runs as plain Python.
+    """A kernel that needs no Numba for little work: the same code runs as plain Python.
 
-    Both give the same bits, since nothing is reordered or contracted. It can't be called from another kernel.
+    Both give the same bits, since nothing is reordered or contracted. It can't be called from another kernel. How much
+    work there is, is told by the first array; that of several passes over it by `late_kernel_of`.
     """
-    compiled = cache(lambda: kernel(function))
+    return late_kernel_of(lambda first, *_: getattr(first, "size", SMALL))(function)
 
-    @wraps(function)
-    def call(*args: Args.args, **kwargs: Args.kwargs) -> Result:
-        if getattr(args[0], "size", SMALL) < SMALL and "numba" not in sys.modules:
-            with np.errstate(all="ignore"):
-                return function(*args, **kwargs)
-        return compiled()(*args, **kwargs)
 
-    return call
+def late_kernel_of(
+    work: Callable[..., int],
+) -> Callable[[Callable[Args, Result]], Callable[Args, Result]]:
+    """A late kernel whose work is told by a function of its arguments."""
+
+    def late(function: Callable[Args, Result]) -> Callable[Args, Result]:
+        compiled = cache(lambda: kernel(function))
+
+        @wraps(function)
+        def call(*args: Args.args, **kwargs: Args.kwargs) -> Result:
+            if "numba" not in sys.modules and _little(work(*args)):
+                with np.errstate(all="ignore"):
+                    return function(*args, **kwargs)
+            return compiled()(*args, **kwargs)
+
+        return call
+
+    return late
+
+
+def _little(cells: int) -> bool:
+    """Whether there is so little work, with all that was done before, that loading Numba wouldn't pay."""
+    global _walked
+    if cells >= SMALL or _walked + cells > PATIENCE:
+        return False
+    _walked += cells
+    return True
+
+
+def at_once(late: Callable[Args, Result]) -> Callable[Args, Result]:
+    """What a late kernel compiles to, Numba being loaded now: a microsecond less a call."""
+    return kernel(inspect.unwrap(late))

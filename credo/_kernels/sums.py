@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.jit import late_kernel
+from credo._kernels.jit import late_kernel, late_kernel_of
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32] | NDArray[np.int64]
@@ -91,7 +91,7 @@ def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Ar
             high[2, k, j] = new
 
 
-@late_kernel
+@late_kernel_of(lambda x, *_: x.size * x.shape[1] // 2)
 def add_products_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array) -> None:
     """high + low (groups, columns, columns) += Σᵢ wᵢ xᵢ xᵢ′, the lower triangle."""
     rows, columns = x.shape

@@ -17,6 +17,7 @@ from credo.blocks.block import Independent, Likelihood, Parameter
 from credo.data import Batch
 from credo.exact import Array
 from credo.membership import Hard
+from credo.statistics import Positions
 
 CERTAIN = 40.0  # nats, beyond which the other side of a mixture is lost in rounding
 
@@ -55,21 +56,52 @@ class Averaged(Likelihood):
     def base(self, cells: Any) -> Array | float:
         return self.dependent.base(cells)
 
+    @cached_property
+    def _tables(self) -> Independent | None:
+        """The mixture as tables, where there are tables to mix."""
+        found = self.dependent.averaging(np.asarray(1 / (1 + np.exp(-self.log_odds))))
+        return found if found is None or self.weights is None else found.weighted(self.weights)
+
     def add(self, cells: Any, out: Array) -> None:
-        weights = np.ones(len(self.names)) if self.weights is None else self.weights
+        if self._tables is not None:
+            self._tables.add(cells, out)
+            return
         surely, hardly = self.log_odds > CERTAIN, self.log_odds < -CERTAIN
+        far = self.dependent.far(cells, self.alike, self.log_odds, CERTAIN)
+        if far.all():
+            self._add_mixed(cells, np.arange(len(self.names)), out)
+            return
+        before = out[far]
         if surely.any():
-            self.dependent.weighted(weights * surely).add(cells, out)
+            self.dependent.weighted(self._weights * surely).add(cells, out)
         if hardly.any():
             same = np.zeros((len(out), 1))
-            self.alike.weighted(weights * hardly).add(cells, same)
+            self.alike.weighted(self._weights * hardly).add(cells, same)
             out += same
-        for j in np.flatnonzero(~surely & ~hardly).tolist():
+        self._add_mixed(cells, np.flatnonzero(~surely & ~hardly), out)
+        if far.any():
+            self._add_mixed(self.dependent.rows_of(cells, far), np.arange(len(self.names)), before)
+            out[far] = before
+
+    @property
+    def _weights(self) -> Array:
+        return np.ones(len(self.names)) if self.weights is None else self.weights
+
+    def _add_mixed(self, cells: Any, columns: Positions, out: Array) -> None:
+        """Column by column, both sides of each mixture."""
+        for j in columns.tolist():
             own, same = np.zeros_like(out), np.zeros((len(out), 1))
             part = self.dependent.cells_of(cells, [j])
-            self.dependent.pick([j]).add(part, own)
+            self.dependent.pick([j]).weighted(np.ones(1)).add(part, own)
             self.alike.pick([j]).add(part, same)
-            out += weights[j] * _mixed(own, same, self.log_odds[j])
+            out += self._weights[j] * _mixed(own, same, self.log_odds[j])
+
+    def said(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
+        found = {}
+        for j, name in enumerate(self.names):
+            found[name] = np.zeros(shape)
+            self.pick([j]).add(self.cells_of(cells, [j]), found[name])
+        return found
 
     def add_left_out(self, cells: Any, own: Hard, out: Array) -> None:
         everyone = Hard(np.zeros_like(own.codes), 1, own.weight)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,9 @@ from credo.exact import Array
 from credo.membership import Hard
 from credo.schema import Column, Schema
 from credo.statistics import ALONE, Counts, Positions
+
+if TYPE_CHECKING:
+    from credo.blocks.tally import Tally
 
 DROPPED = 41  # of a float's 52 bits after the first
 
@@ -40,9 +43,14 @@ def cut(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class Binned(Block):
-    """P(bin | class) = θ, θ ~ Dirichlet(l), for each column."""
+    """P(bin | class) = θ, θ ~ Dirichlet(l), for each column; a few bins where `coarse`."""
 
     names: tuple[str, ...]
+    coarse: bool = False
+
+    @property
+    def counted(self) -> tuple[Any, ...]:
+        return ("binned", self.names)
 
     def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
         return self.names
@@ -60,22 +68,40 @@ class Binned(Block):
         for name in self.names:
             column, order = evidence.schema[name].ordered()
             values = column.levels.to_numpy(zero_copy_only=False)
-            sketches.append(Sketch(name, values, evidence[name].n.value[:, order], settings))
+            sketches.append(Sketch(name, values, evidence[name].n.value[:, order], settings, self.coarse))
         return BinnedLikelihood(tuple(sketches), settings)
+
+    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+        from credo.blocks.cell_tallies import BinnedTally
+
+        columns = [evidence.schema[name] for name in self.names]
+        return BinnedTally(columns, [evidence[name] for name in self.names], cut, most_bins)
+
+
+def most_bins(n: Array | float, coarse: bool = False) -> Any:
+    """How many bins n rows are shared out to."""
+    return np.floor(np.clip(np.sqrt(n) / 2, 3, 10) if coarse else np.clip(np.sqrt(n), 1, 60))
 
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
     """How often each class showed each value, and the bins that follow.
 
-    A value is in bin ⌊c·B/n⌋, where c is the weight of the smaller values and B = ⌊√n⌋. So heavy values have a bin of
-    their own, and the numbers that lie between them are shared out evenly.
+    A value is in bin ⌊c·B/n⌋, where c is the weight of the smaller values and B = ⌊√n⌋, at most 60 (coarse: half of
+    that, 3 to 10). So heavy values have a bin of their own, and the numbers between them are shared out evenly.
     """
 
     name: str
     values: Array  # (values,), ascending
     counts: Array  # (classes, values)
     settings: Settings
+    coarse: bool = False
+
+    def bins(self, below: Array, n: float) -> Array:
+        """The bin of values with that weight below them, of n rows."""
+        if n <= 0:
+            return below
+        return np.asarray(np.floor(below * most_bins(n, self.coarse) / n))
 
     @cached_property
     def n(self) -> float:
@@ -89,7 +115,7 @@ class Sketch:
     @cached_property
     def starts(self) -> Positions:
         """The first value of each bin."""
-        return np.flatnonzero(np.diff(_bins(self.below, self.n), prepend=-1.0))
+        return np.flatnonzero(np.diff(self.bins(self.below, self.n), prepend=-1.0))
 
     @cached_property
     def binned(self) -> Array:
@@ -100,7 +126,7 @@ class Sketch:
         """The bins as a category's levels, by where they begin."""
         edges = [f"{edge:.6g}" for edge in self.values[self.starts]]
         ends = [*edges[1:], "∞"]
-        names = [f"from {a} to below {b}" for a, b in zip(edges, ends, strict=True)]
+        names = [f"from {a} to below {b}" for a, b in zip(edges, ends, strict=False)]  # no values: no bins
         return Column(self.name, "category", pa.array([f"{i}: {name}" for i, name in enumerate(names)], pa.string()))
 
     def concentration(self, bins: Array | float) -> Array:
@@ -145,7 +171,7 @@ class Sketch:
         if n <= ALONE * self.n:
             nothing = np.zeros_like(place)
             return nothing, nothing, nothing.astype(float)
-        before, after = _bins(self.below, n), _bins(np.maximum(self.below - w, 0.0), n)
+        before, after = self.bins(self.below, n), self.bins(np.maximum(self.below - w, 0.0), n)
         gone = self.counts.sum(0)[place] - w <= ALONE * w
         lower = np.where(gone, place - 1, place)  # a value that is gone falls in with the one below it
         mine = np.where(lower >= 0, before[np.maximum(lower, 0)], 0.0)
@@ -173,7 +199,7 @@ class Sketch:
             gone = self.counts[:, place_of].sum() - w <= ALONE * w
             kept = np.ones(len(self.values), dtype=bool)
             kept[place_of] = not gone
-            starts = np.flatnonzero(np.diff(_bins(below[kept], n), prepend=-1.0))
+            starts = np.flatnonzero(np.diff(self.bins(below[kept], n), prepend=-1.0))
             counts = np.add.reduceat(self.counts[:, kept], starts, axis=1)
             a = self.concentration(float(len(starts)))
             alpha = np.broadcast_to(a, counts.shape)
@@ -187,10 +213,6 @@ class Sketch:
         return found[inverse, own.codes]
 
 
-def _bins(below: Array, n: float) -> Array:
-    return np.floor(below * np.floor(np.sqrt(n)) / n) if n > 0 else below
-
-
 @dataclass(frozen=True, eq=False)
 class BinnedLikelihood(Independent):
     """log θ of the bin that each number falls into."""
@@ -198,6 +220,9 @@ class BinnedLikelihood(Independent):
     sketches: tuple[Sketch, ...]
     settings: Settings
     weights: Array | None = None
+    depends: Array | None = (
+        None  # how probable it is that each column depends on the class, where that is averaged over
+    )
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -211,7 +236,7 @@ class BinnedLikelihood(Independent):
         m, smoothing = self.settings.m, self.settings.smoothing
         sizes = [n.shape[1] for n in counts]
         prior = tuple(np.full(size, smoothing if m is None else m / max(size, 1)) for size in sizes)
-        return CategoriesLikelihood(columns, counts, prior, self.settings, self.weights)
+        return CategoriesLikelihood(columns, counts, prior, self.settings, self.weights, self.depends)
 
     def read(self, batch: Batch) -> Array:
         """Cut numbers. (columns, rows)"""
@@ -243,8 +268,17 @@ class BinnedLikelihood(Independent):
             out[rows] += others
 
     def pick(self, places: Sequence[int]) -> BinnedLikelihood:
-        weights = None if self.weights is None else self.weights[places]
-        return replace(self, sketches=tuple(self.sketches[j] for j in places), weights=weights)
+        weights, depends = (None if part is None else part[places] for part in (self.weights, self.depends))
+        return replace(self, sketches=tuple(self.sketches[j] for j in places), weights=weights, depends=depends)
+
+    def averaging(self, depends: Array) -> BinnedLikelihood:
+        return replace(self, depends=depends)
+
+    def length(self, cells: Array) -> int:
+        return int(cells.shape[1])
+
+    def rows_of(self, cells: Array, rows: Any) -> Array:
+        return cells[:, rows]
 
     def cells_of(self, cells: Array, places: Sequence[int]) -> Array:
         return cells[places]

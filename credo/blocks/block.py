@@ -5,15 +5,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.data import Batch
 from credo.evidence import Evidence
 from credo.exact import Array
 from credo.membership import Hard
 
+if TYPE_CHECKING:
+    from credo.blocks.tally import Tally
+
+ALL = "(all together)"  # the voice of columns that have one weight
 Estimate = Literal["bayes", "mean", "map", "ml"]
 
 
@@ -41,6 +46,11 @@ class Block(ABC):
 
     names: tuple[str, ...]
 
+    @property
+    def counted(self) -> tuple[Any, ...]:
+        """What it keeps of the rows: blocks that keep the same are counted once."""
+        return (type(self).__name__, self.names)
+
     @abstractmethod
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
         """The statistics of a batch's rows by class; `groups` is the column that the classes are in."""
@@ -53,6 +63,12 @@ class Block(ABC):
     def labels(self, evidence: Evidence) -> Sequence[str]:
         """The names of its parts of the evidence."""
 
+    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - of use to those who override
+        """What adds rows one by one to that evidence."""
+        from credo.blocks.tally import Gathered
+
+        return Gathered(self, groups)
+
 
 class Likelihood(ABC):
     """log p(cells | class) of a block's columns, for every class."""
@@ -61,8 +77,15 @@ class Likelihood(ABC):
 
     @property
     def voices(self) -> tuple[str, ...]:
-        """What has a weight of evidence by itself: all columns together, or each."""
-        return (", ".join(self.names),)
+        """What is weighed by itself when tuning: all columns together, or each."""
+        return (ALL,)
+
+    @abstractmethod
+    def said(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
+        """What each column says of the classes, with its weight: their sum is what `add` adds. (rows, classes) each
+
+        Columns that covary are taken one after another: what each says is what it adds to those before it.
+        """
 
     @abstractmethod
     def read(self, batch: Batch) -> Any:
@@ -78,6 +101,14 @@ class Likelihood(ABC):
 
         What is the same for all classes may be left out.
         """
+
+    def add_weighed_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
+        """The same, each voice times its weight."""
+        for j, weight in enumerate(weights):
+            if weight:
+                said = np.zeros_like(out)
+                self.pick([j]).add_left_out(self.cells_of(cells, [j]), own, said)
+                out += weight * said
 
     def pick(self, places: Sequence[int]) -> Likelihood:  # noqa: ARG002 - there is but one
         """Some of the voices, for cells as `cells_of` cuts them out."""
@@ -119,6 +150,13 @@ class Independent(Likelihood):
     def voices(self) -> tuple[str, ...]:
         return self.names
 
+    def said(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
+        found = {}
+        for j, name in enumerate(self.names):
+            found[name] = np.zeros(shape)
+            self.pick([j]).add(self.cells_of(cells, [j]), found[name])
+        return found
+
     @abstractmethod
     def pick(self, places: Sequence[int]) -> Independent: ...
 
@@ -131,6 +169,29 @@ class Independent(Likelihood):
     @abstractmethod
     def as_one(self) -> Independent:
         """All classes as one."""
+
+    def averaging(self, depends: Array) -> Independent | None:  # noqa: ARG002 - few have tables
+        """With each class's table mixed with that of all, by how probable it is that a column depends on the class."""
+        return None
+
+    def far(
+        self,
+        cells: Any,
+        alike: Independent,  # noqa: ARG002 - most can't tell
+        log_odds: Array,  # noqa: ARG002
+        certain: float,  # noqa: ARG002
+    ) -> NDArray[np.bool_]:
+        """Rows with a cell so far out that the improbable one of two sides (each class's own law, or one for all, with
+        those odds) could matter after all."""
+        return np.ones(self.length(cells), dtype=bool)
+
+    @abstractmethod
+    def length(self, cells: Any) -> int:
+        """How many rows these are."""
+
+    @abstractmethod
+    def rows_of(self, cells: Any, rows: NDArray[np.bool_]) -> Any:
+        """The cells of some rows."""
 
     @abstractmethod
     def log_evidence(self) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +14,13 @@ from credo.blocks.block import Block, Independent, Parameter, Settings
 from credo.data import Batch, cells
 from credo.errors import PriorError
 from credo.evidence import Evidence, Part
-from credo.exact import Array
+from credo.exact import Array, Exact
 from credo.membership import Codes, Hard
 from credo.schema import Column, Schema
 from credo.statistics import Counts
+
+if TYPE_CHECKING:
+    from credo.blocks.tally import Tally
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,11 @@ class Categories(Block):
 
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
         columns, parts = [], {}
+        plain = bool((member.weight == 1).all())
         for name in self.names:
-            codes, levels = batch.categories(name)
+            levels, counts = _counted(batch, name, member, plain)
             columns.append(Column(name, "category", levels))
-            parts[name] = Part((groups, name), Counts.of(codes, len(levels), member))
+            parts[name] = Part((groups, name), counts)
         return Evidence(Schema(tuple(columns)), parts)
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> CategoriesLikelihood:
@@ -42,6 +46,21 @@ class Categories(Block):
         counts = tuple(evidence[name].n.value for name in self.names)
         prior = tuple(concentration(column, settings) for column in columns)
         return CategoriesLikelihood(columns, counts, prior, settings)
+
+    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+        from credo.blocks.cell_tallies import CategoriesTally
+
+        return CategoriesTally([evidence.schema[name] for name in self.names], [evidence[name] for name in self.names])
+
+
+def _counted(batch: Batch, name: str, member: Hard, plain: bool) -> tuple[Any, Counts]:
+    """A column's levels, and how often each class shows each; the fast way where weights are 1."""
+    x = batch.integers(name) if plain else None
+    found = None if x is None else cells.narrow_counts(x, member.codes, member.groups)
+    if found is not None:
+        return found[0], Counts(Exact.of(found[1]))
+    codes, levels = batch.categories(name)
+    return levels, Counts.of(codes, len(levels), member)
 
 
 def concentration(column: Column, settings: Settings) -> Array:
@@ -54,7 +73,10 @@ def concentration(column: Column, settings: Settings) -> Array:
         return np.full(levels, settings.m / max(levels, 1))
     if unknown := [value for value in column.values if value not in shares]:
         raise PriorError(f"p says nothing of {unknown[0]!r} in column {column.name!r}")
-    return settings.m * np.array([shares[value] for value in column.values])
+    found = np.array([shares[value] for value in column.values], dtype=np.float64)
+    if not ((found >= 0).all() and found.sum() <= 1 + 1e-9):
+        raise PriorError(f"p must be shares that sum to 1, but for column {column.name!r} is {dict(shares)!r:.80}")
+    return settings.m * found
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +88,9 @@ class CategoriesLikelihood(Independent):
     concentrations: tuple[Array, ...]  # (levels,) each
     settings: Settings
     weights: Array | None = None
+    depends: Array | None = (
+        None  # how probable it is that each column depends on the class, where that is averaged over
+    )
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -75,7 +100,9 @@ class CategoriesLikelihood(Independent):
         codes = np.empty((len(self.columns), batch.rows), dtype=np.int32)
         unseen = {}
         for j, column in enumerate(self.columns):
-            codes[j], others = cells.codes_among(batch.column(column.name), column.levels)
+            x = batch.integers(column.name)
+            found = None if x is None else cells.integers_among(x, column.levels)
+            codes[j], others = found or cells.codes_among(batch.column(column.name), column.levels)
             if others:
                 unseen[column.name] = others
         return CodedCells(codes, unseen)
@@ -91,12 +118,21 @@ class CategoriesLikelihood(Independent):
     @cached_property
     def shares(self) -> list[Array]:
         """θ; all alike where nothing speaks for any value. (classes, levels) each"""
-        found = []
-        for n, a in zip(self.counts, self._offsets, strict=True):
-            above = np.maximum(n + a, 0.0)
-            total = above.sum(1, keepdims=True)
-            found.append(np.where(total > 0, above / np.where(total > 0, total, 1.0), 1 / max(above.shape[1], 1)))
-        return found
+        pairs = list(zip(self.counts, self._offsets, strict=True))
+        own = [_shares(n, a) for n, a in pairs]
+        if self.depends is None:
+            return own
+        same = [_shares(n.sum(0, keepdims=True), a) for n, a in pairs]
+        return [w * each + (1 - w) * one for w, each, one in zip(self.depends, own, same, strict=True)]
+
+    def averaging(self, depends: Array) -> CategoriesLikelihood:
+        return replace(self, depends=depends)
+
+    def length(self, cells: CodedCells) -> int:
+        return int(cells.codes.shape[1])
+
+    def rows_of(self, cells: CodedCells, rows: Any) -> CodedCells:
+        return CodedCells(cells.codes[:, rows], {})
 
     @cached_property
     def _starts(self) -> Any:
@@ -144,6 +180,7 @@ class CategoriesLikelihood(Independent):
             tuple(self.concentrations[j] for j in places),
             self.settings,
             None if self.weights is None else self.weights[places],
+            None if self.depends is None else self.depends[places],
         )
 
     def cells_of(self, cells: CodedCells, places: Sequence[int]) -> CodedCells:
@@ -163,12 +200,14 @@ class CategoriesLikelihood(Independent):
         for n, a in zip(self.counts, self.concentrations, strict=True):
             known = a > 0
             alpha = np.broadcast_to(a[known], n[:, known].shape)
-            found.append((log_normaliser(alpha + n[:, known]) - log_normaliser(alpha)).sum())
+            found.append((log_normaliser(alpha + n[:, known]) - log_normaliser(alpha)).sum() if known.any() else 0.0)
         return np.array(found)
 
     def log_evidence_left_out(self, cells: CodedCells, own: Hard) -> Array:
         """The same of a single column, without each row: by the chain rule. (rows,)"""
         n, a, v = self.counts[0], self.concentrations[0], np.maximum(cells.codes[0], 0)
+        if not len(a):
+            return np.zeros(own.rows)
         left = np.maximum(n[own.codes, v] - own.weight, 0.0)
         total = np.maximum(n.sum(1)[own.codes] - own.weight, 0.0)
         if (own.weight == 1).all():
@@ -204,6 +243,12 @@ class CategoriesLikelihood(Independent):
     @property
     def free_parameters(self) -> int:
         return sum(n.shape[0] * max(n.shape[1] - 1, 0) for n in self.counts)
+
+
+def _shares(n: Array, a: Array) -> Array:
+    above = np.maximum(n + a, 0.0)
+    total = above.sum(1, keepdims=True)
+    return np.where(total > 0, above / np.where(total > 0, total, 1.0), 1 / max(above.shape[1], 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from credo.membership import Hard
 from credo.priors import of_counts
 from credo.schema import Column, Schema
 from credo.statistics import ALONE, Totals
+
+if TYPE_CHECKING:
+    from credo.blocks.tally import Tally
 
 FAMILY = GammaPoisson(1, 1)
 
@@ -38,6 +41,11 @@ class CountColumns(Block):
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> CountsLikelihood:
         return CountsLikelihood(self.names, tuple(evidence[name] for name in self.names), settings)
+
+    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+        from credo.blocks.number_tallies import CountsTally
+
+        return CountsTally(self.names, [evidence[name] for name in self.names], FAMILY.log_base)
 
 
 def _counts(batch: Batch, name: str) -> Array:
@@ -75,14 +83,16 @@ class CountsLikelihood(Independent):
 
     def _rate(self, belief: GammaPoisson, statistics: Totals) -> Array:
         if self.settings.estimate == "ml":
-            return np.asarray(np.nan_to_num(FAMILY.maximum_likelihood(statistics)))
+            events, n = FAMILY.events(statistics), FAMILY.exposure(statistics)
+            pooled = events.sum(-1, keepdims=True) / np.maximum(n.sum(-1, keepdims=True), ALONE)
+            return np.where(n > 0, events / np.where(n > 0, n, 1.0), pooled)  # of a class that says nothing
         return np.asarray(belief.mode() if self.settings.estimate == "map" else belief.mean())
 
     def add(self, cells: Array, out: Array) -> None:
         for j, (belief, statistics) in enumerate(zip(self.beliefs, self.statistics, strict=True)):
             known = ~np.isnan(cells[j])
             weight = 1.0 if self.weights is None else self.weights[j]
-            if weight:
+            if weight and statistics.n.value.any():
                 out[known] += weight * self._log_prob(cells[j, known, None], belief, statistics)
 
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
@@ -108,6 +118,12 @@ class CountsLikelihood(Independent):
         weights = None if self.weights is None else self.weights[places]
         return CountsLikelihood(names, statistics, self.settings, weights)
 
+    def length(self, cells: Array) -> int:
+        return int(cells.shape[1])
+
+    def rows_of(self, cells: Array, rows: Any) -> Array:
+        return cells[:, rows]
+
     def cells_of(self, cells: Array, places: Sequence[int]) -> Array:
         return cells[places]
 
@@ -130,6 +146,9 @@ class CountsLikelihood(Independent):
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
         drawn: dict[str, Any] = {}
         for name, belief, statistics in zip(self.names, self.beliefs, self.statistics, strict=True):
+            if not statistics.n.value.any():
+                drawn[name] = np.full(len(classes), np.nan)
+                continue
             if self.settings.estimate == "bayes":
                 rate = rng.gamma(np.asarray(belief.shape)[classes]) / np.asarray(belief.rate)[classes]
             else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from credo.learning import Expected, em
 from credo.membership import Hard
 from credo.schema import Column, Schema
 from credo.statistics import ALONE, CrossMoments, Moments, Statistics
+
+if TYPE_CHECKING:
+    from credo.blocks.tally import Tally
 
 Flags = NDArray[np.bool_]
 
@@ -83,6 +86,11 @@ class Joint(Block):
         moments = {label: evidence[label] for label in self.labels(evidence)}
         seen = tuple(Pattern(known_of(label), each) for label, each in sorted(moments.items()) if each.n.value.any())
         return JointLikelihood(self.names, self.covariance, len(evidence[ROWS].n.value), seen, settings)
+
+    def tally(self, evidence: Evidence, groups: str) -> Tally:
+        from credo.blocks.number_tallies import JointTally
+
+        return JointTally(self.names, label_of, len(evidence.schema[groups].levels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,6 +276,19 @@ class JointLikelihood(Likelihood):
             found = log_density(squared, log_determinant, degrees, int(known.sum()))
             out[rows] += found if self.weight == 1 else self.weight * found
 
+    def said(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
+        found = {name: np.zeros(shape) for name in self.names}
+        names = [name for name, speaks in zip(self.names, self.spoken, strict=True) if speaks]
+        z = (cells - self.shift)[:, self.spoken]
+        for known, rows in patterns(z) if self.size else ():
+            if not known.any():
+                continue
+            mean, white, _, degrees = self._root(known)
+            inside = [name for name, one in zip(names, known, strict=True) if one]
+            for name, each in zip(inside, log_densities(z[rows][:, known], mean, white, degrees), strict=True):
+                found[name][rows] = self.weight * each
+        return found
+
     def _distances(self, cells: Array) -> Iterator[tuple[Flags, Any, Array]]:
         """Squared Mahalanobis distances from each class, pattern by pattern. (rows, classes)"""
         z = (cells - self.shift)[:, self.spoken] if self.size < cells.shape[1] else cells - self.shift
@@ -317,7 +338,7 @@ class JointLikelihood(Likelihood):
                 moments = left
             if moments.n.value.any():
                 kept.append(Pattern(pattern.known, moments))
-        return replace(self, patterns=tuple(kept))
+        return replace(self, patterns=tuple(kept), weight=1.0)
 
     def _left_out(self, cells: Array, own: Hard) -> Array:
         """Rows (without missing cells) that are left out one by one: each class's matrix is factored anew."""
@@ -388,21 +409,29 @@ class JointLikelihood(Likelihood):
 
 
 def spread(
-    n: Array, mean: Array, scatter: Array, prior_mean: Array, variance: Array, strength: float, tied: bool
+    n: Array,
+    mean: Array,
+    scatter: Array,
+    prior_mean: Array,
+    variance: Array,
+    strength: float,
+    tied: bool,
+    rows: float | None = None,
 ) -> Spread:
-    """Prior and evidence together: the normal-inverse-Wishart posterior. (..., classes[, d[, d]])"""
-    d = mean.shape[-1]
+    """Prior and evidence together: the normal-inverse-Wishart posterior. (..., classes[, d[, d]])
+
+    The prior is worth `strength` rows for the means and `rows` (the same, if not said) for the covariance.
+    """
+    d, worth = mean.shape[-1], strength if rows is None else rows
     after = strength + n
     away = mean - prior_mean
-    pull = (strength * n / after)[..., None, None] * (away[..., :, None] * away[..., None, :])
-    scale = scatter + pull
-    rows = n
+    scale = scatter + (strength * n / after)[..., None, None] * (away[..., :, None] * away[..., None, :])
+    seen = n
     if tied:
         scale = np.broadcast_to(scale.sum(-3, keepdims=True), scale.shape)
-        rows = np.broadcast_to(n.sum(-1, keepdims=True), n.shape)
-    scale = scale + strength * variance[..., :, None] * np.eye(d)
-    centre = prior_mean + (n / after)[..., None] * away
-    return Spread(n, after, centre, scale, d + 1 + strength + rows)
+        seen = np.broadcast_to(n.sum(-1, keepdims=True), n.shape)
+    scale = scale + worth * variance[..., :, None] * np.eye(d)
+    return Spread(n, after, prior_mean + (n / after)[..., None] * away, scale, d + 1 + worth + seen)
 
 
 def _less(n: Array, mean: Array, scatter: Array, z: Array, w: Array) -> tuple[Array, Array, Array]:
@@ -423,11 +452,11 @@ def _most_likely(n: Array, mean: Array, scatter: Array, tied: bool) -> Gaussians
     if tied:
         scatter = np.broadcast_to(scatter.sum(-3, keepdims=True), scatter.shape)
         n = np.broadcast_to(n.sum(-1, keepdims=True), n.shape)
-    covariance = scatter / np.where(n > 0, n, np.nan)[..., None, None]
-    size = np.nan_to_num(np.diagonal(covariance, axis1=-2, axis2=-1)).max(-1)
-    with np.errstate(invalid="ignore"):
-        singular = ~(np.linalg.eigvalsh(np.nan_to_num(covariance))[..., 0] > 1e-13 * size)
-    if singular.any():
+    covariance = scatter / np.where(n > 0, n, 1.0)[..., None, None]
+    covariance = np.where((n > 0)[..., None, None], covariance, np.eye(scatter.shape[-1]))  # of a class without rows
+    size = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+    size = np.where(size > 0, size, np.inf)  # in units of their deviations: whatever the columns' units are
+    if not (np.linalg.eigvalsh(covariance / size[..., :, None] / size[..., None, :])[..., 0] > 1e-13).all():
         raise EvidenceError(
             "maximum likelihood gives one of the classes a singular covariance (too few rows, or columns that repeat "
             "each other): use estimate='bayes', whose prior has no such trouble"
@@ -462,6 +491,18 @@ def log_density(squared: Array, log_determinant: Array, degrees: Array, d: int) 
         return np.asarray(-0.5 * (squared + log_determinant + d * np.log(2 * np.pi)))
     peak = gammaln((degrees + d) / 2) - gammaln(degrees / 2) - d / 2 * np.log(np.pi * degrees) - log_determinant / 2
     return np.asarray(peak - (degrees + d) / 2 * np.log1p(squared / degrees))
+
+
+def log_densities(z: Array, mean: Array, white: Array, degrees: Array) -> list[Array]:
+    """log p(zⱼ | those before it, class), one column after another: they sum to the log-density. (rows, classes) each
+
+    White is lower triangular: the first m entries of W(z - μ) are those of the first m columns alone.
+    """
+    flat = np.einsum("kij,nkj->nki", white, z[:, None] - mean)
+    squared = np.cumsum(flat**2, axis=2)
+    log_determinant = -2 * np.cumsum(np.log(np.diagonal(white, axis1=1, axis2=2)), axis=1)
+    upto = [log_density(squared[:, :, m], log_determinant[:, m], degrees, m + 1) for m in range(z.shape[1])]
+    return [after - before for before, after in zip([np.zeros(squared.shape[:2]), *upto[:-1]], upto, strict=True)]
 
 
 def _columns(moments: CrossMoments) -> Moments:

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo._kernels.gaussians import add_normals, add_numbers_left_out, add_students
-from credo.blocks.block import Block, Estimate, Independent, Parameter, Settings
+from credo._kernels.gaussians import (
+    add_normals,
+    add_others_left_out,
+    add_students,
+    leave_out_of_prior,
+    set_own_left_out,
+)
+from credo.blocks.block import Block, Independent, Parameter, Settings
 from credo.data import Batch
 from credo.data.cells import LARGEST
 from credo.errors import DataError, EvidenceError
 from credo.evidence import Evidence, Part
-from credo.exact import Array, Exact
+from credo.exact import Array
 from credo.families import NormalInverseGamma
 from credo.families.normal import Gaussian
 from credo.membership import Hard
@@ -23,10 +29,13 @@ from credo.priors import of_numbers
 from credo.schema import Column, Schema
 from credo.statistics import ALONE, Moments
 
+if TYPE_CHECKING:
+    from credo.blocks.tally import Tally
+
 RUN = 8  # columns whose squared distances are multiplied before a logarithm is taken
 SERIES = 20.0  # from where on four terms are exact to the last digit
 CHUNK = 2**20  # cells of rows that are left out one by one, exactly
-ESTIMATES: dict[Estimate, int] = {"bayes": 0, "map": 1, "mean": 2, "ml": 3}
+NEAR = 4096  # rows that are left out at a time
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,10 @@ class Numbers(Block):
     def label(self) -> str:
         return "(logarithms)" if self.logs else "(numbers)"
 
+    @property
+    def counted(self) -> tuple[Any, ...]:
+        return (self.label, self.names)
+
     def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
         return (self.label,)
 
@@ -59,6 +72,14 @@ class Numbers(Block):
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> NumbersLikelihood:
         return NumbersLikelihood(self.names, self.logs, evidence[self.label], settings)
+
+    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+        from credo.blocks.number_tallies import NumbersTally
+
+        def logs(x: Array, number: int) -> Array:
+            return _logs(Batch(number, 1, {}, x, self.names), self.names)
+
+        return NumbersTally(self.names, self.label, evidence[self.label], logs if self.logs else None)
 
 
 def _logs(batch: Batch, names: Sequence[str]) -> Array:
@@ -104,21 +125,33 @@ class NumbersLikelihood(Independent):
         return self.pooled.scatter[0] > 0
 
     @cached_property
+    def shift(self) -> Array:
+        """Near the columns' means: numbers are taken about it, so that a mean of 10⁹ costs no digits. (columns,)"""
+        return np.asarray(self.pooled.mean[0])
+
+    @cached_property
+    def shifted(self) -> Moments:
+        return self.statistics.about(self.shift)
+
+    @cached_property
     def prior(self) -> NormalInverseGamma:
-        return of_numbers(_each(self.pooled), self.settings.strength)
+        """About the shift, as is all that follows."""
+        return of_numbers(_each(self.pooled.about(self.shift)), self.settings.strength)
 
     @cached_property
     def posterior(self) -> NormalInverseGamma:
-        return self.prior.posterior(_each(self.statistics))
+        return self.prior.posterior(_each(self.shifted))
 
     @cached_property
     def gaussian(self) -> Gaussian:
-        """The point estimate. (classes, columns)"""
+        """The point estimate, about the shift. (classes, columns)"""
         estimate = self.settings.estimate
         if estimate != "ml":
             found: Gaussian = self.posterior.mode() if estimate == "map" else self.posterior.mean()
             return found
-        found = self.prior.maximum_likelihood(_each(self.statistics))
+        found = self.prior.maximum_likelihood(_each(self.shifted))
+        empty = ~(self.statistics.n.value > 0).any(1, keepdims=True)  # a class without rows has no probability anyway
+        found = Gaussian(np.where(empty, 0.0, found.mean), np.where(empty, 1.0, found.variance))
         wrong = np.argwhere(~(found.variance > 0) & self.spoken)
         if len(wrong):
             raise EvidenceError(
@@ -127,20 +160,10 @@ class NumbersLikelihood(Independent):
             )
         return found
 
-    @cached_property
-    def shift(self) -> Array:
-        return np.asarray(self.pooled.mean[0])
-
-    def _about_shift(self, mean: Exact) -> Array:
-        return np.asarray((mean - Exact.of(self.shift)).value)
-
-    @cached_property
+    @property
     def _centre(self) -> Array:
-        """Where each class expects its numbers, about the shift, with all digits. (classes, columns)"""
-        n, s = self.statistics.n.value, 0.0 if self.settings.estimate == "ml" else self.settings.strength
-        seen = np.where(n > 0, self._about_shift(self.statistics.first / self.statistics.n), 0.0)
-        pooled = self._about_shift((self.pooled.first / self.pooled.n)[0])
-        return np.where(n > 0, seen + s / (s + n + (s + n == 0)) * (pooled - seen), pooled)
+        """Where each class expects its numbers. (classes, columns)"""
+        return np.asarray(self.posterior.location if self.settings.estimate == "bayes" else self.gaussian.mean)
 
     def add(self, cells: Array, out: Array) -> None:
         weights = self.spoken * (1.0 if self.weights is None else self.weights)
@@ -164,44 +187,69 @@ class NumbersLikelihood(Independent):
         return inverse, shape + 0.5, _log_gamma_ratio(shape) + 0.5 * np.log(inverse / np.pi)
 
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
+        """In chunks of rows that stay near; exactly one by one where digits were lost, or weights differ from 1."""
         if not self.spoken.any():
             return
-        s = 0.0 if self.settings.estimate == "ml" else self.settings.strength
         if self.settings.estimate == "ml":
             _ = self.gaussian  # refused, where a class has no variance
-        each, everyone = self._shifted(self.statistics), self._shifted(self.pooled)
-        n, mean, scatter = (np.concatenate(pair) for pair in zip(each, everyone, strict=True))
-        power, constant = np.stack([self._left_out(0.0, s), self._left_out(1.0, s)], axis=1)
-        before, unsure = out.copy(), np.zeros(len(cells), dtype=bool)
-        x = cells if self.spoken.all() else np.where(self.spoken, cells, np.nan)
-        add_numbers_left_out(
-            x, own.codes, own.weight, self.shift, n, mean, scatter, s, ESTIMATES[self.settings.estimate], power,
-            constant, _ends(power[0]), self._unit, out, unsure,
-        )  # fmt: skip
-        if unsure.any():
-            rows = np.flatnonzero(unsure)
-            out[rows] = before[rows]
-            for j in range(len(self.names)):
-                out[rows] += self._exactly(cells[rows, j], j, own.take(rows))
+        for start in range(0, len(cells), NEAR):
+            rows = slice(start, start + NEAR)
+            self._add_chunk(cells[rows], Hard(own.codes[rows], own.groups, own.weight[rows]), out[rows])
+
+    def _add_chunk(self, cells: Array, own: Hard, out: Array) -> None:
+        s, student = self._strength, self.settings.estimate == "bayes"
+        unsure = own.weight != 1.0
+        others, mine, ends = self._left_out_tables
+        each = np.empty((3, cells.shape[1], len(cells)))
+        n, mean, scatter = (part[0] for part in _of(self.pooled.about(self.shift)))
+        leave_out_of_prior(cells, own.weight, self.shift, n, mean, scatter, s, each, unsure)
+        said, own_said = np.zeros_like(out), np.empty(len(cells))
+        add_others_left_out(each, *others, ends, student, said)
+        set_own_left_out(each, own.codes, mine, self._unit, ends, student, own_said, unsure)
+        said[np.arange(len(said)), own.codes] = own_said
+        rows = np.flatnonzero(unsure)
+        said[rows] = 0.0
+        for j in range(len(self.names) if len(rows) else 0):
+            said[rows] += self._exactly(cells[rows, j], j, own.take(rows))
+        out += said
+
+    @property
+    def _strength(self) -> float:
+        return 0.0 if self.settings.estimate == "ml" else self.settings.strength
+
+    @cached_property
+    def _left_out_tables(self) -> tuple[tuple[Array, Array, Array, Array], Array, Any]:
+        """What the kernels need: of classes that a row isn't in, of its own without a row of weight 1, and ends."""
+        s, (n, mean, scatter) = self._strength, _of(self.shifted)
+        place, variance = self.pooled.about(self.shift).mean[0], self._unit
+        pull, factor, power, constant = self._left_out(n, s)
+        spread = s * variance + scatter + pull * n * (place - mean) ** 2
+        spread = np.where(self.spoken & (spread > 0), spread, 1.0)
+        size = np.stack([scatter / spread, 1 / spread, pull * n / spread])
+        grown = constant - 0.5 * np.log(spread / variance)
+        others = (mean, size, pull, np.stack([factor / spread, power, grown]))
+        left = np.maximum(n - 1, 0.0)
+        inverse = np.where(left > 0, 1 / np.where(left > 0, left, 1.0), 0.0)
+        own_pull, own_factor, own_power, own_constant = self._left_out(left, s)
+        mine = (mean, inverse, n * inverse, scatter, own_pull, own_pull * left, own_factor, own_power, own_constant)
+        return others, np.ascontiguousarray(np.stack(mine, axis=-1)), _ends(power)
 
     @cached_property
     def _unit(self) -> Array:
         """A variance in which the rows' spreads are measured: what classes share is left out. (columns,)"""
         return np.where(self.spoken, self.pooled.scatter[0] / np.maximum(self.pooled.n.value[0], 1), 1.0)
 
-    def _shifted(self, moments: Moments) -> tuple[Array, Array, Array]:
-        n = moments.n.value
-        return n, np.where(n > 0, self._about_shift(moments.first / moments.n), 0.0), moments.scatter
-
-    def _left_out(self, gone: float, s: float) -> tuple[Array, Array]:
-        """Powers and constants of classes that have lost a row of that weight. (classes, columns)"""
-        after = s + np.maximum(self.statistics.n.value - gone, 0.0)
+    def _left_out(self, n: Array, s: float) -> tuple[Array, Array, Array, Array]:
+        """Of classes with n rows: the prior's pull, factors of squared distances, powers and constants."""
+        after = s + n
         shape = 1 + after / 2
+        pull = s / np.where(after > 0, after, 1.0)
         if self.settings.estimate == "bayes":
-            return shape + 0.5, _log_gamma_ratio(shape) + 0.5 * np.log(after / (after + 1) / np.pi)
+            grow = after / (after + 1)
+            return pull, grow, shape + 0.5, _log_gamma_ratio(shape) + 0.5 * np.log(grow / np.pi)
         factor = {"map": after + 5, "mean": after, "ml": after}[self.settings.estimate]
         with np.errstate(divide="ignore"):
-            return shape, 0.5 * np.log(factor)
+            return pull, 0.5 * factor, shape, 0.5 * np.log(factor)
 
     def _exactly(self, x: Array, j: int, own: Hard) -> Array:
         """Column j of rows left out one by one, in pairs of floats; 0 where it says nothing. (rows, classes)"""
@@ -209,8 +257,9 @@ class NumbersLikelihood(Independent):
         likelihood = np.zeros((len(x), len(self.statistics.n.value)))
         if not said.any():
             return likelihood
+        z = x[said, None] - self.shift[j]
         if self.settings.estimate == "bayes":
-            found = prior.posterior(statistics).predictive().log_prob(x[said, None])
+            found = prior.posterior(statistics).predictive().log_prob(z)
         else:
             if self.settings.estimate == "ml":
                 point = prior.maximum_likelihood(statistics)
@@ -222,7 +271,7 @@ class NumbersLikelihood(Independent):
             else:
                 after = prior.posterior(statistics)
                 point = after.mode() if self.settings.estimate == "map" else after.mean()
-            found = -0.5 * ((x[said, None] - point.mean) ** 2 / point.variance + np.log(point.variance))
+            found = -0.5 * ((z - point.mean) ** 2 / point.variance + np.log(point.variance))
         likelihood[said] = found + 0.5 * np.log(self._unit[j])
         return likelihood
 
@@ -231,8 +280,9 @@ class NumbersLikelihood(Independent):
 
         A row's own number is taken away in the pairs of floats that it was added in.
         """
-        alone = Moments.of(np.where(np.isnan(x), 0.0, x)[:, None], Hard.of(np.arange(len(x)), len(x), own.weight))
-        column = self.statistics.take(1, np.array([j]))
+        member, shift = Hard.of(np.arange(len(x)), len(x), own.weight), self.shift[j : j + 1]
+        alone = Moments.of(np.where(np.isnan(x), 0.0, x)[:, None], member).about(shift)
+        column = self.shifted.take(1, np.array([j]))
         everyone = column.pooled() - alone
         left = everyone.n.value[:, 0] > ALONE * column.n.value.sum()
         said = ~np.isnan(x) & left & (everyone.scatter[:, 0] > 0)
@@ -243,6 +293,43 @@ class NumbersLikelihood(Independent):
     def pick(self, places: Sequence[int]) -> NumbersLikelihood:
         names, weights = tuple(self.names[j] for j in places), None if self.weights is None else self.weights[places]
         return replace(self, names=names, statistics=self.statistics.take(1, np.array(places)), weights=weights)
+
+    def length(self, cells: Array) -> int:
+        return len(cells)
+
+    def rows_of(self, cells: Array, rows: Any) -> Array:
+        return np.asarray(cells[rows])
+
+    def far(self, cells: Array, alike: Any, log_odds: Array, certain: float) -> Any:
+        """Outside of where the probable side's density is above the other's peak, weighed by the odds."""
+        own_peak, same_peak = self._peaks, alike._peaks
+        below, above = (np.full(len(self.names), -np.inf), np.full(len(self.names), np.inf))
+        for side, room, asked in (
+            (self, own_peak - same_peak + log_odds - certain, log_odds > certain),
+            (alike, same_peak - own_peak.max(0) - log_odds - certain, log_odds < -certain),
+        ):
+            low, high = side._within(np.where(self.spoken, room, 0.0))
+            below, above = np.where(asked, low, below), np.where(asked, high, above)
+        outside = (cells < below) | (cells > above)
+        return (outside & self.spoken).any(1)
+
+    @property
+    def _peaks(self) -> Array:
+        """The log-density of each class at its centre. (classes, columns)"""
+        if self.settings.estimate == "bayes":
+            return self._student[2]
+        return np.asarray(-0.5 * np.log(2 * np.pi * np.where(self.spoken, self.gaussian.variance, 1.0)))
+
+    def _within(self, room: Array) -> tuple[Array, Array]:
+        """Between which numbers every class's log-density is less than `room` below its peak; nowhere, if room < 0."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.settings.estimate == "bayes":
+                inverse, power, _ = self._student
+                reach = np.sqrt(np.expm1(room / power) / inverse)
+            else:
+                reach = np.sqrt(2 * room * self.gaussian.variance)
+        reach = np.where(room > 0, reach, -np.inf)
+        return (self.shift + self._centre - reach).max(0), (self.shift + self._centre + reach).min(0)
 
     def cells_of(self, cells: Array, places: Sequence[int]) -> Array:
         return np.ascontiguousarray(cells[:, places])
@@ -255,7 +342,7 @@ class NumbersLikelihood(Independent):
 
     def log_evidence(self) -> Array:
         """log p(column's cells | their classes). (columns,)"""
-        found = self.prior.log_evidence(_each(self.statistics)).sum(0)
+        found = self.prior.log_evidence(_each(self.shifted)).sum(0)
         return np.where(self.spoken, found, 0.0)
 
     def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
@@ -276,11 +363,12 @@ class NumbersLikelihood(Independent):
         else:
             mean, variance = (np.broadcast_to(part, self.statistics.n.shape)[classes] for part in self.gaussian)
             drawn = mean + np.sqrt(variance) * rng.standard_normal(mean.shape)
+        drawn = drawn + self.shift
         drawn = np.where(self.spoken, np.exp(drawn) if self.logs else drawn, np.nan)
         return {name: drawn[:, j] for j, name in enumerate(self.names)}
 
     def parameters(self) -> list[Parameter]:
-        mean, variance = self.gaussian
+        mean, variance = self.gaussian.mean + self.shift, self.gaussian.variance
         what = "log " if self.logs else ""
         lines = []
         for j, name in enumerate(self.names):
@@ -298,6 +386,10 @@ class NumbersLikelihood(Independent):
 def _each(moments: Moments) -> Moments:
     """Every column of every class as a group of its own. (classes, columns, 1)"""
     return Moments(*(part.reshape((*part.shape, 1)) for part in moments.sums))
+
+
+def _of(moments: Moments) -> tuple[Array, Array, Array]:
+    return moments.n.value, moments.mean, moments.scatter
 
 
 def _ends(power: Array) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from credo.evidence import Evidence
 from credo.exact import Array, Exact
 from credo.membership import Hard
 from credo.statistics import ALONE, Moments
+
+if TYPE_CHECKING:
+    from credo.blocks.tally import Tally
 
 CHUNK = 2**20  # numbers that are held at once when rows are left out
 
@@ -43,6 +46,9 @@ class Spherical(Block):
     def likelihood(self, evidence: Evidence, settings: Settings) -> SphericalLikelihood:
         return SphericalLikelihood(self.names, evidence[self._numbers.label], settings)
 
+    def tally(self, evidence: Evidence, groups: str) -> Tally:
+        return self._numbers.tally(evidence, groups)
+
 
 class Ball(NamedTuple):
     """Means (..., classes, columns) with their strengths, and the shared variance: shape and twice the scale (...)."""
@@ -63,7 +69,9 @@ class SphericalLikelihood(Likelihood):
     weight: float = 1.0
 
     def read(self, batch: Batch) -> Array:
-        return batch.matrix(self.names)
+        """Numbers; a column of which nothing was seen says nothing."""
+        x, seen = batch.matrix(self.names), self.pooled.n.value[0] > 0
+        return x if seen.all() else np.where(seen, x, np.nan)
 
     @cached_property
     def pooled(self) -> Moments:
@@ -131,6 +139,15 @@ class SphericalLikelihood(Likelihood):
         for rows in _chunks(len(cells), self.statistics.n.value.size):
             out[rows] += self.weight * self._log_density((cells[rows] - self.shift)[:, None], self.ball)
 
+    def said(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
+        """One column after another, the later ones unknown."""
+        found, before = {}, np.zeros(shape)
+        for j, name in enumerate(self.names):
+            upto = np.zeros(shape)
+            self.add(np.where(np.arange(len(self.names)) <= j, cells, np.nan), upto)
+            found[name], before = upto - before, upto
+        return found
+
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
         for rows in _chunks(len(cells), self.statistics.n.value.size):
             x, part = cells[rows], Hard(own.codes[rows], own.groups, own.weight[rows])
@@ -142,7 +159,8 @@ class SphericalLikelihood(Likelihood):
             said = left.any(1) & (rest.max(1) > ALONE)
             if said.any():
                 ball = self._ball(n[said], mean[said], scatter[said], (rest[said], place[said], left[said]))
-                out[rows][said] += self._log_density((x[said] - self.shift)[:, None], ball)
+                z = np.where(rest > 0, x - self.shift, np.nan)[said]
+                out[rows][said] += self._log_density(z[:, None], ball)
 
     def mahalanobis(self, cells: Array) -> Array:
         """Distances over the known cells, in standard deviations. (rows, classes)"""
@@ -160,7 +178,7 @@ class SphericalLikelihood(Likelihood):
             noise *= np.sqrt(variance[:, None] * (1 + 1 / strength[classes]))
         else:
             noise *= np.sqrt(self._variance(self.ball))
-        drawn = mean[classes] + noise + self.shift
+        drawn = np.where(self.pooled.n.value[0] > 0, mean[classes] + noise + self.shift, np.nan)
         return {name: drawn[:, j] for j, name in enumerate(self.names)}
 
     def parameters(self) -> list[Parameter]:

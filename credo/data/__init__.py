@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from credo._kernels.codes import turn_block
 from credo._kernels.gaussians import count_beyond
 from credo.data import cells
 from credo.errors import DataError, SchemaError, suggest
@@ -41,7 +42,8 @@ class Batch:
     def only(self, names: Sequence[str]) -> Batch:
         """Some of the columns."""
         columns = {name: self.columns[name] for name in names if name in self.columns}
-        inside = tuple(name for name in names if name in self.block_names)
+        block = set(self.block_names)
+        inside = tuple(name for name in names if name in block)
         return Batch(self.start, self.rows, columns, self._block_of(inside) if inside else None, inside)
 
     def without(self, name: str) -> Batch:
@@ -69,7 +71,7 @@ class Batch:
 
     def numbers(self, name: str) -> Array:
         """Floats, NaN where a cell is missing."""
-        if name in self.block_names:
+        if name in self._block_places:
             x = np.asarray(self._block_of((name,))[:, 0], dtype=np.float64)
         else:
             x = cells.numbers(self.column(name), name, self.start)
@@ -97,26 +99,41 @@ class Batch:
         """Codes, -1 where a cell is missing, and this batch's levels."""
         return cells.categories(self.column(name))
 
+    def integers(self, name: str) -> NDArray[np.int64] | None:
+        """The column as it lies in memory, if it holds whole numbers and no cell is missing."""
+        if name in self._block_places:
+            return self._lane(name) if self.block is not None and self.block.dtype == np.int64 else None
+        array = self.column(name)
+        return array.to_numpy() if pa.types.is_int64(array.type) and not array.null_count else None
+
     def filled(self, names: Iterable[str]) -> Batch:
         """With a column of missing cells for each that isn't there."""
-        absent = {name: pa.nulls(self.rows) for name in names if name not in self.names}
+        known = set(self.names)
+        absent = {name: pa.nulls(self.rows) for name in names if name not in known}
         return replace(self, columns={**self.columns, **absent}) if absent else self
 
     @cached_property
     def _lanes(self) -> Any:
         """The block, column by column."""
         assert self.block is not None
-        return np.ascontiguousarray(self.block.T)
+        lanes = np.empty(self.block.shape[::-1], dtype=self.block.dtype)
+        turn_block(self.block, lanes)
+        return lanes
 
-    def _lane(self, name: str) -> Any:
-        return self._lanes[self.block_names.index(name)]
+    def _lane(self, name: str) -> NDArray[Any]:
+        lane: NDArray[Any] = self._lanes[self._block_places[name]]
+        return lane
 
     def _block_of(self, names: tuple[str, ...]) -> Any:
         assert self.block is not None
         if names == self.block_names:
             return self.block
-        places = [self.block_names.index(name) for name in names]
+        places = [self._block_places[name] for name in names]
         return self.block[:, places[0] : places[0] + 1] if len(places) == 1 else self.block[:, places]
+
+    @cached_property
+    def _block_places(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.block_names)}
 
 
 @dataclass(frozen=True, eq=False)

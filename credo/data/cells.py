@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from credo._kernels.codes import look_up, mark_values
+from credo._kernels.codes import count_values, look_up, mark_values
 from credo.errors import DataError
 from credo.exact import Array
 from credo.membership import Codes
 
 LARGEST = 1e150  # beyond it a square leaves the floats
+NARROW = 4096  # cells of a table that is worth its memory for the fewest rows
 TEXTS = (
     pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
     pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view,
@@ -194,26 +195,47 @@ def integers(x: NDArray[np.int64]) -> tuple[Codes, Any] | None:
     return codes, pa.array(np.flatnonzero(seen) + low)
 
 
+def narrow_counts(x: NDArray[np.int64], groups: Codes, size: int) -> tuple[Any, NDArray[np.int64]] | None:
+    """The values of whole numbers that lie close together, and how often each group (of `size`) shows each.
+
+    Counting them where they are is several times faster than coding them first.
+    """
+    low, high = (int(x.min()), int(x.max())) if len(x) else (0, 0)
+    if not len(x) or (high - low + 1) * size > max(len(x), NARROW):
+        return None
+    table = np.zeros((high - low + 1, size), dtype=np.int64)
+    count_values(x, low, groups, table)
+    seen = np.flatnonzero(table.any(1))
+    return pa.array(seen + low), table[seen].T
+
+
 def codes_among(array: Any, levels: Any) -> tuple[Codes, int]:
     """Codes by these levels, -1 where a cell is missing or holds another value; and how many hold another value."""
-    kinds = (array.type, levels.type)
-    if all(map(pa.types.is_int64, kinds)) and not array.null_count and len(levels):
-        known = levels.to_numpy(zero_copy_only=False)
-        low, high = int(known.min()), int(known.max())
-        if high - low < 2 * max(len(array), len(known)):
-            table = np.full(high - low + 1, -1, dtype=np.int32)
-            table[known - low] = np.arange(len(known), dtype=np.int32)
-            codes = np.empty(len(array), dtype=np.int32)
-            look_up(array.to_numpy(), low, table, codes)
-            return codes, int(np.count_nonzero(codes < 0))
+    if pa.types.is_int64(array.type) and not array.null_count and (found := integers_among(array.to_numpy(), levels)):
+        return found
     codes, own = categories(array)
     try:
         places = pc.index_in(own.cast(levels.type, safe=True), levels).fill_null(-1)
         table = np.append(places.to_numpy(zero_copy_only=False), -1).astype(np.int32)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # words where numbers were, or the like
         table = np.full(len(own) + 1, -1, dtype=np.int32)
-    found = table[codes]
-    return found, int(np.count_nonzero((found < 0) & (codes >= 0)))
+    among = table[codes]
+    return among, int(np.count_nonzero((among < 0) & (codes >= 0)))
+
+
+def integers_among(x: NDArray[np.int64], levels: Any) -> tuple[Codes, int] | None:
+    """The same for whole numbers, if the levels are whole numbers that lie close together."""
+    if not pa.types.is_int64(levels.type) or not len(levels):
+        return None
+    known = levels.to_numpy(zero_copy_only=False)
+    low, high = int(known.min()), int(known.max())
+    if high - low >= 2 * max(len(x), len(known)):
+        return None
+    table = np.full(high - low + 1, -1, dtype=np.int32)
+    table[known - low] = np.arange(len(known), dtype=np.int32)
+    codes = np.empty(len(x), dtype=np.int32)
+    look_up(x, low, table, codes)
+    return codes, int(np.count_nonzero(codes < 0))
 
 
 def _whole_numbers(levels: Any) -> Any:

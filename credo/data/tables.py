@@ -61,10 +61,10 @@ def first_line(error: Exception) -> str:
 def _lazy(names: Sequence[str], rows: int, column: Callable[[int], Any]) -> Source:
     """Columns that become Arrow arrays when they are first read, if ever."""
     check_names(names)
-    convert = cache(column)
+    convert, place = cache(column), {name: j for j, name in enumerate(names)}
 
     def read(wanted: Sequence[str]) -> Iterator[Batch]:
-        yield Batch(0, rows, {name: convert(names.index(name)) for name in wanted})
+        yield Batch(0, rows, {name: convert(place[name]) for name in wanted})
 
     return Source(tuple(names), read, rows=rows)
 
@@ -216,6 +216,7 @@ def _from_rows(rows: Sequence[Mapping[Any, Any]], names: Sequence[Any], start: i
 def _from_block(data: Any) -> Source:
     """A 2-D array of numbers: columns x0, x1, ...; float64 and int64 in C order are used as they lie in memory."""
     names = tuple(f"x{j}" for j in range(data.shape[1]))
+    place = {name: j for j, name in enumerate(names)}
     if data.dtype.kind == "c":
         raise DataError("the array holds complex numbers; credo reads real ones")
     if data.dtype.kind not in "fiub":
@@ -223,7 +224,7 @@ def _from_block(data: Any) -> Source:
     size = batch_rows(8 * len(names))
 
     def read(wanted: Sequence[str]) -> Iterator[Batch]:
-        chosen = slice(None) if tuple(wanted) == names else [names.index(name) for name in wanted]
+        chosen = slice(None) if tuple(wanted) == names else [place[name] for name in wanted]
         for start in range(0, data.shape[0], size):
             part = data[start : start + size][:, chosen]
             part = part.toarray() if hasattr(part, "toarray") else part

@@ -6,8 +6,10 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import Protocol, TypeVar
+from functools import cache
+from typing import Any, Protocol, TypeVar
 
 from credo.errors import DataError
 
@@ -47,10 +49,23 @@ def reduce(
     return total(done) if done else None
 
 
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Matrix products on one thread: several of ours with several of BLAS's each would wait for one another."""
+    found: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
+    return found
+
+
 def mapped(function: Callable[[Part], Result], batches: Iterable[Part]) -> Iterator[Result]:
     """function of each batch, in order, a few batches ahead of the reader."""
     report, count = progress.get(), workers()
-    with ThreadPoolExecutor(count) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(count) as pool:
         waiting: deque[tuple[int, Future[Result]]] = deque()
 
         def first() -> Result:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.blocks.block import Block, Likelihood, Settings
+from credo.blocks.mixed import Mixed
 from credo.data import Batch, Source, source
 from credo.engines import local
 from credo.errors import DataError, EvidenceError, Notice, PriorError, SchemaError, counted, suggest
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 UNLABELLED = "(rows without a class)"
 TARGET = "target"  # what a class column is called that comes as an array
+NOTHING = "nothing was learned yet: fit(data, target=...) first"
+RESERVED = re.compile(r"\((rows|rows without a class|numbers|logarithms|joint [01]+)\)")  # parts of the evidence
 Model = TypeVar("Model", bound="Classifier")
 Loss = Mapping[Any, Mapping[Any, float]] | Sequence[Sequence[float]]
 
@@ -46,9 +50,12 @@ class Classifier(Additive):
     views: Views  # how each column is counted: in one way, or in several that tuning chose from
     evidence: Evidence | None
     tuning: Tuning | None
+    report: Any  # of credo.learn: what was tried, and how good the winner is
     class_smoothing: float | None
     class_prior: Mapping[Any, float] | None
     kinds: Mapping[str, Any] | None
+
+    chooses_forms: ClassVar[bool] = False  # whether tuning may read number columns in other forms
 
     @property
     @abstractmethod
@@ -66,16 +73,18 @@ class Classifier(Additive):
 
     def fit(self, data: object, target: object, *, weight: Weight = None) -> Self:
         """Learn from a table with a class in each row: `target` is a column's name, or an array. One additive pass."""
-        table, name = _with_target(source(data), target)
+        table, name = with_target(source(data), target)
         if isinstance(weight, str):
             table.require([weight])
         features = tuple(column for column in table.without(weight).names if column != name)
         if not features:
             raise SchemaError(f"there is no column beside {name!r} to learn from")
+        if taken := next(filter(RESERVED.fullmatch, features), None):
+            raise SchemaError(f"{taken!r} is what credo calls a part of its evidence: call the column otherwise")
         table, views = settled_views(table, features, self.kinds)
         if not views:
             raise SchemaError("there is no column to learn from: all of them are ignored, or hold text")
-        fresh = _replaced(self, target=name, views=views, evidence=None, tuning=None)
+        fresh = _replaced(self, target=name, views=views, evidence=None, tuning=None, report=None)
         return fresh.update(table, weight=weight)
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
@@ -87,7 +96,8 @@ class Classifier(Additive):
         if left_out:
             warnings.warn(f"{counted(left_out, 'row')} without {self.target!r} left out", Notice, stacklevel=2)
         if not model.class_weights.any():
-            raise DataError(f"no row has a class: every cell of {self.target!r} is missing")
+            why = f"every cell of {self.target!r} is missing" if model.unlabelled else "all weights are zero"
+            raise DataError(f"no row has a class: {why}")
         return model
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
@@ -96,7 +106,7 @@ class Classifier(Additive):
 
     def _labelled(self, data: object, target: object) -> Source:
         if self.target is None:
-            raise EvidenceError("nothing was learned yet: fit(data, target=...) first")
+            raise EvidenceError(NOTHING)
         table = source(data)
         if target is not None and not (isinstance(target, str) and target == self.target):
             if isinstance(target, str):
@@ -111,6 +121,8 @@ class Classifier(Additive):
 
     def _present(self, table: Source) -> list[str]:
         """The columns that the table has; the others' cells count as missing."""
+        if not self.views:
+            raise EvidenceError(NOTHING)
         known = set(table.names)
         absent = [name for name in self.views if name not in known]
         if len(absent) == len(self.views):
@@ -131,12 +143,33 @@ class Classifier(Additive):
         member = Hard(codes, len(levels), weight)
         parts[ROWS] = Part((self.target,), Counts.of_rows(member))
         batch = batch.filled(self.views)
-        found = [block.summarise(batch, member, self.target) for _, block in self.blocks(self.views)]
+        blocks = {block.counted: block for _, block in self.blocks(self.views)}
+        found = [block.summarise(batch, member, self.target) for block in blocks.values()]
         own = Schema((Column(self.target, "category", levels),))
         schema, _ = unite([own, *(evidence.schema for evidence in found)])
         for evidence in found:
             parts |= evidence.parts
         return Evidence(schema, parts)
+
+    def counting(self, more: Views, data: Source, weight: Weight) -> Self:
+        """With columns counted in more forms, in a pass over the rows that were learned.
+
+        Those that had one of the forms before are counted in it again: what a block keeps is about all its columns.
+        """
+        views = {name: tuple(dict.fromkeys((*own, *more.get(name, ())))) for name, own in self.views.items()}
+        forms = {form for each in more.values() for form in each}
+        wanted = {name: tuple(form for form in own if form in forms) for name, own in views.items()}
+        extra: Any = _replaced(
+            self, views={name: own for name, own in wanted.items() if own}, evidence=None, tuning=None
+        )
+        found = extra.gathered(data, weight)
+        kept = self.seen.keeping({*(set(self.seen.parts) - set(found.parts)), ROWS, UNLABELLED})
+        return _replaced(self, views=views, evidence=kept.beside(found))
+
+    def part_names(self) -> set[str]:
+        """The parts of the evidence that the views need."""
+        blocks = (block for _, block in self.blocks(self.views))
+        return {ROWS, UNLABELLED, *(label for block in blocks for label in block.labels(self.seen))}
 
     def with_evidence(self, evidence: Evidence) -> Self:
         return _replaced(self, evidence=evidence)
@@ -165,15 +198,14 @@ class Classifier(Additive):
         if not len(places):
             raise EvidenceError(f"{value!r} is the only class: without it nothing is left")
         assert self.target is not None
-        tuning = self.tuning and self.tuning.without_class(value)
-        return _replaced(self, evidence=self.seen.at_levels(self.target, places), tuning=tuning)
+        return _replaced(self, evidence=self.seen.at_levels(self.target, places))
 
     # What was learned
 
     @property
     def seen(self) -> Evidence:
         if self.evidence is None:
-            raise EvidenceError("nothing was learned yet: fit(data, target=...) first")
+            raise EvidenceError(NOTHING)
         return self.evidence
 
     @property
@@ -203,12 +235,11 @@ class Classifier(Additive):
                 return k
         raise SchemaError(f"no class {value!r}; {suggest(value, self.classes)}")
 
-    def log_class_prior(self, n: Array, smoothing: float | None = None) -> Array:
+    def log_class_prior(self, n: Array) -> Array:
         """log P(class), of evidence that has so many rows of each. (..., classes)"""
         if self.class_prior is not None:
             return np.broadcast_to(self._given_prior, n.shape)
-        a = self.class_smoothing if smoothing is None else smoothing
-        a = self.settings.smoothing if a is None else a
+        a = self.settings.smoothing if self.class_smoothing is None else self.class_smoothing
         estimate = self.settings.estimate
         above = np.maximum(n + (0.0 if estimate == "ml" else a - (estimate == "map")), 0.0)
         total = above.sum(-1, keepdims=True)
@@ -222,7 +253,10 @@ class Classifier(Additive):
         unknown = [value for value in self.classes if value not in given]
         if unknown:
             raise PriorError(f"class_prior says nothing of the class {unknown[0]!r}")
-        shares = np.array([float(given[value]) for value in self.classes])
+        try:
+            shares = np.array([float(given[value]) for value in self.classes])
+        except (TypeError, ValueError):
+            shares = np.full(len(self.classes), np.nan)
         if not ((shares >= 0).all() and 0 < shares.sum() <= 1 + 1e-9):
             raise PriorError(f"class_prior must be shares that sum to 1, but is {dict(given)!r:.80}")
         with np.errstate(divide="ignore"):
@@ -241,8 +275,14 @@ class Classifier(Additive):
             return self.plain
         return self._terms(self.tuning.forms, self.tuning.applied_to(self.settings), self.tuning)
 
+    def terms_of(self, forms: Mapping[str, Sequence[str]], settings: Settings) -> Terms:
+        """The likelihoods of columns in these forms, not weighed."""
+        return self._terms(forms, settings, None)
+
     def _terms(self, forms: Mapping[str, Sequence[str]], settings: Settings, tuning: Tuning | None) -> Terms:
         """The likelihoods of columns in these forms, weighted by the tuning where there is one."""
+        if not self.classes:
+            raise EvidenceError("every row was forgotten: no class is left")
         chosen = []
         for form, block in self.blocks(self.views):
             places = [j for j, name in enumerate(block.names) if form in forms.get(name, ())]
@@ -252,11 +292,16 @@ class Classifier(Additive):
             if len(places) < len(block.names):
                 likelihood = likelihood.pick(places)
             if tuning is not None:
-                likelihood = likelihood.weighted(tuning.weights_of(form, likelihood.voices))
+                likelihood = self._weighed(form, likelihood, tuning)
             chosen.append((form, likelihood))
         biases = np.zeros(len(self.classes)) if tuning is None else tuning.biases_of(self.classes)
-        smoothing = None if tuning is None else tuning.class_smoothing
-        return Terms(tuple(chosen), self.log_class_prior(self.class_weights, smoothing), biases)
+        return Terms(tuple(chosen), self.log_class_prior(self.class_weights), biases)
+
+    def _weighed(self, form: str, likelihood: Likelihood, tuning: Tuning) -> Likelihood:
+        weights = tuning.weights_of(form, likelihood.voices)
+        if form == tuning.mixed:
+            return Mixed(likelihood, weights, tuning.mixture_of(self.classes))
+        return likelihood.weighted(weights)
 
     # Prediction
 
@@ -315,6 +360,8 @@ class Classifier(Additive):
         expected = self.predict_proba(data) @ _loss_matrix(loss, self.classes)
         decided = self._named(expected.argmin(1)).astype(object)
         if reject is not None:
+            if not isinstance(reject, int | float | np.number) or np.isnan(reject):
+                raise DataError(f"reject must be a number, the loss of not deciding, but is {reject!r}")
             decided[expected.min(1) > reject] = None
         return decided
 
@@ -391,15 +438,13 @@ class Classifier(Additive):
         )
 
     def voices_of(self, batch: Batch, terms: Terms) -> dict[str, Array]:
-        """What each column (or block) says of the classes: its log-likelihoods, weighted. (rows, classes) each"""
+        """What each column says of the classes: its log-likelihoods, weighted. (rows, classes) each"""
         batch = batch.filled(self.views)
         found: dict[str, Array] = {}
         for _, likelihood in terms.likelihoods:
-            cells = likelihood.read(batch)
-            for j, name in enumerate(likelihood.voices):
-                out = np.zeros((batch.rows, len(terms.log_prior)))
-                likelihood.pick([j]).add(likelihood.cells_of(cells, [j]), out)
-                found[name] = found[name] + out if name in found else out
+            said = likelihood.said(likelihood.read(batch), (batch.rows, len(terms.log_prior)))
+            for name, each in said.items():
+                found[name] = found[name] + each if name in found else each
         return found
 
     # Validation
@@ -435,21 +480,19 @@ class Classifier(Additive):
         top = log_joint.max(1, keepdims=True)
         if np.isneginf(top).any():
             raise EvidenceError("a row is impossible under every class without itself: use estimate='bayes' or 'mean'")
-        log_joint = log_joint - top
-        probabilities = np.exp(log_joint)
-        probabilities /= probabilities.sum(1, keepdims=True)
-        return Scores(self.classes, probabilities, codes.astype(np.intp), weights, how)
+        log_probabilities = log_joint - np.logaddexp.reduce(log_joint, axis=1, keepdims=True)
+        return Scores(self.classes, log_probabilities, codes.astype(np.intp), weights, how)
 
     def members(self, batch: Batch, weights: Weights) -> tuple[Batch, Hard]:
         """The rows that have a class and a weight, and which class."""
-        codes, weight = self._codes(batch), weights.of_rows(batch)
+        codes, weight = self.codes_of(batch), weights.of_rows(batch)
         kept = (codes >= 0) & (weight > 0)
         if kept.all():
             return batch, Hard(codes, len(self.classes), weight)
         rows = np.flatnonzero(kept)
         return batch.take(rows), Hard(codes[rows], len(self.classes), weight[rows])
 
-    def _codes(self, batch: Batch) -> Codes:
+    def codes_of(self, batch: Batch) -> Codes:
         """Which class each row is in, -1 where it has none."""
         assert self.target is not None
         own, levels = _class_codes(batch, self.target)
@@ -461,28 +504,23 @@ class Classifier(Additive):
             raise EvidenceError(f"column {self.target!r} has {strange!r}, which was never learned")
         return codes
 
-    def log_prior_left_out(self, own: Hard, smoothing: float | None = None) -> Array:
+    def log_prior_left_out(self, own: Hard) -> Array:
         n = np.repeat(self.class_weights[None], own.rows, axis=0)
         rows = np.arange(own.rows)
         left = n[rows, own.codes] - own.weight
         n[rows, own.codes] = np.where(left <= ALONE * n[rows, own.codes], 0.0, left)
-        return self.log_class_prior(n, smoothing)
+        return self.log_class_prior(n)
 
     def _left_out(self, terms: Terms, weights: Weights, batch: Batch) -> tuple[Array, Codes, Array]:
         batch, own = self.members(batch, weights)
         batch = batch.filled(self.views)
-        smoothing = None if self.tuning is None else self.tuning.class_smoothing
-        out = self.log_prior_left_out(own, smoothing) + terms.biases
+        out = self.log_prior_left_out(own) + terms.biases
         for form, likelihood in terms.likelihoods:
             cells = likelihood.read(batch)
             if self.tuning is None:
                 likelihood.add_left_out(cells, own, out)
-                continue
-            for j, weight in enumerate(self.tuning.weights_of(form, likelihood.voices)):
-                if weight:
-                    voice = np.zeros_like(out)
-                    likelihood.pick([j]).add_left_out(likelihood.cells_of(cells, [j]), own, voice)
-                    out += weight * voice
+            else:
+                likelihood.add_weighed_left_out(cells, own, self.tuning.weights_of(form, likelihood.voices), out)
         return out, own.codes, own.weight
 
     def cross_validate(  # type: ignore[override]
@@ -490,7 +528,7 @@ class Classifier(Additive):
     ) -> Scores:
         """What models taught by the other folds say of each row: their evidence is added up, nothing is refitted."""
         table = self._labelled(data, target)
-        log_joint, codes, weights = fold_scores(self, table, folds, weight, seed, _scored)
+        (log_joint, codes, weights), _ = fold_scores(self, table, folds, weight, seed, _scored)
         kept = (codes >= 0) & (weights > 0)
         return self._scores(log_joint[kept], codes[kept], weights[kept], f"{folds}-fold")
 
@@ -521,6 +559,8 @@ class Classifier(Additive):
         """An Arrow table of made-up rows, drawn from what was learned (untuned)."""
         import pyarrow as pa
 
+        if not isinstance(size, int | np.integer) or size < 0:
+            raise DataError(f"the number of rows to make up must be whole and at least 0, but is {size!r}")
         rng = np.random.default_rng(seed)
         codes = rng.choice(len(self.classes), size, p=np.exp(self.plain.log_prior))
         columns: dict[str, Any] = {}
@@ -567,10 +607,10 @@ def _replaced(model: Model, **fields: Any) -> Model:
 def _scored(model: Any, batch: Batch, weights: Array) -> tuple[Array, Codes, Array]:
     """Of each row: log-joints, its class's code (-1 where it has none), and its weight."""
     log_joint, _ = model._log_joint(model.tuned, batch)
-    return log_joint, model._codes(batch), weights
+    return log_joint, model.codes_of(batch), weights
 
 
-def _with_target(table: Source, target: object) -> tuple[Source, str]:
+def with_target(table: Source, target: object) -> tuple[Source, str]:
     if isinstance(target, str):
         table.require([target])
         return table, target
@@ -599,16 +639,26 @@ def _loss_matrix(loss: Loss | None, classes: Sequence[Any]) -> Array:
     matrix = 1.0 - np.eye(size)
     if loss is None:
         return matrix
+    wrong = f"loss must be numbers, as in {{truth: {{decision: 3}}}} or a matrix, but is {loss!r:.80}"
     if not isinstance(loss, Mapping):
-        matrix = np.asarray(loss, dtype=np.float64)
+        try:
+            matrix = np.asarray(loss, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(wrong) from None
+        if np.isnan(matrix).any():
+            raise DataError(wrong)
         if matrix.shape != (size, size):
             raise DataError(f"the loss must have {size} rows and columns, one a class, but has shape {matrix.shape}")
         return matrix
     places = {value: k for k, value in enumerate(classes)}
     for truth, costs in loss.items():
+        if not isinstance(costs, Mapping):
+            raise DataError(wrong)
         for decision, cost in costs.items():
             for value in (truth, decision):
                 if value not in places:
                     raise SchemaError(f"loss names a class {value!r} that isn't there; {suggest(value, classes)}")
+            if not isinstance(cost, int | float | np.number) or np.isnan(cost):
+                raise DataError(wrong)
             matrix[places[truth], places[decision]] = cost
     return matrix

@@ -55,12 +55,13 @@ class GaussianDiscriminant(Classifier):
     views: Views = field(default_factory=dict)
     evidence: Evidence | None = None
     tuning: Tuning | None = None
+    report: Any = None
 
     def __post_init__(self) -> None:
         known = ("full", "tied", "diagonal", "spherical")
         if self.covariance not in known:
             raise PriorError(f"no such covariance, {self.covariance!r}; {suggest(self.covariance, known)}")
-        check_settings(self.estimate, self.strength)
+        check_settings(self.estimate, self.strength, smoothing=self.smoothing, class_smoothing=self.class_smoothing)
 
     @property
     def settings(self) -> Settings:

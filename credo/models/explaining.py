@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo.data import Batch, source
-from credo.errors import DataError, counted, suggest
+from credo.errors import DataError, EvidenceError, counted, suggest
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
@@ -26,7 +26,7 @@ class Explanation:
     of: Any
     against: Any
     prior: float
-    weights: dict[str, float]  # of each column, or block
+    weights: dict[str, float]  # of each column; of those that covary, what each adds to those before it
     values: dict[str, Any]  # what the row holds
     probability: float  # of the class, among all
     unit: str = "nats"
@@ -71,8 +71,6 @@ class Explanation:
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_shown(each)}" for name, each in value.items())
     return "missing" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -105,6 +103,9 @@ def explained_row(
     second = model._code_of(against) if against is not None else int(others[0])
     if first == second:
         raise DataError(f"of and against are both {model.classes[first]!r}")
+    if np.isneginf(log_joint[[first, second]]).all():
+        both = " and ".join(repr(model.classes[k]) for k in (first, second))
+        raise EvidenceError(f"the row is impossible under both {both}: neither has odds against the other")
     size = UNITS[unit]
     weights = {name: float(each[first] - each[second]) / size for name, each in voices.items()}
     return Explanation(
@@ -112,17 +113,30 @@ def explained_row(
         model.classes[second],
         float(prior[first] - prior[second]) / size,
         weights,
-        {name: _value(one, name) for name in weights},
+        {name: _cell(one, name) for name in weights},
         float(share[first]),
         unit,
     )
 
 
-def _value(batch: Batch, voice: str) -> Any:
-    """A cell, or the cells of a block that speaks with one voice."""
-    if voice in batch.names or ", " not in voice:
-        return _cell(batch, voice)
-    return {name: _cell(batch, name) for name in voice.split(", ")}
+def contributions(model: Classifier, data: object, rows: int) -> dict[str, float]:
+    """How far the log-odds between the two most probable classes move, on average, when a column's cells are hidden."""
+    table = source(data)
+    total, seen = dict.fromkeys(model.views, 0.0), 0
+    stride = max(1, int(model.n // rows))
+    for batch in table.batches(model._present(table)):
+        kept = batch.take(np.flatnonzero((batch.start + np.arange(batch.rows)) % stride == 0))
+        if not kept.rows:
+            continue
+        log_joint, _ = model._log_joint(model.tuned, kept)
+        first, second = np.argsort(-log_joint, axis=1)[:, :2].T
+        each = np.arange(kept.rows)
+        for name in kept.names:
+            without, _ = model._log_joint(model.tuned, kept.without(name))
+            moved = (log_joint - without)[each, first] - (log_joint - without)[each, second]
+            total[name] += float(np.abs(moved).sum())
+        seen += kept.rows
+    return {name: size / max(seen, 1) for name, size in total.items()}
 
 
 def _cell(batch: Batch, name: str) -> Any:

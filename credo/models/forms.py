@@ -14,7 +14,8 @@ from credo.errors import DataError, Notice, SchemaError, suggest
 from credo.schema import Kind, checked_kinds
 
 NumberForm = Literal["gaussian", "log", "binned"]
-Form = Literal["category", "count", "gaussian", "log", "binned"]
+Form = Literal["category", "count", "gaussian", "log", "binned", "coarse"]
+NUMBER_FORMS: tuple[Form, ...] = ("gaussian", "log", "coarse", "binned")  # the plainest first
 Views = Mapping[str, tuple[str, ...]]  # the forms that each column is counted in; the first is what was asked for
 
 
@@ -35,7 +36,11 @@ FORM_OF: dict[Kind, Form] = {"category": "category", "count": "count", "number":
 
 def settled_views(table: Source, features: Sequence[str], kinds: Mapping[str, Any] | None) -> tuple[Source, Views]:
     """The form of each column, as asked for or by its kind over all rows; and the table, which may be an iterator."""
+    if not isinstance(kinds, Mapping | None):
+        raise SchemaError(f"kinds must be {{column: kind}}, but is {kinds!r:.60}")
     asked = dict(kinds or {})
+    if strange := [name for name in asked if name not in features and name in table.names]:
+        raise SchemaError(f"kinds names {strange[0]!r}, which holds classes or weights: it isn't learned from")
     numbers = {name: how.likelihood for name, how in asked.items() if isinstance(how, Number)}
     named = checked_kinds({name: how for name, how in asked.items() if name not in numbers}, table.names)
     checked_kinds(dict.fromkeys(numbers, "number"), table.names)

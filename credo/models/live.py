@@ -7,9 +7,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
+from credo.blocks.levels import MISSING, NEW, Levels
+from credo.blocks.tally import Foreseeing, Row
+from credo.data import ROWS as BATCH
 from credo.data import source
-from credo.errors import Notice
+from credo.data.cells import LARGEST
+from credo.errors import DataError, Notice
+from credo.evidence import ROWS, Evidence, Part
+from credo.exact import Array
+from credo.models.classifier import UNLABELLED
+from credo.models.naive_bayes import NaiveBayes
+from credo.schema import Schema
+from credo.statistics import Counts
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
@@ -18,9 +29,9 @@ if TYPE_CHECKING:
 class Live:
     """observe(row) learns a row in place, predict_proba(row) and predict(row) foresee one, freeze() is the model.
 
-    Rows are dicts {column: value}; what isn't there, None and NaN are missing.
+    Rows are dicts {column: value}; what isn't there, None and NaN are missing. The evidence is that of `update` with
+    the same rows; the model that this comes from stays as it is.
 
-    >>> from credo import NaiveBayes
     >>> live = NaiveBayes().fit({"wind": ["weak", "strong"], "play": ["yes", "no"]}, target="play").live()
     >>> live.observe({"wind": "weak", "play": "yes"})
     >>> round(live.predict_proba({"wind": "weak"})["yes"], 3)
@@ -28,30 +39,178 @@ class Live:
     """
 
     def __init__(self, model: Classifier) -> None:
-        self._model = model
-        self._waiting: list[tuple[dict[str, Any], float]] = []
+        self._number = 0  # of the row that comes next
+        self._begin(model)
+
+    def _begin(self, model: Classifier) -> None:
+        """Count from here: the model's evidence, and what comes beside it."""
+        evidence = model.seen
+        self._model, self._target = model, str(model.target)
+        self._frozen: Classifier | None = model
+        self._blank = {name: None if "category" in forms else np.nan for name, forms in model.views.items()}
+        self._blank[self._target] = None
+        self._classes, self._before = Classes(evidence.schema[self._target]), model.class_weights
+        self._rows, self._unlabelled, self._end = Sums(len(self._before)), Sums(1), self._number + BATCH
+        blocks = {block.counted: block for _, block in model.blocks(model.views)}
+        self._tallies = [block.tally(evidence, self._target) for block in blocks.values()]
+        self._values, self._order = model.classes, range(len(self._before))
+        self._foreseeing = [tally for tally in self._tallies if isinstance(tally, Foreseeing)]
+        self._foresees = _sums_suffice(model) and len(self._foreseeing) == len(self._tallies)
+
+    # Learning
 
     def observe(self, row: Mapping[str, Any], weight: float = 1.0) -> None:
-        """Learn a row."""
-        self._waiting.append((dict(row), weight))
+        """Learn a row, whole or (where a cell is wrong) not at all. One without a class is counted, no more."""
+        if type(weight) is not float or weight != 1.0:
+            weight = _checked(weight)
+            if not weight:
+                return
+        if type(row) is not dict or len(row) < len(self._blank) or self._target not in row:
+            row = self._filled(row)
+        k = self._classes.find(row[self._target], self._number)
+        if k == MISSING:
+            self._unlabelled.add(0, weight)
+        else:
+            if not self._read(row):
+                self._read(self._filled(row))
+            if k == NEW:
+                k = self._new_class()
+            self._rows.add(k, weight)
+            for tally in self._tallies:
+                tally.add(k, weight)
+        self._frozen = None
+        self._number += 1
+        if self._number == self._end:  # where `update` would begin a new batch, too: pairs lose nothing up to here
+            self._begin(self.freeze())
+
+    def _read(self, row: Row) -> bool:
+        """Whether the tallies could read it: not, where a column isn't there. A wrong cell is an error."""
+        try:
+            for tally in self._tallies:
+                tally.read(row, self._number)
+        except KeyError:
+            return False
+        return True
+
+    def _filled(self, row: Mapping[Any, Any]) -> Row:
+        """With all columns, as tables have them: under names that are strings."""
+        if not isinstance(row, Mapping):
+            raise DataError(f"a row is a dict {{column: value}}, but this one is {row!r:.60}")
+        filled = {**self._blank, **row}
+        if len(filled) > len(self._blank):
+            filled |= {str(name): value for name, value in row.items() if not isinstance(name, str)}
+        return filled
+
+    def _new_class(self) -> int:
+        k = self._classes.admit(len(self._classes.codes))
+        self._rows.append()
+        self._before = np.append(self._before, 0.0)
+        self._values, self._order = self._classes.column.values, self._classes.column.ordered()[1].tolist()
+        return k
 
     def freeze(self) -> Classifier:
         """The model, with all rows that were observed."""
-        if self._waiting:
-            rows, weights = zip(*self._waiting, strict=True)
-            self._model = self._model.update(list(rows), weight=np.array(weights))
-            self._waiting = []
-        return self._model
+        if self._frozen is None:
+            classes = self._classes.column
+            rows = Part((self._target,), self._rows.counts())
+            own = Evidence(Schema((classes,)), {UNLABELLED: Part((None,), self._unlabelled.counts()), ROWS: rows})
+            found = [self._model.seen, own]
+            for tally in self._tallies:  # blocks may keep the same part
+                new, known = tally.evidence(classes), {name for each in found[1:] for name in each.parts}
+                found.append(Evidence(new.schema, {name: p for name, p in new.parts.items() if name not in known}))
+            self._frozen = self._model.with_evidence(Evidence.total(found).ordered())
+        return self._frozen
+
+    # Prediction
 
     def predict_proba(self, row: Mapping[str, Any]) -> dict[Any, float]:
-        """{class: probability}"""
+        """{class: probability}. A value that was never seen says nothing."""
+        if self._foresees and (shares := self._shares(row)) is not None:
+            return {self._values[k]: shares[k] for k in self._order}
         model = self.freeze()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Notice)
-            (shares,) = model.predict_proba(source([dict(row)]))
-        return dict(zip(model.classes, map(float, shares), strict=True))
+            (found,) = model.predict_proba(source([self._filled(row)]))
+        return dict(zip(model.classes, found.tolist(), strict=True))
+
+    def _shares(self, row: Mapping[str, Any]) -> list[float] | None:
+        """From the sums themselves, as estimate="bayes" has it; None where they can't say."""
+        if not all(tally.exact for tally in self._foreseeing):
+            return None
+        if type(row) is not dict or not self._model.views.keys() <= row.keys():
+            row = self._filled(row)
+        settings, out = self._model.settings, self._model.log_class_prior(self._rows.value + self._before)
+        for tally in self._foreseeing:
+            tally.look(row, self._number)
+            tally.score(settings, out)
+        top = out.max()
+        if top == -np.inf:  # the row is impossible under every class: the model says why
+            return None
+        shares = np.exp(out - top)
+        found: list[float] = (shares / shares.sum()).tolist()
+        return found
 
     def predict(self, row: Mapping[str, Any]) -> Any:
         """The most probable class."""
         shares = self.predict_proba(row)
         return max(shares, key=lambda value: shares[value])
+
+
+class Classes(Levels):
+    """Levels of the class column, which are no fractions."""
+
+    def _level(self, value: Any, number: int) -> Any:
+        level = super()._level(value, number)
+        if len(level) and pa.types.is_floating(level.type):
+            name = self.column.name
+            raise DataError(f"column {name!r} has the value {value!r} (row {number + 1}): a class is no fraction")
+        return level
+
+
+class Sums:
+    """Weights of rows, added up in pairs of floats (see credo.exact) for each class."""
+
+    def __init__(self, size: int) -> None:
+        self.high, self.low = [0.0] * size, [0.0] * size
+
+    def append(self) -> None:
+        self.high.append(0.0)
+        self.low.append(0.0)
+
+    def add(self, k: int, weight: float) -> None:
+        old = self.high[k]
+        new = old + weight
+        step = new - old
+        self.low[k] += (old - (new - step)) + (weight - step)
+        self.high[k] = new
+
+    @property
+    def value(self) -> Array:
+        return np.add(self.high, self.low)
+
+    def counts(self) -> Counts:
+        """(classes, 1)"""
+        return Counts.of_pairs(np.array(self.high)[:, None], np.array(self.low)[:, None])
+
+
+def _checked(weight: float) -> float:
+    try:
+        found = float(weight)
+    except (TypeError, ValueError):
+        found = np.nan
+    if not 0 <= found <= LARGEST:
+        raise DataError(f"a weight must be a number of 0 or more, but is {weight!r:.60}")
+    return found
+
+
+def _sums_suffice(model: Classifier) -> bool:
+    """Whether probabilities follow from each column's own sums: naive Bayes, neither tuned nor averaged."""
+    return (
+        type(model) is NaiveBayes
+        and model.estimate == "bayes"
+        and not model.average
+        and model.tuning is None
+        and model.class_prior is None
+        and model.m is None
+        and all(len(forms) == 1 for forms in model.views.values())
+    )

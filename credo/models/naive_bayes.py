@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from credo.blocks.averaged import Averaged
 from credo.blocks.binned import Binned
 from credo.blocks.block import Block, Estimate, Independent, Likelihood, Settings
@@ -47,13 +49,13 @@ class NaiveBayes(Classifier):
     views: Views = field(default_factory=dict)
     evidence: Evidence | None = None
     tuning: Tuning | None = None
+    report: Any = None
+
+    chooses_forms = True
 
     def __post_init__(self) -> None:
-        check_settings(self.estimate, self.strength)
-        for name in ("smoothing", "class_smoothing", "m"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < float("inf"):
-                raise PriorError(f"{name} must be a number of at least 0, but is {value!r}")
+        smoothings = {"smoothing": self.smoothing, "class_smoothing": self.class_smoothing, "m": self.m}
+        check_settings(self.estimate, self.strength, **smoothings)
 
     @property
     def settings(self) -> Settings:
@@ -75,6 +77,7 @@ def independent_blocks(views: Views) -> list[tuple[str, Block]]:
         "gaussian": Numbers,
         "log": lambda names: Numbers(names, logs=True),
         "binned": Binned,
+        "coarse": lambda names: Binned(names, coarse=True),
     }
     found: list[tuple[str, Block]] = []
     for form, block in kinds.items():
@@ -84,9 +87,14 @@ def independent_blocks(views: Views) -> list[tuple[str, Block]]:
     return found
 
 
-def check_settings(estimate: str, strength: float) -> None:
+def check_settings(estimate: str, strength: float, **smoothings: float | None) -> None:
     known = ("bayes", "mean", "map", "ml")
     if estimate not in known:
         raise PriorError(f"no such estimate, {estimate!r}; {suggest(estimate, known)}")
-    if not 0 < strength < float("inf"):
+    if not (isinstance(strength, int | float | np.number) and 0 < strength < float("inf")):
         raise PriorError(f"strength must be positive, but is {strength!r}")
+    for name, value in smoothings.items():
+        if value is None and name != "smoothing":
+            continue
+        if not (isinstance(value, int | float | np.number) and 0 <= value < float("inf")):
+            raise PriorError(f"{name} must be a number of at least 0, but is {value!r}")

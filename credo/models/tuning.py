@@ -2,57 +2,232 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.blocks.block import Settings
-from credo.data import Source
+from credo.blocks.block import ALL, Settings
+from credo.data import Batch, Source
+from credo.engines import local
+from credo.errors import DataError, EvidenceError
 from credo.exact import Array
+from credo.learning import Weights
+from credo.models.forms import NUMBER_FORMS, Number, Views
+from credo.models.weighing import Sheet, Weighing, shares, weighed
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
 
+ROWS, CELLS = 20_000, 4_000_000  # of a sheet: more rows are sampled
+FOLDS = 5  # in which weights are validated
+SMOOTHING, STRENGTH = (0.1,), (10.0,)  # what is tried beside what was asked for
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Tuning:
     """Which forms each column is read in, the weight of each, the classes' biases, and what the priors are worth."""
 
     forms: Mapping[str, tuple[str, ...]]
     weights: Mapping[str, Mapping[str, float]]  # {form: {voice: weight}}
-    biases: Mapping[str, float]  # {str(class): bias}
+    classes: tuple[Any, ...]
+    biases: tuple[float, ...]
     smoothing: float
     strength: float
     rows: float  # the weight of the rows that it was chosen on
-    log_loss: float  # on their leave-one-out scores
+    log_loss: float  # of rows whose weights others gave, on leave-one-out scores
+    mixed: str | None = None  # the form whose log-likelihoods are mixed between classes
+    mixture: tuple[tuple[float, ...], ...] = ()
 
     def applied_to(self, settings: Settings) -> Settings:
         return replace(settings, smoothing=self.smoothing, strength=self.strength)
 
-    @property
-    def class_smoothing(self) -> float | None:
-        return None
-
     def weights_of(self, form: str, voices: Sequence[str]) -> Array:
-        return np.array([self.weights[form].get(voice, 0.0) for voice in voices])
+        own = self.weights.get(form, {})
+        return np.array([own.get(voice, own.get(ALL, 0.0)) for voice in voices])
 
     def biases_of(self, classes: Sequence[Any]) -> Array:
         """A class that came later has none."""
-        return np.array([self.biases.get(str(value), 0.0) for value in classes])
+        own = dict(zip(self.classes, self.biases, strict=True))
+        return np.array([own.get(value, 0.0) for value in classes])
 
-    def without_class(self, value: object) -> Tuning:
-        return replace(self, biases={name: bias for name, bias in self.biases.items() if name != str(value)})
+    def mixture_of(self, classes: Sequence[Any]) -> Array:
+        place = {value: k for k, value in enumerate(self.classes)}
+        found = np.zeros((len(classes), len(classes)))
+        for a, to in enumerate(classes):
+            for b, source in enumerate(classes):
+                if to in place and source in place:
+                    found[a, b] = self.mixture[place[to]][place[source]]
+        return found
 
     def described(self, rows: float) -> str:
         older = "" if np.isclose(rows, self.rows) else f" (on {self.rows:g} rows: older than the evidence)"
         each = [weight for weights in self.weights.values() for weight in weights.values()]
         return (
             f"smoothing {self.smoothing:g}, strength {self.strength:g}, weights {min(each):.3g} to {max(each):.3g}, "
-            f"leave-one-out log-loss {self.log_loss:.4f}{older}"
+            f"log-loss {self.log_loss:.4f}{older}"
         )
 
 
 def tuned(model: Classifier, table: Source, weight: Any, seed: int) -> Any:
-    raise NotImplementedError
+    """Forms of number columns, then smoothing and strength, then weights and biases."""
+    if table.once:
+        raise DataError("tuning reads the data again, and an iterator can be read only once: give a table")
+    if len(model.classes) < 2:
+        raise EvidenceError("there is only one class: nothing to tune")
+    weights = Weights.of(weight)
+    model = widened(replace(model, tuning=None), table, weight)  # type: ignore[type-var]
+    with local.one_blas_thread():
+        sheet = scored(model, table, weights, model.views, model.settings)
+        forms = chosen_forms(model, sheet)
+        return _with_best_settings(model, table, weights, forms, seed, sheet)
+
+
+def log_loss(probabilities: Array, sheet: Sheet) -> float:
+    own = probabilities[np.arange(len(sheet.truth)), sheet.truth]
+    return -float(np.average(np.log(np.maximum(own, np.finfo(float).tiny)), weights=sheet.weight))
+
+
+def with_tuning(model: Any, forms: Views, settings: Settings, sheet: Sheet, weighing: Weighing, loss: float) -> Any:
+    """The model with that tuning, and with the views that it needs."""
+    weights: dict[str, dict[str, float]] = {}
+    for (form, voice), weight in zip(sheet.voices, weighing.weights, strict=True):
+        weights.setdefault(form, {})[voice] = float(weight)
+    mixed = None if weighing.mixed is None else sheet.voices[weighing.mixed][0]
+    speaking = {form for form, own in weights.items() if any(own.values()) or form == mixed}
+    kept = {
+        name: tuple(v for i, v in enumerate(views) if i == 0 or v in speaking) for name, views in model.views.items()
+    }
+    used = {name: tuple(v for v in forms[name] if v in speaking) for name in forms}
+    mixture = () if weighing.mixture is None else tuple(tuple(map(float, row)) for row in weighing.mixture)
+    chosen = Tuning(
+        used, weights, model.classes, tuple(map(float, weighing.biases)), settings.smoothing, settings.strength,
+        model.n, loss, mixed, mixture,
+    )  # fmt: skip
+    narrow = replace(model, views=kept, tuning=chosen)
+    return replace(narrow, evidence=model.evidence.keeping(narrow.part_names()))
+
+
+def widened(model: Any, table: Source, weight: Any) -> Any:
+    """With number columns counted in all their forms, where none was asked for."""
+    if not model.chooses_forms:
+        return model
+    asked = {name for name, how in (model.kinds or {}).items() if isinstance(how, Number)}
+    free = [name for name, views in model.views.items() if views[0] == "gaussian" and name not in asked]
+    if not free:
+        return model
+    model = model.counting(dict.fromkeys(free, ("binned",)), table, weight)
+    positive = [name for name in free if _least(model, name) > 0]
+    if positive:
+        model = model.counting(dict.fromkeys(positive, ("log",)), table, weight)
+    views = {
+        name: tuple(dict.fromkeys((*own, *(["coarse"] if "binned" in own else []))))
+        for name, own in model.views.items()
+    }
+    return replace(model, views=views)
+
+
+def _least(model: Any, name: str) -> float:
+    values = model.evidence.schema[name].levels
+    return float(np.min(values.to_numpy(zero_copy_only=False), initial=np.inf))
+
+
+def scored(model: Any, table: Source, weights: Weights, forms: Views, settings: Settings) -> Sheet:
+    """What each voice says of rows that are left out one by one; of a sample, where there are many."""
+    terms = model.terms_of(forms, settings)
+    voices = [(form, name) for form, likelihood in terms.likelihoods for name in likelihood.voices]
+    order = list(dict.fromkeys(form for form, _ in voices if form not in NUMBER_FORMS and form != "category"))
+    groups = tuple(1 + order.index(form) if form in order else 0 for form, _ in voices)
+    used = sorted(set(groups))
+    stride = sample_stride(model, len(voices))
+
+    def of_batch(batch: Batch) -> tuple[Array, Array, Any, Array]:
+        batch, own = model.members(*sampled(batch, weights, stride))
+        batch = batch.filled(model.views)
+        said = np.zeros((batch.rows, len(model.classes), len(voices)))
+        j = 0
+        for _, likelihood in terms.likelihoods:
+            cells = likelihood.read(batch)
+            for v in range(len(likelihood.voices)):
+                out = np.zeros(said.shape[:2])
+                likelihood.pick([v]).add_left_out(likelihood.cells_of(cells, [v]), own, out)
+                said[:, :, j] = out
+                j += 1
+        return said, model.log_prior_left_out(own), own.codes, own.weight
+
+    names = weights.beside(model.needs(table.without(weights.column)))
+    parts = list(local.mapped(of_batch, table.batches(names)))
+    said, prior, truth, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
+    said = np.where(np.isfinite(said), said, np.maximum(said, -1e3))
+    return Sheet(said, prior, truth, weight, tuple(voices), tuple(used.index(g) for g in groups), stride)
+
+
+def sample_stride(model: Any, voices: int) -> int:
+    """Every how many rows one is scored."""
+    rows = min(ROWS, max(500, CELLS // (len(model.classes) * max(voices, 1))))
+    return max(1, int(np.ceil(model.n / rows)))
+
+
+def sampled(batch: Batch, weights: Weights, stride: int) -> tuple[Batch, Weights]:
+    """Every so many rows, with their weights."""
+    rows = np.flatnonzero((batch.start + np.arange(batch.rows)) % stride == 0)
+    own = weights.of_rows(batch)[rows]
+    return replace(batch.take(rows), start=0), Weights(values=own)
+
+
+def chosen_forms(model: Any, sheet: Sheet) -> Views:
+    """For each number column the form that foresees the class best by itself.
+
+    A less plain one must be better by more than a standard error of the difference, as chance makes one of many look
+    good.
+    """
+    forms = {name: views[:1] for name, views in model.views.items()}
+    if not model.chooses_forms:
+        return forms
+    for name, views in model.views.items():
+        candidates = [form for form in NUMBER_FORMS if form in views]
+        if len(candidates) < 2:
+            continue
+        losses = {form: _losses(sheet, sheet.voices.index((form, name))) for form in candidates}
+        best = candidates[0]
+        for form in candidates[1:]:
+            gain = losses[best] - losses[form]
+            mean = np.average(gain, weights=sheet.weight)
+            error = np.sqrt(np.average((gain - mean) ** 2, weights=sheet.weight) / max(sheet.weight.sum(), 1.0))
+            best = form if mean > error else best
+        forms[name] = (best,)
+    return forms
+
+
+def _losses(sheet: Sheet, voice: int) -> Array:
+    found = shares(sheet.prior + sheet.said[:, :, voice])
+    own = found[np.arange(len(sheet.truth)), sheet.truth]
+    return -np.log(np.maximum(own, np.finfo(float).tiny))
+
+
+def _with_best_settings(model: Any, table: Source, weights: Weights, forms: Views, seed: int, sheet: Sheet) -> Any:
+    """Smoothing and strength as they foresee rows best, and the weights that go with them."""
+    settings, sheet = model.settings, sheet.only(voices_in(sheet, forms))
+    weighing, shown = weighed(sheet, None, FOLDS, seed)
+    loss = log_loss(shown, sheet)
+    for candidate in _candidates(model, settings):
+        other = scored(model, table, weights, forms, candidate)
+        found, shown = weighed(other, None, FOLDS, seed)
+        if log_loss(shown, other) < loss:
+            settings, sheet, weighing, loss = candidate, other, found, log_loss(shown, other)
+    return with_tuning(model, forms, settings, sheet, weighing, loss)
+
+
+def voices_in(sheet: Sheet, forms: Views) -> list[int]:
+    """The voices of columns in their forms, and of blocks that have them."""
+    every = {form for views in forms.values() for form in views}
+    return [j for j, (form, name) in enumerate(sheet.voices) if form in forms.get(name, every)]
+
+
+def _candidates(model: Any, settings: Settings) -> Iterator[Settings]:
+    forms = {form for views in model.views.values() for form in views}
+    if settings.m is None and forms & {"category", "binned", "coarse"}:
+        yield from (replace(settings, smoothing=each) for each in SMOOTHING if each != settings.smoothing)
+    if settings.estimate != "ml" and forms & {"gaussian", "log", "count"}:
+        yield from (replace(settings, strength=each) for each in STRENGTH if each != settings.strength)

@@ -329,7 +329,7 @@ UNSTORABLE: dict[str, Any] = {
     "a set": {1, 2},
     "bytes": b"x",
     "a date": datetime.date(2024, 2, 29),
-    "keys that are numbers": {1: 2},
+    "keys that are dates": {datetime.date(2024, 2, 29): 2},
     "objects in an array": np.array([None]),
     "strings in an array": np.array(["a"]),
     "small floats": np.zeros(3, dtype=np.float32),

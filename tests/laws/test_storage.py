@@ -206,12 +206,13 @@ def test_a_slice_of_levels_is_stored_as_what_it_shows(path: Path) -> None:
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 numpy_scalars = st.floats().map(np.float64) | st.integers(-9, 9).map(np.int64) | st.booleans().map(np.bool_)
+keys = st.integers() | st.booleans() | st.none() | st.tuples(st.text(), st.integers())
 arrays = st.sampled_from(list(DTYPES)).flatmap(
     lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4))
 )
 values = st.recursive(
     scalars | numpy_scalars | st.text().map(np.str_) | arrays,
-    lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text(), inner),
+    lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text() | keys, inner),
     max_leaves=12,
 )
 
@@ -220,6 +221,7 @@ values = st.recursive(
 @given(value=values)
 @example(value=[float("inf"), float("-inf"), float("nan"), -0.0, 5e-324, np.float64("nan")])
 @example(value={"array": "float64", "shape": [], "offset": 0, "class": "Belief"})  # as a node of the header looks
+@example(value={1: "a", "1": "b", True + 1: "c", (1, None): "d"})
 @example(value=(True, 1, 1.0, "1", None, (), [], {}, 2**70, "arrays\n\0\u2028"))
 def test_any_value_is_the_same(value: Any, tmp_path: Path) -> None:
     assert same(through(value, tmp_path / "value"), value)

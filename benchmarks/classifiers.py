@@ -1,0 +1,181 @@
+"""Classifiers of a million rows, 50 columns and 10 classes beside scikit-learn's, as a user calls them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import credo
+from benchmarks.timing import Limit, Line, in_turns, peak_above
+
+ROWS, COLUMNS, CLASSES, LEVELS = 1_000_000, 50, 10, 20
+ADULT = Path(__file__).parents[2] / "shared" / "data" / "tables" / "adult" / "adult-train.csv.gz"
+
+
+def labels(rng: np.random.Generator, rows: int) -> tuple[Any, Any]:
+    codes = rng.integers(0, CLASSES, rows)
+    return codes, np.array([f"class {k}" for k in range(CLASSES)])[codes]
+
+
+def numbers(rows: int = ROWS) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    codes, y = labels(rng, rows)
+    return rng.standard_normal((rows, COLUMNS)) + (0.3 * rng.standard_normal((CLASSES, COLUMNS)))[codes], y
+
+
+def categories(rows: int = ROWS) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    codes, y = labels(rng, rows)
+    return (rng.integers(0, LEVELS, (rows, COLUMNS)) + rng.integers(0, 2, (rows, 1)) * codes[:, None]) % LEVELS, y
+
+
+KINDS = {f"x{j}": "category" for j in range(COLUMNS)}
+
+
+def table(x: Any, y: Any) -> Any:
+    return pa.table({**{f"x{j}": x[:, j] for j in range(x.shape[1])}, "y": y})
+
+
+def pair(
+    what: str, peer: str, ours: Callable[[], Any], theirs: Callable[[], Any], target: float, times: int = 3
+) -> Line:
+    ours()  # compiled, and warm
+    return Line(what, peer, *in_turns(ours, theirs, times), target=target)
+
+
+def gaussian(x: Any, y: Any) -> Iterator[Line | Limit]:
+    from sklearn.naive_bayes import GaussianNB
+
+    peer = GaussianNB(var_smoothing=0).fit(x, y)
+    point = credo.NaiveBayes(estimate="ml", class_smoothing=0).fit(x, y)
+    np.testing.assert_allclose(point.predict_proba(x[:1000]), peer.predict_proba(x[:1000]), atol=1e-8)
+    bayes = credo.NaiveBayes().fit(x, y)
+    arrow = table(x, y)
+    fit = partial(GaussianNB().fit, x, y)
+    yield pair("naive Bayes of numbers, fit, NumPy", "GaussianNB", lambda: credo.NaiveBayes().fit(x, y), fit, 10)
+    yield pair("the same from Arrow", "GaussianNB", lambda: credo.NaiveBayes().fit(arrow, target="y"), fit, 10)
+    foresee = partial(peer.predict_proba, x)
+    yield pair("predict_proba, point estimates", "GaussianNB", lambda: point.predict_proba(x), foresee, 10, 2)
+    yield pair("predict_proba, bayes", "GaussianNB", lambda: bayes.predict_proba(x), foresee, 5, 2)
+    yield pair("predict_proba, bayes, from Arrow", "GaussianNB", lambda: bayes.predict_proba(arrow), foresee, 5, 2)
+    ours = partial(bayes.leave_one_out, x, target=y)
+    yield pair("leave-one-out", "one predict_proba of credo", ours, partial(bayes.predict_proba, x), 1 / 3)
+    averaged = credo.NaiveBayes(average=True).fit(x, y)
+    yield pair(
+        "predict_proba, averaged over 2⁵⁰ subsets", "not averaged", lambda: averaged.predict_proba(x),
+        lambda: bayes.predict_proba(x), 1 / 2,
+    )  # fmt: skip
+
+
+def categorical(x: Any, y: Any) -> Iterator[Line]:
+    from sklearn.naive_bayes import CategoricalNB
+
+    peer = CategoricalNB().fit(x, y)
+    model = credo.NaiveBayes(kinds=KINDS, class_smoothing=0).fit(x, y)
+    np.testing.assert_allclose(model.predict_proba(x[:1000]), peer.predict_proba(x[:1000]), atol=1e-8)
+    arrow = table(x, y)
+    fit, foresee = partial(CategoricalNB().fit, x, y), partial(peer.predict_proba, x)
+    ours = credo.NaiveBayes(kinds=KINDS)
+    yield pair("naive Bayes of categories, fit, NumPy", "CategoricalNB", lambda: ours.fit(x, y), fit, 30, 2)
+    yield pair("the same from Arrow", "CategoricalNB", lambda: ours.fit(arrow, target="y"), fit, 30, 2)
+    yield pair("predict_proba", "CategoricalNB", lambda: model.predict_proba(x), foresee, 8, 2)
+    yield pair("predict_proba, from Arrow", "CategoricalNB", lambda: model.predict_proba(arrow), foresee, 8, 2)
+    left_out = partial(model.leave_one_out, x, target=y)
+    yield pair("leave-one-out", "one predict_proba of credo", left_out, partial(model.predict_proba, x), 1 / 3)
+
+
+def discriminants(x: Any, y: Any) -> Iterator[Line]:
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+
+    linear, full = credo.GaussianDiscriminant("tied"), credo.GaussianDiscriminant("full")
+    yield pair(
+        "tied Gaussian, fit", "LDA", lambda: linear.fit(x, y), partial(LinearDiscriminantAnalysis().fit, x, y), 5, 2
+    )
+    peer = QuadraticDiscriminantAnalysis().fit(x, y)
+    model = full.fit(x, y)
+    assert (model.predict(x[:1000]) == peer.predict(x[:1000])).mean() > 0.99
+    yield pair(
+        "full Gaussian, fit", "QDA", lambda: full.fit(x, y), partial(QuadraticDiscriminantAnalysis().fit, x, y), 3, 2
+    )
+    foresee = partial(peer.predict_proba, x)
+    yield pair("full Gaussian, predict_proba", "QDA", lambda: model.predict_proba(x), foresee, 3, 2)
+
+
+def streams() -> Iterator[Line]:
+    """Rows one at a time."""
+    from river.naive_bayes import GaussianNB
+
+    x, y = numbers(2000)
+    names = [f"x{j}" for j in range(COLUMNS)]
+    rows = [dict(zip(names, map(float, row), strict=True)) for row in x]
+    labelled = [{**row, "y": label} for row, label in zip(rows, y.tolist(), strict=True)]
+    live = credo.NaiveBayes().fit(labelled[:100], target="y").live()
+    peer = GaussianNB()
+
+    def ours() -> None:
+        for row in labelled:
+            live.observe(row)
+
+    def theirs() -> None:
+        for row, label in zip(rows, y, strict=True):
+            peer.learn_one(row, label)
+
+    yield pair("2,000 single rows of 50 numbers", "river's learn_one", ours, theirs, 1)
+
+
+def memory() -> Iterator[Limit | Line]:
+    """Megabytes above the data, in processes of their own."""
+    ours, theirs = peak_above(_fit_ours), peak_above(_fit_theirs)
+    yield Limit("fit: memory above the data, of GaussianNB's", ours / max(theirs, 1.0), 0.25, "times")
+    output = 8 * ROWS * CLASSES / 2**20
+    yield Limit("predict_proba: memory above data and output", peak_above(_foresee) - output, 64, "MB")
+
+
+def _fit_ours(measure: Callable[[], None]) -> None:
+    x, y = numbers()
+    credo.NaiveBayes().fit(x[:5000], y[:5000])
+    measure()
+    credo.NaiveBayes().fit(x, y)
+
+
+def _fit_theirs(measure: Callable[[], None]) -> None:
+    from sklearn.naive_bayes import GaussianNB
+
+    x, y = numbers()
+    GaussianNB().fit(x[:5000], y[:5000])
+    measure()
+    GaussianNB().fit(x, y)
+
+
+def _foresee(measure: Callable[[], None]) -> None:
+    x, y = numbers()
+    model = credo.NaiveBayes().fit(x, y)
+    model.predict_proba(x[:5000])
+    measure()
+    model.predict_proba(x)
+
+
+def whole_job() -> Iterator[Limit | str]:
+    if not ADULT.is_file():
+        yield "| credo.learn on adult | - | skipped: no such table beside the checkout | | | |"
+        return
+    start = time.perf_counter()
+    credo.learn(str(ADULT), target="income")
+    yield Limit("credo.learn on adult, from its .csv.gz", time.perf_counter() - start, 5, "s")
+
+
+def run() -> Iterator[Line | Limit | str]:
+    yield from whole_job()
+    x, y = numbers()
+    yield from gaussian(x, y)
+    yield from discriminants(x, y)
+    del x
+    yield from categorical(*categories())
+    yield from streams()
+    yield from memory()

@@ -1,0 +1,88 @@
+"""Tallies: what single rows add to a block's evidence, in place. A row is read, refused or not, and then added."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.data import Batch, recut
+from credo.data.tables import array_of
+from credo.evidence import Evidence
+from credo.exact import Array
+from credo.membership import Hard
+from credo.schema import Column, Schema
+
+if TYPE_CHECKING:
+    from credo.blocks.block import Block, Settings
+
+Row = Mapping[str, Any]  # with a cell for each column, None where it is missing
+
+
+class Tally(ABC):
+    """Sums over rows that came one by one, beside the evidence that was there before."""
+
+    @abstractmethod
+    def read(self, row: Row, number: int) -> None:
+        """Take the cells of a row that is to be learned; a wrong one is an error. No sum has changed yet."""
+
+    @abstractmethod
+    def add(self, k: int, weight: float) -> None:
+        """Learn the row that was read, as one of class k, which may be a new one."""
+
+    @abstractmethod
+    def evidence(self, classes: Column) -> Evidence:
+        """What all rows have added, as `Block.summarise` would say it of them as a table."""
+
+
+class Foreseeing(Tally):
+    """A tally that also says, from its sums alone, what the likelihood with estimate="bayes" says of a row."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether it says so to the last digits, whatever the sums are."""
+        return True
+
+    @abstractmethod
+    def look(self, row: Row, number: int) -> None:
+        """Take the cells of a row that is to be foreseen; a value that no row had says nothing."""
+
+    @abstractmethod
+    def score(self, settings: Settings, out: Array) -> None:
+        """out (classes,) += log p(cells | class), of the row that was looked at."""
+
+
+class Gathered(Tally):
+    """Of any block: rows are kept as they came, and summarised when someone asks."""
+
+    def __init__(self, block: Block, groups: str) -> None:
+        self._block, self._groups = block, groups
+        self._rows: list[Batch] = []
+        self._codes: list[int] = []
+        self._weights: list[float] = []
+
+    def read(self, row: Row, number: int) -> None:
+        self._batch = Batch(number, 1, {name: array_of([row[name]], name, number) for name in self._block.names})
+        self._block.summarise(self._batch, Hard.whole(1), self._groups)  # which refuses a wrong cell
+
+    def add(self, k: int, weight: float) -> None:
+        self._rows.append(self._batch)
+        self._codes.append(k)
+        self._weights.append(weight)
+
+    def evidence(self, classes: Column) -> Evidence:
+        member = Hard.of(self._codes, len(classes.levels), self._weights)
+        own, found = Schema((classes,)), [Evidence(Schema((classes,)))]
+        for batch in recut(self._rows):
+            rows = np.arange(batch.start, batch.start + batch.rows)
+            part = self._block.summarise(batch, member.take(rows), self._groups)
+            found.append(Evidence(own | part.schema, part.parts))
+        return Evidence.total(found)
+
+
+def grown(sums: Array, axis: int) -> Array:
+    """The same sums, with room for twice as many along an axis."""
+    more = max(sums.shape[axis], 1)
+    return np.pad(sums, [(0, more if i == axis else 0) for i in range(sums.ndim)])

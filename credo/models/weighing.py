@@ -1,0 +1,218 @@
+"""Weights for what speaks for a class: a small logistic regression on leave-one-out log-likelihoods.
+
+logit(class) = log P(class) + bias + Σ w · (what each voice says), with a prior that holds the weights together:
+w = τ + δ, τ ~ N(1/groups, 1) for each group of voices, δ ~ N(0, 1/16), bias ~ N(0, 1), and w ≥ 0. (Weighing naive
+Bayes' columns by conditional likelihood: Zaidi, Cerquides, Carman & Webb 2013.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.exact import Array
+
+APART, TOGETHER, BIAS, MIXING = 16.0, 1.0, 1.0, 16.0  # precisions of δ, τ, biases and mixtures
+STEPS, ENOUGH = 60, 1e-7
+FEW_CLASSES = 50  # up to which each has a bias
+MIXED_CLASSES = range(3, 11)  # numbers of classes between which a voice may be mixed
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """What each voice says of rows that hadn't taught it, and the truth."""
+
+    said: Array  # (rows, classes, voices) log-likelihoods
+    prior: Array  # (rows, classes)
+    truth: NDArray[np.int32]  # (rows,)
+    weight: Array  # (rows,)
+    voices: tuple[tuple[str, str], ...]  # (form, name)
+    groups: tuple[int, ...]  # of voices whose weights are held together
+    stride: int = 1  # every how many rows of the table one is here
+
+    def only(self, voices: Sequence[int]) -> Sheet:
+        places = list(voices)
+        used = sorted({self.groups[j] for j in places})
+        return replace(
+            self,
+            said=self.said[:, :, places],
+            voices=tuple(self.voices[j] for j in places),
+            groups=tuple(used.index(self.groups[j]) for j in places),
+        )
+
+    def rows(self, kept: Any) -> Sheet:
+        parts = (self.said[kept], self.prior[kept], self.truth[kept], self.weight[kept])
+        return Sheet(*parts, self.voices, self.groups, self.stride)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """A weight for each voice, a bias for each class, and how one voice is mixed between classes."""
+
+    weights: Array  # (voices,)
+    biases: Array  # (classes,)
+    mixed: int | None = None  # the voice that is mixed
+    mixture: Array | None = None  # (classes, classes), added to its weight
+
+    def log_joint(self, sheet: Sheet) -> Array:
+        total = sheet.prior + self.biases + sheet.said @ self.weights
+        if self.mixture is not None and self.mixed is not None:
+            total = total + sheet.said[:, :, self.mixed] @ self.mixture.T
+        return np.asarray(total)
+
+    def probabilities(self, sheet: Sheet) -> Array:
+        return shares(self.log_joint(sheet))
+
+
+def shares(log_joint: Array) -> Array:
+    log_joint = log_joint - log_joint.max(1, keepdims=True)
+    found = np.exp(log_joint)
+    return np.asarray(found / found.sum(1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _Design:
+    """The same as one linear model: parameters are weights, then biases, then a mixture's off-diagonal cells."""
+
+    sheet: Sheet
+    mixed: int | None
+
+    @property
+    def classes(self) -> int:
+        return int(self.sheet.prior.shape[1])
+
+    @property
+    def voices(self) -> int:
+        return len(self.sheet.voices)
+
+    @property
+    def biases(self) -> int:
+        return self.classes if self.classes <= FEW_CLASSES else 0
+
+    @cached_property
+    def features(self) -> Array:
+        """(rows, classes, parameters)"""
+        rows, classes = self.sheet.prior.shape
+        parts = [self.sheet.said]
+        if self.biases:
+            parts.append(np.broadcast_to(np.eye(classes), (rows, classes, classes)))
+        if self.mixed is not None:
+            pairs = self.pairs
+            cells = np.zeros((rows, classes, len(pairs)))
+            for m, (to, source) in enumerate(pairs):
+                cells[:, to, m] = self.sheet.said[:, source, self.mixed]
+            parts.append(cells)
+        return np.concatenate(parts, axis=2)
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        return [(a, b) for a in range(self.classes) for b in range(self.classes) if a != b]
+
+    @cached_property
+    def prior(self) -> tuple[Array, Array]:
+        """The mean of the parameters, and their precision."""
+        size, voices = self.features.shape[2], self.voices
+        groups = np.array(self.sheet.groups)
+        same = groups[:, None] == groups
+        mean, precision = np.zeros(size), np.zeros((size, size))
+        mean[:voices] = 1 / (groups.max() + 1)
+        precision[:voices, :voices] = np.linalg.inv(np.eye(voices) / APART + same / TOGETHER)
+        rest = np.arange(voices, size)
+        precision[rest, rest] = np.where(rest < voices + self.biases, BIAS, MIXING)
+        return mean, precision
+
+    def weighing(self, theta: Array) -> Weighing:
+        biases = np.zeros(self.classes)
+        if self.biases:
+            biases = theta[self.voices : self.voices + self.classes]
+        if self.mixed is None:
+            return Weighing(theta[: self.voices], biases)
+        mixture = np.zeros((self.classes, self.classes))
+        for (a, b), value in zip(self.pairs, theta[self.voices + self.biases :], strict=True):
+            mixture[a, b] = value
+        return Weighing(theta[: self.voices], biases, self.mixed, mixture)
+
+
+def weigh(sheet: Sheet, mixed: int | None = None) -> Weighing:
+    """The most probable weights; none is negative."""
+    design = _design(sheet, mixed)
+    return design.weighing(_fitted(design)[0])
+
+
+def weighed(sheet: Sheet, mixed: int | None, folds: int, seed: int) -> tuple[Weighing, Array]:
+    """The same, and probabilities of rows by weights that the other folds' rows gave. (rows, classes)"""
+    design = _design(sheet, mixed)
+    theta, free = _fitted(design)
+    fold = np.random.default_rng(seed).permutation(len(sheet.truth)) % folds
+    found = np.empty_like(sheet.prior)
+    for k in range(folds):
+        held_out = fold == k
+        if held_out.any():
+            part = _Design(sheet.rows(~held_out), design.mixed)
+            found[held_out] = part.weighing(_newton(part, free, theta)).probabilities(sheet.rows(held_out))
+    return design.weighing(theta), found
+
+
+def _design(sheet: Sheet, mixed: int | None) -> _Design:
+    return _Design(sheet, mixed if sheet.prior.shape[1] in MIXED_CLASSES else None)
+
+
+def _fitted(design: _Design) -> tuple[Array, NDArray[np.bool_]]:
+    """The parameters, and which of them are free: a weight that would be negative is 0."""
+    free = np.ones(design.features.shape[2], dtype=bool)
+    voices, theta = design.voices, design.prior[0]
+    while True:
+        theta = _newton(design, free, theta)
+        negative = free[:voices] & (theta[:voices] < 0)
+        if not negative.any():
+            return theta, free
+        if negative.sum() == free[:voices].sum():  # at least one voice speaks
+            negative[int(np.argmax(theta[:voices]))] = False
+            if not negative.any():
+                theta[:voices] = np.maximum(theta[:voices], 0.0)
+                return theta, free
+        free[:voices] &= ~negative
+
+
+def _newton(design: _Design, free: NDArray[np.bool_], near: Array) -> Array:
+    """The mode of log-likelihood + log-prior over the free parameters, the others being 0; from somewhere near."""
+    sheet, (mean, precision) = design.sheet, design.prior
+    features, precision = np.ascontiguousarray(design.features[:, :, free]), precision[np.ix_(free, free)]
+    flat, start = features.reshape(-1, features.shape[2]), mean[free]
+    truth = np.arange(design.classes) == sheet.truth[:, None]
+
+    def objective(theta: Array) -> tuple[float, Array]:
+        logits = sheet.prior + (flat @ theta).reshape(sheet.prior.shape)
+        log_shares = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+        away = theta - start
+        fit = float(sheet.weight @ log_shares[truth])
+        return fit - 0.5 * float(away @ precision @ away), log_shares
+
+    theta = near[free]
+    best, log_shares = objective(theta)
+    for _ in range(STEPS):
+        probability = np.exp(log_shares)
+        expected = np.matmul(probability[:, None, :], features)[:, 0]
+        slope = (sheet.weight[:, None] * (truth - probability)).ravel() @ flat - precision @ (theta - start)
+        scaled = flat * np.sqrt(probability * sheet.weight[:, None]).reshape(-1, 1)
+        curvature = scaled.T @ scaled - expected.T @ (expected * sheet.weight[:, None]) + precision
+        step = np.linalg.solve(curvature, slope)
+        size = 1.0
+        while size > 1e-6:
+            value, found = objective(theta + size * step)
+            if value >= best - 1e-12 * abs(best):
+                break
+            size /= 2
+        else:
+            break
+        theta, gained, best, log_shares = theta + size * step, value - best, value, found
+        if gained <= ENOUGH * max(1.0, abs(best)):
+            break
+    whole = np.zeros(len(free))
+    whole[free] = theta
+    return whole

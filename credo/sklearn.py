@@ -1,0 +1,232 @@
+"""credo's classifiers as scikit-learn estimators: for pipelines, grid searches and the rest of that world.
+
+What was learned is in the credo model behind each, `model_`, which also explains, forgets and merges.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from credo.blocks.block import Estimate
+from credo.data import Batch, Source, cells, source
+from credo.data.tables import array_of
+from credo.errors import DataError, Notice
+from credo.evidence import Evidence
+from credo.exact import Array
+from credo.families.normal_inverse_wishart import Covariance
+from credo.models.classifier import Classifier
+from credo.models.discriminant import GaussianDiscriminant
+from credo.models.naive_bayes import NaiveBayes
+from credo.schema import Column, Schema
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+except ImportError:
+    raise ImportError("credo.sklearn needs scikit-learn 1.6 or later: pip install -U scikit-learn") from None
+
+__all__ = ["GaussianDiscriminantClassifier", "NaiveBayesClassifier"]
+
+
+class _Adapter(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A credo model, `model_`, that learns and is asked the way scikit-learn does it."""
+
+    _model: ClassVar[Any]  # the class of credo models that the parameters are for
+    kinds: Mapping[Any, Any] | None
+    tune: bool
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from these rows alone. A row of weight 0 is as good as not there, and so is a class of such rows."""
+        model, table, labels, weight = self._begun(X, y, sample_weight)
+        if self.tune:
+            model = model.tune(table, target=labels, weight=weight)
+        return self._keep(model, labels)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows. What comes of it is what fitting all of them at once gives, but it is never tuned anew.
+
+        `classes` have a probability before any row of them comes; classes that weren't announced may come, too.
+        """
+        known = []
+        if hasattr(self, "model_"):
+            table, labels, weight = self._labelled(X, y, sample_weight)
+            model = self.model_.update(table, target=labels, weight=weight)
+            known.append(self.classes_)
+        else:
+            model, _, labels, _ = self._begun(X, y, sample_weight)
+        if classes is not None:
+            known.append(column_or_1d(classes))
+            model = _knowing(model, known[-1])
+        return self._keep(model, labels, *known)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row."""
+        return self._said("predict", X).astype(self.classes_.dtype, copy=False)
+
+    def predict_proba(self, X: Any) -> Array:
+        """P(class | row). (rows, classes), in the order of classes_"""
+        return self._said("predict_proba", X)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """log P(class | row). (rows, classes), in the order of classes_"""
+        return self._said("predict_log_proba", X)
+
+    def __sklearn_tags__(self) -> Any:
+        """Strings and categories come as columns of tables; scikit-learn's tags for them are about whole arrays."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        return tags
+
+    def _begun(self, X: Any, y: Any, weight: Any) -> tuple[Classifier, Source, NDArray[Any], Array | None]:
+        """A model of these rows, and what it learned from."""
+        table, labels, weight = self._labelled(X, y, weight, reset=True)
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name != "tune"}
+        positions: dict[Any, str] = dict(enumerate(table.names))
+        asked = {positions.get(column, column): kind for column, kind in (self.kinds or {}).items()}
+        settings["kinds"] = {**_usual_kinds(X, table), **asked}
+        return self._model(**settings).fit(table, labels, weight=weight), table, labels, weight
+
+    def _labelled(self, X: Any, y: Any, weight: Any, reset: bool = False) -> tuple[Source, NDArray[Any], Array | None]:
+        table = self._table(X, reset)
+        labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+        check_consistent_length(X, labels)
+        if labels.dtype.kind in "OU" and (labels == "").any():
+            raise DataError("y has the class '', which credo takes for a missing one: give it a name")
+        return table, labels, None if weight is None else _check_sample_weight(weight, X, ensure_non_negative=True)
+
+    def _table(self, X: Any, reset: bool = False) -> Source:
+        """X as credo reads it; its columns are called as they were at the beginning."""
+        if hasattr(X, "columns"):  # a table: each column has a type of its own
+            table = source(validate_data(self, X, reset=reset, skip_check_array=True))
+        else:
+            dtype = "numeric" if self.kinds is None else None
+            checks = {"dtype": dtype, "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
+            table = source(validate_data(self, X, reset=reset, **checks))
+        if reset:
+            self._columns = table.names
+        return table if table.names == self._columns else _renamed(table, self._columns)
+
+    def _keep(self, model: Classifier, *alike: NDArray[Any]) -> Self:
+        """The model, with classes of the type that these labels have."""
+        self.model_ = model
+        self.classes_ = np.array(model.classes).astype(np.result_type(*alike))
+        return self
+
+    def _said(self, question: str, X: Any) -> NDArray[Any]:
+        check_is_fitted(self)
+        table = self._table(X)
+        with warnings.catch_warnings():  # that values are new is no news here: it is so in every cross-validation
+            warnings.simplefilter("ignore", Notice)
+            answer: NDArray[Any] = getattr(self.model_, question)(table)
+        return answer
+
+
+class NaiveBayesClassifier(_Adapter):
+    """credo.NaiveBayes for scikit-learn: columns of any kind, independent of each other given the class.
+
+    Columns of an array are numbers. Of a table, numbers are numbers, booleans and the category type are categories,
+    and of strings credo finds out what they are (mostly categories). `kinds` overrides, by name or by position:
+    kinds={0: "category"}. NaN and None are missing cells. `tune=True` lets fit choose what the evidence leaves open.
+
+    >>> model = NaiveBayesClassifier().fit([[1.4], [1.3], [4.7], [4.5]], ["setosa", "setosa", "virginica", "virginica"])
+    >>> model.predict([[1.6], [4.0]]).tolist()
+    ['setosa', 'virginica']
+    """
+
+    _model = NaiveBayes
+
+    def __init__(
+        self,
+        smoothing: float = 1.0,
+        class_smoothing: float | None = None,
+        estimate: Estimate = "bayes",
+        strength: float = 1.0,
+        average: bool = False,
+        class_prior: Mapping[Any, float] | None = None,
+        kinds: Mapping[Any, Any] | None = None,
+        tune: bool = False,
+    ) -> None:
+        self.smoothing = smoothing
+        self.class_smoothing = class_smoothing
+        self.estimate = estimate
+        self.strength = strength
+        self.average = average
+        self.class_prior = class_prior
+        self.kinds = kinds
+        self.tune = tune
+
+
+class GaussianDiscriminantClassifier(_Adapter):
+    """credo.GaussianDiscriminant for scikit-learn: numbers together, as one Gaussian for each class.
+
+    covariance: "full" (quadratic), "tied" (linear), "diagonal" or "spherical". Columns are read as by
+    NaiveBayesClassifier; categories stand beside the numbers.
+
+    >>> model = GaussianDiscriminantClassifier("tied").fit([[1.4], [1.3], [4.7], [4.5]], [0, 0, 1, 1])
+    >>> model.predict([[1.6], [4.0]]).tolist()
+    [0, 1]
+    """
+
+    _model = GaussianDiscriminant
+
+    def __init__(
+        self,
+        covariance: Covariance = "full",
+        strength: float = 1.0,
+        estimate: Estimate = "bayes",
+        smoothing: float = 1.0,
+        class_prior: Mapping[Any, float] | None = None,
+        kinds: Mapping[Any, Any] | None = None,
+        tune: bool = False,
+    ) -> None:
+        self.covariance = covariance
+        self.strength = strength
+        self.estimate = estimate
+        self.smoothing = smoothing
+        self.class_prior = class_prior
+        self.kinds = kinds
+        self.tune = tune
+
+
+def _usual_kinds(X: Any, table: Source) -> dict[str, str]:
+    """The kinds of the columns whose type tells them."""
+    if not hasattr(X, "columns"):
+        return dict.fromkeys(table.names, "number")
+    kinds = {}
+    for name, array in next(table.read(table.names)).columns.items():
+        if pa.types.is_dictionary(array.type):
+            kinds[name] = "category"
+        elif pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_decimal(array.type):
+            kinds[name] = "number"
+    return kinds
+
+
+def _renamed(table: Source, names: Sequence[str]) -> Source:
+    """The same columns, under other names."""
+    new = dict(zip(table.names, names, strict=True))
+    old = {name: was for was, name in new.items()}
+
+    def read(wanted: Sequence[str]) -> Iterator[Batch]:
+        for batch in table.read([old[name] for name in wanted]):
+            columns = {new[name]: array for name, array in batch.columns.items()}
+            yield replace(batch, columns=columns, block_names=tuple(new[name] for name in batch.block_names))
+
+    return replace(table, names=tuple(names), read=read)
+
+
+def _knowing(model: Classifier, classes: NDArray[Any]) -> Classifier:
+    """The model with these classes, whether or not rows of them came."""
+    assert model.target is not None
+    _, levels = cells.categories(array_of(classes, model.target))
+    return model.with_evidence(model.seen.knowing(Evidence(Schema((Column(model.target, "category", levels),)))))

@@ -1,0 +1,112 @@
+"""Forged files of classifiers: refused, one sentence each, before a kernel trusts what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import credo
+from credo.metrics import Scores
+from tests.hostile.test_storage import forged
+
+ROWS = {
+    "x": [1.0, 2.0, 3.0, 4.0, 2.5, 3.5],
+    "z": [2.0, 1.0, None, 5.0, 1.5, 2.0],
+    "w": ["u", "v", "u", "v", "v", "u"],
+    "y": ["a", "b", "a", "b", "a", "b"],
+}
+BAYES = credo.NaiveBayes().fit(ROWS, "y")
+JOINT = credo.GaussianDiscriminant("full").fit(ROWS, "y")
+TUNED = BAYES.tune(ROWS)
+PRIOR = credo.NaiveBayes(class_prior={1: 0.5, 2: 0.5})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "model.credo"
+
+
+def parts(header: Any) -> Any:
+    return header["model"]["evidence"]["parts"]["dict"]
+
+
+def views(header: Any) -> Any:
+    return header["model"]["views"]["dict"]
+
+
+def moments(header: Any) -> Any:
+    return parts(header)["(numbers)"]["statistics"]
+
+
+def shaped(statistics: Any, shape: list[int]) -> None:
+    for name in ("n", "first", "second"):
+        for half in ("high", "low"):
+            statistics[name][half]["shape"] = shape
+
+
+def renamed(header: Any) -> None:
+    found = parts(header)
+    found["(joint 1)"] = found.pop("(joint 11)")
+
+
+APART = "don't go together"
+FORGERIES: dict[str, tuple[Any, Callable[[Any], object], str]] = {
+    "a column too many": (BAYES, lambda h: views(h).update(v={"tuple": ["gaussian"]}), APART),
+    "a column of another form": (BAYES, lambda h: views(h).update(w={"tuple": ["gaussian"]}), APART),
+    "a category without counts": (BAYES, lambda h: views(h).update(v={"tuple": ["category"]}), APART),
+    "moments of fewer columns": (BAYES, lambda h: shaped(moments(h), [2, 1]), APART),
+    "moments of more classes": (BAYES, lambda h: shaped(moments(h), [4, 1]), APART),
+    "moments of three axes": (BAYES, lambda h: shaped(moments(h), [2, 2, 1]), APART),
+    "sums of other sizes": (BAYES, lambda h: moments(h)["first"]["high"].update(shape=[4, 1]), APART),
+    "statistics of another kind": (BAYES, lambda h: moments(h).update({"class": "CrossMoments"}), APART),
+    "no numbers": (BAYES, lambda h: parts(h).pop("(numbers)"), APART),
+    "no count of rows": (BAYES, lambda h: parts(h).pop("(rows)"), APART),
+    "no count of rows left out": (BAYES, lambda h: parts(h).pop("(rows without a class)"), APART),
+    "axes the other way round": (BAYES, lambda h: parts(h)["w"].update(axes={"tuple": ["w", "y"]}), APART),
+    "counts of another column": (BAYES, lambda h: parts(h)["w"].update(axes={"tuple": ["y", "y"]}), APART),
+    "no target": (BAYES, lambda h: h["model"].update(target=None), "no column 'None'"),
+    "another target": (BAYES, lambda h: h["model"].update(target="w"), APART),
+    "a target that is a number": (BAYES, lambda h: h["model"].update(target="x"), ""),
+    "a report that is a word": (BAYES, lambda h: h["model"].update(report="good"), APART),
+    "views that are words": (BAYES, lambda h: h["model"].update(views={"dict": {"x": "log"}}), "NaiveBayes.views"),
+    "an unknown estimate": (BAYES, lambda h: h["model"].update(estimate="best"), "no such estimate"),
+    "a negative smoothing": (BAYES, lambda h: h["model"].update(smoothing=-1.0), "smoothing must be"),
+    "a strength that is a word": (BAYES, lambda h: h["model"].update(strength="much"), ""),
+    "a field too many": (BAYES, lambda h: h["model"].update(trust=1), "fields of NaiveBayes"),
+    "a pattern of fewer columns": (JOINT, renamed, APART),
+    "a pattern without moments": (JOINT, lambda h: parts(h)["(joint 11)"].update(axes={"tuple": [None]}), ""),
+    "fewer biases than classes": (TUNED, lambda h: h["model"]["tuning"].update(biases={"tuple": [0.0]}), APART),
+    "a mixture of nothing": (TUNED, lambda h: h["model"]["tuning"].update(mixed="gaussian"), APART),
+    "weights that are words": (
+        TUNED, lambda h: h["model"]["tuning"].update(weights={"dict": {"gaussian": {"dict": {"x": "1"}}}}), "weights",
+    ),
+    "a key that is a list": (PRIOR, lambda h: h["model"].update(class_prior={"pairs": [[[1], 0.5]]}), "unhashable"),
+    "a pair of three": (PRIOR, lambda h: h["model"].update(class_prior={"pairs": [[1, 2, 3]]}), ""),
+    "pairs that are none": (PRIOR, lambda h: h["model"].update(class_prior={"pairs": [1]}), ""),
+    "a share that is a word": (PRIOR, lambda h: h["model"].update(class_prior={"pairs": [[1, "x"]]}), "class_prior"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "change", "reason"), FORGERIES.values(), ids=FORGERIES.keys())
+def test_a_forged_classifier_is_refused(model: Any, change: Callable[[Any], object], reason: str, path: Path) -> None:
+    assert reason in forged(path, change, model)
+
+
+def test_forged_scores_are_refused(path: Path) -> None:
+    scores = BAYES.leave_one_out(ROWS)
+    assert isinstance(scores, Scores)
+    for change in (
+        lambda model: model.update(classes={"tuple": ["a"]}),
+        lambda model: model.update(truth=model["weights"]),
+        lambda model: model["weights"].update(shape=[1]),
+        lambda model: model["log_probabilities"].update(shape=[12]),
+        lambda model: model.update(how=1),
+    ):
+
+        def changed(header: Any, change: Callable[[Any], object] = change) -> None:
+            change(header["model"])
+
+        assert forged(path, changed, scores)

@@ -1,0 +1,186 @@
+"""Classifiers with tables to learn from: the laws of classifiers run over all of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+import credo
+from credo.errors import Notice
+from credo.evidence import ROWS
+from credo.exact import Array
+from credo.models.classifier import Classifier
+
+Table = dict[str, NDArray[Any]]
+Rng = np.random.Generator
+
+TARGET = "kind"
+KINDS: dict[str, Any] = {
+    "sky": "category",
+    "wet": "category",
+    "height": "number",
+    "weight": "number",
+    "age": "number",
+    "fare": credo.Number("log"),
+    "wait": credo.Number("binned"),
+    "visits": "count",
+}
+CATEGORIES, NUMBERS = ("sky", "wet"), ("height", "weight", "age")
+
+
+def drawn(rng: Rng, n: int, columns: Sequence[str], missing: float = 0.0, classes: int = 3) -> Table:
+    """Rows in which every column depends on the class; of each column but the class, a share of cells is missing."""
+    kind = rng.permutation(np.arange(n) % classes)
+    noise = rng.normal(size=n)
+    every: Table = {
+        "sky": np.array(["fog", "rain", "sun"], dtype=object)[(kind + rng.choice(3, n, p=[0.6, 0.3, 0.1])) % 3],
+        "wet": (rng.random(n) < 0.2 + 0.25 * kind).astype(object),
+        "height": kind + noise,
+        "weight": 10 - 3 * kind + 2 * noise + 3 * rng.normal(size=n),
+        "age": 40 + kind * rng.normal(size=n) + 5 * rng.normal(size=n),
+        "fare": np.exp(0.5 * kind + rng.normal(size=n)),
+        "wait": np.round(rng.gamma(1.0 + kind, 5.0, n), 1),
+        "visits": rng.poisson(2.0 + 2.0 * kind).astype(float),
+    }
+    found = {name: every[name] for name in columns}
+    for name, cells in found.items():
+        nothing: Any = None if cells.dtype == object else np.nan
+        found[name] = np.where(rng.random(n) < missing, nothing, cells)
+    return {**found, TARGET: np.array(["a", "b", "c", "d", "e"], dtype=object)[kind]}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, and the columns that it learns from."""
+
+    model: Classifier
+    columns: tuple[str, ...]
+    missing: float = 0.0
+    accuracy: float = 1e-11  # to which the verbs keep log-joints
+
+    def table(self, seed: int, n: int = 45) -> Table:
+        return drawn(np.random.default_rng(seed), n, self.columns, self.missing)
+
+    @property
+    def kinds(self) -> dict[str, Any]:
+        return {name: KINDS[name] for name in self.columns}
+
+    def fit(self, data: Any, **how: Any) -> Classifier:
+        return changed(self.model, kinds=self.kinds).fit(data, TARGET, **how)
+
+    @property
+    def estimate(self) -> str:
+        return self.model.settings.estimate
+
+    @property
+    def few(self) -> int:
+        """Rows, few enough to refit without some of them one by one."""
+        return 10 if self.completes else 24
+
+    @property
+    def completes(self) -> bool:
+        """Whether EM fills in missing cells."""
+        return self.missing > 0 and getattr(self.model, "covariance", None) in ("full", "tied")
+
+
+def changed(model: Classifier, **fields: Any) -> Classifier:
+    """The same model with other fields: classifiers are dataclasses."""
+    return cast(Classifier, replace(cast(Any, model), **fields))
+
+
+def bayes(**options: Any) -> Classifier:
+    return credo.NaiveBayes(**options)
+
+
+def gauss(covariance: Any, **options: Any) -> Classifier:
+    return credo.GaussianDiscriminant(covariance, **options)
+
+
+MIXED = ("sky", "wet", "height", "age", "fare", "wait", "visits")
+FAINT = 1e-7  # EM stops where its objective does, which is flat there
+
+CASES: dict[str, Case] = {
+    "bayes": Case(bayes(), (*CATEGORIES, *NUMBERS)),
+    "mean": Case(bayes(estimate="mean"), (*CATEGORIES, *NUMBERS)),
+    "map": Case(bayes(estimate="map", smoothing=2), (*CATEGORIES, *NUMBERS)),
+    "ml": Case(bayes(estimate="ml"), ("wet", *NUMBERS)),
+    "m-estimate": Case(bayes(m=3.0, p={"sky": {"fog": 0.5, "rain": 0.3, "sun": 0.2}}), ("sky", "wet")),
+    "priors given": Case(bayes(class_prior={"a": 0.5, "b": 0.3, "c": 0.2}, strength=3.0), MIXED),
+    "log": Case(bayes(), ("fare", "sky")),
+    "binned": Case(bayes(), ("wait", "sky")),
+    "binned map": Case(bayes(estimate="map", smoothing=1.5), ("wait", "sky")),
+    "count": Case(bayes(), ("visits", "height")),
+    "count mean": Case(bayes(estimate="mean"), ("visits", "height")),
+    "mixed, cells missing": Case(bayes(), MIXED, missing=0.15),
+    "mixed mean, cells missing": Case(bayes(estimate="mean", smoothing=0.5), MIXED, missing=0.15),
+    "average": Case(bayes(average=True), MIXED),
+    "average, cells missing": Case(bayes(average=True), MIXED, missing=0.15),
+    "full": Case(gauss("full"), NUMBERS),
+    "tied": Case(gauss("tied"), NUMBERS),
+    "diagonal": Case(gauss("diagonal"), NUMBERS),
+    "spherical": Case(gauss("spherical"), NUMBERS),
+    "full ml": Case(gauss("full", estimate="ml"), NUMBERS),
+    "full map": Case(gauss("full", estimate="map", smoothing=2), NUMBERS),
+    "tied ml": Case(gauss("tied", estimate="ml"), NUMBERS),
+    "tied mean": Case(gauss("tied", estimate="mean", strength=2.5), NUMBERS),
+    "spherical map": Case(gauss("spherical", estimate="map", smoothing=2), NUMBERS),
+    "spherical ml": Case(gauss("spherical", estimate="ml"), NUMBERS),
+    "full, categories beside": Case(gauss("full"), (*CATEGORIES, *NUMBERS)),
+    "tied, categories and logs beside": Case(gauss("tied"), ("sky", "fare", "height", "weight")),
+    "full, cells missing": Case(gauss("full"), NUMBERS, missing=0.15, accuracy=FAINT),
+    "tied, cells missing": Case(gauss("tied"), ("sky", *NUMBERS), missing=0.15, accuracy=FAINT),
+    "diagonal, cells missing": Case(gauss("diagonal"), NUMBERS, missing=0.15),
+    "spherical, cells missing": Case(gauss("spherical"), (*NUMBERS, "wet"), missing=0.15),
+}
+
+
+def pick(table: Mapping[str, Any], rows: Any) -> Table:
+    """Some of the rows: by place, or by a mask."""
+    return {name: cells[rows] for name, cells in table.items()}
+
+
+def joined(*tables: Mapping[str, Any]) -> Table:
+    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+
+
+def size(table: Mapping[str, Any]) -> int:
+    return len(table[TARGET])
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Notices are of no interest here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Notice)
+        yield
+
+
+def assert_same(one: Classifier, other: Classifier, rows: Any, accuracy: float = 1e-11) -> None:
+    """The same classes and weights, and the same said of rows."""
+    assert one.classes == other.classes
+    np.testing.assert_allclose(one.class_weights, other.class_weights, rtol=1e-12)
+    with unheard():
+        np.testing.assert_allclose(one.log_joint(rows), other.log_joint(rows), rtol=accuracy, atol=accuracy)
+        np.testing.assert_allclose(one.predict_proba(rows), other.predict_proba(rows), rtol=0, atol=accuracy)
+
+
+def retaught(model: Classifier, table: Table, weight: Array | None = None) -> Classifier:
+    """The same settings, columns and classes, learned anew from other rows."""
+    fresh = changed(model, evidence=None).update(table, weight=weight)
+    return fresh.with_evidence(fresh.seen.knowing(model.seen.only(ROWS)))
+
+
+def refitted_one_by_one(model: Classifier, table: Table, rows: Sequence[int], weight: Array | None = None) -> Array:
+    """What a model that is learned anew without row i says of row i, of some rows."""
+    found = []
+    for i in rows:
+        rest = np.arange(size(table)) != i
+        others = retaught(model, pick(table, rest), None if weight is None else weight[rest])
+        found.append(others.predict_proba(pick(table, [i]))[0])
+    return np.array(found)
