@@ -18,8 +18,9 @@ from credo.exact import Array
 from credo.learning import Weight, Weights, fold_scores
 from credo.metrics import Scores
 from credo.models.blend import Blend
-from credo.models.classifier import Classifier, with_target
+from credo.models.classifier import Classifier
 from credo.models.explaining import contributions
+from credo.models.labelled import with_target
 from credo.models.naive_bayes import NaiveBayes
 from credo.models.tuning import (
     FOLDS,

@@ -7,23 +7,34 @@ covariance that is left), and what follows is computed as if the rows had been w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.blocks.block import Block, Likelihood, Parameter, Settings
+from credo.blocks.completion import Filled, completed
+from credo.blocks.covariances import (
+    Gaussians,
+    Spread,
+    less,
+    log_densities,
+    log_density,
+    mahalanobis,
+    most_likely,
+    spread,
+    squared_distances,
+)
 from credo.data import Batch
 from credo.errors import EvidenceError
 from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array, Exact
-from credo.learning import Expected, em
 from credo.membership import Hard
 from credo.schema import Column, Schema
-from credo.statistics import ALONE, CrossMoments, Moments, Statistics
+from credo.statistics import ALONE, CrossMoments, Moments
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
@@ -33,7 +44,6 @@ Flags = NDArray[np.bool_]
 PREFIX = "(joint "
 CHUNK = 2**22  # numbers of the matrices that are held at once
 CANCELLED = 1e-9  # of a variance: what is left of it has lost too many digits
-STEPS, TOLERANCE = 2000, 1e-15  # of EM
 
 
 def label_of(known: Flags) -> str:
@@ -107,23 +117,6 @@ class Pattern:
     @property
     def whole(self) -> bool:
         return bool(self.known.all())
-
-
-class Gaussians(NamedTuple):
-    """Of each class, about the shift. A shared covariance is repeated."""
-
-    mean: Array  # (classes, d)
-    covariance: Array  # (classes, d, d)
-
-
-class Spread(NamedTuple):
-    """What is known of classes' rows together with the prior's. (..., classes[, d[, d]])"""
-
-    n: Array
-    strength: Array
-    mean: Array
-    scale: Array
-    degrees: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,11 +193,8 @@ class JointLikelihood(Likelihood):
                 return np.zeros(self.classes), np.zeros((self.classes, d)), np.zeros((self.classes, d, d))
             ((_, n, mean, scatter),) = self.about_shift
             return n, mean, scatter
-        parts = [_Filled(*part) for part in self.about_shift if part[0].any()]
-        start = self._at_mode(Spread(*self._with_prior(*self._first_guess())))
-        found = em(_Completion(self), lambda: parts, start, steps=STEPS, tolerance=TOLERANCE)
-        filled = [part.expected(found.parameters) for part in parts]
-        return _moments(_total(filled))
+        parts = [Filled(*part) for part in self.about_shift if part[0].any()]
+        return completed(self, parts, self.at_mode(self.with_prior(*self._first_guess())))
 
     def _first_guess(self) -> tuple[Array, Array, Array]:
         """Each column's own mean and scatter, as if the columns were independent."""
@@ -218,26 +208,26 @@ class JointLikelihood(Likelihood):
         scatter = np.maximum(second - n * mean**2, 0.0)
         return n.max(1, initial=0.0), mean, scatter[:, :, None] * np.eye(d)
 
-    def _with_prior(self, n: Array, mean: Array, scatter: Array) -> Spread:
-        return spread(n, mean, scatter, self.prior_mean, self.prior_variance, self.settings.strength, self._tied)
+    def with_prior(self, n: Array, mean: Array, scatter: Array) -> Spread:
+        return spread(n, mean, scatter, self.prior_mean, self.prior_variance, self.settings.strength, self.tied)
 
     @property
-    def _tied(self) -> bool:
+    def tied(self) -> bool:
         return self.covariance == "tied"
 
     @cached_property
     def belief(self) -> Spread:
-        return self._with_prior(*self.completed)
+        return self.with_prior(*self.completed)
 
-    def _at_mode(self, belief: Spread) -> Gaussians:
-        sharing = self.classes if self._tied else 1
+    def at_mode(self, belief: Spread) -> Gaussians:
+        sharing = self.classes if self.tied else 1
         return Gaussians(belief.mean, belief.scale / (belief.degrees + self.size + 1 + sharing)[..., None, None])
 
     @cached_property
     def gaussians(self) -> Gaussians:
         """The point estimate."""
         if self.settings.estimate == "ml":
-            return _most_likely(*self.completed, self._tied)
+            return most_likely(*self.completed, self.tied)
         centre, matrix, _ = self._point._law(self.belief)
         return Gaussians(centre, matrix)
 
@@ -255,7 +245,12 @@ class JointLikelihood(Likelihood):
         """For rows with those columns: means, whitening matrices, log-determinants and degrees of freedom (or ∞)."""
         key = known.tobytes()
         if key not in self._roots:
-            self._roots[key] = self._factored(known)
+            try:
+                self._roots[key] = self._factored(known)
+            except np.linalg.LinAlgError:
+                raise EvidenceError(
+                    "a covariance has no digits left: a row that was forgotten or left out has numbers far too large"
+                ) from None
         return self._roots[key]
 
     def _factored(self, known: Flags) -> tuple[Array, Array, Array, Array]:
@@ -297,7 +292,7 @@ class JointLikelihood(Likelihood):
                 continue
             mean, white, *_ = self._root(known)
             inside = z[rows] if known.all() else z[rows][:, known]
-            yield known, rows, squared_distances(inside, mean, white, self._tied and self._same_scale)
+            yield known, rows, squared_distances(inside, mean, white, self.tied and self._same_scale)
 
     @property
     def _same_scale(self) -> bool:
@@ -345,7 +340,7 @@ class JointLikelihood(Likelihood):
         z, w, rows = (cells - self.shift)[:, self.spoken], own.weight, np.arange(len(cells))
         everyone = np.full(len(z), self.completed[0].sum())
         variance = np.repeat(self.prior_variance[None] * everyone[:1, None], len(z), axis=0)
-        rest, place, left = _less(everyone, np.repeat(self.prior_mean[None], len(z), axis=0), variance, z, w)
+        rest, place, left = less(everyone, np.repeat(self.prior_mean[None], len(z), axis=0), variance, z, w)
         sure = (left > CANCELLED * variance).all(1) & (rest > 0)
         found = np.zeros((len(z), self.classes))
         for i in rows[~sure]:  # a column is constant without this row, or loses its digits
@@ -353,14 +348,14 @@ class JointLikelihood(Likelihood):
         z, w, k, rest = z[sure], w[sure], own.codes[sure], rest[sure]
         n, mean, scatter = (np.repeat(part[None], len(z), axis=0) for part in self.completed)
         each = rows[: len(z)]
-        n[each, k], mean[each, k], scatter[each, k] = _less(n[each, k], mean[each, k], scatter[each, k], z, w)
+        n[each, k], mean[each, k], scatter[each, k] = less(n[each, k], mean[each, k], scatter[each, k], z, w)
         prior = (place[sure, None], (left[sure] / rest[:, None])[:, None])
         if self.settings.estimate == "ml":
-            centre, matrix = _most_likely(n, mean, scatter, self._tied)
+            centre, matrix = most_likely(n, mean, scatter, self.tied)
             degrees = np.full(n.shape, np.inf)
         else:
-            centre, matrix, degrees = self._law(spread(n, mean, scatter, *prior, self.settings.strength, self._tied))
-        squared, log_determinant = _mahalanobis(z[:, None] - centre, matrix)
+            centre, matrix, degrees = self._law(spread(n, mean, scatter, *prior, self.settings.strength, self.tied))
+        squared, log_determinant = mahalanobis(z[:, None] - centre, matrix)
         found[sure] = log_density(squared, log_determinant, degrees, self.size)
         return found
 
@@ -372,7 +367,7 @@ class JointLikelihood(Likelihood):
             return belief.mean, belief.scale * ((1 + 1 / belief.strength) / degrees)[..., None, None], degrees
         endless = np.full(belief.degrees.shape, np.inf)
         if self.settings.estimate == "map":
-            return *self._at_mode(belief), endless
+            return *self.at_mode(belief), endless
         return belief.mean, belief.scale / (belief.degrees - d - 1)[..., None, None], endless
 
     def weighted(self, weights: Array) -> JointLikelihood:
@@ -405,104 +400,7 @@ class JointLikelihood(Likelihood):
     @property
     def free_parameters(self) -> int:
         d = self.size
-        return self.classes * d + d * (d + 1) // 2 * (1 if self._tied else self.classes)
-
-
-def spread(
-    n: Array,
-    mean: Array,
-    scatter: Array,
-    prior_mean: Array,
-    variance: Array,
-    strength: float,
-    tied: bool,
-    rows: float | None = None,
-) -> Spread:
-    """Prior and evidence together: the normal-inverse-Wishart posterior. (..., classes[, d[, d]])
-
-    The prior is worth `strength` rows for the means and `rows` (the same, if not said) for the covariance.
-    """
-    d, worth = mean.shape[-1], strength if rows is None else rows
-    after = strength + n
-    away = mean - prior_mean
-    scale = scatter + (strength * n / after)[..., None, None] * (away[..., :, None] * away[..., None, :])
-    seen = n
-    if tied:
-        scale = np.broadcast_to(scale.sum(-3, keepdims=True), scale.shape)
-        seen = np.broadcast_to(n.sum(-1, keepdims=True), n.shape)
-    scale = scale + worth * variance[..., :, None] * np.eye(d)
-    return Spread(n, after, prior_mean + (n / after)[..., None] * away, scale, d + 1 + worth + seen)
-
-
-def _less(n: Array, mean: Array, scatter: Array, z: Array, w: Array) -> tuple[Array, Array, Array]:
-    """n, mean and scatter (a matrix, or variances) without a row each."""
-    rest = n - w
-    empty = rest <= ALONE * n
-    rest = np.where(empty, 1.0, rest)
-    away = z - mean
-    product = away[:, :, None] * away[:, None, :] if scatter.ndim == 3 else away**2
-    factor = (w * n / rest).reshape(-1, *(1,) * (product.ndim - 1))
-    left = scatter - factor * product
-    gone = empty.reshape(-1, *(1,) * (product.ndim - 1))
-    place = np.where(empty[:, None], 0.0, mean - (w / rest)[:, None] * away)
-    return np.where(empty, 0.0, rest), place, np.where(gone, 0.0, left)
-
-
-def _most_likely(n: Array, mean: Array, scatter: Array, tied: bool) -> Gaussians:
-    if tied:
-        scatter = np.broadcast_to(scatter.sum(-3, keepdims=True), scatter.shape)
-        n = np.broadcast_to(n.sum(-1, keepdims=True), n.shape)
-    covariance = scatter / np.where(n > 0, n, 1.0)[..., None, None]
-    covariance = np.where((n > 0)[..., None, None], covariance, np.eye(scatter.shape[-1]))  # of a class without rows
-    size = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
-    size = np.where(size > 0, size, np.inf)  # in units of their deviations: whatever the columns' units are
-    if not (np.linalg.eigvalsh(covariance / size[..., :, None] / size[..., None, :])[..., 0] > 1e-13).all():
-        raise EvidenceError(
-            "maximum likelihood gives one of the classes a singular covariance (too few rows, or columns that repeat "
-            "each other): use estimate='bayes', whose prior has no such trouble"
-        )
-    return Gaussians(mean, covariance)
-
-
-def squared_distances(z: Array, mean: Array, white: Array, shared: bool) -> Array:
-    """|W (z - μ)|² of each class. (rows, classes)"""
-    if shared:
-        flat = z @ white[0].T
-        centres = np.einsum("kd,ed->ke", mean, white[0])
-        return np.stack([((flat - centre) ** 2).sum(1) for centre in centres], axis=1)
-    found = np.empty((len(z), len(mean)))
-    for k in range(len(mean)):
-        flat = (z - mean[k]) @ white[k].T
-        np.einsum("ij,ij->i", flat, flat, out=found[:, k])
-    return found
-
-
-def _mahalanobis(away: Array, matrix: Array) -> tuple[Array, Array]:
-    root = np.linalg.cholesky(matrix)
-    flat = np.linalg.solve(root, away[..., None])[..., 0]
-    return (flat**2).sum(-1), 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
-
-
-def log_density(squared: Array, log_determinant: Array, degrees: Array, d: int) -> Array:
-    """Of a multivariate t, or of a normal where degrees are endless: -½ log|Σ| is part of both."""
-    from scipy.special import gammaln
-
-    if np.isinf(degrees).any():
-        return np.asarray(-0.5 * (squared + log_determinant + d * np.log(2 * np.pi)))
-    peak = gammaln((degrees + d) / 2) - gammaln(degrees / 2) - d / 2 * np.log(np.pi * degrees) - log_determinant / 2
-    return np.asarray(peak - (degrees + d) / 2 * np.log1p(squared / degrees))
-
-
-def log_densities(z: Array, mean: Array, white: Array, degrees: Array) -> list[Array]:
-    """log p(zⱼ | those before it, class), one column after another: they sum to the log-density. (rows, classes) each
-
-    White is lower triangular: the first m entries of W(z - μ) are those of the first m columns alone.
-    """
-    flat = np.einsum("kij,nkj->nki", white, z[:, None] - mean)
-    squared = np.cumsum(flat**2, axis=2)
-    log_determinant = -2 * np.cumsum(np.log(np.diagonal(white, axis1=1, axis2=2)), axis=1)
-    upto = [log_density(squared[:, :, m], log_determinant[:, m], degrees, m + 1) for m in range(z.shape[1])]
-    return [after - before for before, after in zip([np.zeros(squared.shape[:2]), *upto[:-1]], upto, strict=True)]
+        return self.classes * d + d * (d + 1) // 2 * (1 if self.tied else self.classes)
 
 
 def _columns(moments: CrossMoments) -> Moments:
@@ -513,80 +411,3 @@ def _columns(moments: CrossMoments) -> Moments:
         *(np.diagonal(part, axis1=1, axis2=2).copy() for part in (moments.second.high, moments.second.low))
     )
     return Moments(n, moments.first, diagonal)
-
-
-@dataclass(frozen=True, eq=False)
-class _Filled:
-    """One pattern's moments, about the shift, and what is expected of whole rows like them."""
-
-    known: Flags
-    n: Array
-    mean: Array
-    scatter: Array
-
-    @property
-    def rows(self) -> int:
-        return len(self.n)
-
-    def expected(self, parameters: Gaussians) -> Statistics:
-        """E[Σx], E[Σxx′]: a missing cell is its regression on the known ones, and the covariance that is left adds."""
-        given, classes, d = np.flatnonzero(self.known), len(self.n), len(self.known)
-        absent = np.flatnonzero(~self.known)
-        slope = np.zeros((classes, d, len(given)))
-        slope[:, given, np.arange(len(given))] = 1.0
-        left = np.zeros((classes, d, d))
-        if len(absent):
-            cross = parameters.covariance[:, absent[:, None], given]
-            inner = np.linalg.solve(parameters.covariance[:, given[:, None], given], cross.swapaxes(1, 2)).swapaxes(
-                1, 2
-            )
-            slope[:, absent] = inner
-            rest = parameters.covariance[:, absent[:, None], absent] - inner @ cross.swapaxes(1, 2)
-            left[:, absent[:, None], absent] = rest
-        centre = parameters.mean + np.einsum("kij,kj->ki", slope, self.mean - parameters.mean[:, given])
-        n = self.n[:, None, None]
-        second = slope @ self.scatter @ slope.swapaxes(1, 2) + n * (left + centre[:, :, None] * centre[:, None, :])
-        return CrossMoments(Exact.of(self.n), Exact.of(self.n[:, None] * centre), Exact.of(second))
-
-    def log_likelihood(self, parameters: Gaussians) -> float:
-        given = np.flatnonzero(self.known)
-        covariance = parameters.covariance[:, given[:, None], given]
-        away = self.mean - parameters.mean[:, given]
-        scatter = self.scatter + self.n[:, None, None] * away[:, :, None] * away[:, None, :]
-        inner = np.trace(np.linalg.solve(covariance, scatter), axis1=1, axis2=2)
-        sizes = np.linalg.slogdet(covariance)[1] + len(given) * np.log(2 * np.pi)
-        return float(-0.5 * (self.n * sizes + inner).sum())
-
-
-@dataclass(frozen=True)
-class _Completion:
-    """The loop that completes moments: credo.learning.em's view of it."""
-
-    likelihood: JointLikelihood
-
-    def expect(self, batch: _Filled, parameters: Gaussians) -> Expected:
-        return Expected({"x": batch.expected(parameters)}, batch.log_likelihood(parameters))
-
-    def maximise(self, statistics: Mapping[str, Statistics]) -> Gaussians:
-        return self.likelihood._at_mode(self.likelihood._with_prior(*_moments(statistics["x"])))
-
-    def log_prior(self, parameters: Gaussians) -> float:
-        """Up to a constant: log N(μ; m, Σ/s) for each class, and log InverseWishart(Σ) (once, where it is shared)."""
-        own, s = self.likelihood, self.likelihood.settings.strength
-        d, (mean, covariance) = own.size, parameters
-        squared, log_determinant = _mahalanobis(mean - own.prior_mean, covariance)
-        about_means = -0.5 * (s * squared + log_determinant).sum()
-        inverse = np.diagonal(np.linalg.inv(covariance), axis1=1, axis2=2)
-        spreads = -0.5 * ((2 * d + 2 + s) * log_determinant + s * (own.prior_variance * inverse).sum(1))
-        return float(about_means + (spreads[0] if own._tied else spreads.sum()))
-
-
-def _moments(statistics: Any) -> tuple[Array, Array, Array]:
-    return statistics.n.value, statistics.mean, statistics.scatter
-
-
-def _total(parts: Sequence[Any]) -> Any:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total

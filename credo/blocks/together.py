@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo.blocks.block import Block, Likelihood, Parameter, Settings
-from credo.blocks.joint import log_densities, log_density, spread, squared_distances
+from credo.blocks.covariances import log_densities, log_density, spread, squared_distances
 from credo.data import Batch, cells
 from credo.evidence import Evidence, Part
 from credo.exact import Array, Exact

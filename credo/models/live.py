@@ -17,7 +17,7 @@ from credo.data.cells import LARGEST
 from credo.errors import DataError, Notice
 from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array
-from credo.models.classifier import UNLABELLED
+from credo.models.labelled import UNLABELLED
 from credo.models.naive_bayes import NaiveBayes
 from credo.schema import Schema
 from credo.statistics import Counts

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import logsumexp
+from scipy.stats import invwishart, multivariate_normal
 
 import credo
 from credo import learning
@@ -689,3 +690,78 @@ def test_one_column_has_no_covariance(estimate: Any) -> None:
 def test_every_kind_of_column_is_in_a_case() -> None:
     assert {column for case in CASES.values() for column in case.columns} == set(KINDS)
     assert set(MIXED) <= set(KINDS)
+
+
+# Cells that miss in training
+
+
+def monotone(n: int) -> tuple[Table, Any]:
+    """Rows in which x is always known and y in the first half; and which these are."""
+    rng = np.random.default_rng(90)
+    kind = np.array(["a", "b"], dtype=object)[np.arange(n) % 2]
+    x = rng.normal(size=n)
+    y = np.where(rng.permutation(n) < n // 2, 1 + 0.8 * x + 0.5 * rng.normal(size=n), np.nan)
+    return {"x": x, "y": y, TARGET: kind}, ~np.isnan(y)
+
+
+def test_what_is_most_likely_where_cells_miss() -> None:
+    """Anderson (1957): x from all rows, y by its regression on x in the whole ones."""
+    table, whole = monotone(60)
+    model = gauss("full", estimate="ml").fit(table, TARGET)
+    lines = {(line["column"], line["parameter"]): line["a"] for line in model.parameters().to_pylist()}
+    own = table[TARGET] == "a"
+    every, x, y = table["x"][own], table["x"][own & whole], table["y"][own & whole]
+    slope = np.cov(x, y, bias=True)[0, 1] / x.var()
+    mean, variance = y.mean() + slope * (every.mean() - x.mean()), y.var() + slope**2 * (every.var() - x.var())
+    expected = {
+        ("x", "mean"): every.mean(),
+        ("y", "mean"): mean,
+        ("x", "sd"): every.std(),
+        ("y", "sd"): np.sqrt(variance),
+        ("y", "correlation with x"): slope * every.std() / np.sqrt(variance),
+    }
+    assert {name: lines[name] for name in expected} == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("how", ["full", "tied"])
+def test_what_is_most_probable_where_cells_miss(how: str) -> None:
+    """No parameters near the mode foresee the rows and agree with the prior better."""
+    table, _ = monotone(30)
+    model = gauss(how, estimate="map", smoothing=2).fit(table, TARGET)
+    lines = {(line["column"], line["parameter"]): line for line in model.parameters().to_pylist()}
+    pooled = {name: (np.nanmean(table[name]), np.nanvar(table[name])) for name in ("x", "y")}
+    place, spread = np.array([p for p, _ in pooled.values()]), np.diag([v for _, v in pooled.values()])
+    rows = np.column_stack([table["x"], table["y"]])
+
+    def packed() -> Array:
+        found = []
+        for value in model.classes if how == "full" else model.classes[:1]:
+            one = {name: line[value] for name, line in lines.items()}
+            cross = one["y", "correlation with x"] * one["x", "sd"] * one["y", "sd"]
+            covariance = np.array([[one["x", "sd"] ** 2, cross], [cross, one["y", "sd"] ** 2]])
+            found += np.linalg.cholesky(covariance)[np.tril_indices(2)].tolist()
+        means = [lines[name, "mean"][value] for value in model.classes for name in ("x", "y")]
+        return np.array([*means, *found])
+
+    def objective(parameters: Array) -> float:
+        """log N(rows; μ, Σ) + log N(μ; pooled, Σ) + log InverseWishart(Σ; 4, diag(pooled variances))"""
+        total = 0.0
+        for k, value in enumerate(model.classes):
+            mean, root = parameters[2 * k : 2 * k + 2], np.zeros((2, 2))
+            root[np.tril_indices(2)] = parameters[4 + 3 * k :][:3] if how == "full" else parameters[4:]
+            covariance = root @ root.T
+            for row in rows[table[TARGET] == value]:
+                known = ~np.isnan(row)
+                law = multivariate_normal(mean[known], covariance[np.ix_(known, known)])
+                total += float(law.logpdf(row[known]))
+            total += float(multivariate_normal(place, covariance).logpdf(mean))
+            if how == "full" or k == 0:
+                total += float(invwishart(2 + 1 + 1, spread).logpdf(covariance))
+        return total
+
+    best = packed()
+    top = objective(best)
+    rng = np.random.default_rng(0)
+    for step in (1e-1, 1e-2, 1e-3):
+        for _ in range(12):
+            assert objective(best + step * rng.normal(size=len(best))) < top

@@ -1,0 +1,345 @@
+"""What learns from labelled rows: evidence about P(class) and about blocks of columns, and what follows from it."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+
+from credo.blocks.block import Block, Likelihood, Settings
+from credo.blocks.mixed import Mixed
+from credo.data import Batch, Source, source
+from credo.errors import DataError, EvidenceError, Notice, PriorError, SchemaError, counted, suggest
+from credo.evidence import ROWS, Evidence, Part
+from credo.exact import Array
+from credo.learning import Additive, Weight
+from credo.membership import Codes, Hard
+from credo.models.forms import Views, settled_views
+from credo.models.tuning import Tuning
+from credo.schema import Column, Schema, unite
+from credo.statistics import Counts
+
+UNLABELLED = "(rows without a class)"
+TARGET = "target"  # what a class column is called that comes as an array
+NOTHING = "nothing was learned yet: fit(data, target=...) first"
+RESERVED = re.compile(r"\((rows|rows without a class|numbers|logarithms|together|features|joint [01]+)\)")
+Model = TypeVar("Model", bound="Labelled")
+
+
+class Labelled(Additive):
+    """log p(row, class) = log P(class) + Σ log p(block | class), over blocks that are independent given the class.
+
+    What is learned and how is in the fields of the dataclasses that this is the base of.
+    """
+
+    target: str | None
+    views: Views  # how each column is counted: in one way, or in several that tuning chose from
+    evidence: Evidence | None
+    tuning: Tuning | None
+    report: Any  # of credo.learn: what was tried, and how good the winner is
+    class_smoothing: float | None
+    class_prior: Mapping[Any, float] | None
+    kinds: Mapping[str, Any] | None
+
+    chooses_forms: ClassVar[bool] = False  # whether tuning may read number columns in other forms
+
+    @property
+    @abstractmethod
+    def settings(self) -> Settings:
+        """What the priors are worth, and how parameters are estimated."""
+
+    @abstractmethod
+    def blocks(self, views: Views) -> list[tuple[str, Block]]:
+        """Columns in blocks, each with the form that its columns are read in."""
+
+    def likelihood_of(self, block: Block, settings: Settings) -> Likelihood:
+        return block.likelihood(self.seen, settings)
+
+    # Learning
+
+    def fit(self, data: object, target: object, *, weight: Weight = None) -> Self:
+        """Learn from a table with a class in each row: `target` is a column's name, or an array. One additive pass."""
+        table, name = with_target(source(data), target)
+        if isinstance(weight, str):
+            table.require([weight])
+        features = tuple(column for column in table.without(weight).names if column != name)
+        if not features:
+            raise SchemaError(f"there is no column beside {name!r} to learn from")
+        if taken := next(filter(RESERVED.fullmatch, features), None):
+            raise SchemaError(f"{taken!r} is what credo calls a part of its evidence: call the column otherwise")
+        table, views = settled_views(table, features, self.kinds)
+        if not views:
+            raise SchemaError("there is no column to learn from: all of them are ignored, or hold text")
+        fresh = _replaced(self, target=name, views=views, evidence=None, tuning=None, report=None)
+        return fresh.update(table, weight=weight)
+
+    def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
+        """Learn from more rows; classes and categories may be new."""
+        table = self._labelled(data, target)
+        before = self.unlabelled
+        model = super().update(table, weight=weight)
+        left_out = model.unlabelled - before
+        if left_out:
+            warnings.warn(f"{counted(left_out, 'row')} without {self.target!r} left out", Notice, stacklevel=2)
+        if not model.class_weights.any():
+            why = f"every cell of {self.target!r} is missing" if model.unlabelled else "all weights are zero"
+            raise DataError(f"no row has a class: {why}")
+        return model
+
+    def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
+        """Unlearn rows: what is left is what would be there had they never come."""
+        return super().forget(self._labelled(data, target), weight=weight)
+
+    def _labelled(self, data: object, target: object) -> Source:
+        if self.target is None:
+            raise EvidenceError(NOTHING)
+        table = source(data)
+        if target is not None and not (isinstance(target, str) and target == self.target):
+            if isinstance(target, str):
+                raise SchemaError(f"the classes were in column {self.target!r} so far, not in {target!r}")
+            table = table.without(self.target).beside(self.target, target)
+        table.require([self.target])
+        return table
+
+    def needs(self, data: Source) -> Sequence[str]:
+        assert self.target is not None
+        return (self.target, *self._present(data))
+
+    def _present(self, table: Source) -> list[str]:
+        """The columns that the table has; the others' cells count as missing."""
+        if not self.views:
+            raise EvidenceError(NOTHING)
+        known = set(table.names)
+        absent = [name for name in self.views if name not in known]
+        if len(absent) == len(self.views):
+            raise SchemaError(f"none of the columns is there; {suggest(absent[0], table.names)}")
+        if absent:
+            what = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
+            warnings.warn(f"no column {what}: its cells count as missing", Notice, stacklevel=4)
+        return [name for name in self.views if name in known]
+
+    def summarise(self, batch: Batch, weight: Array) -> Evidence:
+        assert self.target is not None
+        codes, levels = _class_codes(batch, self.target)
+        lost = codes < 0
+        parts = {UNLABELLED: Part((None,), Counts.of_rows(Hard.whole(int(lost.sum()), weight[lost])))}
+        if lost.any():
+            kept = np.flatnonzero(~lost)
+            batch, codes, weight = batch.take(kept), codes[kept], weight[kept]
+        member = Hard(codes, len(levels), weight)
+        parts[ROWS] = Part((self.target,), Counts.of_rows(member))
+        batch = batch.filled(self.views)
+        blocks = {block.counted: block for _, block in self.blocks(self.views)}
+        found = [block.summarise(batch, member, self.target) for block in blocks.values()]
+        own = Schema((Column(self.target, "category", levels),))
+        schema, _ = unite([own, *(evidence.schema for evidence in found)])
+        for evidence in found:
+            parts |= evidence.parts
+        return Evidence(schema, parts)
+
+    def counting(self, more: Views, data: Source, weight: Weight) -> Self:
+        """With columns counted in more forms, in a pass over the rows that were learned.
+
+        Those that had one of the forms before are counted in it again: what a block keeps is about all its columns.
+        """
+        views = {name: tuple(dict.fromkeys((*own, *more.get(name, ())))) for name, own in self.views.items()}
+        forms = {form for each in more.values() for form in each}
+        wanted = {name: tuple(form for form in own if form in forms) for name, own in views.items()}
+        extra: Any = _replaced(
+            self, views={name: own for name, own in wanted.items() if own}, evidence=None, tuning=None
+        )
+        found = extra.gathered(data, weight)
+        kept = self.seen.keeping({*(set(self.seen.parts) - set(found.parts)), ROWS, UNLABELLED})
+        return _replaced(self, views=views, evidence=kept.beside(found))
+
+    def part_names(self) -> set[str]:
+        """The parts of the evidence that the views need."""
+        blocks = (block for _, block in self.blocks(self.views))
+        return {ROWS, UNLABELLED, *(label for block in blocks for label in block.labels(self.seen))}
+
+    def with_evidence(self, evidence: Evidence) -> Self:
+        return _replaced(self, evidence=evidence)
+
+    def taught_by(self, others: Evidence, held_out: Evidence) -> Self:
+        """The classes of all folds are known; values that only the held-out rows show aren't."""
+        assert self.target is not None
+        return self.with_evidence(others.knowing(held_out.only(ROWS)))
+
+    def mergeable(self, other: Self) -> str | None:
+        for what in ("target", "views", "settings", "class_smoothing", "class_prior"):
+            if getattr(self, what) != getattr(other, what):
+                return f"their {what} differ, {getattr(self, what)!r:.80} and {getattr(other, what)!r:.80}"
+        return None
+
+    def __add__(self, other: Self) -> Self:
+        """The evidence of both; a tuning stays only where it is the same."""
+        if isinstance(other, type(self)) and self.tuning != other.tuning:
+            warnings.warn("the two are tuned differently: their sum is untuned", Notice, stacklevel=2)
+            return _replaced(self, tuning=None) + _replaced(other, tuning=None)
+        return super().__add__(other)
+
+    def without_class(self, value: object) -> Self:
+        """As if rows of that class had never come."""
+        places = np.array([k for k in range(len(self.classes)) if k != self._code_of(value)], dtype=np.intp)
+        if not len(places):
+            raise EvidenceError(f"{value!r} is the only class: without it nothing is left")
+        assert self.target is not None
+        return _replaced(self, evidence=self.seen.at_levels(self.target, places))
+
+    # What was learned
+
+    @property
+    def seen(self) -> Evidence:
+        if self.evidence is None:
+            raise EvidenceError(NOTHING)
+        return self.evidence
+
+    @property
+    def unlabelled(self) -> float:
+        """The weight of rows without a class: they were left out."""
+        return 0.0 if self.evidence is None else float(self.evidence[UNLABELLED].n.value.sum())
+
+    @cached_property
+    def classes(self) -> tuple[Any, ...]:
+        """In the order of the probabilities' columns."""
+        assert self.target is not None or self.evidence is None
+        return self.seen.schema[str(self.target)].values
+
+    @property
+    def class_weights(self) -> Array:
+        """The weight of each class's rows."""
+        return np.asarray(self.seen[ROWS].n.value[:, 0])
+
+    @property
+    def n(self) -> float:
+        """The weight of the rows."""
+        return float(self.class_weights.sum())
+
+    def _code_of(self, value: object) -> int:
+        for k, known in enumerate(self.classes):
+            if known == value:
+                return k
+        raise SchemaError(f"no class {value!r}; {suggest(value, self.classes)}")
+
+    def log_class_prior(self, n: Array) -> Array:
+        """log P(class), of evidence that has so many rows of each. (..., classes)"""
+        if self.class_prior is not None:
+            return np.broadcast_to(self._given_prior, n.shape)
+        a = self.settings.smoothing if self.class_smoothing is None else self.class_smoothing
+        estimate = self.settings.estimate
+        above = np.maximum(n + (0.0 if estimate == "ml" else a - (estimate == "map")), 0.0)
+        total = above.sum(-1, keepdims=True)
+        with np.errstate(divide="ignore"):
+            even = -np.log(n.shape[-1])
+            return np.asarray(np.where(total > 0, np.log(above / np.where(total > 0, total, 1.0)), even))
+
+    @cached_property
+    def _given_prior(self) -> Array:
+        given = self.class_prior or {}
+        unknown = [value for value in self.classes if value not in given]
+        if unknown:
+            raise PriorError(f"class_prior says nothing of the class {unknown[0]!r}")
+        try:
+            shares = np.array([float(given[value]) for value in self.classes])
+        except (TypeError, ValueError):
+            shares = np.full(len(self.classes), np.nan)
+        if not ((shares >= 0).all() and 0 < shares.sum() <= 1 + 1e-9):
+            raise PriorError(f"class_prior must be shares that sum to 1, but is {dict(given)!r:.80}")
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(shares / shares.sum()))
+
+    @cached_property
+    def plain(self) -> Terms:
+        """As fit learned it."""
+        forms = {name: views[:1] for name, views in self.views.items()}
+        return self._terms(forms, self.settings, None)
+
+    @cached_property
+    def tuned(self) -> Terms:
+        """As tuning chose."""
+        if self.tuning is None:
+            return self.plain
+        return self._terms(self.tuning.forms, self.tuning.applied_to(self.settings), self.tuning)
+
+    def terms_of(self, forms: Mapping[str, Sequence[str]], settings: Settings) -> Terms:
+        """The likelihoods of columns in these forms, not weighed."""
+        return self._terms(forms, settings, None)
+
+    def _terms(self, forms: Mapping[str, Sequence[str]], settings: Settings, tuning: Tuning | None) -> Terms:
+        """The likelihoods of columns in these forms, weighted by the tuning where there is one."""
+        if not self.classes:
+            raise EvidenceError("every row was forgotten: no class is left")
+        chosen = []
+        for form, block in self.blocks(self.views):
+            places = [j for j, name in enumerate(block.names) if form in forms.get(name, ())]
+            if not places:
+                continue
+            likelihood = self.likelihood_of(block, settings)
+            if len(places) < len(block.names):
+                likelihood = likelihood.pick(places)
+            if tuning is not None:
+                likelihood = self._weighed(form, likelihood, tuning)
+            chosen.append((form, likelihood))
+        biases = np.zeros(len(self.classes)) if tuning is None else tuning.biases_of(self.classes)
+        return Terms(tuple(chosen), self.log_class_prior(self.class_weights), biases)
+
+    def _weighed(self, form: str, likelihood: Likelihood, tuning: Tuning) -> Likelihood:
+        weights = tuning.weights_of(form, likelihood.voices)
+        if form == tuning.mixed:
+            return Mixed(likelihood, weights, tuning.mixture_of(self.classes))
+        return likelihood.weighted(weights)
+
+    def codes_of(self, batch: Batch) -> Codes:
+        """Which class each row is in, -1 where it has none."""
+        assert self.target is not None
+        own, levels = _class_codes(batch, self.target)
+        places = {value: k for k, value in enumerate(self.classes)}
+        table = np.array([*(places.get(value, -2) for value in levels.to_pylist()), -1], dtype=np.int32)
+        codes = table[own]
+        if (codes == -2).any():
+            strange = levels[int(own[codes == -2][0])].as_py()
+            raise EvidenceError(f"column {self.target!r} has {strange!r}, which was never learned")
+        return codes
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What a prediction adds up: log P(class), biases, and the blocks' log-likelihoods, each with its form."""
+
+    likelihoods: tuple[tuple[str, Likelihood], ...]
+    log_prior: Array
+    biases: Array
+
+
+def _replaced(model: Model, **fields: Any) -> Model:
+    """The dataclass with other fields."""
+    return replace(model, **fields)  # type: ignore[type-var]
+
+
+def with_target(table: Source, target: object) -> tuple[Source, str]:
+    if isinstance(target, str):
+        table.require([target])
+        return table, target
+    if target is None:
+        raise SchemaError("say which column holds the classes, as in fit(data, target='play')")
+    name = TARGET
+    while name in table.names:
+        name += "_"
+    return table.beside(name, target), name
+
+
+def _class_codes(batch: Batch, target: str) -> tuple[Codes, Any]:
+    import pyarrow as pa
+
+    codes, levels = batch.categories(target)
+    if pa.types.is_floating(levels.type):
+        raise DataError(
+            f"column {target!r} holds numbers with fractions, as {levels[0].as_py():g}; a class is one of a few values"
+        )
+    return codes, levels
