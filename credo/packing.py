@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from functools import cache
 from importlib import import_module
 from math import isfinite, prod
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from types import NoneType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.checks import check, described
 from credo.errors import suggest
 
 # What a file may hold: the name in the file, and the dataclass that is built from its fields, in their order.
@@ -21,6 +21,7 @@ CLASSES = {
     "Belief": "credo.belief:Belief",
     "Beliefs": "credo.groups:Beliefs",
     "BetaBernoulli": "credo.families.beta_bernoulli:BetaBernoulli",
+    "Blend": "credo.models.blend:Blend",
     "Column": "credo.schema:Column",
     "Counts": "credo.statistics:Counts",
     "CrossMoments": "credo.statistics:CrossMoments",
@@ -31,24 +32,32 @@ CLASSES = {
     "Extremes": "credo.statistics:Extremes",
     "GammaExponential": "credo.families.gamma:GammaExponential",
     "GammaPoisson": "credo.families.gamma:GammaPoisson",
+    "GaussianDiscriminant": "credo.models.discriminant:GaussianDiscriminant",
     "Largest": "credo.exact:Largest",
     "LinearRegression": "credo.families.linear_regression:LinearRegression",
     "Moments": "credo.statistics:Moments",
+    "NaiveBayes": "credo.models.naive_bayes:NaiveBayes",
     "NormalInverseGamma": "credo.families.normal:NormalInverseGamma",
     "NormalInverseWishart": "credo.families.normal_inverse_wishart:NormalInverseWishart",
     "NormalMean": "credo.families.normal:NormalMean",
+    "Number": "credo.models.forms:Number",
     "ParetoUniform": "credo.families.pareto_uniform:ParetoUniform",
     "Part": "credo.evidence:Part",
+    "Read": "credo.choose:Read",
+    "Report": "credo.choose:Report",
     "Schema": "credo.schema:Schema",
+    "Scores": "credo.metrics:Scores",
     "Totals": "credo.statistics:Totals",
+    "Tried": "credo.choose:Tried",
+    "Tuning": "credo.models.tuning:Tuning",
 }
 
 ALIGNMENT = 64
 FEW = 1000  # levels that stand in the header, to be read; more of them are arrays
 WIDTH = 110
-DTYPES = {"float64": "<f8", "int64": "<i8", "int32": "<i4", "uint8": "|u1", "bool": "|u1"}
+DTYPES = {"float64": "<f8", "int64": "<i8", "uint64": "<u8", "int32": "<i4", "uint8": "|u1", "bool": "|u1"}
 SCALARS = {kind.__name__: kind for kind in (np.float64, np.int64, np.int32, np.uint8, np.bool_, np.str_)}
-LEVEL_TYPES = ("string", "int64", "double", "bool")
+LEVEL_TYPES = ("string", "int64", "uint64", "double", "bool")
 
 
 class Packer:
@@ -70,6 +79,8 @@ class Packer:
             return {"tuple": [self.node(item) for item in value]}
         if kind is dict and all(type(key) is str for key in value):
             return {"dict": {key: self.node(item) for key, item in value.items()}}
+        if kind is dict:
+            return {"pairs": [[self.node(key), self.node(item)] for key, item in value.items()]}
         if kind is np.ndarray and value.dtype.name in DTYPES:
             return self.array(value)
         if SCALARS.get(kind.__name__) is kind:
@@ -78,11 +89,11 @@ class Packer:
             return self.levels(value)
         if CLASSES.get(kind.__name__) == f"{kind.__module__}:{kind.__qualname__}":
             nodes = {field.name: self.node(getattr(value, field.name)) for field in fields(value)}
-            _check(value)
+            check(value)
             return {"class": kind.__name__, **nodes}
         raise ValueError(
-            f"a {_described(value)} can't be stored: a file holds numbers, strings, arrays, dicts with string keys and "
-            "credo's own beliefs, never functions. Keep the code that makes it, save the observations, update it anew"
+            f"a {described(value)} can't be stored: a file holds numbers, strings, arrays, dicts and credo's own "
+            "beliefs and models, never functions. Keep the code that makes it, save the observations, update it anew"
         )
 
     def array(self, array: NDArray[Any]) -> dict[str, Any]:
@@ -127,6 +138,8 @@ class Unpacker:
                 return tuple(self.value(item) for item in items)
             case {"dict": dict(items), **rest} if not rest:
                 return {str(key): self.value(item) for key, item in items.items()}
+            case {"pairs": list(pairs), **rest} if not rest:
+                return {self.value(key): self.value(item) for key, item in pairs}
             case {"float": "inf" | "-inf" | "nan" as text, **rest} if not rest:
                 return float(text)
             case {"scalar": str(kind), "value": item, **rest} if kind in SCALARS and not rest:
@@ -173,68 +186,8 @@ class Unpacker:
         if set(names) != set(nodes):
             raise ValueError(f"the fields of {name} should be {', '.join(names)}, but are {', '.join(nodes)}")
         made = kind(*(self.value(nodes[field]) for field in names))
-        _check(made)
+        check(made)
         return made
-
-
-_hints = cache(get_type_hints)  # evaluating them takes longer than all the rest of loading
-
-
-def _check(made: Any) -> None:
-    """Refuse fields that aren't of their declared types, and statistics whose sizes don't go together."""
-    name = type(made).__name__
-    hints = _hints(type(made))  # type: ignore[arg-type]
-    for field in fields(made):
-        value = getattr(made, field.name)
-        if not _fits(value, hints[field.name]):
-            raise ValueError(f"{name}.{field.name} should be {field.type}, but is a {_described(value)}")
-    if not _consistent(made):
-        raise ValueError(f"the parts of {name} don't go together")
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    origin, inner = get_origin(hint), get_args(hint)
-    if hint is Any:
-        return True
-    if origin in (Union, UnionType):
-        return any(_fits(value, each) for each in inner)
-    if origin is Literal:
-        return isinstance(value, str) and value in inner
-    if origin is tuple:
-        wanted = inner[:1] * len(value) if inner[-1] is ... and isinstance(value, tuple) else inner
-        return isinstance(value, tuple) and len(value) == len(wanted) and all(map(_fits, value, wanted))
-    if origin is np.ndarray:
-        return isinstance(value, np.ndarray) and value.dtype in map(np.dtype, get_args(inner[1]))
-    if origin is not None and issubclass(origin, Mapping):
-        return isinstance(value, Mapping) and all(_fits(k, inner[0]) and _fits(v, inner[1]) for k, v in value.items())
-    return isinstance(value, float | int if hint is float else origin or hint)
-
-
-def _consistent(made: Any) -> bool:
-    from credo.evidence import Evidence, Part
-    from credo.exact import Exact
-    from credo.schema import Column
-    from credo.statistics import Statistics
-
-    match made:
-        case Exact():
-            return made.high.shape == made.low.shape
-        case Statistics():
-            return bool((made.n.high >= 0).all()) and len({each.shape[:1] for each in made.sums}) == 1
-        case Column():
-            return 0 <= made.declared <= (0 if made.levels is None else len(made.levels))
-        case Part():
-            return isinstance(made.statistics, Statistics)
-        case Evidence():
-            sizes = {column.name: len(column.levels) for column in made.schema if column.levels is not None}
-            parts = made.parts.values()
-            placed = ((axis, part.statistics.n.shape[i : i + 1]) for part in parts for i, axis in enumerate(part.axes))
-            return all(axis is None or size == (sizes.get(axis),) for axis, size in placed)
-    return True
-
-
-def _described(value: object) -> str:
-    return f"{type(value).__qualname__} {getattr(value, 'dtype', '')}".strip()
 
 
 def readable(node: Any, indent: int = 0) -> str:

@@ -140,6 +140,9 @@ def unite(schemas: Sequence[Schema]) -> tuple[Schema, list[dict[str, Positions]]
 
 def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
     first = columns[0]
+    if all(column is first for column in columns):
+        size = 0 if first.levels is None else len(first.levels)
+        return first, [np.arange(size) for _ in columns]
     for column in columns[1:]:
         if column.kind != first.kind:
             raise SchemaError(_disagreement(first, first.kind, column.kind))

@@ -13,7 +13,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 from os import PathLike
@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from credo import __version__
-from credo.errors import StorageError
+from credo.errors import CredoError, StorageError
 from credo.packing import Packer, Unpacker, readable
 
 FORMAT = 1
@@ -36,7 +36,7 @@ FilePath = str | PathLike[str]
 
 
 def save(model: object, path: FilePath) -> None:
-    """Write a belief (or a prior, a schema, a dict of beliefs) to a file, whole or not at all."""
+    """Write a belief or a model (or a prior, a schema, a dict of beliefs) to a file, whole or not at all."""
     writer = Packer()
     try:
         header = {"credo": __version__, "kind": type(model).__name__, "model": writer.node(model)}
@@ -112,7 +112,7 @@ def _promised(file: BinaryIO, path: FilePath) -> tuple[str, int]:
     return found[2].decode(), size
 
 
-def write_whole(path: Path, chunks: Sequence[bytes | memoryview]) -> None:
+def write_whole(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
     """Under another name first, then in one step in the place of what was there."""
     mode = path.stat().st_mode if path.exists() else None
     if mode is not None and not stat.S_ISREG(mode):
@@ -147,6 +147,8 @@ def explained(verb: str, path: FilePath) -> Iterator[None]:
     """What the system refuses, as one sentence that names the path."""
     try:
         yield
+    except CredoError:  # what made the data that was to be written
+        raise
     except (OSError, ValueError, RuntimeError) as error:  # the latter two: no such path can be, as ~nobody/x
         folder = Path(path).parent
         reasons = {

@@ -21,7 +21,8 @@ from pyarrow import ipc, parquet
 
 import credo
 from credo.cli import main
-from credo.cli.demo import SAMPLE
+from credo.cli.demo import ADS as VISITS
+from credo.cli.demo import PUMPS
 from credo.cli.group import COMMANDS, in_options, notices_told
 from credo.cli.prior import KINDS, NUMBERS, class_name
 from credo.cli.screen import aligned, harmless, pictures
@@ -29,7 +30,7 @@ from credo.errors import Notice
 from credo.families import FAMILIES
 
 CREDO = str(Path(sys.executable).with_name("credo"))
-ADS = str(SAMPLE)
+ADS = str(VISITS)
 
 
 def run(*args: str, columns: int = 100) -> Result:
@@ -283,27 +284,45 @@ def test_the_demo_ends_well_and_fits_80_columns() -> None:
     text = ran("demo", columns=80)
     tour, _, commands = text.partition("7. Try next")
     assert max(map(len, tour.splitlines())) <= 80
+    assert "all of them made up" in tour
     assert "the same in every bit" in tour
-    together = credo.estimate(ADS, "converted", by="ad", prior="empirical")
-    assert f"P(newsletter > search) = {together['newsletter'].probability_greater(together['search']):.3f}" in tour
     assert commands.count("\n") > 4
 
 
+def test_the_demo_says_what_the_library_finds() -> None:
+    text = ran("demo")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Notice)
+        scores = credo.learn(PUMPS, "fault").report.scores
+    assert f"{scores.accuracy:.1%}" in text
+    assert f"{scores.log_loss:.3f}" in text
+    makers = credo.estimate(PUMPS, "fault", by="maker", success="bearing")
+    assert re.search(rf"Birch +{makers['Birch'].n:g} +{makers['Birch'].mean():.3f}", text)
+
+
 def test_the_demo_explains_a_prediction_by_arithmetic_that_holds() -> None:
-    found = re.search(r"\(([\d.]+) \+ (\d+)\) / \(([\d.]+) \+ (\d+)\) = ([\d.]+)", ran("demo"))
-    assert found
-    a, yes, strength, n, mean = map(float, found.groups())
-    assert (a + yes) / (strength + n) == pytest.approx(mean, abs=1e-3)
+    table = ran("demo").partition("4. Explaining")[2].partition("5. Unlearning")[0]
+    weights = [float(found) for found in re.findall(r" ([-+]\d+\.\d\d) ", table)]
+    assert len(weights) > 5
+    assert sum(weights[:-1]) == pytest.approx(weights[-1], abs=0.01 * len(weights))
 
 
 def test_what_the_demo_says_to_try_next_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     commands = process("demo").stdout.partition("7. Try next\n")[2].strip().splitlines()
-    assert len(commands) == 5
+    assert len(commands) == 6
     for command in commands:
         program, *words = shlex.split(command)
         assert Path(program).name == "credo"
         assert process(*words).returncode == 0, command
+    assert {path.name for path in tmp_path.iterdir()} == {"pumps.credo", "pumps.html", "scored.csv"}
+
+
+def test_the_made_up_table_can_be_made_again() -> None:
+    from credo.samples.make_pumps import HEADER, rows
+
+    with PUMPS.open(newline="") as stream:
+        assert list(csv.DictReader(stream)) == [{name: str(row[name]) for name in HEADER} for row in rows()]
 
 
 # Errors
@@ -356,11 +375,14 @@ def test_a_column_must_be_named() -> None:
 def test_advice_names_options() -> None:
     assert in_options("say kinds={'zip': 'category'}") == "say --kind category"
     assert in_options("say what it is with kinds={'zip': ...}, or") == "say what it is with --kind, or"
+    assert in_options("kinds={'a=b': 'category'} keeps it", "learn") == "--kind a=b=category keeps it"
+    assert in_options("use kinds={'zip': 'category'}", "update") == "use credo learn --kind zip=category"
 
 
-def test_notices_go_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notices_go_to_stderr_once(capsys: pytest.CaptureFixture[str]) -> None:
     with notices_told():
-        warnings.warn("column 'id' is ignored", Notice, stacklevel=1)
+        for _ in range(2):
+            warnings.warn("column 'id' is ignored", Notice, stacklevel=1)
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "note: column 'id' is ignored\n")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -11,6 +12,8 @@ from typing import Any, NamedTuple
 
 import click
 import pytest
+
+from credo.errors import Notice
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -62,6 +65,7 @@ def page_name(page: Path) -> str:
 def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CREDO_THREADS", raising=False)
+    warnings.simplefilter("ignore", Notice)  # what a reader sees on stderr beside the snippet's output
     names: dict[str, Any] = {"__name__": "__main__"}
     failures = [run(page, snippet, names) for snippet in examples(page)]
     assert not any(failures), "".join(failures)

@@ -34,6 +34,12 @@ def loaded_by(statement: str) -> str:
         "from credo.cli import main; main(['estimate', '--help'], standalone_mode=False)",
         "from credo.cli import main; main(['show', '--help'], standalone_mode=False)",
         "from credo.cli import main; main(['demo', '--help'], standalone_mode=False)",
+        "from credo.cli import main; main(['learn', '--help'], standalone_mode=False)",
+        "from credo.cli import main; main(['predict', '--help'], standalone_mode=False)",
+        "from credo.cli import main; main(['explain', '--help'], standalone_mode=False)",
+        "from credo.cli import main; main(['update', '--help'], standalone_mode=False)",
+        "from credo.cli import main; main(['forget', '--help'], standalone_mode=False)",
+        "from credo.cli import main; main(['merge', '--help'], standalone_mode=False)",
         "from credo import CredoError",
     ],
 )

@@ -35,6 +35,30 @@ def count_values(x: Integers, low: int, groups: Codes, out: Integers) -> None:
 
 
 @late_kernel
+def count_block(x: Integers, low: Integers, starts: Integers, groups: Codes, out: Integers) -> None:
+    """The same for several columns at once: those of column j are counted from startsⱼ on."""
+    rows, columns = x.shape
+    for i in range(rows):
+        k = groups[i]
+        if k >= 0:
+            for j in range(columns):
+                out[starts[j] + x[i, j] - low[j], k] += 1
+
+
+@late_kernel
+def code_block(x: Integers, low: Integers, starts: Integers, table: Codes, out: Codes) -> None:
+    """out (columns, rows) = codes of whole numbers: those of column j are in table[startsⱼ : startsⱼ₊₁], else -1."""
+    rows, columns = x.shape
+    for start in range(0, rows, 64):
+        stop = min(start + 64, rows)
+        for j in range(columns):
+            least, first, last = low[j], starts[j], starts[j + 1]
+            for i in range(start, stop):
+                at = first + x[i, j] - least
+                out[j, i] = table[at] if first <= at < last else -1
+
+
+@late_kernel
 def mark_values(x: Any, low: int, seen: NDArray[np.bool_]) -> None:
     """seen[x - low] = True"""
     for i in range(len(x)):
@@ -61,10 +85,10 @@ def code_words(words: NDArray[np.uint32], codes: Codes, first: Integers) -> int:
     slots = np.zeros(size, dtype=np.int32)
     found = 0
     for i in range(rows):
-        key = np.int64(1469598103934665603)
-        for j in range(length):
-            key = (key ^ np.int64(words[i, j])) * np.int64(1099511628211)
-        slot = (key >> 20) & (size - 1)
+        key = np.int64(0)
+        for j in range(length):  # products that don't wait for one another
+            key += np.int64(words[i, j]) * (np.int64(1099511628211) + (np.int64(j) << 20))
+        slot = (key * np.int64(1469598103934665603) >> 40) & (size - 1)
         while True:
             code = slots[slot] - 1
             if code < 0:

@@ -19,7 +19,6 @@ Flags = NDArray[np.bool_]
 
 TILE = 64  # rows
 ALONE = 1e-12  # of a class's weight: what is left of it when its only row goes
-FARTHEST = 1e37  # of squared distances: as many of them as stand between two logarithms multiply to a float
 
 
 @late_kernel
@@ -78,36 +77,44 @@ def add_students(
                 tile[j, r] = v
                 whole &= v == v
         for k in range(classes):
+            peak, first = 0.0, 0
             total[:] = 0.0
             product[:] = 1.0
             for j in range(columns):
-                m, p = centre[k, j], inverse[k, j]
-                for r in range(TILE):
-                    v = tile[j, r] - m
-                    q = p * v * v
-                    q = q if q < FARTHEST else (FARTHEST if q == q else 0.0)
-                    product[r] *= 1.0 + q
+                m, p, c = centre[k, j], inverse[k, j], constant[k, j]
+                if whole:
+                    peak += c
+                    for r in range(TILE):
+                        v = tile[j, r] - m
+                        product[r] *= 1.0 + p * v * v
+                else:
+                    for r in range(TILE):
+                        v = tile[j, r] - m
+                        q = 1.0 + p * v * v
+                        product[r] *= q if q == q else 1.0
+                        total[r] += c if q == q else 0.0
                 if ends[j]:
                     e = power[k, j]
                     for r in range(size):
-                        total[r] -= e * math.log(product[r])
+                        if product[r] < math.inf:
+                            total[r] -= e * math.log(product[r])
+                            continue
+                        for i in range(first, j + 1):  # too far out for a product
+                            v = abs(tile[i, r] - centre[k, i])
+                            q = 1.0 + inverse[k, i] * v * v
+                            if q == math.inf:
+                                total[r] -= e * (math.log(inverse[k, i]) + 2.0 * math.log(v))
+                            elif q == q:
+                                total[r] -= e * math.log(q)
                     product[:] = 1.0
-                c = constant[k, j]
-                if whole:
-                    for r in range(TILE):
-                        total[r] += c
-                else:
-                    for r in range(TILE):
-                        v = tile[j, r]
-                        total[r] += c if v == v else 0.0
+                    first = j + 1
             for r in range(size):
-                out[start + r, k] += total[r]
+                out[start + r, k] += peak + total[r]
 
 
 @late_kernel
 def leave_out_of_prior(
     x: Array,
-    weight: Array,
     shift: Array,
     n: Array,
     mean: Array,
@@ -117,7 +124,7 @@ def leave_out_of_prior(
     unsure: Flags,
 ) -> None:
     """out (3, columns, rows) = each number about the shift, and the prior's mean and spread (s times its variance)
-    without that row. NaN where the number is missing or the others say nothing; a row is unsure where digits were lost.
+    without that row, of weight 1. NaN where it is missing or the others say nothing; unsure: where digits were lost.
     """
     rows, columns = x.shape
     lost = np.zeros(TILE, dtype=np.bool_)
@@ -126,24 +133,32 @@ def leave_out_of_prior(
         lost[:] = False
         for j in range(columns):
             all_n, all_mean, all_scatter, about = n[j], mean[j], scatter[j], shift[j]
+            share = 1.0 / (all_n - 1.0)  # of a row of weight 1: others are unsure anyway
+            speaks = (all_n > 1.0) & (all_scatter > 0.0)
             for r in range(length):
-                w = weight[start + r]
-                z, rest = x[start + r, j] - about, all_n - w
-                away, share = z - all_mean, w / rest
+                z = x[start + r, j] - about
+                away = z - all_mean
                 left = all_scatter - share * all_n * away * away
-                said = (z == z) & (rest > ALONE * all_n) & (all_scatter > 0.0)
-                gone = said & (left < 1e-5 * all_scatter)
+                gone = left < 1e-5 * all_scatter
                 lost[r] |= gone
-                out[0, j, start + r] = z if said & (not gone) else np.nan
+                out[0, j, start + r] = z if speaks & (not gone) else np.nan
                 out[1, j, start + r] = all_mean - share * away
-                out[2, j, start + r] = strength * left / rest
+                out[2, j, start + r] = strength * share * left
         for r in range(length):
             unsure[start + r] |= lost[r]
 
 
 @late_kernel_of(lambda cells, *rest: cells.size * len(rest[0]))
 def add_others_left_out(
-    cells: Array, mean: Array, size: Array, pull: Array, factors: Array, ends: Flags, student: bool, out: Array
+    cells: Array,
+    mean: Array,
+    size: Array,
+    pull: Array,
+    factors: Array,
+    ends: Flags,
+    student: bool,
+    out: Array,
+    unsure: Flags,
 ) -> None:
     """out (rows, classes) += log p(rowᵢ | class k) for classes that the row isn't in: only the prior has lost it.
 
@@ -161,6 +176,7 @@ def add_others_left_out(
             for r in range(length):
                 whole &= z[j, start + r] == z[j, start + r]
         for k in range(classes):
+            constant = 0.0
             total[:] = 0.0
             near[:] = 1.0
             spread[:] = 1.0
@@ -172,10 +188,9 @@ def add_others_left_out(
                         d = place[j, start + r] - m
                         v = z[j, start + r] - m - p * d
                         b = own + worth * prior[j, start + r] + pulled * d * d
-                        q = b + g * v * v
-                        near[r] *= q if q < FARTHEST else FARTHEST
+                        near[r] *= b + g * v * v
                         spread[r] *= b
-                        total[r] += c
+                    constant += c
                 elif student:
                     for r in range(length):
                         d = place[j, start + r] - m
@@ -183,7 +198,6 @@ def add_others_left_out(
                         b = own + worth * prior[j, start + r] + pulled * d * d
                         q = b + g * v * v
                         known = q == q
-                        q = q if q < FARTHEST else FARTHEST
                         near[r] *= q if known else 1.0
                         spread[r] *= b if known else 1.0
                         total[r] += c if known else 0.0
@@ -201,48 +215,57 @@ def add_others_left_out(
                     for r in range(length):
                         log_spread = math.log(spread[r])
                         total[r] -= 0.5 * log_spread
-                        if student:
+                        if student and near[r] < math.inf:
                             total[r] -= e * (math.log(near[r]) - log_spread)
+                        elif student:
+                            unsure[start + r] = True  # too far out for a product
                     near[:] = 1.0
                     spread[:] = 1.0
             for r in range(length):
-                out[start + r, k] += total[r]
+                out[start + r, k] += constant + total[r]
 
 
 @late_kernel
 def set_own_left_out(
-    cells: Array, own: Codes, tables: Array, scatter: Array, ends: Flags, student: bool, out: Array, unsure: Flags
+    cells: Array, own: Codes, tables: Array, inverse: Array, ends: Flags, student: bool, out: Array, unsure: Flags
 ) -> None:
     """out (rows,) = log p(rowᵢ | its class without it), of rows of weight 1.
 
     tables (classes, columns, 9): the mean, 1/(n - 1), n/(n - 1), Σ(x - x̄)², then without the row the pull of the
-    prior, the pull times n, factors of squared distances and of their logarithms, and a constant.
+    prior, the pull times n, factors of squared distances and of their logarithms, and a constant. inverse (columns):
+    of the unit that spreads are measured in.
     """
     columns, rows = cells.shape[1:]
-    for i in range(rows):
-        k = own[i]
-        total, near, spread = 0.0, 1.0, 1.0
+    total, near, spread = np.empty(TILE), np.empty(TILE), np.empty(TILE)
+    for start in range(0, rows, TILE):
+        length = min(TILE, rows - start)
+        total[:] = 0.0
+        near[:] = 1.0
+        spread[:] = 1.0
         for j in range(columns):
-            z = cells[0, j, i]
-            if z == z:
-                t = tables[k, j]
-                away = z - t[0]
-                m = t[0] - away * t[1]
-                d = cells[1, j, i] - m
-                b = cells[2, j, i] + max(t[3] - away * away * t[2], 0.0) + t[5] * d * d
-                if t[3] > 1e5 * b:
-                    unsure[i] = True
-                v = z - m - t[4] * d
-                q = t[6] * v * v / b
-                total += t[8]
-                if student:
-                    near *= 1.0 + q if q < FARTHEST else FARTHEST
-                else:
-                    total -= q
-                spread *= b / scatter[j]
+            unit = inverse[j]
+            for r in range(length):
+                i = start + r
+                z = cells[0, j, i]
+                if z == z:
+                    t = tables[own[i], j]
+                    away = z - t[0]
+                    m = t[0] - away * t[1]
+                    d = cells[1, j, i] - m
+                    b = cells[2, j, i] + max(t[3] - away * away * t[2], 0.0) + t[5] * d * d
+                    unsure[i] |= t[3] > 1e5 * b
+                    v = z - m - t[4] * d
+                    q = t[6] * v * v / b
+                    near[r] *= 1.0 + q
+                    spread[r] *= b * unit
+                    total[r] += t[8] if student else t[8] - q
             if ends[j]:
-                total -= 0.5 * math.log(spread)
-                if student:
-                    total -= tables[k, j, 7] * math.log(near)
-                near, spread = 1.0, 1.0
-        out[i] = total
+                for r in range(length):
+                    total[r] -= 0.5 * math.log(spread[r])
+                    if student and near[r] < math.inf:
+                        total[r] -= tables[own[start + r], j, 7] * math.log(near[r])
+                    unsure[start + r] |= near[r] == math.inf
+                near[:] = 1.0
+                spread[:] = 1.0
+        for r in range(length):
+            out[start + r] = total[r]

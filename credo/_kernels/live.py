@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.gaussians import FARTHEST, count_beyond
+from credo._kernels.gaussians import count_beyond
 from credo._kernels.jit import at_once, kernel
 from credo._kernels.sums import add_moments_hard, add_products_hard, add_sums_hard
 
@@ -223,6 +223,8 @@ def add_students_of_row(x: Array, pooled: Array, known: Array, strength: float, 
                 centre = p + strength / after * away
                 scale += known[3, k, j] + strength * nk / after * away * away
             inverse = after / ((after + 1.0) * scale)
-            near = min(inverse * (z - centre) * (z - centre), FARTHEST)
+            away = abs(z - centre)
+            near = 1.0 + inverse * away * away
+            log_near = math.log(near) if near < math.inf else math.log(inverse) + 2.0 * math.log(away)
             peak = known[4, k, j] + 0.5 * math.log(inverse / math.pi)
-            out[k] += peak - (1.5 + 0.5 * after) * math.log(1.0 + near)
+            out[k] += peak - (1.5 + 0.5 * after) * log_near

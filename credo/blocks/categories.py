@@ -33,13 +33,13 @@ class Categories(Block):
         return self.names
 
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
-        columns, parts = [], {}
         plain = bool((member.weight == 1).all())
-        for name in self.names:
-            levels, counts = _counted(batch, name, member, plain)
-            columns.append(Column(name, "category", levels))
-            parts[name] = Part((groups, name), counts)
-        return Evidence(Schema(tuple(columns)), parts)
+        found = _counted_block(batch, self.names, member) if plain else None
+        if found is None:
+            found = [_counted(batch, name, member, plain) for name in self.names]
+        pairs = list(zip(self.names, found, strict=True))
+        columns = tuple(Column(name, "category", levels) for name, (levels, _) in pairs)
+        return Evidence(Schema(columns), {name: Part((groups, name), counts) for name, (_, counts) in pairs})
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> CategoriesLikelihood:
         columns = tuple(evidence.schema[name] for name in self.names)
@@ -51,6 +51,13 @@ class Categories(Block):
         from credo.blocks.cell_tallies import CategoriesTally
 
         return CategoriesTally([evidence.schema[name] for name in self.names], [evidence[name] for name in self.names])
+
+
+def _counted_block(batch: Batch, names: Sequence[str], member: Hard) -> list[tuple[Any, Counts]] | None:
+    """The same of all columns, if they are a block of whole numbers."""
+    x = batch.integer_block(names)
+    found = None if x is None else cells.block_counts(x, member.codes, member.groups)
+    return None if found is None else [(levels, Counts(Exact.of(counts))) for levels, counts in found]
 
 
 def _counted(batch: Batch, name: str, member: Hard, plain: bool) -> tuple[Any, Counts]:
@@ -97,6 +104,11 @@ class CategoriesLikelihood(Independent):
         return tuple(column.name for column in self.columns)
 
     def read(self, batch: Batch) -> CodedCells:
+        block = batch.integer_block(self.names) if self._integers else None
+        if block is not None and self._integers:
+            codes = self._integers.codes(block)
+            strange = {name: int(n) for name, n in zip(self.names, (codes < 0).sum(1), strict=True) if n}
+            return CodedCells(codes, strange)
         codes = np.empty((len(self.columns), batch.rows), dtype=np.int32)
         unseen = {}
         for j, column in enumerate(self.columns):
@@ -106,6 +118,10 @@ class CategoriesLikelihood(Independent):
             if others:
                 unseen[column.name] = others
         return CodedCells(codes, unseen)
+
+    @cached_property
+    def _integers(self) -> cells.IntegerLevels | None:
+        return cells.IntegerLevels.of([column.levels for column in self.columns])
 
     def unseen(self, cells: CodedCells) -> dict[str, int]:
         return cells.unseen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,10 +32,10 @@ from credo.statistics import ALONE, Moments
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
 
-RUN = 8  # columns whose squared distances are multiplied before a logarithm is taken
+RUN = 32  # columns whose squared distances are multiplied before a logarithm is taken
 SERIES = 20.0  # from where on four terms are exact to the last digit
 CHUNK = 2**20  # cells of rows that are left out one by one, exactly
-NEAR = 4096  # rows that are left out at a time
+NEAR = 4000  # rows that are left out at a time: they stay near (and no power of two, as caches would have it)
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,7 @@ class Numbers(Block):
             statistics = Moments.of(batch.raw_matrix(self.names), member)
             if not (statistics.second.high < LARGEST**2).all():
                 batch.matrix(self.names)  # which says what is wrong with which cell
-        schema = Schema(tuple(Column(name, "number") for name in self.names))
-        return Evidence(schema, {self.label: Part((groups, None), statistics)})
+        return Evidence(_schema(self.names), {self.label: Part((groups, None), statistics)})
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> NumbersLikelihood:
         return NumbersLikelihood(self.names, self.logs, evidence[self.label], settings)
@@ -80,6 +79,12 @@ class Numbers(Block):
             return _logs(Batch(number, 1, {}, x, self.names), self.names)
 
         return NumbersTally(self.names, self.label, evidence[self.label], logs if self.logs else None)
+
+
+@cache
+def _schema(names: tuple[str, ...]) -> Schema:
+    """The same for all batches, so that uniting them is no work."""
+    return Schema(tuple(Column(name, "number") for name in names))
 
 
 def _logs(batch: Batch, names: Sequence[str]) -> Array:
@@ -202,10 +207,10 @@ class NumbersLikelihood(Independent):
         others, mine, ends = self._left_out_tables
         each = np.empty((3, cells.shape[1], len(cells)))
         n, mean, scatter = (part[0] for part in _of(self.pooled.about(self.shift)))
-        leave_out_of_prior(cells, own.weight, self.shift, n, mean, scatter, s, each, unsure)
+        leave_out_of_prior(cells, self.shift, n, mean, scatter, s, each, unsure)
         said, own_said = np.zeros_like(out), np.empty(len(cells))
-        add_others_left_out(each, *others, ends, student, said)
-        set_own_left_out(each, own.codes, mine, self._unit, ends, student, own_said, unsure)
+        add_others_left_out(each, *others, ends, student, said, unsure)
+        set_own_left_out(each, own.codes, mine, 1 / self._unit, ends, student, own_said, unsure)
         said[np.arange(len(said)), own.codes] = own_said
         rows = np.flatnonzero(unsure)
         said[rows] = 0.0

@@ -61,7 +61,8 @@ class Together(Block):
         features: dict[str, Array] = {}
         for name in self.names:
             features |= self._values(batch, name) if name in self.categories else _numbers(batch, name)
-        moments = CrossMoments.of(np.column_stack(list(features.values())), member)
+        z = np.column_stack([np.empty((batch.rows, 0)), *features.values()])  # there may be no features at all
+        moments = CrossMoments.of(z, member)
         levels = pa.array(list(features), pa.string())
         return Evidence(
             Schema((Column(FEATURES, "category", levels),)), {LABEL: Part((groups, FEATURES, FEATURES), moments)}

@@ -1,9 +1,10 @@
-"""credo demo: a tour of estimation, on made-up data that ships with credo. Every number in it is computed."""
+"""credo demo: its main job, on made-up data that ships with credo. Every number in it is computed."""
 
 from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
@@ -15,13 +16,19 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from credo.belief import Belief
+    from credo.choose import Report
     from credo.cli.screen import Columns
-    from credo.groups import Beliefs
+    from credo.models.classifier import Classifier
 
-SAMPLE = Path(__file__).parent.parent / "samples" / "ads.csv"
-COLUMN, BY = "converted", "ad"
-FORGOTTEN = 500  # rows
+SAMPLES = Path(__file__).parent.parent / "samples"
+PUMPS, ADS = SAMPLES / "pumps.csv", SAMPLES / "ads.csv"
+TARGET = "fault"
+NEW: list[dict[str, Any]] = [
+    {"maker": "Birch", "fluid": "water", "hours": 3900, "load": 36.0, "temperature": 66.0, "vibration": 3.1},
+    {"site": "north", "fluid": "slurry", "load": 58.0, "pressure": 7.4, "flow": 31.0},
+    {"site": "south", "maker": "Cedar", "hours": 310, "load": 84.0, "vibration": None},
+]
+FORGOTTEN = "harbour"
 
 
 @click.command()
@@ -35,20 +42,22 @@ def demo() -> None:
     import pyarrow.csv
 
     import credo
+    from credo.choose import learn
     from credo.cli.screen import Screen, say
+    from credo.errors import Notice
 
     screen = Screen()
-    say(screen, f"credo {credo.__version__}: what do visits tell about the ads that they came from?", "bold")
+    say(screen, f"credo {credo.__version__}: what is wrong with a pump?", "bold")
     _read(screen)
-    visits = pyarrow.csv.read_csv(SAMPLE)
-    alone = credo.estimate(visits, COLUMN, by=BY)
-    together = credo.estimate(visits, COLUMN, by=BY, prior="empirical")
-    best = sorted(together, key=lambda ad: -together[ad].mean())
-    _learn(screen, alone, together, best)
-    _compare(screen, together, *best[:2])
-    _score(screen, visits, alone, together)
-    _explain(screen, together)
-    _unlearn(screen, visits)
+    pumps = pyarrow.csv.read_csv(PUMPS, convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Notice)  # what was left out is in the tables
+        model = learn(pumps, TARGET)
+        _learn(screen, model.report)
+        _predict(screen, model)
+        _explain(screen, model)
+        _unlearn(screen, model, pumps)
+    _estimate(screen, pumps)
     _go_on(screen)
 
 
@@ -71,113 +80,139 @@ def _print_table(screen: Console, columns: Columns, left: Sequence[int] = (0,)) 
 
 
 def _read(screen: Console) -> None:
-    from credo.cli.show import profile_columns
     from credo.data.profile import profile
 
-    profiles = profile(SAMPLE)
+    profiles = profile(PUMPS)
     rows = next(iter(profiles.values())).rows
-    _step(screen, "1. The table, as credo reads it", f"{_shown_path()}: {rows:,} visits, made up.")
-    _print_table(screen, profile_columns(profiles), left=(0, 1, 3))
-
-
-def _learn(screen: Console, alone: Beliefs, together: Beliefs, ads: list[str]) -> None:
-    from credo.cli import screen as on
-
+    kinds = [each.kind for each in profiles.values()]
     _step(
         screen,
-        "2. Learning: how often does each ad convert?",
-        "A belief is a prior and evidence. Under the default prior an ad stands alone.",
-        "The empirical one is learned from all ads: small ones shrink to the crowd.",
+        "1. The table",
+        f"{_shown_path(PUMPS)}: {rows:,} pumps, all of them made up.",
+        f"{kinds.count('number')} columns of numbers, {kinds.count('category')} of categories, some cells missing.",
+    )
+
+
+def _learn(screen: Console, report: Report) -> None:
+    from credo.cli import screen as on
+
+    best, scores, shown = report.tried[0], report.scores, report.important
+    value, share = scores.commonest
+    _step(
+        screen,
+        f"2. Learning to foresee {TARGET!r}",
+        f"Of {len(report.tried)} models, {best.name} foresees rows that hadn't taught it best: it is",
+        f"right in {scores.accuracy:.1%} (always {value!r}: {share:.1%}), with a log-loss of "
+        f"{scores.log_loss:.3f}. What it says",
+        f"can be believed: its probabilities are {scores.ece:.1%} off on average. How each column",
+        "is read was chosen, too; those that matter most come first:",
     )
     columns = [
-        (BY, ads),
-        ("visits", [on.whole(alone[ad].n) for ad in ads]),
-        ("raw", [f"{alone[ad].maximum_likelihood():.3f}" for ad in ads]),
-        ("default prior", [_shown(alone[ad]) for ad in ads]),
-        ("empirical prior", [_shown(together[ad]) for ad in ads]),
+        ("column", [each.name for each in shown]),
+        ("kind", [each.kind for each in shown]),
+        ("missing", [on.share(each.missing) for each in shown]),
+        ("read as", [each.form or "left out" for each in shown]),
+        ("matters", on.bars([each.weight for each in shown], 20)),
+    ]
+    _print_table(screen, columns, left=(0, 1, 3, 4))
+    screen.print()
+    on.say(screen, f"   Left out: {on.whole(report.unlabelled)} pumps whose {TARGET} is missing.")
+
+
+def _predict(screen: Console, model: Classifier) -> None:
+    from credo.cli import screen as on
+    from credo.predictions import predictions
+
+    found = next(predictions(model, NEW, each=True)).to_pydict()
+    _step(screen, "3. Predicting: three new pumps", "What isn't known of them is summed out.")
+    columns = [("", [_described(row) for row in NEW]), ("fault", [on.harmless(v) for v in found["predicted"]])]
+    columns += [(f"P({value})", [f"{p:.3f}" for p in found[f"P({value})"]]) for value in model.classes]
+    _print_table(screen, columns, left=(0, 1))
+
+
+def _described(row: dict[str, Any]) -> str:
+    text = ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in row.values() if value)
+    return text if len(text) <= 32 else text[:31] + "…"
+
+
+def _explain(screen: Console, model: Classifier) -> None:
+    from credo.cli.explain import lines_of
+    from credo.cli.screen import leanings
+
+    found = model.explain(NEW[0])
+    _step(
+        screen,
+        f"4. Explaining: why is the first taken for {found.of!r}?",
+        "The prior and the columns' weights of evidence add up to the log-odds of",
+        f"{found.of} (to the right) against {found.against} (to the left).",
+    )
+    lines = [line for line in lines_of(found, 9) if line[1] != "missing"]
+    weights = [weight for _, _, weight in lines]
+    columns = [
+        ("", [name for name, _, _ in lines]),
+        ("value", [value for _, value, _ in lines]),
+        ("nats", [f"{weight:+.2f}" for weight in weights]),
+        ("", leanings(weights, 33)),
+    ]
+    _print_table(screen, columns, left=(0, 1, 3))
+
+
+def _unlearn(screen: Console, model: Any, pumps: Any) -> None:
+    from dataclasses import replace
+
+    import pyarrow.compute as pc
+
+    wrong = pc.equal(pumps["site"], FORGOTTEN)
+    left = model.forget(pumps.filter(wrong))
+    never = replace(model, evidence=None).update(pumps.filter(pc.invert(wrong)))
+    apart = abs(left.predict_proba(pumps) - never.predict_proba(pumps)).max()
+    same = "the same in every bit" if apart == 0 else f"no probability differs by more than {apart:.0e}"
+    _step(
+        screen,
+        f"5. Unlearning: the sensors at the {FORGOTTEN} were wrong",
+        f"{model.n - left.n:g} pumps are forgotten, without learning the other {left.n:g} again. Learned and",
+        f"forgotten, or never learned: {same}.",
+    )
+
+
+def _estimate(screen: Console, pumps: Any) -> None:
+    import credo
+    from credo.cli import screen as on
+
+    beliefs = credo.estimate(pumps, TARGET, by="maker", success="bearing")
+    makers = sorted(beliefs, key=lambda maker: -beliefs[maker].mean())
+    about = "A belief is a prior and evidence. Intervals hold with 95%."
+    _step(screen, "6. Estimating: which maker's bearings fail?", about)
+    ends = [beliefs[maker].interval() for maker in makers]
+    columns = [
+        ("maker", makers),
+        ("pumps", [on.whole(beliefs[maker].n) for maker in makers]),
+        ("fail", [f"{beliefs[maker].mean():.3f}" for maker in makers]),
+        ("", [f"[{low:.3f}, {high:.3f}]" for low, high in ends]),
     ]
     _print_table(screen, columns)
     screen.print()
-    on.say(screen, f"   The empirical prior is {together.prior}. Intervals: 95%.")
-    on.say(screen, f"   Left out: {on.whole(together.ungrouped)} visits from an unknown ad.")
-
-
-def _shown(belief: Belief) -> str:
-    low, high = belief.interval()
-    return f"{belief.mean():.3f} [{low:.3f}, {high:.3f}]"
-
-
-def _compare(screen: Console, beliefs: Beliefs, first: str, second: str) -> None:
-    greater = beliefs[first].probability_greater(beliefs[second])
-    _step(screen, "3. Comparing: is the best ad better than the next?", f"P({first} > {second}) = {greater:.3f}")
-
-
-def _score(screen: Console, visits: Any, alone: Beliefs, together: Beliefs) -> None:
-    import credo
-    from credo.cli.screen import aligned
-    from credo.learning import cross_validate
-
-    reports = {
-        "one belief for all ads": credo.estimate(visits, COLUMN).cross_validate(visits),
-        "one for each ad, default prior": cross_validate(alone, visits),
-        "one for each ad, empirical prior": cross_validate(together, visits),
-    }
-    _step(
-        screen,
-        "4. How good is it?",
-        "Each visit was foreseen from others, in ten folds. Log-loss is the mean of",
-        "-log p(what happened): less is better.",
-    )
-    (losses,) = aligned([report.log_loss for report in reports.values()])
-    _print_table(screen, [("", list(reports)), ("log-loss", losses)])
-
-
-def _explain(screen: Console, beliefs: Beliefs) -> None:
-    """Of the ad with the least evidence, where the prior says most."""
-    ad = min(beliefs, key=lambda name: beliefs[name].n)
-    belief: Belief = beliefs[ad]
-    prior: Any = belief.prior
-    yes = belief.statistics.n.value[1]
-    strength = prior.a + prior.b
-    _step(
-        screen,
-        f"5. Explaining: why does {ad!r} get {belief.mean():.3f}?",
-        f"{yes:g} of {belief.n:g} visits converted, which would be {belief.maximum_likelihood():.3f}. But what all ads",
-        f"have shown counts like {strength:.2f} earlier visits, {prior.a:.2f} of them converted:",
-        "",
-        f"  ({prior.a:.2f} + {yes:g}) / ({strength:.2f} + {belief.n:g}) = {belief.predictive()[1]:.3f}",
-    )
-
-
-def _unlearn(screen: Console, visits: Any) -> None:
-    import credo
-
-    kept = visits.slice(FORGOTTEN)
-    left = credo.estimate(visits, COLUMN, by=BY).forget(visits.slice(0, FORGOTTEN))
-    same = left.table().equals(credo.estimate(kept, COLUMN, by=BY).table())
-    _step(
-        screen,
-        f"6. Unlearning: {FORGOTTEN} visits must be forgotten",
-        f"Learned and forgotten, or never learned: {'the same in every bit' if same else 'not the same'}.",
-    )
+    greater = beliefs[makers[1]].probability_greater(beliefs[makers[2]])
+    on.say(screen, f"   P({makers[1]} > {makers[2]}) = {greater:.3f}")
 
 
 def _go_on(screen: Console) -> None:
     from credo.cli.screen import say
 
     program = "credo" if which("credo") else quote(os.path.relpath(sys.argv[0]))
-    sample = quote(_shown_path())
+    pumps, ads = quote(_shown_path(PUMPS)), quote(_shown_path(ADS))
     _step(screen, "7. Try next")
     for words in (
-        f"show {sample}",
-        f"estimate {sample} --column seconds --by device",
-        f"estimate {sample} -c converted -b ad -o ads.credo",
-        "show ads.credo",
-        "estimate --help",
+        f"learn {pumps} --target fault -o pumps.credo --report pumps.html",
+        f"explain pumps.credo {pumps} --row 4",
+        f"predict pumps.credo {pumps} -o scored.csv",
+        "show pumps.credo",
+        f"estimate {ads} --column converted --by ad",
+        "--help",
     ):
         say(screen, f"   {program} {words}", "green")
 
 
-def _shown_path() -> str:
+def _shown_path(path: Path) -> str:
     """From here, if that is shorter."""
-    return min(str(SAMPLE), os.path.relpath(SAMPLE), key=len)
+    return min(str(path), os.path.relpath(path), key=len)

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from shlex import quote
 from typing import Any
 
 import click
@@ -17,17 +18,21 @@ from credo import __version__
 from credo.errors import CredoError, Notice, suggest
 
 COMMANDS = {
+    "learn": "Learn to predict a column from the others, and say how well.",
+    "predict": "The class of each row, and how probable it is.",
+    "explain": "Why a row is taken for a class: what each column weighs.",
+    "update": "Learn from more rows, as if they had been there at first.",
+    "forget": "Unlearn rows: what is left is as if they had never come.",
+    "merge": "What several files learned, in one.",
     "estimate": "What is believed of a column, or of each group in it.",
     "show": "What is in a file: a table, or something that credo saved.",
     "demo": "A tour in a minute, on data that ships with credo.",
 }
 
 # The library's errors name its arguments; a reader of the command line looks for options.
-OPTIONS = (
-    (re.compile(r"kinds=\{[^{}]*?: '(\w+)'\}"), r"--kind \1"),
-    (re.compile(r"kinds=\{[^{}]*?: \.\.\.\}"), "--kind"),
-    (re.compile(r"\b(by|success|weight)=\.\.\."), r"--\1"),
-)
+KIND = re.compile(r"kinds=\{('[^']*'|\"[^\"]*\"): (?:'(\w+)'|\.\.\.)\}")
+CHOSEN = "KIND"  # where an error leaves open which
+OPTION = re.compile(r"\b(by|success|target|weight)=\.\.\.")
 
 
 class Failure(click.ClickException):
@@ -66,7 +71,7 @@ class Commands(click.Group):
                 result = super().invoke(ctx)
             sys.stdout.flush()
         except CredoError as error:
-            raise Failure(in_options(str(error))) from None
+            raise Failure(in_options(str(error), ctx.invoked_subcommand)) from None
         except KeyboardInterrupt:
             raise click.exceptions.Exit(130) from None
         except BrokenPipeError:
@@ -79,27 +84,40 @@ class Commands(click.Group):
         return result
 
 
-def in_options(sentence: str) -> str:
+def in_options(sentence: str, command: str | None = "estimate") -> str:
     """An error's advice as it reads on the command line.
 
     >>> in_options("Say which value counts with success=...")
     'Say which value counts with --success'
+    >>> in_options("use kinds={'zip code': 'category'}", "learn")
+    "use --kind 'zip code=category'"
     """
-    for pattern, option in OPTIONS:
-        sentence = pattern.sub(option, sentence)
-    return sentence
+
+    def kind(found: re.Match[str]) -> str:
+        name, how = found[1][1:-1], found[2]
+        if command == "estimate":
+            return f"--kind {how}" if how else "--kind"
+        option = f"--kind {quote(f'{name}={how or CHOSEN}')}"
+        return option if command == "learn" else f"credo learn {option}"
+
+    return OPTION.sub(r"--\1", KIND.sub(kind, sentence))
 
 
 @contextmanager
 def notices_told() -> Iterator[None]:
-    """Notices as `note: ...` on stderr; other warnings as they come."""
+    """Notices as `note: ...` on stderr, each once; other warnings as they come."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", Notice)
-        otherwise = warnings.showwarning
+        otherwise, told = warnings.showwarning, set[str]()
 
         def tell(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+            if issubclass(category, Notice) and str(message) in told:
+                return
             if issubclass(category, Notice):
-                click.echo(f"note: {in_options(str(message))}", err=True)
+                told.add(str(message))
+                running = click.get_current_context(silent=True)
+                command = running.info_name if running else "estimate"
+                click.echo(f"note: {in_options(str(message), command)}", err=True)
             else:
                 otherwise(message, category, *rest)
 
@@ -126,5 +144,6 @@ def main() -> None:
     Start with:
       credo demo
       credo show sales.csv
+      credo learn sales.csv --target returned -o sales.credo
       credo estimate sales.csv --column returned --by shop
     """

@@ -1,79 +1,161 @@
-"""Results in files, each written whole or not at all."""
+"""Results in files, each written whole or not at all, part by part: a table may be larger than memory."""
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from credo.errors import DataError, StorageError
 
-MODEL = ".credo"
-ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow", MODEL)
+MODEL, PAGE = ".credo", ".html"
+TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow")
+ENDINGS = (*TABLES, MODEL)
 
 
-def check(path: str) -> None:
+def check(path: str, endings: tuple[str, ...] = ENDINGS) -> None:
     """Refuse what can't be written: found out before the work, not after it."""
     place = Path(path)
-    if place.suffix.lower() not in ENDINGS:
-        raise DataError(f"can't write {path}: the name must end in one of {', '.join(ENDINGS)}")
+    if place.suffix.lower() not in endings:
+        known = f"one of {', '.join(endings)}" if len(endings) > 1 else endings[0]
+        raise DataError(f"can't write {path}: the name must end in {known}")
     if not place.expanduser().parent.is_dir():
         raise StorageError(f"can't write {path}: there is no folder {place.parent}")
 
 
 def write(model: object, table: Any, path: str) -> None:
     """The model as a credo file, or its table in the form that the name's ending says."""
-    from credo.storage import explained, save, write_whole
+    from credo.storage import save
 
-    ending = Path(path).suffix.lower()
-    if ending == MODEL:
+    if Path(path).suffix.lower() == MODEL:
         save(model, path)
-        return
+    else:
+        write_tables([table], path)
+
+
+def write_tables(tables: Iterable[Any], path: str) -> None:
+    """Arrow tables, one after another, in the form that the name's ending says."""
+    from credo.storage import explained, write_whole
+
     with explained("save to", path):
-        write_whole(Path(path).expanduser().resolve(), [_WRITERS[ending](table)])
+        write_whole(Path(path).expanduser().resolve(), encoded(tables, Path(path).suffix.lower()))
 
 
-def _csv(table: Any, delimiter: str = ",") -> memoryview:
+def encoded(tables: Iterable[Any], ending: str) -> Iterator[bytes]:
+    """The bytes of a file, as the tables come; all have the columns of the first."""
+    return _ENCODERS[ending](_plain(table, nested=ending in (".parquet", ".arrow", ".jsonl")) for table in tables)
+
+
+def _plain(table: Any, nested: bool) -> Any:
+    """Of types that the format has: where it has no lists and the like, they are JSON."""
     import pyarrow as pa
+
+    for i, field in enumerate(table.schema):
+        kind, column = field.type, table.column(i)
+        if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+            column = column.cast(pa.string() if pa.types.is_string_view(kind) else pa.binary())
+        elif pa.types.is_nested(kind) and not nested:
+            cells = (None if cell is None else _json(cell) for cell in column.to_pylist())
+            column = pa.array(cells, pa.string())
+        else:
+            continue
+        table = table.set_column(i, field.name, column)
+    return table
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _csv(tables: Iterator[Any], delimiter: str = ",") -> Iterator[bytes]:
     from pyarrow import csv
 
-    sink = pa.BufferOutputStream()
-    csv.write_csv(table, sink, csv.WriteOptions(delimiter=delimiter, quoting_style="needed"))
-    return memoryview(sink.getvalue())
+    for i, table in enumerate(tables):
+        out = io.BytesIO()
+        csv.write_csv(table, out, csv.WriteOptions(delimiter=delimiter, quoting_style="needed", include_header=i == 0))
+        yield out.getvalue()
 
 
-def _parquet(table: Any) -> memoryview:
-    import pyarrow as pa
+def _jsonl(tables: Iterator[Any]) -> Iterator[bytes]:
+    for table in tables:
+        rows = (
+            {name: None if isinstance(value, float) and not isfinite(value) else value for name, value in row.items()}
+            for row in table.to_pylist()
+        )
+        yield "".join(f"{_json(row)}\n" for row in rows).encode()
+
+
+def _parquet(tables: Iterator[Any]) -> Iterator[bytes]:
     from pyarrow import parquet
 
-    sink = pa.BufferOutputStream()
-    parquet.write_table(table, sink)
-    return memoryview(sink.getvalue())
+    return _through(parquet.ParquetWriter, tables)
 
 
-def _arrow(table: Any) -> memoryview:
+def _arrow(tables: Iterator[Any]) -> Iterator[bytes]:
     import pyarrow as pa
 
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-    return memoryview(sink.getvalue())
+    return _through(pa.ipc.new_file, tables)
 
 
-def _jsonl(table: Any) -> bytes:
-    rows = (
-        {name: None if isinstance(value, float) and not isfinite(value) else value for name, value in row.items()}
-        for batch in table.to_batches(max_chunksize=65_536)
-        for row in batch.to_pylist()
-    )
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
+def _through(writer_to: Callable[[Any, Any], Any], tables: Iterator[Any]) -> Iterator[bytes]:
+    """What a writer of pyarrow's makes of tables, taken away table by table."""
+    import pyarrow as pa
+
+    first = next(tables)
+    sink = _Pending()
+    with writer_to(pa.PythonFile(sink, "w"), first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(_of_types(table, first.schema))
+            yield sink.taken()
+    yield sink.taken()
 
 
-_WRITERS: dict[str, Callable[[Any], bytes | memoryview]] = {
+class _Pending(io.RawIOBase):
+    """A file that keeps what was written until it is taken away."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        self._parts.append(bytes(data))
+        self._size += len(self._parts[-1])
+        return len(self._parts[-1])
+
+    def tell(self) -> int:
+        return self._size
+
+    def taken(self) -> bytes:
+        found, self._parts = b"".join(self._parts), []
+        return found
+
+
+def _of_types(table: Any, wanted: Any) -> Any:
+    """A part whose file may have had other types than the first."""
+    import pyarrow as pa
+
+    if table.schema.equals(wanted):
+        return table
+    try:
+        return table.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        types = {name: (wanted.field(name).type, table.schema.field(name).type) for name in wanted.names}
+        name, (one, other) = next((name, pair) for name, pair in types.items() if pair[0] != pair[1])
+        raise DataError(
+            f"column {name!r} is {one} in one part of the data and {other} in another: make them alike, or write .csv"
+        ) from None
+
+
+_ENCODERS: dict[str, Callable[[Iterator[Any]], Iterator[bytes]]] = {
     ".csv": _csv,
-    ".tsv": lambda table: _csv(table, "\t"),
+    ".tsv": lambda tables: _csv(tables, "\t"),
     ".jsonl": _jsonl,
     ".parquet": _parquet,
     ".arrow": _arrow,

@@ -1,4 +1,4 @@
-"""Tables on the screen: aligned numbers, names made harmless, an interval as a small picture."""
+"""Tables on the screen: aligned numbers, names made harmless, an interval or a size as a small picture."""
 
 from __future__ import annotations
 
@@ -78,6 +78,15 @@ def percent(mass: float) -> str:
     return f"{100 * mass:.6g}%"
 
 
+def share(part: float) -> str:
+    """A share in a table, where most are 0.
+
+    >>> share(0.0), share(0.123), share(1e-5)
+    ('-', '12.3%', '<0.1%')
+    """
+    return "-" if part == 0 else f"{part:.1%}" if part >= 0.001 else "<0.1%"
+
+
 def intervals(low: Sequence[str], high: Sequence[str]) -> list[str]:
     return [f"[{a}, {b}]" for a, b in zip(low, high, strict=True)]
 
@@ -102,6 +111,36 @@ def pictures(mean: Sequence[float], low: Sequence[float], high: Sequence[float],
         line[place(m)] = "●"
         lines.append("".join(line))
     return lines
+
+
+def bars(values: Sequence[float], width: int) -> list[str]:
+    """Each value as a bar, the largest as long as there is room.
+
+    >>> bars([2, 1, 0.26, 0], 4)
+    ['████', '██', '▌', '']
+    """
+    most = max(values, default=0)
+    return [_bar(value / most * width) if most > 0 else "" for value in values]
+
+
+def leanings(values: Sequence[float], width: int) -> list[str]:
+    """Each value as a bar from a line in the middle, those below 0 to its left.
+
+    >>> leanings([2, -1], 9)
+    ['    │████', '  ██│    ']
+    """
+    side = width // 2
+    most = max((abs(value) for value in values if isfinite(value)), default=0)
+    lines = []
+    for value in values:
+        bar = "█" * round(min(abs(value) / most, 1) * side) if most > 0 else ""
+        lines.append(f"{bar if value < 0 else '':>{side}}│{bar if value > 0 else '':<{side}}")
+    return lines
+
+
+def _bar(length: float) -> str:
+    halves = round(2 * length)
+    return "█" * (halves // 2) + "▌" * (halves % 2)
 
 
 def table(columns: Columns, left: Sequence[int] = (0,), yielding: int | None = None) -> Table:

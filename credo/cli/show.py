@@ -59,19 +59,15 @@ def _show_table(file: str) -> None:
 
 def profile_columns(profiles: Mapping[str, Profile]) -> Columns:
     """How each column is read."""
-    from credo.cli.screen import harmless
+    from credo.cli.screen import harmless, share
 
     found = profiles.values()
     return [
         ("column", [harmless(name) for name in profiles]),
         ("kind", [each.kind for each in found]),
-        ("missing", [_share(each.missing_share) for each in found]),
+        ("missing", [share(each.missing_share) for each in found]),
         ("values", [_values(each) for each in found]),
     ]
-
-
-def _share(share: float) -> str:
-    return "-" if share == 0 else f"{share:.1%}" if share >= 0.001 else "<0.1%"
 
 
 def _values(found: Profile) -> str:
@@ -92,6 +88,7 @@ def _values(found: Profile) -> str:
 
 def _show_saved(file: str) -> None:
     from credo.cli import screen as on
+    from credo.cli.classifiers import is_classifier, print_classifier
     from credo.storage import describe, load
 
     with shown_progress("reading"):
@@ -99,6 +96,9 @@ def _show_saved(file: str) -> None:
     screen = on.Screen()
     on.say(screen, f"{file}: {header['kind']}, saved by credo {header['credo']}", "bold")
     screen.print()
+    if is_classifier(model):
+        print_classifier(screen, model)
+        return
     _print_schema(screen, model)
     if header["kind"] == "Beliefs":
         _print_beliefs(screen, model)

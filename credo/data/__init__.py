@@ -106,6 +106,13 @@ class Batch:
         array = self.column(name)
         return array.to_numpy() if pa.types.is_int64(array.type) and not array.null_count else None
 
+    def integer_block(self, names: Sequence[str]) -> NDArray[np.int64] | None:
+        """(rows, columns) as they lie in memory, if all these columns are in a block of whole numbers."""
+        if self.block is None or self.block.dtype != np.int64 or not set(names) <= set(self.block_names):
+            return None
+        block: NDArray[np.int64] = self._block_of(tuple(names))
+        return block
+
     def filled(self, names: Iterable[str]) -> Batch:
         """With a column of missing cells for each that isn't there."""
         known = set(self.names)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from credo._kernels.codes import count_values, look_up, mark_values
+from credo._kernels.codes import code_block, count_block, count_values, look_up, mark_values
 from credo.errors import DataError
 from credo.exact import Array
 from credo.membership import Codes
@@ -209,6 +211,24 @@ def narrow_counts(x: NDArray[np.int64], groups: Codes, size: int) -> tuple[Any, 
     return pa.array(seen + low), table[seen].T
 
 
+def block_counts(x: NDArray[np.int64], groups: Codes, size: int) -> list[tuple[Any, NDArray[np.int64]]] | None:
+    """The same for the columns of a block, if there aren't too many values in all."""
+    if not x.size:
+        return None
+    low, high = x.min(0), x.max(0)
+    ends = np.cumsum(high - low + 1)
+    if not 0 < ends[-1] * size <= x.size or (high - low >= x.size).any():
+        return None
+    starts = np.append(0, ends[:-1])
+    table = np.zeros((int(ends[-1]), size), dtype=np.int64)
+    count_block(x, low, starts, groups, table)
+    found = []
+    for start, end, least in zip(starts, ends, low, strict=True):
+        seen = np.flatnonzero(table[start:end].any(1))
+        found.append((pa.array(seen + least), table[start:end][seen].T))
+    return found
+
+
 def codes_among(array: Any, levels: Any) -> tuple[Codes, int]:
     """Codes by these levels, -1 where a cell is missing or holds another value; and how many hold another value."""
     if pa.types.is_int64(array.type) and not array.null_count and (found := integers_among(array.to_numpy(), levels)):
@@ -236,6 +256,35 @@ def integers_among(x: NDArray[np.int64], levels: Any) -> tuple[Codes, int] | Non
     codes = np.empty(len(x), dtype=np.int32)
     look_up(x, low, table, codes)
     return codes, int(np.count_nonzero(codes < 0))
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerLevels:
+    """Levels of several columns that are whole numbers close together: a block of cells is coded in one go."""
+
+    low: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    table: Codes
+
+    @classmethod
+    def of(cls, levels: Sequence[Any]) -> IntegerLevels | None:
+        if not levels or not all(pa.types.is_int64(each.type) and len(each) for each in levels):
+            return None
+        known = [each.to_numpy(zero_copy_only=False) for each in levels]
+        low, high = (np.array([f(each) for each in known], dtype=np.int64) for f in (np.min, np.max))
+        if (high - low > NARROW * len(levels)).any():
+            return None
+        starts = np.append(0, np.cumsum(high - low + 1))
+        table = np.full(int(starts[-1]), -1, dtype=np.int32)
+        for start, least, each in zip(starts, low, known, strict=False):
+            table[start + each - least] = np.arange(len(each), dtype=np.int32)
+        return cls(low, starts, table)
+
+    def codes(self, x: NDArray[np.int64]) -> Codes:
+        """(columns, rows), -1 where a value is none of the levels."""
+        out = np.empty(x.shape[::-1], dtype=np.int32)
+        code_block(x, self.low, self.starts, self.table, out)
+        return out
 
 
 def _whole_numbers(levels: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -45,11 +46,8 @@ class Classifier(Labelled):
 
         def normalised(batch: Batch) -> tuple[Array, dict[str, int]]:
             log_joint, unseen = self._log_joint(self.tuned, batch)
-            top = log_joint.max(1, keepdims=True)
-            self._check_possible(batch, top[:, 0])
-            log_joint -= top
-            log_joint -= np.log(np.exp(log_joint).sum(1, keepdims=True))
-            return log_joint, unseen
+            self._check_possible(batch, log_joint.max(1))
+            return _log_shares(log_joint), unseen
 
         return self._collected(data, normalised)
 
@@ -108,22 +106,27 @@ class Classifier(Labelled):
     def _collected(self, data: object, of_batch: Callable[[Batch], tuple[Array, dict[str, int]]]) -> Array:
         """What a function says of each batch, one after another."""
         table = source(data)
-        names, start, unseen = self._present(table), 0, dict[str, int]()
-        whole: Array | None = None
+        names, unseen = self._present(table), dict[str, int]()
+        whole: list[Array] = []  # all rows, where their number is known: workers fill it in
+        lock = Lock()
+
+        def placed(batch: Batch) -> tuple[Array, dict[str, int]]:
+            found, strange = of_batch(batch)
+            if table.rows is None:
+                return found, strange
+            with lock:
+                if not whole:
+                    whole.append(np.empty((table.rows, found.shape[1])))
+            whole[0][batch.start : batch.start + len(found)] = found
+            return found[:0], strange
+
         parts = []
-        for found, strange in local.mapped(of_batch, table.batches(names)):
+        for found, strange in local.mapped(placed, table.batches(names)):
+            parts.append(found)
             for name, cells in strange.items():
                 unseen[name] = unseen.get(name, 0) + cells
-            if table.rows is None:
-                parts.append(found)
-                continue
-            whole = np.empty((table.rows, found.shape[1])) if whole is None else whole
-            whole[start : start + len(found)] = found
-            start += len(found)
         self._tell_unseen(unseen)
-        if whole is not None:
-            return whole
-        return np.concatenate(parts) if parts else np.empty((0, len(self.classes)))
+        return whole[0] if whole else np.concatenate(parts) if parts else np.empty((0, len(self.classes)))
 
     def streamed(self, data: object) -> Iterator[tuple[Batch, Array]]:
         """Batches of a table with their probabilities, one after another, in constant memory."""
@@ -188,12 +191,22 @@ class Classifier(Labelled):
             )
         weights = Weights.of(weight)
         names = weights.beside(self.needs(table.without(weight)))
-        terms = self.tuned
-        scored = partial(self._left_out, terms, weights)
-        found = list(local.mapped(scored, table.batches(names)))
-        log_joint, codes, row_weights = (np.concatenate(part) for part in zip(*found, strict=True))
-        self._check_rows(codes, row_weights)
-        return self._scores(log_joint, codes, row_weights, "leave-one-out")
+        terms, rows = self.tuned, table.rows
+        whole = None if rows is None else np.empty((rows, len(self.classes)))  # which workers fill in
+
+        def placed(batch: Batch) -> tuple[Array, Codes, Array]:
+            log_shares, own = self._left_out(terms, weights, batch)
+            if whole is not None and own.rows == batch.rows:
+                whole[batch.start : batch.start + batch.rows] = log_shares
+                log_shares = whole[batch.start : batch.start + batch.rows]
+            return log_shares, own.codes, own.weight
+
+        found, codes, row_weights = zip(*local.mapped(placed, table.batches(names)), strict=True)
+        self._check_rows(np.concatenate(codes), np.concatenate(row_weights))
+        filled = whole is not None and sum(map(len, found)) == rows
+        log_shares = whole if whole is not None and filled else np.concatenate(found)
+        truth = np.concatenate(codes).astype(np.intp)
+        return Scores(self.classes, log_shares, truth, np.concatenate(row_weights), "leave-one-out")
 
     def _check_rows(self, codes: Codes, weights: Array) -> None:
         there = np.bincount(codes, weights, len(self.classes))
@@ -202,13 +215,6 @@ class Classifier(Labelled):
                 f"leave-one-out needs the rows that were learned: the evidence has {self.n:g} of them, the data "
                 f"{there.sum():g}" + ("" if there.sum() != self.n else ", of other classes")
             )
-
-    def _scores(self, log_joint: Array, codes: Codes, weights: Array, how: str) -> Scores:
-        top = log_joint.max(1, keepdims=True)
-        if np.isneginf(top).any():
-            raise EvidenceError("a row is impossible under every class without itself: use estimate='bayes' or 'mean'")
-        log_probabilities = log_joint - np.logaddexp.reduce(log_joint, axis=1, keepdims=True)
-        return Scores(self.classes, log_probabilities, codes.astype(np.intp), weights, how)
 
     def members(self, batch: Batch, weights: Weights) -> tuple[Batch, Hard]:
         """The rows that have a class and a weight, and which class."""
@@ -220,13 +226,16 @@ class Classifier(Labelled):
         return batch.take(rows), Hard(codes[rows], len(self.classes), weight[rows])
 
     def log_prior_left_out(self, own: Hard) -> Array:
+        if (own.weight == 1).all() and own.rows > len(self.classes):  # one of each class stands for all its rows
+            one = Hard.of(np.arange(len(self.classes)), len(self.classes))
+            return self.log_prior_left_out(one)[own.codes]
         n = np.repeat(self.class_weights[None], own.rows, axis=0)
         rows = np.arange(own.rows)
         left = n[rows, own.codes] - own.weight
         n[rows, own.codes] = np.where(left <= ALONE * n[rows, own.codes], 0.0, left)
         return self.log_class_prior(n)
 
-    def _left_out(self, terms: Terms, weights: Weights, batch: Batch) -> tuple[Array, Codes, Array]:
+    def _left_out(self, terms: Terms, weights: Weights, batch: Batch) -> tuple[Array, Hard]:
         batch, own = self.members(batch, weights)
         batch = batch.filled(self.views)
         out = self.log_prior_left_out(own) + terms.biases
@@ -236,7 +245,7 @@ class Classifier(Labelled):
                 likelihood.add_left_out(cells, own, out)
             else:
                 likelihood.add_weighed_left_out(cells, own, self.tuning.weights_of(form, likelihood.voices), out)
-        return out, own.codes, own.weight
+        return _log_shares(out), own
 
     def cross_validate(  # type: ignore[override]
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
@@ -245,7 +254,8 @@ class Classifier(Labelled):
         table = self._labelled(data, target)
         (log_joint, codes, weights), _ = fold_scores(self, table, folds, weight, seed, _scored)
         kept = (codes >= 0) & (weights > 0)
-        return self._scores(log_joint[kept], codes[kept], weights[kept], f"{folds}-fold")
+        log_shares = _log_shares(log_joint[kept])
+        return Scores(self.classes, log_shares, codes[kept].astype(np.intp), weights[kept], f"{folds}-fold")
 
     # Reasons
 
@@ -309,6 +319,16 @@ def _scored(model: Any, batch: Batch, weights: Array) -> tuple[Array, Codes, Arr
     """Of each row: log-joints, its class's code (-1 where it has none), and its weight."""
     log_joint, _ = model._log_joint(model.tuned, batch)
     return log_joint, model.codes_of(batch), weights
+
+
+def _log_shares(log_joint: Array) -> Array:
+    """log P(class | row), in place."""
+    top = log_joint.max(1, keepdims=True)
+    if np.isneginf(top).any():
+        raise EvidenceError("a row is impossible under every class without itself: use estimate='bayes' or 'mean'")
+    log_joint -= top
+    log_joint -= np.log(np.exp(log_joint).sum(1, keepdims=True))
+    return log_joint
 
 
 def _loss_matrix(loss: Loss | None, classes: Sequence[Any]) -> Array:

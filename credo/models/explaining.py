@@ -56,11 +56,14 @@ class Explanation:
             f"P({self.of}) = {self.probability:.4g}; for {self.of} against {self.against}, in {self.unit}:",
             f"  {self.prior:+8.3f}  prior",
         ]
-        shown = self.strongest[:SHOWN]
+        speaking = [name for name in self.strongest if self.weights[name] or self.values.get(name) is not None]
+        shown = speaking[:SHOWN]
         lines += [f"  {self.weights[name]:+8.3f}  {name} = {_shown(self.values.get(name))}" for name in shown]
-        if len(self.weights) > SHOWN:
-            rest = sum(self.weights[name] for name in self.strongest[SHOWN:])
-            lines.append(f"  {rest:+8.3f}  {counted(len(self.weights) - SHOWN, 'more column')}")
+        if len(speaking) > SHOWN:
+            rest = sum(self.weights[name] for name in speaking[SHOWN:])
+            lines.append(f"  {rest:+8.3f}  {counted(len(speaking) - SHOWN, 'more column')}")
+        if silent := len(self.weights) - len(speaking):
+            lines.append(f"            {counted(silent, 'missing cell')}")
         lines.append(f"  {self.log_odds:+8.3f}  log-odds")
         return "\n".join(lines)
 

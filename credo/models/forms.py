@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal, get_args
 
+import pyarrow as pa
+
 from credo.data import Batch, Source
 from credo.data.profile import Profile, profile, why_ignored
 from credo.errors import DataError, Notice, SchemaError, suggest
@@ -85,7 +87,11 @@ def _clear_kinds(table: Source, names: Sequence[str]) -> dict[str, Kind]:
     head = first.slice(0, FIRST)
     clear: dict[str, Kind] = {}
     for name in names:
-        found = Profile.of(head.column(name))
+        array = head.column(name)
+        if pa.types.is_floating(array.type) and array.null_count < len(array):  # NaN is null by now
+            clear[name] = "number"
+            continue
+        found = Profile.of(array)
         if found.kind == "number" and len(found.values) > 2:
             clear[name] = "number"
     return clear

@@ -137,8 +137,7 @@ class Labelled(Additive):
         batch = batch.filled(self.views)
         blocks = {block.counted: block for _, block in self.blocks(self.views)}
         found = [block.summarise(batch, member, self.target) for block in blocks.values()]
-        own = Schema((Column(self.target, "category", levels),))
-        schema, _ = unite([own, *(evidence.schema for evidence in found)])
+        schema = _side_by_side([Schema((Column(self.target, "category", levels),)), *(e.schema for e in found)])
         for evidence in found:
             parts |= evidence.parts
         return Evidence(schema, parts)
@@ -320,6 +319,12 @@ class Terms:
 def _replaced(model: Model, **fields: Any) -> Model:
     """The dataclass with other fields."""
     return replace(model, **fields)  # type: ignore[type-var]
+
+
+def _side_by_side(schemas: Sequence[Schema]) -> Schema:
+    """All their columns; those that are in several (a column in several forms) united."""
+    columns = tuple(column for schema in schemas for column in schema)
+    return Schema(columns) if len({column.name for column in columns}) == len(columns) else unite(schemas)[0]
 
 
 def with_target(table: Source, target: object) -> tuple[Source, str]:

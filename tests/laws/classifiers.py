@@ -81,7 +81,7 @@ class Case:
     @property
     def few(self) -> int:
         """Rows, few enough to refit without some of them one by one."""
-        return 10 if self.completes else 24
+        return 9 if self.completes else 24
 
     @property
     def completes(self) -> bool:

@@ -209,7 +209,9 @@ def test_leave_one_out_is_refitting_without_each_row(case: Case) -> None:
     assert [model.classes[k] for k in scores.truth] == table[TARGET].tolist()
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.estimate != "ml"])
+@pytest.mark.parametrize(
+    "name", [name for name, case in CASES.items() if case.estimate != "ml" and name != "tied, cells missing"]
+)
 def test_leave_one_out_of_weighted_rows(name: str) -> None:
     case = CASES[name]
     table, weight = case.table(21, case.few), np.random.default_rng(21).choice([0.3, 1.0, 2.0, 7.25], case.few)
@@ -257,12 +259,15 @@ def offset(table: Table) -> Table:
 
 
 def constant(table: Table) -> Table:
-    """A column of each kind that never changes; and one that does so in a single row."""
+    """A column of each kind that never changes; and two that do so in a single row, a little or a lot."""
     still = {"sky": "sun", "height": 0.1, "wait": 3.0, "fare": 2.5, "visits": 2.0}
     table = {name: np.full_like(cells, still[name]) if name in still else cells.copy() for name, cells in table.items()}
     if "age" in table:
         table["age"][:] = 1e3
         table["age"][1] = 1e3 + 0.1
+    if "weight" in table:
+        table["weight"][:] = 0.0
+        table["weight"][2] = 1e9
     return table
 
 
@@ -299,19 +304,20 @@ ODDITIES: dict[str, Any] = {
     "one cell known": lonely,
     "far apart": apart,
 }
-ODD_MODELS: dict[str, Case] = {
-    name: replace(CASES[name], accuracy=1e-9)
-    for name in (
-        "mixed, cells missing", "average, cells missing", "mean", "map", "full", "tied", "spherical", "full map",
-        "full, cells missing", "spherical, cells missing", "binned map",
-    )
-}  # fmt: skip
+ODD_MODELS = (
+    "mixed, cells missing", "average, cells missing", "mean", "map", "full", "tied", "spherical", "full map",
+    "full, cells missing", "spherical, cells missing", "binned map",
+)  # fmt: skip
+SLOW = ("values seen once", "an outlier of 2e4", "constant", "all cells missing", "far apart")  # where EM refits
 
 
-@pytest.mark.parametrize("oddity", ODDITIES.values(), ids=ODDITIES.keys())
-@pytest.mark.parametrize("case", ODD_MODELS.values(), ids=ODD_MODELS.keys())
-def test_leave_one_out_of_odd_tables(case: Case, oddity: Any) -> None:
-    table = oddity(case.table(22, case.few))
+@pytest.mark.parametrize(
+    ("name", "oddity"),
+    [(name, odd) for name in ODD_MODELS for odd in ODDITIES if not (CASES[name].completes and odd in SLOW)],
+)
+def test_leave_one_out_of_odd_tables(name: str, oddity: str) -> None:
+    case = CASES[name]
+    table = ODDITIES[oddity](case.table(22, case.few))
     model = case.fit(table)
     with unheard():
         scores = model.leave_one_out(table)
@@ -439,8 +445,8 @@ def test_a_missing_number_is_integrated_out(name: str) -> None:
     model, column = case.fit(case.table(38)), "fare" if "fare" in case.columns and name != "average" else "height"
     row = {other: cells[0] for other, cells in case.table(39, 1).items() if other != TARGET}
     row = {**row, **{other: 1.0 for other in NUMBERS if other in row}}
-    t, step = np.polynomial.legendre.leggauss(400)
-    x, slope = 20 * np.arctanh(t), 20 / (1 - t**2)  # the whole line
+    t, step = np.polynomial.legendre.leggauss(200)
+    x, slope = 6 * np.arctanh(t), 6 / (1 - t**2)  # the whole line
     if column == "fare":
         x, slope = np.exp(x), np.exp(x) * slope
     rows = {**{other: np.full(len(x), value) for other, value in row.items()}, column: x}
@@ -726,7 +732,7 @@ def test_what_is_most_likely_where_cells_miss() -> None:
 @pytest.mark.parametrize("how", ["full", "tied"])
 def test_what_is_most_probable_where_cells_miss(how: str) -> None:
     """No parameters near the mode foresee the rows and agree with the prior better."""
-    table, _ = monotone(30)
+    table, whole = monotone(30)
     model = gauss(how, estimate="map", smoothing=2).fit(table, TARGET)
     lines = {(line["column"], line["parameter"]): line for line in model.parameters().to_pylist()}
     pooled = {name: (np.nanmean(table[name]), np.nanvar(table[name])) for name in ("x", "y")}
@@ -750,10 +756,9 @@ def test_what_is_most_probable_where_cells_miss(how: str) -> None:
             mean, root = parameters[2 * k : 2 * k + 2], np.zeros((2, 2))
             root[np.tril_indices(2)] = parameters[4 + 3 * k :][:3] if how == "full" else parameters[4:]
             covariance = root @ root.T
-            for row in rows[table[TARGET] == value]:
-                known = ~np.isnan(row)
+            for known, some in (([0], ~whole), ([0, 1], whole)):
                 law = multivariate_normal(mean[known], covariance[np.ix_(known, known)])
-                total += float(law.logpdf(row[known]))
+                total += float(law.logpdf(rows[(table[TARGET] == value) & some][:, known]).sum())
             total += float(multivariate_normal(place, covariance).logpdf(mean))
             if how == "full" or k == 0:
                 total += float(invwishart(2 + 1 + 1, spread).logpdf(covariance))

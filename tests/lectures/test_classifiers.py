@@ -277,9 +277,7 @@ def test_full_has_a_quadratic_boundary(estimate: str) -> None:
 @pytest.mark.parametrize("estimate", POINT_ESTIMATES)
 def test_spherical_at_equal_priors_is_the_nearest_mean(estimate: str) -> None:
     model = gauss("spherical", estimate, class_prior={"first": 0.5, "second": 0.5})
-    means = np.array(
-        [[parameter(model, name, "mean")[value] for name in ("u", "v")] for value in ("first", "second")]
-    )
+    means = np.array([[parameter(model, name, "mean")[value] for name in ("u", "v")] for value in ("first", "second")])
     rng = np.random.default_rng(1)
     points = rng.normal(1, 3, (200, 2))
     nearest = np.linalg.norm(points[:, None] - means, axis=2).argmin(1)

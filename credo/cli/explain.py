@@ -1,0 +1,94 @@
+"""credo explain: why a row is taken for a class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from credo.models.classifier import Classifier
+    from credo.models.explaining import Explanation
+
+WIDEST = 33  # of the bars
+
+
+@click.command()
+@click.argument("model")
+@click.argument("data")
+@click.option("--row", type=click.IntRange(min=1), default=1, show_default=True, help="Which row, counted from 1.")
+@click.option("--of", metavar="CLASS", help="The class in question; else the most probable one.")
+@click.option("--against", metavar="CLASS", help="The class that it is held against; else the next most probable one.")
+@click.option("--bits", is_flag=True, help="Weights in bits (logarithms to base 2) instead of nats.")
+@click.option("--top", type=click.IntRange(min=1), default=15, show_default=True, help="How many columns to print.")
+def explain(model: str, data: str, row: int, top: int, **what: Any) -> None:
+    """Why a row is taken for a class: what each column weighs.
+
+    The prior and the columns' weights of evidence add up to the log-odds of one class against another. A positive
+    weight speaks for the first, a negative one for the second; a missing cell weighs nothing.
+
+    \b
+    Examples:
+      credo explain pumps.credo new.csv
+      credo explain pumps.credo new.csv --row 17 --of bearing --against none --bits
+    """
+    from credo.cli.saved import loaded_classifier
+
+    found = explained(loaded_classifier(model), data, row, **what)
+    _print(found, f"row {row} of {data}", top)
+
+
+def explained(
+    model: Classifier, data: str, row: int, *, of: str | None, against: str | None, bits: bool
+) -> Explanation:
+    """Of one row, which is found without reading further."""
+    from credo.data import Source, source
+    from credo.errors import DataError
+
+    table, seen = source(data), 0
+    for batch in table.batches([name for name in table.names if name in model.views] or table.names):
+        if row <= seen + batch.rows:
+            one = Source.of_batch(batch.slice(row - 1 - seen, 1))
+            return model.explain(one, _class(model, of), _class(model, against), unit="bits" if bits else "nats")
+        seen += batch.rows
+    raise DataError(f"there is no row {row}: the data has {seen:,}")
+
+
+def _class(model: Classifier, name: str | None) -> Any:
+    """The class that is written so; an unknown one is left to the error."""
+    return next((value for value in model.classes if str(value) == name), name)
+
+
+def lines_of(found: Explanation, top: int) -> list[tuple[str, str, float]]:
+    """Name, value and weight: the prior, the strongest columns, the others together, and what all come to."""
+    from credo.cli.screen import counted
+
+    (_, *names), (_, *values), (prior, *weights) = found.table().to_pydict().values()
+    lines = [("prior", "", prior), *zip(names[:top], values[:top], weights[:top], strict=True)]
+    if len(names) > top:
+        lines.append((counted(len(names) - top, "more column"), "", sum(weights[top:])))
+    return [*lines, ("log-odds", "", found.log_odds)]
+
+
+def _print(found: Explanation, title: str, top: int) -> None:
+    from credo.cli import screen as on
+
+    screen = on.Screen()
+    of, against = on.harmless(found.of), on.harmless(found.against)
+    on.say(screen, f"{title}: P({of}) = {found.probability:.4g}", "bold")
+    screen.print()
+    lines = lines_of(found, top)
+    weights = [weight for _, _, weight in lines]
+    columns = [
+        ("", [on.harmless(name) for name, _, _ in lines]),
+        ("value", [on.harmless(value, 20) for _, value, _ in lines]),
+        (found.unit, [f"{weight:+.3f}" for weight in weights]),
+    ]
+    room = min(on.room(screen, columns), WIDEST)
+    if room >= on.NARROWEST:
+        half = room // 2
+        sides = f"{on.harmless(f'for {against} ', half):>{half}}│{on.harmless(f' for {of}', half):<{half}}"
+        columns.append((sides, on.leanings(weights, room)))
+    screen.print(on.table(columns, left=(0, 1, 3), yielding=1))
+    screen.print()
+    on.say(screen, f"prior + weights of evidence = the log-odds of {of} against {against}, in {found.unit}", "dim")

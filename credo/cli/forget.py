@@ -1,0 +1,32 @@
+"""credo forget: unlearn rows."""
+
+from __future__ import annotations
+
+import click
+
+from credo.cli.progress import shown_progress
+
+
+@click.command()
+@click.argument("model")
+@click.argument("data")
+@click.option("--weight", help="A column that says how much each row counted.")
+@click.option("--output", "-o", help="A .credo file for the result; else MODEL is replaced, whole or not at all.")
+def forget(model: str, data: str, weight: str | None, output: str | None) -> None:
+    """Unlearn rows: what is left is as if they had never come.
+
+    MODEL is a .credo file: a classifier, or what `credo estimate` saved. DATA holds the rows, as they were learned;
+    rows that never were are refused, and nothing changes.
+
+    \b
+    Examples:
+      credo forget pumps.credo withdrawn.csv
+      credo forget ads.credo bots.csv -o clean.credo
+    """
+    from credo.cli.output import MODEL, check
+    from credo.cli.saved import loaded_learner, replaced
+
+    check(output or model, (MODEL,))
+    with shown_progress("forgetting"):
+        before = loaded_learner(model)
+        click.echo(replaced(before.forget(data, weight=weight), output or model, before.n, "forgotten"))

@@ -1,0 +1,104 @@
+"""credo learn: a classifier of a labelled table, chosen, tuned and judged on rows that were left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from credo.cli.progress import shown_progress
+
+if TYPE_CHECKING:
+    from credo.models.classifier import Classifier
+
+MODELS = ("auto", "naive-bayes", "gaussian")
+KINDS = ("category", "number", "count", "ignore")
+FORMS = ("log", "binned")  # of a number
+
+
+def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """column=kind, as often as needed; the column's name may have = in it, too."""
+    asked: dict[str, str] = {}
+    for value in values:
+        name, _, kind = value.rpartition("=")
+        if not name or kind not in (*KINDS, *FORMS):
+            known = ", ".join((*KINDS, *FORMS))
+            message = f"{value!r} isn't a column and a kind, as in zip=category; the kinds are {known}"
+            raise click.BadParameter(message, ctx, param)
+        asked[name] = kind
+    return asked
+
+
+@click.command()
+@click.argument("data")
+@click.option("--target", "-t", required=True, help="The column that holds the classes.")
+@click.option("--model", type=click.Choice(MODELS), default="auto", show_default=True, help="What may be chosen from.")
+@click.option("--weight", help="A column that says how much each row counts.")
+@click.option(
+    "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
+    help="How to read a column: category, number, count, ignore; or a number's form, log or binned.",
+)  # fmt: skip
+@click.option("--top", type=click.IntRange(min=1), default=15, show_default=True, help="How many columns to print.")
+@click.option("--output", "-o", help="A .credo file for the model.")
+@click.option("--report", help="An .html file for a page with figures, that needs nothing beside itself.")
+def learn(data: str, target: str, top: int, output: str | None, report: str | None, **how: Any) -> None:
+    """Learn to predict a column from the others, and say how well.
+
+    DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), or a pattern such as 'logs/*.csv'. Its columns may
+    be categories and numbers of any scale, with missing cells. Several models are tried on rows that are left out.
+
+    \b
+    Examples:
+      credo learn pumps.csv --target fault -o pumps.credo
+      credo learn pumps.csv --target fault --report pumps.html
+      credo learn visits.parquet --target bought --kind zip=category --kind price=log
+      credo learn survey.csv --target answer --weight persons --model naive-bayes
+    """
+    from credo.cli.output import MODEL, PAGE, check
+
+    for path, ending in ((output, MODEL), (report, PAGE)):
+        if path:
+            check(path, (ending,))
+    with shown_progress("learning"):
+        model = learned(data, target, **how)
+        if output:  # before printing, which a reader may cut short
+            _save(model, output)
+        if report:
+            _write_page(model, report)
+    _print(model, data, top)
+    for path in filter(None, (output, report)):
+        click.echo(f"wrote {path}", err=True)
+
+
+def learned(data: str, target: str, *, model: str, weight: str | None, kinds: dict[str, str]) -> Classifier:
+    """The best of all, or of one kind."""
+    import credo
+    from credo import contest
+
+    asked = {name: credo.Number(kind) if kind in FORMS else kind for name, kind in kinds.items()}  # type: ignore[arg-type]
+    among = {"auto": credo.learn, "naive-bayes": contest.learn_naive_bayes, "gaussian": contest.learn_gaussian}
+    found: Classifier = among[model](data, target, kinds=asked or None, weight=weight)
+    return found
+
+
+def _save(model: Classifier, path: str) -> None:
+    from credo.storage import save
+
+    save(model, path)
+
+
+def _write_page(model: Classifier, path: str) -> None:
+    from credo.report_page import classifier_page
+
+    classifier_page(model, path)
+
+
+def _print(model: Classifier, data: str, top: int) -> None:
+    from credo.cli import classifiers
+    from credo.cli import screen as on
+
+    screen, report = on.Screen(), model.report
+    on.say(screen, f"{data}: {on.counted(len(report.columns), 'column')} beside {on.harmless(report.target)}", "bold")
+    classifiers.print_classes(screen, model)
+    screen.print()
+    classifiers.print_report(screen, report, top)

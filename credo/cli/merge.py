@@ -1,0 +1,33 @@
+"""credo merge: what several files learned, in one."""
+
+from __future__ import annotations
+
+import click
+
+from credo.cli.progress import shown_progress
+
+
+@click.command()
+@click.argument("models", nargs=-1, required=True)
+@click.option("--output", "-o", required=True, help="A .credo file for the result.")
+def merge(models: tuple[str, ...], output: str) -> None:
+    """What several files learned, in one.
+
+    MODELS are .credo files of one kind, with the same columns and priors, that learned from different rows. The result
+    is as if one had seen all of them.
+
+    \b
+    Examples:
+      credo merge north.credo south.credo -o both.credo
+      credo merge parts/*.credo -o whole.credo
+    """
+    from credo.cli.output import MODEL, check
+    from credo.cli.saved import merged
+    from credo.cli.screen import counted
+    from credo.storage import save
+
+    check(output, (MODEL,))
+    with shown_progress("merging"):
+        model = merged(models)
+        save(model, output)
+    click.echo(f"{output}: {counted(len(models), 'file')} merged, {counted(model.n, 'row')} in all")

@@ -1,0 +1,87 @@
+"""credo predict: the class of each row, and how probable it is."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from typing import Any
+
+import click
+
+from credo.cli.progress import shown_progress
+
+HEAD = 10  # rows on a terminal
+
+
+@click.command()
+@click.argument("model")
+@click.argument("data")
+@click.option("--output", "-o", help="A file for all rows: .csv .tsv .jsonl .parquet .arrow.")
+@click.option("--proba", is_flag=True, help="A column for each class's probability, too.")
+def predict(model: str, data: str, output: str | None, proba: bool) -> None:
+    """The class of each row, and how probable it is.
+
+    MODEL is a .credo file of a classifier, DATA a table with its columns (by name; one that isn't there counts as
+    missing). What is written are DATA's own columns, then `predicted` and `probability`. Rows are streamed: a file may
+    be larger than memory. Without -o, a terminal shows the first rows, and a pipe gets all of them as CSV.
+
+    \b
+    Examples:
+      credo predict pumps.credo new.csv
+      credo predict pumps.credo new.csv -o scored.csv
+      credo predict pumps.credo 'logs/*.parquet' -o scored.parquet --proba
+      credo predict pumps.credo new.csv | head
+    """
+    from credo.cli.output import TABLES, check, encoded, write_tables
+    from credo.cli.saved import loaded_classifier
+    from credo.predictions import predictions
+
+    if output:
+        check(output, TABLES)
+    tables = predictions(loaded_classifier(model), data, proba)
+    if output:
+        with shown_progress("predicting"):
+            write_tables(tables, output)
+        click.echo(f"wrote {output}", err=True)
+    elif sys.stdout.isatty():
+        with closing(tables):
+            _print_head(next(tables), data)
+    else:
+        for part in encoded(tables, ".csv"):
+            sys.stdout.buffer.write(part)
+
+
+def _print_head(first: Any, data: str) -> None:
+    from credo.cli import screen as on
+
+    screen = on.Screen()
+    shown = first.slice(0, HEAD).to_pydict()
+    names, columns = _in_order(first.column_names), list[tuple[str, list[str]]]()
+    for name in names:
+        wider = [*columns, (on.harmless(name), [_cell(value) for value in shown[name]])]
+        if on.room(screen, wider) < 0 and len(columns) > 1:
+            break
+        columns = wider
+    words = [i for i, name in enumerate(names[: len(columns)]) if any(isinstance(cell, str) for cell in shown[name])]
+    screen.print(on.table(columns, left=words))
+    screen.print()
+    if first.num_rows > HEAD:
+        on.say(screen, f"the first {HEAD} rows of {data}: -o writes all of them", "dim")
+    if len(columns) < len(names):
+        on.say(screen, f"no room for {on.counted(len(names) - len(columns), 'more column')}: -o writes all", "dim")
+
+
+def _in_order(names: list[str]) -> list[str]:
+    """What was predicted first: the last columns are."""
+    from credo.predictions import PREDICTED
+
+    start = max(i for i, name in enumerate(names) if name.rstrip("_") == PREDICTED)
+    return [*names[start:], *names[:start]]
+
+
+def _cell(value: object) -> str:
+    from credo.cli import screen as on
+
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else on.harmless(value, 20)

@@ -1,0 +1,56 @@
+"""What commands find in saved files, and what they put there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from credo.errors import EvidenceError, StorageError
+
+if TYPE_CHECKING:
+    from credo.models.classifier import Classifier
+
+
+def loaded_classifier(path: str) -> Classifier:
+    from credo.models.classifier import Classifier
+
+    model = _loaded(path)
+    if not isinstance(model, Classifier):
+        raise StorageError(f"{path} holds a {type(model).__name__}, not a classifier; `credo learn` makes one")
+    return model
+
+
+def loaded_learner(path: str) -> Any:
+    """A belief, beliefs by group, or a classifier: what learns by adding evidence."""
+    from credo.learning import Additive
+
+    model = _loaded(path)
+    if not isinstance(model, Additive):
+        raise StorageError(f"{path} holds a {type(model).__name__}, which has learned no rows")
+    return model
+
+
+def _loaded(path: str) -> Any:
+    from credo.storage import load
+
+    return load(path)
+
+
+def replaced(model: Any, path: str, before: float, verb: str) -> str:
+    """Save it, and say in a line what changed."""
+    from credo.cli.screen import counted
+    from credo.storage import save
+
+    save(model, path)
+    changed = counted(abs(model.n - before), "row")
+    return f"{path}: {changed} {verb}, {counted(model.n, 'row')} in all"
+
+
+def merged(paths: Sequence[str]) -> Any:
+    """The evidence of all files, added up."""
+    first, *others = (loaded_learner(path) for path in paths)
+    for path, other in zip(paths[1:], others, strict=True):
+        if type(other) is not type(first):
+            kinds = f"{paths[0]} holds a {type(first).__name__}, {path} a {type(other).__name__}"
+            raise EvidenceError(f"these don't merge: {kinds}")
+    return first.merge(*others)
