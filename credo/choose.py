@@ -5,17 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from credo.blocks.block import ALL
-from credo.data import Batch, Source, source
+from credo.data import Source, source
 from credo.data.profile import Profile, profile
 from credo.engines import local
-from credo.errors import DataError, EvidenceError
-from credo.exact import Array
-from credo.learning import Weight, Weights, fold_scores
+from credo.errors import DataError, EvidenceError, suggest
+from credo.learning import Weight, Weights
 from credo.metrics import Scores
 from credo.models.blend import Blend
 from credo.models.classifier import Classifier
@@ -25,6 +23,7 @@ from credo.models.naive_bayes import NaiveBayes
 from credo.models.tuning import (
     FOLDS,
     chosen_forms,
+    crossed,
     log_loss,
     scored,
     voices_in,
@@ -34,7 +33,6 @@ from credo.models.tuning import (
 from credo.models.weighing import Sheet, weighed
 
 WIDEST, WIDEST_FULL = 200, 150  # features of columns that are read together
-OUT_OF_FOLD = 10  # folds by which columns together are scored
 EXPLAINED = 2000  # rows whose weights of evidence are averaged
 
 # What is tried, in words, and which forms speak in it: "columns" are naive Bayes' own.
@@ -44,6 +42,11 @@ CANDIDATES: dict[str, tuple[str, ...]] = {
     "full Gaussian": ("full",),
     "naive Bayes and tied Gaussian": ("columns", "tied"),
     "naive Bayes, tied and full Gaussian": ("columns", "tied", "full"),
+}
+KINDS = {
+    "auto": tuple(CANDIDATES),
+    "naive-bayes": ("naive Bayes",),
+    "gaussian": ("tied Gaussian", "full Gaussian"),
 }
 
 
@@ -94,6 +97,7 @@ def learn(
     data: object,
     target: object,
     *,
+    model: Literal["auto", "naive-bayes", "gaussian"] = "auto",
     kinds: Mapping[str, Any] | None = None,
     weight: Weight = None,
     seed: int = 0,
@@ -101,7 +105,7 @@ def learn(
     """The best model for a labelled table; `model.report` says what was tried, why it was chosen, how good it is.
 
     Columns are counted in several forms, each form speaks with a weight that is tuned on rows left out, and of the
-    candidates the one that foresees such rows best is chosen.
+    candidates (all, or those of one kind of model) the one that foresees such rows best is chosen.
 
     >>> rows = {"x": [1.0, 1.2, 0.9, 3.1, 2.9, 3.0] * 3, "y": ["a", "a", "a", "b", "b", "b"] * 3}
     >>> model = learn(rows, target="y")
@@ -109,6 +113,8 @@ def learn(
     ['a', 'b']
     """
     start = time.perf_counter()
+    if model not in KINDS:
+        raise DataError(f"no such kind of model, {model!r}; {suggest(model, KINDS)}")
     table, name = with_target(source(data), target)
     if table.once:
         raise DataError("learning reads the data several times, and an iterator can be read only once: give a table")
@@ -118,10 +124,10 @@ def learn(
             f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to tell apart"
         )
     with local.one_blas_thread():
-        return _chosen(base, table, weight, seed, start)
+        return _chosen(base, table, weight, seed, start, KINDS[model])
 
 
-def _chosen(base: Blend, table: Source, weight: Weight, seed: int, start: float) -> Any:
+def _chosen(base: Blend, table: Source, weight: Weight, seed: int, start: float, candidates: Sequence[str]) -> Any:
     weights = Weights.of(weight)
     model = widened(base, table, weight)
     sheet = scored(model, table, weights, model.views, model.settings)
@@ -130,9 +136,9 @@ def _chosen(base: Blend, table: Source, weight: Weight, seed: int, start: float)
     together = _together(base)
     if together:
         model, sheet = _with_together(model, sheet, together, table, weight, seed)
-    found = {}
-    for candidate, speaking in CANDIDATES.items():
-        places = _speaking(sheet, speaking)
+    found: dict[str, Any] = {}
+    for candidate in candidates:
+        places = _speaking(sheet, CANDIDATES[candidate])
         if places is not None:
             own = sheet.only(places)
             mixed = next((j for j, (form, _) in enumerate(own.voices) if form == "tied"), None)
@@ -182,28 +188,17 @@ def _with_together(
     model: Any, sheet: Sheet, together: Mapping[str, tuple[str, ...]], table: Source, weight: Weight, seed: int
 ) -> tuple[Any, Sheet]:
     """With columns counted together, and what that says of rows whose fold hadn't taught it."""
-    forms = next(iter(together.values()))
     views = {n: (("category", *f) if model.views[n][0] == "category" else f) for n, f in together.items()}
-    learner = replace(model, views=views, evidence=None)
-
-    def score(taught: Any, batch: Batch, weights: Array) -> tuple[Array, ...]:
-        terms = taught.terms_of(dict.fromkeys(views, forms), taught.settings)
-        batch = batch.filled(views)
-        said = np.zeros((batch.rows, len(taught.classes), len(forms)))
-        for j, (_, likelihood) in enumerate(terms.likelihoods):
-            likelihood.add(likelihood.read(batch), said[:, :, j])
-        return said, taught.codes_of(batch), weights
-
-    (said, codes, row_weights), evidence = fold_scores(learner, table, OUT_OF_FOLD, weight, seed, score)
-    kept = (np.arange(len(codes)) % sheet.stride == 0) & (codes >= 0) & (row_weights > 0)
+    learner = replace(model, views=views)
+    other, evidence = crossed(learner, table, weight, together, seed, sheet.stride)
     wider = {name: (*own, *together.get(name, ())) for name, own in model.views.items()}
     model = replace(model, views=wider, evidence=model.seen.beside(evidence))
     group = max(sheet.groups, default=-1) + 1
     return model, replace(
         sheet,
-        said=np.concatenate([sheet.said, said[kept]], axis=2),
-        voices=(*sheet.voices, *((form, ALL) for form in forms)),
-        groups=(*sheet.groups, *range(group, group + len(forms))),
+        said=np.concatenate([sheet.said, other.said], axis=2),
+        voices=(*sheet.voices, *other.voices),
+        groups=(*sheet.groups, *(group + each for each in other.groups)),
     )
 
 

@@ -87,6 +87,11 @@ class Likelihood(ABC):
         Columns that covary are taken one after another: what each says is what it adds to those before it.
         """
 
+    @property
+    def refits(self) -> bool:
+        """Whether leaving a row out means computing everything anew."""
+        return False
+
     @abstractmethod
     def read(self, batch: Batch) -> Any:
         """The cells as the other methods take them."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credo import engines
 from credo.blocks.covariances import Gaussians, mahalanobis, most_likely
 from credo.exact import Array, Exact
 from credo.learning import Expected, em
@@ -22,7 +23,8 @@ STEPS, TOLERANCE = 2000, 1e-15  # of EM
 
 def completed(likelihood: JointLikelihood, parts: Sequence[Filled], start: Gaussians) -> tuple[Array, Array, Array]:
     """n, mean and scatter of whole rows, as they are expected at the most probable parameters."""
-    found = em(_Completion(likelihood), lambda: parts, start, steps=STEPS, tolerance=TOLERANCE)
+    with engines.using(engines.Serial()):
+        found = em(_Completion(likelihood), lambda: parts, start, steps=STEPS, tolerance=TOLERANCE)
     total: Any = parts[0].expected(found.parameters)
     for part in parts[1:]:
         total = total + part.expected(found.parameters)

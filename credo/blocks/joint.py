@@ -134,6 +134,10 @@ class JointLikelihood(Likelihood):
         return batch.matrix(self.names)
 
     @property
+    def refits(self) -> bool:
+        return not self.whole
+
+    @property
     def whole(self) -> bool:
         """Whether no row misses a cell."""
         return all(pattern.whole for pattern in self.patterns)

@@ -70,14 +70,12 @@ def learn(data: str, target: str, top: int, output: str | None, report: str | No
         click.echo(f"wrote {path}", err=True)
 
 
-def learned(data: str, target: str, *, model: str, weight: str | None, kinds: dict[str, str]) -> Classifier:
+def learned(data: str, target: str, *, model: Any, weight: str | None, kinds: dict[str, str]) -> Classifier:
     """The best of all, or of one kind."""
     import credo
-    from credo import contest
 
     asked = {name: credo.Number(kind) if kind in FORMS else kind for name, kind in kinds.items()}  # type: ignore[arg-type]
-    among = {"auto": credo.learn, "naive-bayes": contest.learn_naive_bayes, "gaussian": contest.learn_gaussian}
-    found: Classifier = among[model](data, target, kinds=asked or None, weight=weight)
+    found: Classifier = credo.learn(data, target, model=model, kinds=asked or None, weight=weight)
     return found
 
 

@@ -24,6 +24,16 @@ class Local:
     reduce = staticmethod(local.reduce)
 
 
+class Serial:
+    """One batch after another, without threads: for a few small ones, to which starting threads would be the work."""
+
+    def reduce(
+        self, summarise: Callable[[Any], Any], batches: Iterable[Any], total: Callable[[Sequence[Any]], Any], /
+    ) -> Any:
+        done = [summarise(batch) for batch in batches]
+        return total(done) if done else None
+
+
 _engine: ContextVar[Engine | None] = ContextVar("engine", default=None)
 
 

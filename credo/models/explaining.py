@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
 UNITS = {"nats": 1.0, "bits": float(np.log(2))}
 SHOWN = 12  # columns of an explanation
+FEW_CELLS = 100_000  # that are hidden one by one: of many columns fewer rows
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         from credo.report import table_html
 
-        return table_html(self.table(), escape(repr(self).splitlines()[0]))
+        return table_html(self.table(), repr(self).splitlines()[0])
 
 
 def _shown(value: object) -> str:
@@ -126,7 +126,7 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
     """How far the log-odds between the two most probable classes move, on average, when a column's cells are hidden."""
     table = source(data)
     total, seen = dict.fromkeys(model.views, 0.0), 0
-    stride = max(1, int(model.n // rows))
+    stride = max(1, int(model.n // max(100, min(rows, FEW_CELLS // len(model.views)))))
     for batch in table.batches(model._present(table)):
         kept = batch.take(np.flatnonzero((batch.start + np.arange(batch.rows)) % stride == 0))
         if not kept.rows:

@@ -121,7 +121,8 @@ class Labelled(Additive):
             raise SchemaError(f"none of the columns is there; {suggest(absent[0], table.names)}")
         if absent:
             what = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
-            warnings.warn(f"no column {what}: its cells count as missing", Notice, stacklevel=4)
+            whose = "its" if len(absent) == 1 else "their"
+            warnings.warn(f"no column {what}: {whose} cells count as missing", Notice, stacklevel=4)
         return [name for name in self.views if name in known]
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
@@ -265,6 +266,11 @@ class Labelled(Additive):
         if self.tuning is None:
             return self.plain
         return self._terms(self.tuning.forms, self.tuning.applied_to(self.settings), self.tuning)
+
+    @property
+    def refits(self) -> bool:
+        """Whether leaving a row out means a refit, as where EM completes missing cells."""
+        return any(likelihood.refits for _, likelihood in self.plain.likelihoods)
 
     def terms_of(self, forms: Mapping[str, Sequence[str]], settings: Settings) -> Terms:
         """The likelihoods of columns in these forms, not weighed."""

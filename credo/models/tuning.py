@@ -12,8 +12,9 @@ from credo.blocks.block import ALL, Settings
 from credo.data import Batch, Source
 from credo.engines import local
 from credo.errors import DataError, EvidenceError
+from credo.evidence import Evidence
 from credo.exact import Array
-from credo.learning import Weights
+from credo.learning import Weights, fold_scores
 from credo.models.forms import NUMBER_FORMS, Number, Views
 from credo.models.weighing import Sheet, Weighing, shares, weighed
 
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
 
 ROWS, CELLS = 20_000, 4_000_000  # of a sheet: more rows are sampled
 FOLDS = 5  # in which weights are validated
+OUT_OF_FOLD = 10  # folds by which rows are scored that can't be left out one by one
+IMPOSSIBLE = -1e3  # nats
 SMOOTHING, STRENGTH = (0.1,), (10.0,)  # what is tried beside what was asked for
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Tuning:
     """Which forms each column is read in, the weight of each, the classes' biases, and what the priors are worth."""
 
@@ -79,9 +82,55 @@ def tuned(model: Classifier, table: Source, weight: Any, seed: int) -> Any:
     weights = Weights.of(weight)
     model = widened(replace(model, tuning=None), table, weight)  # type: ignore[type-var]
     with local.one_blas_thread():
+        if model.refits:
+            return _with_folds(model, table, weight, seed)
         sheet = scored(model, table, weights, model.views, model.settings)
         forms = chosen_forms(model, sheet)
         return _with_best_settings(model, table, weights, forms, seed, sheet)
+
+
+def _with_folds(model: Any, table: Source, weight: Any, seed: int) -> Any:
+    """Where leaving a row out means a refit, rows are scored by the other folds instead."""
+    forms = {name: views[:1] for name, views in model.views.items()}
+    sheet, _ = crossed(model, table, weight, forms, seed)
+    weighing, shown = weighed(sheet, None, FOLDS, seed)
+    return with_tuning(model, forms, model.settings, sheet, weighing, log_loss(shown, sheet))
+
+
+def crossed(model: Any, table: Source, weight: Any, forms: Views, seed: int, stride: int = 1) -> tuple[Sheet, Evidence]:
+    """What each voice says of (every so many) rows by the other folds' evidence, and the evidence of all."""
+    voices: list[tuple[str, str]] = []
+
+    def score(taught: Any, batch: Batch, weights: Array) -> tuple[Any, ...]:
+        terms, batch = taught.terms_of(forms, taught.settings), batch.filled(model.views)
+        said: dict[tuple[str, str], Array] = {}
+        for form, likelihood in terms.likelihoods:
+            cells = likelihood.read(batch)
+            for v, name in enumerate(likelihood.voices):
+                said[form, name] = out = np.zeros((batch.rows, len(taught.classes)))
+                likelihood.pick([v]).add(likelihood.cells_of(cells, [v]), out)
+        voices[:] = said
+        prior = np.broadcast_to(terms.log_prior, (batch.rows, len(taught.classes)))
+        return np.stack(list(said.values()), axis=2), prior, taught.codes_of(batch), weights
+
+    folds = max(2, min(OUT_OF_FOLD, int(model.n)))
+    (said, prior, codes, weights), evidence = fold_scores(model, table, folds, weight, seed, score)
+    kept = (codes >= 0) & (weights > 0) & (np.arange(len(codes)) % stride == 0)
+    rows = (_finite(said[kept]), prior[kept], codes[kept], weights[kept])
+    return Sheet(*rows, tuple(voices), _groups(voices), stride), evidence
+
+
+def _finite(said: Array) -> Array:
+    """What is impossible is very improbable: a weight of 0 must be able to silence it."""
+    return np.where(np.isfinite(said), said, np.maximum(said, IMPOSSIBLE))
+
+
+def _groups(voices: Sequence[tuple[str, str]]) -> tuple[int, ...]:
+    """Columns by themselves are one group; each block of several is one of its own."""
+    blocks = list(dict.fromkeys(form for form, name in voices if name == ALL))
+    groups = [1 + blocks.index(form) if name == ALL else 0 for form, name in voices]
+    used = sorted(set(groups))
+    return tuple(used.index(group) for group in groups)
 
 
 def log_loss(probabilities: Array, sheet: Sheet) -> float:
@@ -137,9 +186,6 @@ def scored(model: Any, table: Source, weights: Weights, forms: Views, settings: 
     """What each voice says of rows that are left out one by one; of a sample, where there are many."""
     terms = model.terms_of(forms, settings)
     voices = [(form, name) for form, likelihood in terms.likelihoods for name in likelihood.voices]
-    order = list(dict.fromkeys(form for form, _ in voices if form not in NUMBER_FORMS and form != "category"))
-    groups = tuple(1 + order.index(form) if form in order else 0 for form, _ in voices)
-    used = sorted(set(groups))
     stride = sample_stride(model, len(voices))
 
     def of_batch(batch: Batch) -> tuple[Array, Array, Any, Array]:
@@ -159,8 +205,7 @@ def scored(model: Any, table: Source, weights: Weights, forms: Views, settings: 
     names = weights.beside(model.needs(table.without(weights.column)))
     parts = list(local.mapped(of_batch, table.batches(names)))
     said, prior, truth, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
-    said = np.where(np.isfinite(said), said, np.maximum(said, -1e3))
-    return Sheet(said, prior, truth, weight, tuple(voices), tuple(used.index(g) for g in groups), stride)
+    return Sheet(_finite(said), prior, truth, weight, tuple(voices), _groups(voices), stride)
 
 
 def sample_stride(model: Any, voices: int) -> int:

@@ -1,0 +1,198 @@
+"""What tuning and credo.learn promise: exact verbs stay exact, reasons add up, and the choice is made by the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credo
+from credo.choose import CANDIDATES, KINDS
+from credo.errors import CredoError, Notice
+from credo.models.classifier import Classifier
+
+Table = dict[str, Any]
+
+
+def messy(seed: int, rows: int) -> Table:
+    """Three classes; a category, a skewed number, two numbers that say the same; cells missing."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, rows)
+    height = rng.normal(truth, 1.0)
+    table: Table = {
+        "sky": np.array(["sun", "rain", "fog"], dtype=object)[(truth + rng.integers(0, 2, rows)) % 3],
+        "fare": np.exp(rng.normal(truth, 1.2)),
+        "height": height,
+        "again": height + 0.01 * rng.normal(size=rows),
+        "kind": np.array(["a", "b", "c"], dtype=object)[truth],
+    }
+    table["sky"][rng.random(rows) < 0.1] = None
+    table["height"][rng.random(rows) < 0.1] = np.nan
+    return table
+
+
+def pick(table: Mapping[str, Any], rows: Any) -> Table:
+    return {name: cells[rows] for name, cells in table.items()}
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    return messy(3, 90)
+
+
+@pytest.fixture(
+    scope="module",
+    params=["auto", "naive-bayes", "gaussian", "every view", "tuned naive Bayes", "tuned tied", "tuned full"],
+)
+def model(request: pytest.FixtureRequest, table: Table) -> Classifier:
+    if request.param == "tuned naive Bayes":
+        return credo.NaiveBayes().fit(table, "kind").tune(table)
+    if request.param.startswith("tuned"):
+        return credo.GaussianDiscriminant(request.param.split()[1]).fit(table, "kind").tune(table)
+    if request.param == "every view":
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(KINDS, "auto", ("naive Bayes, tied and full Gaussian",))
+            everything: Classifier = credo.learn(table, target="kind")
+            return everything
+    found: Classifier = credo.learn(table, target="kind", model=request.param)
+    return found
+
+
+def test_leaving_a_row_out_is_forgetting_it(model: Classifier, table: Table) -> None:
+    scores = model.leave_one_out(table)
+    for i in range(0, 90, 9):
+        one = pick(table, slice(i, i + 1))
+        np.testing.assert_allclose(scores.probabilities[i : i + 1], model.forget(one).predict_proba(one), atol=1e-9)
+
+
+def test_forgotten_and_learned_again(model: Classifier, table: Table) -> None:
+    some = pick(table, slice(0, 30))
+    again = model.forget(some).update(some)
+    np.testing.assert_allclose(again.predict_proba(table), model.predict_proba(table), atol=1e-12)
+
+
+def test_prior_and_weights_are_the_log_odds(model: Classifier, table: Table) -> None:
+    for i in range(5):
+        row = {name: cells[i] for name, cells in table.items() if name != "kind"}
+        reasons = model.explain(row, of="a", against="c")
+        (log_shares,) = model.predict_log_proba([row])
+        assert reasons.log_odds == pytest.approx(log_shares[0] - log_shares[2], abs=1e-9)
+        assert set(reasons.weights) == {"sky", "fare", "height", "again"}
+
+
+def test_tuning_is_apart_from_the_evidence(model: Classifier, table: Table) -> None:
+    assert model.tuning is not None
+    assert "older" not in repr(model)
+    later = model.update(pick(table, slice(0, 10)))
+    assert later.tuning == model.tuning
+    assert "older than the evidence" in repr(later)
+
+
+def test_log_joint_knows_no_tuning(table: Table) -> None:
+    plain = credo.NaiveBayes().fit(table, "kind")
+    tuned = plain.tune(table)
+    np.testing.assert_array_equal(tuned.log_joint(table), plain.log_joint(table))
+    assert not np.allclose(tuned.predict_proba(table), plain.predict_proba(table))
+
+
+def test_tunings_merge_only_where_they_are_the_same(table: Table) -> None:
+    first, second = pick(table, slice(0, 45)), pick(table, slice(45, 90))
+    kinds = {name: credo.Number("gaussian") for name in ("fare", "height", "again")}
+    one = credo.NaiveBayes(kinds=kinds).fit(first, "kind").tune(first)
+    other = credo.NaiveBayes(kinds=kinds).fit(second, "kind").tune(second)
+    assert (one + one).tuning == one.tuning
+    with pytest.warns(Notice, match="tuned differently"):
+        both = one + other
+    assert both.tuning is None
+    np.testing.assert_array_equal(
+        both.log_joint(table), credo.NaiveBayes(kinds=kinds).fit(table, "kind").log_joint(table)
+    )
+
+
+def test_columns_that_repeat_each_other_are_weighed_down() -> None:
+    """Ten copies of a column make naive Bayes ten times as sure as it may be; tuned, it isn't."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 600)
+    x = rng.normal(truth, 1.0)
+    table = {f"x{j}": x for j in range(10)} | {"y": truth}
+    plain = credo.NaiveBayes().fit(table, "y")
+    tuned = plain.tune(table)
+    once = credo.NaiveBayes().fit({"x0": x, "y": truth}, "y")
+    assert plain.leave_one_out(table).log_loss > 1.5
+    assert tuned.tuning is not None
+    assert tuned.tuning.log_loss == pytest.approx(once.leave_one_out({"x0": x, "y": truth}).log_loss, abs=0.02)
+    assert tuned.leave_one_out(table).ece < 0.08 < plain.leave_one_out(table).ece
+
+
+@pytest.mark.parametrize(
+    ("form", "draw"), [("log", np.exp), ("gaussian", lambda z: z), ("binned", lambda z: np.abs(z) ** 0.25)]
+)
+def test_a_number_is_read_as_it_is_distributed(form: str, draw: Any) -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 2, 3000)
+    x = draw(rng.normal(truth * (2.0 if form != "binned" else 0.0), 1 + 2.0 * (truth if form == "binned" else 0)))
+    tuned = credo.NaiveBayes().fit({"x": x, "y": truth}, "y").tune({"x": x, "y": truth})
+    assert tuned.tuning is not None
+    assert tuned.tuning.forms["x"][0] in ((form,) if form != "binned" else ("binned", "coarse"))
+
+
+def test_a_form_that_was_asked_for_stays(table: Table) -> None:
+    tuned = credo.NaiveBayes(kinds={"fare": credo.Number("gaussian")}).fit(table, "kind").tune(table)
+    assert tuned.tuning is not None
+    assert tuned.tuning.forms["fare"] == ("gaussian",)
+
+
+def test_the_report_says_what_was_tried(table: Table) -> None:
+    report = credo.learn(table, target="kind").report
+    losses = [each.log_loss for each in report.tried]
+    assert {each.name for each in report.tried} == set(CANDIDATES)
+    assert losses == sorted(losses)
+    assert report.why.startswith(report.tried[0].name)
+    assert report.scores.log_loss == pytest.approx(losses[0], abs=1e-9)
+    assert report.rows == 90
+    assert {column.name: column.kind for column in report.columns}["sky"] == "category"
+    assert report.columns[2].missing == pytest.approx(np.isnan(table["height"]).mean())
+    assert report.important[0].weight >= report.important[-1].weight >= 0
+
+
+def test_what_columns_say_together_is_found() -> None:
+    """Neither column says anything by itself; together they say all: a full covariance sees it."""
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 2, 500)
+    a = rng.normal(size=500)
+    table = {"a": a, "b": a * np.where(truth, 1, -1) + 0.2 * rng.normal(size=500), "y": truth}
+    report = credo.learn(table, target="y").report
+    assert "full" in report.tried[0].name
+    assert report.scores.accuracy > 0.85
+    assert next(each for each in report.tried if each.name == "naive Bayes").accuracy < 0.65
+
+
+def test_weights_are_rows_repeated(table: Table) -> None:
+    """To what tuning's sample allows: the same forms and evidence, and nearly the same weights."""
+    kinds = {name: credo.Number("gaussian") for name in ("fare", "height", "again")}
+    twice = {name: np.concatenate([cells, cells]) for name, cells in table.items()}
+    weighed = credo.NaiveBayes(kinds=kinds).fit(table, "kind", weight=np.full(90, 2.0))
+    doubled = credo.NaiveBayes(kinds=kinds).fit(twice, "kind")
+    np.testing.assert_allclose(weighed.log_joint(table), doubled.log_joint(table), rtol=1e-12)
+    assert weighed.tune(table, weight=np.full(90, 2.0)).tuning is not None
+
+
+def test_four_rows_are_enough_to_try() -> None:
+    rows = {"x": [0.0, 1.0, 5.0, 6.0], "y": ["a", "a", "b", "b"]}
+    assert credo.learn(rows, target="y").predict({"x": [0.5, 5.5]}).tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("data", "how", "says"),
+    [
+        ({"x": [1.0, 2.0, 3.0], "y": ["a", "a", "a"]}, {}, "one class only, 'a'"),
+        ({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "a"]}, {"model": "naive"}, "Did you mean 'naive-bayes'"),
+        (iter([{"x": 1.0, "y": "a"}, {"x": 2.0, "y": "b"}]), {}, "several times"),
+        ({"x": [1.0, 2.0, 3.0], "z": ["a", "b", "a"]}, {}, "no column 'y'"),
+    ],
+)
+def test_what_cannot_be_learned_from(data: Any, how: Any, says: str) -> None:
+    with pytest.raises(CredoError, match=says):
+        credo.learn(data, target="y", **how)
