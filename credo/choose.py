@@ -127,6 +127,14 @@ def learn(
         return _chosen(base, table, weight, seed, start, KINDS[model])
 
 
+def rechosen(model: Blend, table: Source, weight: Weight, seed: int) -> Any:
+    """The best model for rows that were learned before."""
+    plain = model.untuned()
+    base = replace(model, views=plain.views, evidence=plain.evidence, tuning=None, report=None)
+    with local.one_blas_thread():
+        return _chosen(base, table, weight, seed, time.perf_counter(), KINDS["auto"])
+
+
 def _chosen(base: Blend, table: Source, weight: Weight, seed: int, start: float, candidates: Sequence[str]) -> Any:
     weights = Weights.of(weight)
     model = widened(base, table, weight)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,9 @@ class Numbers(Block):
 
     names: tuple[str, ...]
     logs: bool = False
+    strict: frozenset[str] = (
+        frozenset()
+    )  # columns in which a number without a logarithm is an error, not a missing cell
 
     @property
     def label(self) -> str:
@@ -62,7 +65,7 @@ class Numbers(Block):
 
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
         if self.logs:
-            statistics = Moments.of(_logs(batch, self.names), member)
+            statistics = Moments.of(_logs(batch, self.names, self.strict), member)
         else:
             statistics = Moments.of(batch.raw_matrix(self.names), member)
             if not (statistics.second.high < LARGEST**2).all():
@@ -76,7 +79,7 @@ class Numbers(Block):
         from credo.blocks.number_tallies import NumbersTally
 
         def logs(x: Array, number: int) -> Array:
-            return _logs(Batch(number, 1, {}, x, self.names), self.names)
+            return _logs(Batch(number, 1, {}, x, self.names), self.names, self.strict)
 
         return NumbersTally(self.names, self.label, evidence[self.label], logs if self.logs else None)
 
@@ -87,16 +90,18 @@ def _schema(names: tuple[str, ...]) -> Schema:
     return Schema(tuple(Column(name, "number") for name in names))
 
 
-def _logs(batch: Batch, names: Sequence[str]) -> Array:
-    """Logarithms; a number of at most 0 is an error."""
+def _logs(batch: Batch, names: Sequence[str], strict: Collection[str]) -> Array:
+    """Logarithms; a number of at most 0 has none, which is an error in strict columns, and a missing cell in others."""
     x = batch.matrix(names)
-    if (x <= 0).any():
-        row, j = np.argwhere(x <= 0)[0]
+    wrong = (x <= 0) & np.isin(names, list(strict))
+    if wrong.any():
+        row, j = np.argwhere(wrong)[0]
         raise DataError(
             f"column {names[j]!r} has the value {x[row, j]:g} (row {batch.start + row + 1}), which has no logarithm; "
             f"use kinds={{{names[j]!r}: 'number'}}"
         )
-    return np.log(x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(x > 0, np.log(x), np.nan)
 
 
 @dataclass(frozen=True, eq=False)

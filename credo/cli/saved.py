@@ -49,8 +49,11 @@ def replaced(model: Any, path: str, before: float, verb: str) -> str:
 def merged(paths: Sequence[str]) -> Any:
     """The evidence of all files, added up."""
     first, *others = (loaded_learner(path) for path in paths)
+    total = first
     for path, other in zip(paths[1:], others, strict=True):
-        if type(other) is not type(first):
+        try:
+            total = total + other
+        except TypeError:
             kinds = f"{paths[0]} holds a {type(first).__name__}, {path} a {type(other).__name__}"
-            raise EvidenceError(f"these don't merge: {kinds}")
-    return first.merge(*others)
+            raise EvidenceError(f"these don't merge: {kinds}") from None
+    return total

@@ -9,9 +9,10 @@ from typing import Any
 from credo.blocks.block import Block, Estimate, Settings
 from credo.blocks.together import Together
 from credo.evidence import Evidence
+from credo.learning import Weight
 from credo.models.classifier import Classifier
 from credo.models.forms import Views
-from credo.models.naive_bayes import check_settings, independent_blocks
+from credo.models.naive_bayes import NaiveBayes, check_settings, independent_blocks
 from credo.models.tuning import Tuning
 
 TOGETHER = ("tied", "full")
@@ -45,6 +46,20 @@ class Blend(Classifier):
     @property
     def settings(self) -> Settings:
         return Settings(self.estimate, self.smoothing, strength=self.strength)
+
+    def untuned(self) -> NaiveBayes:
+        """Naive Bayes, which it is before it is tuned."""
+        plain: Blend = super().untuned()
+        return NaiveBayes(
+            self.smoothing, self.class_smoothing, self.estimate, self.strength, class_prior=self.class_prior,
+            kinds=self.kinds, target=self.target, views=plain.views, evidence=plain.evidence,
+        )  # fmt: skip
+
+    def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> Any:
+        """Choose and weigh anew, as credo.learn does."""
+        from credo.choose import rechosen
+
+        return rechosen(self, self._labelled(data, target), weight, seed)
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
         return [*independent_blocks(views), *together_blocks(views)]

@@ -337,13 +337,13 @@ def _loss_matrix(loss: Loss | None, classes: Sequence[Any]) -> Array:
     matrix = 1.0 - np.eye(size)
     if loss is None:
         return matrix
-    wrong = f"loss must be numbers, as in {{truth: {{decision: 3}}}} or a matrix, but is {loss!r:.80}"
+    wrong = f"loss must be finite numbers, as in {{truth: {{decision: 3}}}} or a matrix, but is {loss!r:.80}"
     if not isinstance(loss, Mapping):
         try:
             matrix = np.asarray(loss, dtype=np.float64)
         except (TypeError, ValueError):
             raise DataError(wrong) from None
-        if np.isnan(matrix).any():
+        if not np.isfinite(matrix).all():
             raise DataError(wrong)
         if matrix.shape != (size, size):
             raise DataError(f"the loss must have {size} rows and columns, one a class, but has shape {matrix.shape}")
@@ -356,7 +356,7 @@ def _loss_matrix(loss: Loss | None, classes: Sequence[Any]) -> Array:
             for value in (truth, decision):
                 if value not in places:
                     raise SchemaError(f"loss names a class {value!r} that isn't there; {suggest(value, classes)}")
-            if not isinstance(cost, int | float | np.number) or np.isnan(cost):
+            if not isinstance(cost, int | float | np.number) or not np.isfinite(cost):
                 raise DataError(wrong)
             matrix[places[truth], places[decision]] = cost
     return matrix

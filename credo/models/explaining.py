@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from credo.data import Batch, source
 from credo.errors import DataError, EvidenceError, counted, suggest
+from credo.models.weighing import chosen_rows
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
@@ -128,7 +129,7 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
     total, seen = dict.fromkeys(model.views, 0.0), 0
     stride = max(1, int(model.n // max(100, min(rows, FEW_CELLS // len(model.views)))))
     for batch in table.batches(model._present(table)):
-        kept = batch.take(np.flatnonzero((batch.start + np.arange(batch.rows)) % stride == 0))
+        kept = batch.take(chosen_rows(batch.start, batch.rows, stride))
         if not kept.rows:
             continue
         log_joint, _ = model._log_joint(model.tuned, kept)

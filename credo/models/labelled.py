@@ -179,10 +179,17 @@ class Labelled(Additive):
 
     def __add__(self, other: Self) -> Self:
         """The evidence of both; a tuning stays only where it is the same."""
-        if isinstance(other, type(self)) and self.tuning != other.tuning:
+        if isinstance(other, Labelled) and self.tuning != other.tuning:
             warnings.warn("the two are tuned differently: their sum is untuned", Notice, stacklevel=2)
-            return _replaced(self, tuning=None) + _replaced(other, tuning=None)
+            total: Self = self.untuned() + other.untuned()
+            return total
         return super().__add__(other)
+
+    def untuned(self) -> Any:
+        """As it was fitted: without a tuning, and without the views that tuning counted."""
+        views = {name: forms[:1] for name, forms in self.views.items()}
+        plain = _replaced(self, views=views, tuning=None, report=None)
+        return _replaced(plain, evidence=self.seen.keeping(plain.part_names()))
 
     def without_class(self, value: object) -> Self:
         """As if rows of that class had never come."""

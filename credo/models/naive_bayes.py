@@ -75,7 +75,7 @@ def independent_blocks(views: Views) -> list[tuple[str, Block]]:
         "category": Categories,
         "count": CountColumns,
         "gaussian": Numbers,
-        "log": lambda names: Numbers(names, logs=True),
+        "log": lambda names: Numbers(names, True, frozenset(name for name in names if views[name][0] == "log")),
         "binned": Binned,
         "coarse": lambda names: Binned(names, coarse=True),
     }

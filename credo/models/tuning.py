@@ -16,7 +16,7 @@ from credo.evidence import Evidence
 from credo.exact import Array
 from credo.learning import Weights, fold_scores
 from credo.models.forms import NUMBER_FORMS, Number, Views
-from credo.models.weighing import Sheet, Weighing, shares, weighed
+from credo.models.weighing import Sheet, Weighing, chosen_rows, shares, weighed
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
@@ -113,9 +113,11 @@ def crossed(model: Any, table: Source, weight: Any, forms: Views, seed: int, str
         prior = np.broadcast_to(terms.log_prior, (batch.rows, len(taught.classes)))
         return np.stack(list(said.values()), axis=2), prior, taught.codes_of(batch), weights
 
-    folds = max(2, min(OUT_OF_FOLD, int(model.n)))
+    folds = max(2, min(OUT_OF_FOLD, row_count(model, table, Weights.of(weight))))
     (said, prior, codes, weights), evidence = fold_scores(model, table, folds, weight, seed, score)
-    kept = (codes >= 0) & (weights > 0) & (np.arange(len(codes)) % stride == 0)
+    chosen = np.zeros(len(codes), dtype=bool)
+    chosen[chosen_rows(0, len(codes), stride)] = True
+    kept = (codes >= 0) & (weights > 0) & chosen
     rows = (_finite(said[kept]), prior[kept], codes[kept], weights[kept])
     return Sheet(*rows, tuple(voices), _groups(voices), stride), evidence
 
@@ -186,7 +188,7 @@ def scored(model: Any, table: Source, weights: Weights, forms: Views, settings: 
     """What each voice says of rows that are left out one by one; of a sample, where there are many."""
     terms = model.terms_of(forms, settings)
     voices = [(form, name) for form, likelihood in terms.likelihoods for name in likelihood.voices]
-    stride = sample_stride(model, len(voices))
+    stride = sample_stride(model, table, weights, len(voices))
 
     def of_batch(batch: Batch) -> tuple[Array, Array, Any, Array]:
         batch, own = model.members(*sampled(batch, weights, stride))
@@ -208,15 +210,25 @@ def scored(model: Any, table: Source, weights: Weights, forms: Views, settings: 
     return Sheet(_finite(said), prior, truth, weight, tuple(voices), _groups(voices), stride)
 
 
-def sample_stride(model: Any, voices: int) -> int:
-    """Every how many rows one is scored."""
+def sample_stride(model: Any, table: Source, weights: Weights, voices: int) -> int:
+    """One of how many rows is scored."""
     rows = min(ROWS, max(500, CELLS // (len(model.classes) * max(voices, 1))))
-    return max(1, int(np.ceil(model.n / rows)))
+    return max(1, int(np.ceil(row_count(model, table, weights) / rows)))
+
+
+def row_count(model: Any, table: Source, weights: Weights) -> int:
+    """How many rows there are, whatever they weigh."""
+    if table.rows is not None:
+        return table.rows
+    if weights == Weights():
+        learned: int = round(model.n + model.unlabelled)
+        return learned
+    return sum(batch.rows for batch in table.batches([str(model.target)]))
 
 
 def sampled(batch: Batch, weights: Weights, stride: int) -> tuple[Batch, Weights]:
-    """Every so many rows, with their weights."""
-    rows = np.flatnonzero((batch.start + np.arange(batch.rows)) % stride == 0)
+    """One of so many rows, with their weights."""
+    rows = chosen_rows(batch.start, batch.rows, stride)
     own = weights.of_rows(batch)[rows]
     return replace(batch.take(rows), start=0), Weights(values=own)
 
@@ -239,7 +251,7 @@ def chosen_forms(model: Any, sheet: Sheet) -> Views:
         for form in candidates[1:]:
             gain = losses[best] - losses[form]
             mean = np.average(gain, weights=sheet.weight)
-            error = np.sqrt(np.average((gain - mean) ** 2, weights=sheet.weight) / max(sheet.weight.sum(), 1.0))
+            error = np.sqrt(np.average((gain - mean) ** 2, weights=sheet.weight) / max(len(gain), 1))
             best = form if mean > error else best
         forms[name] = (best,)
     return forms

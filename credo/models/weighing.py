@@ -23,6 +23,13 @@ FEW_CLASSES = 50  # up to which each has a bias
 MIXED_CLASSES = range(3, 11)  # numbers of classes between which a voice may be mixed
 
 
+def chosen_rows(start: int, rows: int, stride: int) -> NDArray[np.intp]:
+    """One of `stride` rows, by a hash of its number: rows may lie in any order, and the choice stays the same."""
+    mixed = (np.arange(start, start + rows, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)
+    return np.flatnonzero((mixed >> np.uint64(33)) % np.uint64(stride) == 0)
+
+
 @dataclass(frozen=True, eq=False)
 class Sheet:
     """What each voice says of rows that hadn't taught it, and the truth."""
@@ -33,7 +40,7 @@ class Sheet:
     weight: Array  # (rows,)
     voices: tuple[tuple[str, str], ...]  # (form, name)
     groups: tuple[int, ...]  # of voices whose weights are held together
-    stride: int = 1  # every how many rows of the table one is here
+    stride: int = 1  # one of how many rows of the table is here
 
     def only(self, voices: Sequence[int]) -> Sheet:
         places = list(voices)
@@ -138,14 +145,8 @@ class _Design:
         return Weighing(theta[: self.voices], biases, self.mixed, mixture)
 
 
-def weigh(sheet: Sheet, mixed: int | None = None) -> Weighing:
-    """The most probable weights; none is negative."""
-    design = _design(sheet, mixed)
-    return design.weighing(_fitted(design)[0])
-
-
 def weighed(sheet: Sheet, mixed: int | None, folds: int, seed: int) -> tuple[Weighing, Array]:
-    """The same, and probabilities of rows by weights that the other folds' rows gave. (rows, classes)"""
+    """The most probable weights, none negative; and probabilities of rows by weights that other folds' rows gave."""
     design = _design(sheet, mixed)
     theta, free = _fitted(design)
     fold = np.random.default_rng(seed).permutation(len(sheet.truth)) % folds

@@ -179,6 +179,55 @@ def test_weights_are_rows_repeated(table: Table) -> None:
     assert weighed.tune(table, weight=np.full(90, 2.0)).tuning is not None
 
 
+def test_the_order_of_rows_does_not_mislead_tuning() -> None:
+    """Of many rows a sample is scored; classes that come in turns must all be in it."""
+    rng = np.random.default_rng(5)
+    truth = np.arange(42_000) % 3
+    table = {"x": rng.normal(truth, 1.0), "y": truth}
+    best = credo.learn(table, target="y")
+    (_, _, counts) = np.unique(best.report.scores.truth, return_index=True, return_counts=True)
+    assert counts.min() > 0.25 * counts.sum()
+    shares = best.predict_proba(table)
+    loss = -np.log(shares[np.arange(42_000), truth]).mean()
+    assert loss == pytest.approx(best.report.scores.log_loss, abs=0.02)
+
+
+@pytest.mark.parametrize("size", [0.01, 1.0, 100.0])
+def test_rows_are_counted_whatever_they_weigh(table: Table, size: float) -> None:
+    report = credo.learn(table, target="kind", weight=np.full(90, size)).report
+    assert len(report.scores.truth) == 90
+
+
+def test_learned_models_merge(table: Table) -> None:
+    """However differently they were tuned: their sum is naive Bayes, as fitted to all rows."""
+    first = credo.learn(pick(table, slice(0, 45)), target="kind", model="gaussian")
+    second = credo.learn(pick(table, slice(45, 90)), target="kind", model="naive-bayes")
+    with pytest.warns(Notice, match="tuned differently"):
+        both = first + second
+    np.testing.assert_array_equal(both.log_joint(table), credo.NaiveBayes().fit(table, "kind").log_joint(table))
+
+
+def test_a_logarithm_that_tuning_chose_stands_in_no_ones_way() -> None:
+    rng = np.random.default_rng(6)
+    truth = rng.integers(0, 2, 500)
+    table = {"x": np.exp(rng.normal(truth, 1.0)), "y": truth}
+    tuned = credo.NaiveBayes().fit(table, "y").tune(table)
+    assert tuned.tuning is not None
+    assert tuned.tuning.forms["x"] == ("log",)
+    later = tuned.update({"x": [0.0, -1.0], "y": [0, 1]})
+    assert later.n == 502
+    np.testing.assert_array_equal(later.predict_proba({"x": [0.0]}), later.predict_proba({"x": [None]}))
+    again = later.forget({"x": [0.0, -1.0], "y": [0, 1]})
+    np.testing.assert_array_equal(again.predict_proba(table), tuned.predict_proba(table))
+
+
+def test_a_blend_is_tuned_anew(table: Table) -> None:
+    blend = credo.learn(table, target="kind", model="gaussian")
+    again = blend.tune(table)
+    assert again.report.scores.log_loss <= blend.report.scores.log_loss + 1e-9
+    assert {each.name for each in again.report.tried} == set(CANDIDATES)
+
+
 def test_four_rows_are_enough_to_try() -> None:
     rows = {"x": [0.0, 1.0, 5.0, 6.0], "y": ["a", "a", "b", "b"]}
     assert credo.learn(rows, target="y").predict({"x": [0.5, 5.5]}).tolist() == ["a", "b"]
