@@ -33,6 +33,7 @@ from credo.models.tuning import (
 from credo.models.weighing import Sheet, weighed
 
 WIDEST, WIDEST_FULL = 200, 150  # features of columns that are read together
+MANY_CLASSES = 100
 EXPLAINED = 2000  # rows whose weights of evidence are averaged
 
 # What is tried, in words, and which forms speak in it: "columns" are naive Bayes' own.
@@ -176,8 +177,10 @@ def _chosen(base: Blend, table: Source, weight: Weight, seed: int, start: float,
 
 
 def _together(model: Blend) -> dict[str, tuple[str, ...]]:
-    """The columns that can be read together, few values first, and in which forms."""
-    sizes = {}
+    """The columns that can be read together, few values first, and in which forms; none where classes are many."""
+    sizes: dict[str, int] = {}
+    if len(model.classes) > MANY_CLASSES:
+        return {}
     for name, views in model.views.items():
         if views[0] == "category":
             sizes[name] = len(model.seen.schema[name].levels)

@@ -6,6 +6,7 @@ rows, and adds. That is a rougher view than summing missing cells out, and a goo
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,15 +29,16 @@ LABEL = "(together)"
 
 
 def number_feature(name: str) -> str:
-    return f"number {name}"
+    return json.dumps(["number", name])
 
 
 def missing_feature(name: str) -> str:
-    return f"missing {name}"
+    return json.dumps(["missing", name])
 
 
 def value_feature(name: str, value: object) -> str:
-    return f"value {name}={value}"
+    """A name that no other column's value has, whatever they are called."""
+    return json.dumps(["value", name, str(value)])
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,8 @@ class Classifier(Labelled):
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
         """What a model refitted without row i says of row i, for each row that was learned; nothing is refitted.
 
-        (Only where cells miss under a full or tied covariance, it is.) Rows without a class are left out.
+        (Only where cells miss under a full or tied covariance, and where columns are read together, it is.) Rows
+        without a class are left out.
         """
         table = self._labelled(data, target)
         if table.once:

@@ -106,6 +106,8 @@ class GaussianDiscriminant(Classifier):
         """
         if len(self.classes) != 2 or self.covariance != "tied":
             raise EvidenceError("linear weights are those of two classes with a tied covariance")
+        if self.tuning is not None:
+            raise EvidenceError("linear weights are of the model as fitted; this one is tuned: ask model.untuned()")
         likelihood = self._numbers()
         assert isinstance(likelihood, JointLikelihood)
         if len(self.plain.likelihoods) > 1:

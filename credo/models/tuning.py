@@ -212,7 +212,7 @@ def scored(model: Any, table: Source, weights: Weights, forms: Views, settings: 
 
 def sample_stride(model: Any, table: Source, weights: Weights, voices: int) -> int:
     """One of how many rows is scored."""
-    rows = min(ROWS, max(500, CELLS // (len(model.classes) * max(voices, 1))))
+    rows = min(ROWS, max(100, CELLS // (len(model.classes) * max(voices, 1))))
     return max(1, int(np.ceil(row_count(model, table, weights) / rows)))
 
 

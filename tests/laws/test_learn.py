@@ -228,6 +228,25 @@ def test_a_blend_is_tuned_anew(table: Table) -> None:
     assert {each.name for each in again.report.tried} == set(CANDIDATES)
 
 
+def test_columns_whose_names_and_values_look_alike() -> None:
+    rng = np.random.default_rng(7)
+    truth = rng.integers(0, 2, 400)
+    one = np.array(["b=c", "x"], dtype=object)[(truth + (rng.random(400) < 0.2)) % 2]
+    other = np.array(["c", "y"], dtype=object)[rng.integers(0, 2, 400)]
+    odd = credo.learn({"a": one, "a=b": other, "y": truth}, target="y", model="gaussian")
+    plain = credo.learn({"a": one, "z": other, "y": truth}, target="y", model="gaussian")
+    assert odd.report.scores.log_loss == pytest.approx(plain.report.scores.log_loss, abs=1e-9)
+
+
+def test_many_classes() -> None:
+    rng = np.random.default_rng(8)
+    truth = np.tile(np.arange(1000), 3)
+    name = np.array([f"v{value}" for value in truth], dtype=object)
+    best = credo.learn({"x": rng.normal(size=3000), "name": name, "y": truth}, target="y", kinds={"name": "category"})
+    assert best.predict({"x": [0.0, None], "name": ["v5", "v777"]}).tolist() == [5, 777]
+    assert {each.name for each in best.report.tried} == {"naive Bayes"}
+
+
 def test_four_rows_are_enough_to_try() -> None:
     rows = {"x": [0.0, 1.0, 5.0, 6.0], "y": ["a", "a", "b", "b"]}
     assert credo.learn(rows, target="y").predict({"x": [0.5, 5.5]}).tolist() == ["a", "b"]
