@@ -25,7 +25,7 @@ def explain(model: str, data: str, row: int, top: int, **what: Any) -> None:
     """Why a row is taken for a class: what each column weighs.
 
     The prior and the columns' weights of evidence add up to the log-odds of one class against another. A positive
-    weight speaks for the first, a negative one for the second; a missing cell weighs nothing.
+    weight speaks for the first, a negative one for the second.
 
     \b
     Examples:

@@ -93,7 +93,7 @@ class GaussianDiscriminant(Classifier):
         return self._collected(data, distances)
 
     def _numbers(self) -> JointLikelihood | SphericalLikelihood:
-        """The likelihood of the numbers; a diagonal one as a full one would be, without its correlations."""
+        """The likelihood of numbers that are taken together."""
         for form, likelihood in self.plain.likelihoods:
             if form == "gaussian" and isinstance(likelihood, JointLikelihood | SphericalLikelihood):
                 return likelihood

@@ -22,7 +22,7 @@ FEW_CELLS = 100_000  # that are hidden one by one: of many columns fewer rows
 
 @dataclass(frozen=True)
 class Explanation:
-    """prior + weights of evidence = log-odds of one class against another. A missing cell weighs 0."""
+    """prior + weights of evidence = log-odds of one class against another."""
 
     of: Any
     against: Any
