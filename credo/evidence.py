@@ -153,8 +153,8 @@ def _gathered(
     axes = having[0][0].axes
     first = having[0][0].statistics
     sizes = [first.n.shape[i] if axis is None else len(schema[axis].levels) for i, axis in enumerate(axes)]
+    every = [np.arange(size) for size in sizes]
     places = [
-        [np.arange(size) if axis is None else place[axis] for axis, size in zip(axes, sizes, strict=True)]
-        for _, place in having
+        [all_ if axis is None else place[axis] for axis, all_ in zip(axes, every, strict=True)] for _, place in having
     ]
     return Part(axes, type(first).gather([part.statistics for part, _ in having], places, sizes))

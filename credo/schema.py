@@ -142,7 +142,7 @@ def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
     first = columns[0]
     if all(column is first for column in columns):
         size = 0 if first.levels is None else len(first.levels)
-        return first, [np.arange(size) for _ in columns]
+        return first, [np.arange(size)] * len(columns)
     for column in columns[1:]:
         if column.kind != first.kind:
             raise SchemaError(_disagreement(first, first.kind, column.kind))
@@ -153,7 +153,7 @@ def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
     first = columns[0]
     if all(column.levels.equals(first.levels) for column in columns[1:]):
         declared = max(column.declared for column in columns)
-        return replace(first, declared=declared), [np.arange(len(first.levels)) for _ in columns]
+        return replace(first, declared=declared), [np.arange(len(first.levels))] * len(columns)
     declared_levels = [column.levels[: column.declared] for column in columns]
     parts = _same_type(first, declared_levels + [column.levels for column in columns])
     encoded = pa.concat_arrays(parts).dictionary_encode()

@@ -6,7 +6,8 @@ The leading axis is the groups.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from operator import add, sub
@@ -64,12 +65,17 @@ class Statistics:
     @classmethod
     def gather(cls, parts: Sequence[Self], places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> Self:
         """The sum of parts whose first axes lie at these positions of wider ones, of these sizes."""
-        gathered = []
+        gathered, known = [], dict[tuple[int, ...], Any]()  # parts with the same levels share their positions
         for name in (field.name for field in fields(cls)):
             sums = [getattr(part, name) for part in parts]
             axes = min(len(sizes), sums[0].ndim)
-            cells = [_cells(place[:axes], sizes[:axes]) for place in places]
-            total = type(sums[0]).gather([_flat(part, axes) for part in sums], cells, int(np.prod(sizes[:axes])))
+            cells = []
+            for place in places:
+                key = (axes, *map(id, place))
+                if key not in known:
+                    known[key] = _cells(place[:axes], sizes[:axes])
+                cells.append(known[key])
+            total = type(sums[0]).gather([_flat(part, axes) for part in sums], cells, math.prod(sizes[:axes]))
             gathered.append(total.reshape((*sizes[:axes], *sums[0].shape[axes:])))
         return cls(*gathered)
 
@@ -196,14 +202,21 @@ class Moments(Statistics):
     @classmethod
     def of(cls, x: Array, member: Membership) -> Moments:
         if isinstance(member, Hard):
-            high, low = np.zeros((2, 3, member.groups, x.shape[1]))
-            add_moments_hard(x, member.codes, member.weight, high, low)
-            return cls.of_pairs(high, low)
+            return cls.of_tiles([(0, x)], x.shape[1], member)
         known = ~np.isnan(x)
         pivot = _centre(x, known)
         z = np.where(known, x - pivot, 0.0)
         n, first, second = (Exact.of(member.weights.T @ part) for part in (known.astype(float), z, z * z))
         return cls(n, *_uncentred(n, first, second, Exact.of(pivot)))
+
+    @classmethod
+    def of_tiles(cls, tiles: Iterable[tuple[int, Array]], columns: int, member: Hard) -> Moments:
+        """Of rows that come a few after others, each time with the place of the first."""
+        high, low = np.zeros((2, 3, member.groups, columns))
+        for start, x in tiles:
+            rows = slice(start, start + len(x))
+            add_moments_hard(x, member.codes[rows], member.weight[rows], high, low)
+        return cls.of_pairs(high, low)
 
     @classmethod
     def of_pairs(cls, high: Array, low: Array) -> Moments:
@@ -294,7 +307,7 @@ class Extremes(Statistics):
 
 def _flat(sums: Any, axes: int) -> Any:
     """The first axes as one."""
-    return sums.reshape((int(np.prod(sums.shape[:axes])), *sums.shape[axes:]))
+    return sums.reshape((math.prod(sums.shape[:axes]), *sums.shape[axes:]))
 
 
 def _cells(places: Sequence[Positions], sizes: Sequence[int]) -> NDArray[np.int64]:

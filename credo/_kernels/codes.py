@@ -35,19 +35,40 @@ def count_values(x: Integers, low: int, groups: Codes, out: Integers) -> None:
 
 
 @late_kernel
-def count_block(x: Integers, low: Integers, starts: Integers, groups: Codes, out: Integers) -> None:
-    """The same for several columns at once: those of column j are counted from startsⱼ on."""
+def find_bounds(x: Integers, low: Integers, high: Integers) -> None:
+    """low, high (columns): the least and the largest of each column, and of what they were before."""
+    rows, columns = x.shape
+    for i in range(rows):
+        for j in range(columns):
+            v = x[i, j]
+            low[j] = v if v < low[j] else low[j]
+            high[j] = v if v > high[j] else high[j]
+
+
+@late_kernel
+def count_block(x: Integers, low: Integers, starts: Integers, groups: Codes, out: Integers) -> bool:
+    """The same as `count_values` for several columns: those of column j are counted at startsⱼ to startsⱼ₊₁.
+
+    False, and not all are counted, if a number lies outside.
+    """
     rows, columns = x.shape
     for i in range(rows):
         k = groups[i]
         if k >= 0:
             for j in range(columns):
-                out[starts[j] + x[i, j] - low[j], k] += 1
+                at = starts[j] + x[i, j] - low[j]
+                if at < starts[j] or at >= starts[j + 1]:
+                    return False
+                out[at, k] += 1
+    return True
 
 
 @late_kernel
-def code_block(x: Integers, low: Integers, starts: Integers, table: Codes, out: Codes) -> None:
-    """out (columns, rows) = codes of whole numbers: those of column j are in table[startsⱼ : startsⱼ₊₁], else -1."""
+def code_block(x: Integers, low: Integers, starts: Integers, table: Codes, place: int, out: Codes) -> None:
+    """out (columns, rows), from a place on, = codes of whole numbers: column j's are in table[startsⱼ : startsⱼ₊₁].
+
+    -1 where they aren't.
+    """
     rows, columns = x.shape
     for start in range(0, rows, 64):
         stop = min(start + 64, rows)
@@ -55,7 +76,7 @@ def code_block(x: Integers, low: Integers, starts: Integers, table: Codes, out: 
             least, first, last = low[j], starts[j], starts[j + 1]
             for i in range(start, stop):
                 at = first + x[i, j] - least
-                out[j, i] = table[at] if first <= at < last else -1
+                out[j, place + i] = table[at] if first <= at < last else -1
 
 
 @late_kernel
@@ -99,12 +120,10 @@ def code_words(words: NDArray[np.uint32], codes: Codes, first: Integers) -> int:
                 found += 1
                 slots[slot] = found
                 break
-            same = True
-            for j in range(length):
-                if words[i, j] != words[first[code], j]:
-                    same = False
-                    break
-            if same:
+            differs, known = np.uint32(0), first[code]
+            for j in range(length):  # to the end: an early exit costs more than it saves
+                differs |= words[i, j] ^ words[known, j]
+            if differs == 0:
                 codes[i] = code
                 break
             slot = (slot + 1) & (size - 1)

@@ -112,160 +112,104 @@ def add_students(
                 out[start + r, k] += peak + total[r]
 
 
-@late_kernel
-def leave_out_of_prior(
+@late_kernel_of(lambda x, *rest: x.size * len(rest[3]))
+def add_left_out(
     x: Array,
     shift: Array,
-    n: Array,
+    limit: Array,
+    own: Codes,
     mean: Array,
-    scatter: Array,
-    strength: float,
-    out: Array,
-    unsure: Flags,
-) -> None:
-    """out (3, columns, rows) = each number about the shift, and the prior's mean and spread (s times its variance)
-    without that row, of weight 1. NaN where it is missing or the others say nothing; unsure: where digits were lost.
-    """
-    rows, columns = x.shape
-    lost = np.zeros(TILE, dtype=np.bool_)
-    for start in range(0, rows, TILE):
-        length = min(TILE, rows - start)
-        lost[:] = False
-        for j in range(columns):
-            all_n, all_mean, all_scatter, about = n[j], mean[j], scatter[j], shift[j]
-            share = 1.0 / (all_n - 1.0)  # of a row of weight 1: others are unsure anyway
-            speaks = (all_n > 1.0) & (all_scatter > 0.0)
-            for r in range(length):
-                z = x[start + r, j] - about
-                away = z - all_mean
-                left = all_scatter - share * all_n * away * away
-                gone = left < 1e-5 * all_scatter
-                lost[r] |= gone
-                out[0, j, start + r] = z if speaks & (not gone) else np.nan
-                out[1, j, start + r] = all_mean - share * away
-                out[2, j, start + r] = strength * share * left
-        for r in range(length):
-            unsure[start + r] |= lost[r]
-
-
-@late_kernel_of(lambda cells, *rest: cells.size * len(rest[0]))
-def add_others_left_out(
-    cells: Array,
-    mean: Array,
-    size: Array,
-    pull: Array,
-    factors: Array,
+    others: Array,
+    mine: Array,
     ends: Flags,
     student: bool,
     out: Array,
     unsure: Flags,
 ) -> None:
-    """out (rows, classes) += log p(rowᵢ | class k) for classes that the row isn't in: only the prior has lost it.
+    """out (rows, classes) += log p(rowᵢ | class) without row i, of weight 1: its own class and the priors lose it.
 
-    size (3, classes, columns): what a posterior's spread is, over that with all rows: Σ(x - x̄)² + the prior's + what
-    pulls the mean to the prior's. factors (3, classes, columns): of squared distances, of their logarithms, constants.
+    At a distance u from a class's mean, the posterior's spread without the row is b₀ + b₁u + b₂u² and what is left of
+    the distance a₀ + a₁u, both in units of the spread. others, mine (classes, columns, 7): b₀, b₁, b₂, a₀, a₁, a power
+    and a constant, of the classes that a row isn't in and of its own. unsure: rows for which digits were lost, as where
+    a square is above its column's limit.
     """
-    columns, rows = cells.shape[1:]
+    rows, columns = x.shape
     classes = len(mean)
-    z, place, prior = cells[0], cells[1], cells[2]
+    tile = np.zeros((columns, TILE))
     total, near, spread = np.empty(TILE), np.empty(TILE), np.empty(TILE)
+    lost = np.zeros(TILE, dtype=np.bool_)
     for start in range(0, rows, TILE):
-        length = min(TILE, rows - start)
+        size = min(TILE, rows - start)
         whole = True
+        for r in range(size):
+            for j in range(columns):
+                z = x[start + r, j] - shift[j]
+                tile[j, r] = z
+                whole &= z == z
+        lost[:] = False
         for j in range(columns):
-            for r in range(length):
-                whole &= z[j, start + r] == z[j, start + r]
+            most = limit[j]
+            for r in range(TILE):
+                lost[r] |= tile[j, r] * tile[j, r] > most
+        for r in range(size):
+            unsure[start + r] |= lost[r]
         for k in range(classes):
-            constant = 0.0
+            peak = 0.0
             total[:] = 0.0
             near[:] = 1.0
             spread[:] = 1.0
             for j in range(columns):
-                m, p, g, c = mean[k, j], pull[k, j], factors[0, k, j], factors[2, k, j]
-                own, worth, pulled = size[0, k, j], size[1, k, j], size[2, k, j]
+                m, b0, b1, b2 = mean[k, j], others[k, j, 0], others[k, j, 1], others[k, j, 2]
+                a0, a1, c = others[k, j, 3], others[k, j, 4], others[k, j, 6]
                 if student and whole:
-                    for r in range(length):
-                        d = place[j, start + r] - m
-                        v = z[j, start + r] - m - p * d
-                        b = own + worth * prior[j, start + r] + pulled * d * d
-                        near[r] *= b + g * v * v
+                    peak += c
+                    for r in range(TILE):
+                        u = tile[j, r] - m
+                        b = b0 + u * (b1 + u * b2)
+                        a = a0 + a1 * u
                         spread[r] *= b
-                    constant += c
-                elif student:
-                    for r in range(length):
-                        d = place[j, start + r] - m
-                        v = z[j, start + r] - m - p * d
-                        b = own + worth * prior[j, start + r] + pulled * d * d
-                        q = b + g * v * v
-                        known = q == q
-                        near[r] *= q if known else 1.0
-                        spread[r] *= b if known else 1.0
-                        total[r] += c if known else 0.0
+                        near[r] *= b + a * a
                 else:
-                    for r in range(length):
-                        d = place[j, start + r] - m
-                        v = z[j, start + r] - m - p * d
-                        b = own + worth * prior[j, start + r] + pulled * d * d
-                        t = c - g * v * v / b
-                        known = t == t
-                        total[r] += t if known else 0.0
+                    for r in range(TILE):
+                        u = tile[j, r] - m
+                        b = b0 + u * (b1 + u * b2)
+                        a = a0 + a1 * u
+                        known = b == b
                         spread[r] *= b if known else 1.0
+                        near[r] *= b + a * a if known & student else 1.0
+                        total[r] += (c if student else c - a * a / b) if known else 0.0
                 if ends[j]:
-                    e = factors[1, k, j]
-                    for r in range(length):
-                        log_spread = math.log(spread[r])
+                    e = others[k, j, 5]
+                    for r in range(size):
+                        v = spread[r] - 1.0  # mostly so little that its series is exact
+                        small = abs(v) < 1e-3
+                        log_spread = v * (1.0 - v * (0.5 - v * (1 / 3 - v * 0.25))) if small else math.log(spread[r])
                         total[r] -= 0.5 * log_spread
-                        if student and near[r] < math.inf:
+                        if student:
                             total[r] -= e * (math.log(near[r]) - log_spread)
-                        elif student:
-                            unsure[start + r] = True  # too far out for a product
+                            unsure[start + r] |= near[r] == math.inf  # too far out for a product
                     near[:] = 1.0
                     spread[:] = 1.0
-            for r in range(length):
-                out[start + r, k] += constant + total[r]
-
-
-@late_kernel
-def set_own_left_out(
-    cells: Array, own: Codes, tables: Array, inverse: Array, ends: Flags, student: bool, out: Array, unsure: Flags
-) -> None:
-    """out (rows,) = log p(rowᵢ | its class without it), of rows of weight 1.
-
-    tables (classes, columns, 9): the mean, 1/(n - 1), n/(n - 1), Σ(x - x̄)², then without the row the pull of the
-    prior, the pull times n, factors of squared distances and of their logarithms, and a constant. inverse (columns):
-    of the unit that spreads are measured in.
-    """
-    columns, rows = cells.shape[1:]
-    total, near, spread = np.empty(TILE), np.empty(TILE), np.empty(TILE)
-    for start in range(0, rows, TILE):
-        length = min(TILE, rows - start)
-        total[:] = 0.0
-        near[:] = 1.0
-        spread[:] = 1.0
-        for j in range(columns):
-            unit = inverse[j]
-            for r in range(length):
-                i = start + r
-                z = cells[0, j, i]
-                if z == z:
-                    t = tables[own[i], j]
-                    away = z - t[0]
-                    m = t[0] - away * t[1]
-                    d = cells[1, j, i] - m
-                    b = cells[2, j, i] + max(t[3] - away * away * t[2], 0.0) + t[5] * d * d
-                    unsure[i] |= t[3] > 1e5 * b
-                    v = z - m - t[4] * d
-                    q = t[6] * v * v / b
-                    near[r] *= 1.0 + q
-                    spread[r] *= b * unit
-                    total[r] += t[8] if student else t[8] - q
-            if ends[j]:
-                for r in range(length):
-                    total[r] -= 0.5 * math.log(spread[r])
-                    if student and near[r] < math.inf:
-                        total[r] -= tables[own[start + r], j, 7] * math.log(near[r])
-                    unsure[start + r] |= near[r] == math.inf
-                near[:] = 1.0
-                spread[:] = 1.0
-        for r in range(length):
-            out[start + r] = total[r]
+            for r in range(size):
+                if own[start + r] != k:
+                    out[start + r, k] += peak + total[r]
+        for i in range(start, start + size):
+            k = own[i]
+            sum_, near_, spread_ = 0.0, 1.0, 1.0
+            for j in range(columns):
+                u = (x[i, j] - shift[j]) - mean[k, j]
+                if u == u:
+                    least = mine[k, j, 0]
+                    b = least + u * (mine[k, j, 1] + u * mine[k, j, 2])
+                    a = mine[k, j, 3] + mine[k, j, 4] * u
+                    unsure[i] |= least > 1e5 * b
+                    spread_ *= b
+                    near_ *= b + a * a
+                    sum_ += mine[k, j, 6] if student else mine[k, j, 6] - a * a / b
+                if ends[j]:
+                    sum_ -= 0.5 * math.log(spread_)
+                    if student:
+                        sum_ -= mine[k, j, 5] * (math.log(near_) - math.log(spread_))
+                        unsure[i] |= near_ == math.inf
+                    near_, spread_ = 1.0, 1.0
+            out[i, k] += sum_

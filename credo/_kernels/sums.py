@@ -43,13 +43,42 @@ def add_sums_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array
 
 @late_kernel
 def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array) -> None:
-    """high + low (3, groups, columns) += Σᵢ wᵢ (1, xᵢⱼ, xᵢⱼ²) over the cells that aren't NaN."""
+    """high + low (3, groups, columns) += Σᵢ wᵢ (1, xᵢⱼ, xᵢⱼ²) over the cells that aren't NaN.
+
+    Whole rows of weight 1, as most are, take half the work: nothing is multiplied, and rows are counted once for all
+    their columns, at the end.
+    """
     rows, columns = x.shape
+    whole = np.zeros(high.shape[1])
     for i in range(rows):
         k = codes[i]
         if k < 0:
             continue
         w = weight[i]
+        plain = w == 1.0
+        for j in range(columns):
+            plain &= x[i, j] == x[i, j]
+        if plain:
+            whole[k] += 1.0
+            for j in range(columns):
+                v = x[i, j]
+                old = high[1, k, j]
+                new = old + v
+                step = new - old
+                low[1, k, j] += (old - (new - step)) + (v - step)
+                high[1, k, j] = new
+
+                cut = 134217729.0 * v
+                a = cut - (cut - v)
+                b = v - a
+                q = v * v
+                error = ((a * a - q) + 2.0 * (a * b)) + b * b
+                old = high[2, k, j]
+                new = old + q
+                step = new - old
+                low[2, k, j] += ((old - (new - step)) + (q - step)) + error
+                high[2, k, j] = new
+            continue
         cut = 134217729.0 * w
         w_high = cut - (cut - w)
         w_low = w - w_high
@@ -68,14 +97,11 @@ def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Ar
             cut = 134217729.0 * v
             a = cut - (cut - v)
             b = v - a
-            if w == 1.0:  # nothing to multiply: a third of the work less
-                p, error, c, d = v, 0.0, a, b
-            else:
-                p = w * v
-                error = ((a * w_high - p) + a * w_low + b * w_high) + b * w_low
-                cut = 134217729.0 * p
-                c = cut - (cut - p)
-                d = p - c
+            p = w * v
+            error = ((a * w_high - p) + a * w_low + b * w_high) + b * w_low
+            cut = 134217729.0 * p
+            c = cut - (cut - p)
+            d = p - c
             old = high[1, k, j]
             new = old + p
             step = new - old
@@ -89,6 +115,14 @@ def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Ar
             step = new - old
             low[2, k, j] += ((old - (new - step)) + (q - step)) + error
             high[2, k, j] = new
+    for k in range(len(whole)):
+        u = whole[k]
+        for j in range(columns if u else 0):
+            old = high[0, k, j]
+            new = old + u
+            step = new - old
+            low[0, k, j] += (old - (new - step)) + (u - step)
+            high[0, k, j] = new
 
 
 @late_kernel_of(lambda x, *_: x.size * x.shape[1] // 2)

@@ -54,9 +54,9 @@ class Categories(Block):
 
 
 def _counted_block(batch: Batch, names: Sequence[str], member: Hard) -> list[tuple[Any, Counts]] | None:
-    """The same of all columns, if they are a block of whole numbers."""
-    x = batch.integer_block(names)
-    found = None if x is None else cells.block_counts(x, member.codes, member.groups)
+    """The same of all columns, if they are whole numbers."""
+    tiles = batch.integer_tiles(names)
+    found = None if tiles is None else cells.block_counts(tiles, member.codes, member.groups)
     return None if found is None else [(levels, Counts(Exact.of(counts))) for levels, counts in found]
 
 
@@ -104,9 +104,9 @@ class CategoriesLikelihood(Independent):
         return tuple(column.name for column in self.columns)
 
     def read(self, batch: Batch) -> CodedCells:
-        block = batch.integer_block(self.names) if self._integers else None
-        if block is not None and self._integers:
-            codes = self._integers.codes(block)
+        tiles = batch.integer_tiles(self.names) if self._integers else None
+        if tiles is not None and self._integers:
+            codes = self._integers.codes(tiles(), batch.rows)
             strange = {name: int(n) for name, n in zip(self.names, (codes < 0).sum(1), strict=True) if n}
             return CodedCells(codes, strange)
         codes = np.empty((len(self.columns), batch.rows), dtype=np.int32)

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo._kernels.gaussians import (
-    add_normals,
-    add_others_left_out,
-    add_students,
-    leave_out_of_prior,
-    set_own_left_out,
-)
+from credo._kernels.gaussians import add_left_out, add_normals, add_students
 from credo.blocks.block import Block, Independent, Parameter, Settings
 from credo.data import Batch
 from credo.data.cells import LARGEST
@@ -24,7 +18,7 @@ from credo.evidence import Evidence, Part
 from credo.exact import Array
 from credo.families import NormalInverseGamma
 from credo.families.normal import Gaussian
-from credo.membership import Hard
+from credo.membership import Codes, Hard
 from credo.priors import of_numbers
 from credo.schema import Column, Schema
 from credo.statistics import ALONE, Moments
@@ -32,10 +26,10 @@ from credo.statistics import ALONE, Moments
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
 
-RUN = 32  # columns whose squared distances are multiplied before a logarithm is taken
+RUN = 60  # columns whose squared distances are multiplied before a logarithm is taken
+LOST = 1e-5  # what is left of a sum of squares without a row, at which digits were lost
 SERIES = 20.0  # from where on four terms are exact to the last digit
 CHUNK = 2**20  # cells of rows that are left out one by one, exactly
-NEAR = 4000  # rows that are left out at a time: they stay near (and no power of two, as caches would have it)
 
 
 @dataclass(frozen=True)
@@ -67,7 +61,7 @@ class Numbers(Block):
         if self.logs:
             statistics = Moments.of(_logs(batch, self.names, self.strict), member)
         else:
-            statistics = Moments.of(batch.raw_matrix(self.names), member)
+            statistics = Moments.of_tiles(batch.tiles(self.names), len(self.names), member)
             if not (statistics.second.high < LARGEST**2).all():
                 batch.matrix(self.names)  # which says what is wrong with which cell
         return Evidence(_schema(self.names), {self.label: Part((groups, None), statistics)})
@@ -197,26 +191,17 @@ class NumbersLikelihood(Independent):
         return inverse, shape + 0.5, _log_gamma_ratio(shape) + 0.5 * np.log(inverse / np.pi)
 
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
-        """In chunks of rows that stay near; exactly one by one where digits were lost, or weights differ from 1."""
-        if not self.spoken.any():
+        """By one kernel; exactly one by one where digits were lost, or weights differ from 1."""
+        if not self.spoken.all():
+            if self.spoken.any():
+                places = np.flatnonzero(self.spoken).tolist()
+                self.pick(places).add_left_out(self.cells_of(cells, places), own, out)
             return
         if self.settings.estimate == "ml":
             _ = self.gaussian  # refused, where a class has no variance
-        for start in range(0, len(cells), NEAR):
-            rows = slice(start, start + NEAR)
-            self._add_chunk(cells[rows], Hard(own.codes[rows], own.groups, own.weight[rows]), out[rows])
-
-    def _add_chunk(self, cells: Array, own: Hard, out: Array) -> None:
-        s, student = self._strength, self.settings.estimate == "bayes"
-        unsure = own.weight != 1.0
-        others, mine, ends = self._left_out_tables
-        each = np.empty((3, cells.shape[1], len(cells)))
-        n, mean, scatter = (part[0] for part in _of(self.pooled.about(self.shift)))
-        leave_out_of_prior(cells, self.shift, n, mean, scatter, s, each, unsure)
-        said, own_said = np.zeros_like(out), np.empty(len(cells))
-        add_others_left_out(each, *others, ends, student, said, unsure)
-        set_own_left_out(each, own.codes, mine, 1 / self._unit, ends, student, own_said, unsure)
-        said[np.arange(len(said)), own.codes] = own_said
+        unsure, said = own.weight != 1.0, np.zeros_like(out)
+        student = self.settings.estimate == "bayes"
+        add_left_out(cells, self.shift, *self._left_out_tables(own.codes), student, said, unsure)
         rows = np.flatnonzero(unsure)
         said[rows] = 0.0
         for j in range(len(self.names) if len(rows) else 0):
@@ -228,21 +213,44 @@ class NumbersLikelihood(Independent):
         return 0.0 if self.settings.estimate == "ml" else self.settings.strength
 
     @cached_property
-    def _left_out_tables(self) -> tuple[tuple[Array, Array, Array, Array], Array, Any]:
-        """What the kernels need: of classes that a row isn't in, of its own without a row of weight 1, and ends."""
+    def _without_one(self) -> tuple[Array, Array, Array, Any]:
+        """What the kernel needs: limits of squares, tables of classes that a row isn't in and of its own, and ends.
+
+        With M the mean of all N numbers, the prior without z has the mean M - (z - M)/(N - 1), and its spread is a
+        quadratic in z, as is then the posterior's of a class whose mean is m: both are written in u = z - m.
+        """
         s, (n, mean, scatter) = self._strength, _of(self.shifted)
-        place, variance = self.pooled.about(self.shift).mean[0], self._unit
-        pull, factor, power, constant = self._left_out(n, s)
-        spread = s * variance + scatter + pull * n * (place - mean) ** 2
-        spread = np.where(self.spoken & (spread > 0), spread, 1.0)
-        size = np.stack([scatter / spread, 1 / spread, pull * n / spread])
-        grown = constant - 0.5 * np.log(spread / variance)
-        others = (mean, size, pull, np.stack([factor / spread, power, grown]))
+        everyone = self.pooled.about(self.shift)
+        size, squares = everyone.n.value[0], everyone.scatter[0]
+        share = 1 / (size - 1)
+        away = everyone.mean[0] - mean
+        prior = s * share * (squares - share * size * away**2)
+        slopes = 2 * s * share**2 * size * away, -s * share**2 * size
+
+        def table(n: Array, own: Array, grown: Array | float) -> Array:
+            """`grown` is 1/n of the class's rows but this: by it the class's mean moves, its own row being lost."""
+            pull, factor, power, constant = self._left_out(n, s)
+            far, step = away * (1 + share), grown - share  # the prior's mean lies at far + step·u
+            b = (
+                scatter + prior + pull * n * far**2,
+                slopes[0] + 2 * pull * n * far * step,
+                slopes[1] + pull * n * step**2,
+            )
+            spread = np.where(b[0] > 0, b[0], 1.0)
+            root = np.sqrt(factor / spread)
+            a = -pull * far * root, (1 + grown - pull * step) * root
+            constant = constant - 0.5 * np.log(spread / self._unit)
+            parts = (b[0] / spread, b[1] / spread, (b[2] - own) / spread, *a, power, constant)
+            return np.stack(np.broadcast_arrays(*parts), axis=-1)
+
         left = np.maximum(n - 1, 0.0)
         inverse = np.where(left > 0, 1 / np.where(left > 0, left, 1.0), 0.0)
-        own_pull, own_factor, own_power, own_constant = self._left_out(left, s)
-        mine = (mean, inverse, n * inverse, scatter, own_pull, own_pull * left, own_factor, own_power, own_constant)
-        return others, np.ascontiguousarray(np.stack(mine, axis=-1)), _ends(power)
+        others, mine = table(n, np.zeros_like(n), 0.0), table(left, n * inverse, inverse)
+        return (1 - LOST) * squares / (share * size), others, mine, _ends(others[..., 5])
+
+    def _left_out_tables(self, own: Codes) -> tuple[Any, ...]:
+        limit, others, mine, ends = self._without_one
+        return limit, own, _of(self.shifted)[1], others, mine, ends
 
     @cached_property
     def _unit(self) -> Array:

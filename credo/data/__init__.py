@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, groupby
 from os import PathLike
 from typing import Any
@@ -22,7 +22,7 @@ from credo.membership import Codes
 
 ROWS = 65_536  # of a batch: fixed, so that results don't depend on how many workers ran
 HEAVY = 2**24  # bytes of a batch from which on it has fewer rows
-ASTRIDE = 24  # cells by which lanes are longer: at distances of powers of two they would push each other out of caches
+TILE = 2000  # rows that are turned at a time: no power of two, at which distance lanes push each other out of caches
 FIRST = 1024  # rows that tell how heavy a row is
 
 
@@ -91,14 +91,45 @@ class Batch:
 
     def raw_matrix(self, names: Sequence[str]) -> Array:
         """The same, not checked for infinities."""
-        if names and set(names) <= set(self.block_names):
-            return np.asarray(self._block_of(tuple(names)), dtype=np.float64)
-        lanes = np.empty((len(names), self.rows + ASTRIDE))[:, : self.rows]
-        for lane, name in zip(lanes, names, strict=True):
-            lane[:] = self._raw_numbers(name)
-        x = np.empty((self.rows, len(names)))
-        turn_block(lanes, x)
-        return x
+        parts = [part for _, part in self.tiles(names)]
+        return (
+            parts[0] if len(parts) == 1 else np.concatenate([np.empty((0 if names else self.rows, len(names))), *parts])
+        )
+
+    def tiles(self, names: Sequence[str]) -> Iterator[tuple[int, Array]]:
+        """The same, a few rows after others, each time with the place of the first: caches hold so many."""
+        if self._in_block(names):
+            yield 0, np.asarray(self._block_of(tuple(names)), dtype=np.float64)
+        else:
+            yield from self._turned(map(self._doubles, names))
+
+    def integer_tiles(self, names: Sequence[str]) -> Callable[[], Iterator[tuple[int, NDArray[np.int64]]]] | None:
+        """What gives the same of whole numbers; None if one of the columns holds others, or a cell is missing."""
+        if self._in_block(names):
+            block = self._block_of(tuple(names))
+            return (lambda: iter([(0, block)])) if block.dtype == np.int64 else None
+        columns = [self.columns.get(name) for name in names]
+        if any(column is None or not pa.types.is_int64(column.type) or column.null_count for column in columns):
+            return None
+        lanes = [cells.entered(column, name) for column, name in zip(columns, names, strict=True)]
+        return partial(self._turned, lanes)
+
+    def _in_block(self, names: Sequence[str]) -> bool:
+        return bool(names) and set(names) <= set(self.block_names)
+
+    def _turned(self, columns: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        """Columns of one type as rows."""
+        lanes = list(columns)
+        beside = pa.RecordBatch.from_arrays(lanes, names=list(map(str, range(len(lanes)))))
+        absent = any(lane.null_count for lane in lanes)
+        for start in range(0, self.rows if lanes else 0, TILE):
+            yield start, np.asarray(beside.slice(start, TILE).to_tensor(null_to_nan=absent, row_major=True))
+
+    def _doubles(self, name: str) -> Any:
+        """A column of numbers as an Arrow array, as it is if it can be."""
+        if name not in self._block_places and pa.types.is_float64((array := self.column(name)).type):
+            return array
+        return pa.array(self._raw_numbers(name))
 
     def categories(self, name: str) -> tuple[Codes, Any]:
         """Codes, -1 where a cell is missing, and this batch's levels."""
@@ -110,13 +141,6 @@ class Batch:
             return self._lane(name) if self.block is not None and self.block.dtype == np.int64 else None
         array = self.column(name)
         return array.to_numpy() if pa.types.is_int64(array.type) and not array.null_count else None
-
-    def integer_block(self, names: Sequence[str]) -> NDArray[np.int64] | None:
-        """(rows, columns) as they lie in memory, if all these columns are in a block of whole numbers."""
-        if self.block is None or self.block.dtype != np.int64 or not set(names) <= set(self.block_names):
-            return None
-        block: NDArray[np.int64] = self._block_of(tuple(names))
-        return block
 
     def filled(self, names: Iterable[str]) -> Batch:
         """With a column of missing cells for each that isn't there."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from credo._kernels.codes import code_block, count_block, count_values, look_up, mark_values
+from credo._kernels.codes import code_block, count_block, count_values, find_bounds, look_up, mark_values
 from credo.errors import DataError
 from credo.exact import Array
 from credo.membership import Codes
 
 LARGEST = 1e150  # beyond it a square leaves the floats
+FIRST = 2000  # rows that tell between which bounds integers lie
 NARROW = 4096  # cells of a table that is worth its memory for the fewest rows
 TEXTS = (
     pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
@@ -211,21 +213,53 @@ def narrow_counts(x: NDArray[np.int64], groups: Codes, size: int) -> tuple[Any, 
     return pa.array(seen + low), table[seen].T
 
 
-def block_counts(x: NDArray[np.int64], groups: Codes, size: int) -> list[tuple[Any, NDArray[np.int64]]] | None:
-    """The same for the columns of a block, if there aren't too many values in all."""
-    if not x.size:
+def block_counts(
+    tiles: Callable[[], Iterator[tuple[int, NDArray[np.int64]]]], groups: Codes, size: int
+) -> list[tuple[Any, Array]] | None:
+    """The same for several columns, of which a few rows come after others, if there aren't too many values in all.
+
+    The first rows tell mostly between which bounds all lie: only where others don't, all are looked at beforehand.
+    """
+    head = next((x[:FIRST] for _, x in tiles()), np.empty((0, 0), dtype=np.int64))
+    if not head.size:
         return None
-    low, high = x.min(0), x.max(0)
-    ends = np.cumsum(high - low + 1)
-    if not 0 < ends[-1] * size <= x.size or (high - low >= x.size).any():
+    found = _counts_within(tiles(), *_bounds(head), groups, size)
+    if found is not None:
+        return found
+    low, high = zip(*(_bounds(x) for _, x in tiles()), strict=True)
+    return _counts_within(tiles(), np.min(low, axis=0), np.max(high, axis=0), groups, size)
+
+
+def _bounds(x: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The least and the largest number of each column."""
+    low, high = x[0].copy(), x[0].copy()
+    find_bounds(x, low, high)
+    return low, high
+
+
+def _counts_within(
+    tiles: Iterable[tuple[int, NDArray[np.int64]]],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    groups: Codes,
+    size: int,
+) -> list[tuple[Any, Array]] | None:
+    """None where a number lies outside, or where they are too far from each other."""
+    most = len(low) * len(groups)
+    if (high - low >= most).any() or (high - low < 0).any():  # the latter where a distance is beyond integers
         return None
-    starts = np.append(0, ends[:-1])
-    table = np.zeros((int(ends[-1]), size), dtype=np.int64)
-    count_block(x, low, starts, groups, table)
+    starts = np.append(0, np.cumsum(high - low + 1))
+    if starts[-1] * size > most:
+        return None
+    table = np.zeros((int(starts[-1]), size), dtype=np.int64)
+    for start, x in tiles:
+        if not count_block(x, low, starts, groups[start : start + len(x)], table):
+            return None
+    counts, shown = np.ascontiguousarray(table.T, dtype=np.float64), table.any(1)
     found = []
-    for start, end, least in zip(starts, ends, low, strict=True):
-        seen = np.flatnonzero(table[start:end].any(1))
-        found.append((pa.array(seen + least), table[start:end][seen].T))
+    for (start, end), least in zip(pairwise(starts.tolist()), low.tolist(), strict=True):
+        seen = np.flatnonzero(shown[start:end])
+        found.append((pa.array(seen + least), np.take(counts, seen + start, axis=1)))
     return found
 
 
@@ -280,10 +314,11 @@ class IntegerLevels:
             table[start + each - least] = np.arange(len(each), dtype=np.int32)
         return cls(low, starts, table)
 
-    def codes(self, x: NDArray[np.int64]) -> Codes:
+    def codes(self, tiles: Iterable[tuple[int, NDArray[np.int64]]], rows: int) -> Codes:
         """(columns, rows), -1 where a value is none of the levels."""
-        out = np.empty(x.shape[::-1], dtype=np.int32)
-        code_block(x, self.low, self.starts, self.table, out)
+        out = np.empty((len(self.low), rows), dtype=np.int32)
+        for start, x in tiles:
+            code_block(x, self.low, self.starts, self.table, start, out)
         return out
 
 

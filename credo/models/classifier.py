@@ -118,7 +118,7 @@ class Classifier(Labelled):
                 if not whole:
                     whole.append(np.empty((table.rows, found.shape[1])))
             whole[0][batch.start : batch.start + len(found)] = found
-            return found[:0], strange
+            return np.empty((0, found.shape[1])), strange  # no view, which would keep the rows
 
         parts = []
         for found, strange in local.mapped(placed, table.batches(names)):
