@@ -167,7 +167,7 @@ class Weights:
         wrong = ~((found >= 0) & (found <= cells.LARGEST))
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
-            raise DataError(f"a weight must be 0 or more, but that of row {batch.start + row + 1} is {found[row]:g}")
+            raise DataError(f"a weight must be 0 or more, but that of row {batch.number(row)} is {found[row]:g}")
         return found
 
     def check_length(self, rows: int) -> None:

@@ -45,12 +45,12 @@ class Reading:
         if how == "category":
             return self.categories(batch)[0]
         if how == "truth":
-            return cells.truths(batch.column(name), name, batch.start, self.success)
+            return cells.truths(batch.column(name), name, batch.number, self.success)
         if how in ("numbers", "counts"):
             return self._whole_rows(batch, how)
         x = batch.numbers(name)
         if how in ("count", "positive"):
-            cells.check_positive(x, name, batch.start, whole=how == "count")
+            cells.check_positive(x, name, batch.number, whole=how == "count")
         return x
 
     def _whole_rows(self, batch: Batch, how: str) -> Array:
@@ -59,12 +59,12 @@ class Reading:
         if len(absent):
             row, j = absent[0]
             raise DataError(
-                f"column {self.names[j]!r} has no value in row {batch.start + row + 1}; "
+                f"column {self.names[j]!r} has no value in row {batch.number(row)}; "
                 f"{type(self.family).__name__} needs whole rows: drop that row, or fill the cell"
             )
         if how == "counts":
             for j, name in enumerate(self.names):
-                cells.check_positive(x[:, j], name, batch.start, whole=True)
+                cells.check_positive(x[:, j], name, batch.number, whole=True)
         return x
 
     def categories(self, batch: Batch) -> tuple[Codes, Any, int]:

@@ -50,7 +50,7 @@ class CountColumns(Block):
 
 def _counts(batch: Batch, name: str) -> Array:
     x = batch.numbers(name)
-    check_positive(x, name, batch.start, whole=True)
+    check_positive(x, name, batch.number, whole=True)
     return x
 
 

@@ -23,7 +23,7 @@ from credo._kernels.live import (
 )
 from credo.blocks.block import Settings
 from credo.blocks.tally import Foreseeing, Row, Tally, grown
-from credo.data.cells import LARGEST, check_finite, check_positive, entered, numbers
+from credo.data.cells import LARGEST, check_finite, check_positive, entered, numbered, numbers
 from credo.data.tables import array_of
 from credo.distributions import NegativeBinomial
 from credo.evidence import Evidence, Part
@@ -62,7 +62,7 @@ class NumberCells:
             self._write(self._place, 0, *map(_number, values, self.names, repeat(number)))
         if count_beyond_now(self.x, LARGEST):
             for j, name in enumerate(self.names):
-                check_finite(self.x[:, j], name, number)
+                check_finite(self.x[:, j], name, numbered(number))
         return self.x
 
 
@@ -72,7 +72,7 @@ def _number(value: Any, name: str, number: int) -> float:
         return np.nan
     if isinstance(value, float) or (isinstance(value, int) and value.bit_length() < 64):
         return value
-    return float(numbers(entered(array_of([value], name, number), name), name, number)[0])
+    return float(numbers(entered(array_of([value], name, number), name), name, numbered(number))[0])
 
 
 class NumbersTally(Foreseeing):
@@ -137,7 +137,7 @@ class CountsTally(Foreseeing):
         x = self._x = self._cells.read(row, number)[0]
         if not (np.isnan(x) | ((x >= 0) & (x == np.floor(x)))).all():
             for j, name in enumerate(self._names):
-                check_positive(x[j : j + 1], name, number, whole=True)
+                check_positive(x[j : j + 1], name, numbered(number), whole=True)
 
     look = read
 

@@ -18,7 +18,7 @@ from credo.evidence import Evidence, Part
 from credo.exact import Array
 from credo.families import NormalInverseGamma
 from credo.families.normal import Gaussian
-from credo.membership import Codes, Hard
+from credo.membership import Hard
 from credo.priors import of_numbers
 from credo.schema import Column, Schema
 from credo.statistics import ALONE, Moments
@@ -91,7 +91,7 @@ def _logs(batch: Batch, names: Sequence[str], strict: Collection[str]) -> Array:
     if wrong.any():
         row, j = np.argwhere(wrong)[0]
         raise DataError(
-            f"column {names[j]!r} has the value {x[row, j]:g} (row {batch.start + row + 1}), which has no logarithm; "
+            f"column {names[j]!r} has the value {x[row, j]:g} (row {batch.number(int(row))}), which has no logarithm; "
             f"use kinds={{{names[j]!r}: 'number'}}"
         )
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -200,8 +200,9 @@ class NumbersLikelihood(Independent):
         if self.settings.estimate == "ml":
             _ = self.gaussian  # refused, where a class has no variance
         unsure, said = own.weight != 1.0, np.zeros_like(out)
-        student = self.settings.estimate == "bayes"
-        add_left_out(cells, self.shift, *self._left_out_tables(own.codes), student, said, unsure)
+        student, mean = self.settings.estimate == "bayes", self.shifted.mean
+        limit, others, mine, ends = self._without_one
+        add_left_out(cells, self.shift, limit, own.codes, mean, others, mine, ends, student, said, unsure)
         rows = np.flatnonzero(unsure)
         said[rows] = 0.0
         for j in range(len(self.names) if len(rows) else 0):
@@ -247,10 +248,6 @@ class NumbersLikelihood(Independent):
         inverse = np.where(left > 0, 1 / np.where(left > 0, left, 1.0), 0.0)
         others, mine = table(n, np.zeros_like(n), 0.0), table(left, n * inverse, inverse)
         return (1 - LOST) * squares / (share * size), others, mine, _ends(others[..., 5])
-
-    def _left_out_tables(self, own: Codes) -> tuple[Any, ...]:
-        limit, others, mine, ends = self._without_one
-        return limit, own, _of(self.shifted)[1], others, mine, ends
 
     @cached_property
     def _unit(self) -> Array:

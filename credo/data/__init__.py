@@ -35,6 +35,11 @@ class Batch:
     columns: Mapping[str, Any] = field(default_factory=dict)  # Arrow arrays
     block: Array | NDArray[np.int64] | None = None  # (rows, columns)
     block_names: tuple[str, ...] = ()
+    taken: NDArray[np.intp] | None = None  # which rows after the start these are, where they don't follow each other
+
+    def number(self, row: int) -> int:
+        """What a row is called, the table's first being 1."""
+        return self.start + 1 + (row if self.taken is None else int(self.taken[row]))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -45,7 +50,8 @@ class Batch:
         columns = {name: self.columns[name] for name in names if name in self.columns}
         block = set(self.block_names)
         inside = tuple(name for name in names if name in block)
-        return Batch(self.start, self.rows, columns, self._block_of(inside) if inside else None, inside)
+        own = self._block_of(inside) if inside else None
+        return Batch(self.start, self.rows, columns, own, inside, self.taken)
 
     def without(self, name: str) -> Batch:
         """All columns but one."""
@@ -55,14 +61,18 @@ class Batch:
         """Some of the rows."""
         positions = pa.array(rows)
         columns = {name: array.take(positions) for name, array in self.columns.items()}
-        return Batch(self.start, len(rows), columns, None if self.block is None else self.block[rows], self.block_names)
+        block = None if self.block is None else self.block[rows]
+        taken = rows if self.taken is None else self.taken[rows]
+        return Batch(self.start, len(rows), columns, block, self.block_names, taken)
 
     def slice(self, offset: int, rows: int) -> Batch:
         """Some rows that follow each other, as a view."""
         rows = max(0, min(rows, self.rows - offset))
         columns = {name: array.slice(offset, rows) for name, array in self.columns.items()}
         block = None if self.block is None else self.block[offset : offset + rows]
-        return Batch(self.start + offset, rows, columns, block, self.block_names)
+        if self.taken is None:
+            return Batch(self.start + offset, rows, columns, block, self.block_names)
+        return Batch(self.start, rows, columns, block, self.block_names, self.taken[offset : offset + rows])
 
     def column(self, name: str) -> Any:
         """As an Arrow array."""
@@ -73,20 +83,20 @@ class Batch:
     def numbers(self, name: str) -> Array:
         """Floats, NaN where a cell is missing."""
         x = self._raw_numbers(name)
-        cells.check_finite(x, name, self.start)
+        cells.check_finite(x, name, self.number)
         return x
 
     def _raw_numbers(self, name: str) -> Array:
         if name in self._block_places:
             return np.asarray(self._block_of((name,))[:, 0], dtype=np.float64)
-        return cells.numbers(self.column(name), name, self.start)
+        return cells.numbers(self.column(name), name, self.number)
 
     def matrix(self, names: Sequence[str]) -> Array:
         """(rows, columns) floats; the block itself where those are its columns."""
         x = self.raw_matrix(names)
         if count_beyond(x, cells.LARGEST):
             for j, name in enumerate(names):
-                cells.check_finite(x[:, j], name, self.start)
+                cells.check_finite(x[:, j], name, self.number)
         return x
 
     def raw_matrix(self, names: Sequence[str]) -> Array:

@@ -17,6 +17,8 @@ from credo.errors import DataError
 from credo.exact import Array
 from credo.membership import Codes
 
+Numbering = Callable[[int], int]  # what a row of a batch is called in errors
+
 LARGEST = 1e150  # beyond it a square leaves the floats
 FIRST = 2000  # rows that tell between which bounds integers lie
 NARROW = 4096  # cells of a table that is worth its memory for the fewest rows
@@ -25,6 +27,11 @@ TEXTS = (
     pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view,
 )  # fmt: skip
 TRUTHS = {"true": 1, "yes": 1, "t": 1, "y": 1, "1": 1, "false": 0, "no": 0, "f": 0, "n": 0, "0": 0}
+
+
+def numbered(start: int) -> Numbering:
+    """Of rows that follow each other."""
+    return (start + 1).__add__
 
 
 def entered(array: Any, name: str) -> Any:
@@ -87,16 +94,16 @@ def missing(array: Any) -> Any:
     return pc.if_else(absent, None, array) if pc.any(absent).as_py() else array
 
 
-def numbers(array: Any, name: str, start: int) -> Array:
+def numbers(array: Any, name: str, number: Numbering) -> Array:
     """Floats, NaN where a cell is missing."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pa.types.is_string(array.type):
-        array = _parsed(missing(array), name, start)
+        array = _parsed(missing(array), name, number)
     return np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
 
 
-def _parsed(array: Any, name: str, start: int) -> Any:
+def _parsed(array: Any, name: str, number: Numbering) -> Any:
     """Strings that all spell numbers, as numbers."""
     array = pc.utf8_trim_whitespace(array)
     try:
@@ -104,7 +111,7 @@ def _parsed(array: Any, name: str, start: int) -> Any:
     except pa.ArrowInvalid:
         row, value = next((i, cell.as_py()) for i, cell in enumerate(array) if not _spells_number(cell))
         raise DataError(
-            f"column {name!r} has the value {value!r} (row {start + row + 1}) where a number is needed. If it means "
+            f"column {name!r} has the value {value!r} (row {number(row)}) where a number is needed. If it means "
             f"a missing cell, leave it empty; if the column holds names, use kinds={{{name!r}: 'category'}}"
         ) from None
 
@@ -117,7 +124,7 @@ def _spells_number(cell: Any) -> bool:
     return True
 
 
-def check_finite(x: Array, name: str, start: int) -> None:
+def check_finite(x: Array, name: str, number: Numbering) -> None:
     """Refuse what can't be summed: infinities, and numbers whose squares are infinite."""
     with np.errstate(over="ignore", invalid="ignore"):
         # One fast look at all cells (not by BLAS, whose threads would get in our threads' way); else a closer one.
@@ -126,21 +133,21 @@ def check_finite(x: Array, name: str, start: int) -> None:
     if max(np.fmax.reduce(x, initial=0.0), -np.fmin.reduce(x, initial=0.0)) > LARGEST:
         row = int(np.flatnonzero(np.abs(x) > LARGEST)[0])
         raise DataError(
-            f"column {name!r} has the value {x[row]:g} (row {start + row + 1}); numbers must be finite "
+            f"column {name!r} has the value {x[row]:g} (row {number(row)}); numbers must be finite "
             f"and below {LARGEST:g}. Leave the cell empty if it is unknown"
         )
 
 
-def check_positive(x: Array, name: str, start: int, whole: bool = False) -> None:
+def check_positive(x: Array, name: str, number: Numbering, whole: bool = False) -> None:
     """Refuse negative numbers and, where counts are wanted, fractions."""
     wrong = (x < 0) | ((x != np.floor(x)) & ~np.isnan(x) if whole else False)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         wanted = "a count (0, 1, 2, ...)" if whole else "a number of at least 0"
-        raise DataError(f"column {name!r} has the value {x[row]:g} (row {start + row + 1}) where {wanted} is needed")
+        raise DataError(f"column {name!r} has the value {x[row]:g} (row {number(row)}) where {wanted} is needed")
 
 
-def truths(array: Any, name: str, start: int, success: object = None) -> Codes:
+def truths(array: Any, name: str, number: Numbering, success: object = None) -> Codes:
     """1 and 0, -1 where a cell is missing; true/false, yes/no, 1/0 explain themselves, others need `success`."""
     codes, levels = categories(array)
     values = levels.to_pylist()
@@ -150,7 +157,7 @@ def truths(array: Any, name: str, start: int, success: object = None) -> Codes:
         table = [TRUTHS.get(_truth_word(value), -1) for value in values]
         if -1 in table:
             wrong = table.index(-1)
-            row = start + int(np.flatnonzero(codes == wrong)[0]) + 1
+            row = number(int(np.flatnonzero(codes == wrong)[0]))
             raise DataError(
                 f"column {name!r} has the value {values[wrong]!r} (row {row}) where yes or no is needed "
                 "(true/false, yes/no, 1/0). Say which value counts with success=..."
@@ -255,7 +262,8 @@ def _counts_within(
     for start, x in tiles:
         if not count_block(x, low, starts, groups[start : start + len(x)], table):
             return None
-    counts, shown = np.ascontiguousarray(table.T, dtype=np.float64), table.any(1)
+    counts = np.ascontiguousarray(table.T, dtype=np.float64)
+    shown = np.asarray(table.any(1))
     found = []
     for (start, end), least in zip(pairwise(starts.tolist()), low.tolist(), strict=True):
         seen = np.flatnonzero(shown[start:end])

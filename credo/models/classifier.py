@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.shares import divide_by_total, lower_by_log_total, lower_to_top
 from credo.data import Batch, source
 from credo.engines import local
 from credo.errors import DataError, EvidenceError, Notice, SchemaError, counted, suggest
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from credo.models.explaining import Explanation
     from credo.models.live import Live
 
+IMPOSSIBLE_WITHOUT = "row {} is impossible under every class without {}: use estimate='bayes' or 'mean'"
 Loss = Mapping[Any, Mapping[Any, float]] | Sequence[Sequence[float]]
 
 
@@ -46,8 +48,9 @@ class Classifier(Labelled):
 
         def normalised(batch: Batch) -> tuple[Array, dict[str, int]]:
             log_joint, unseen = self._log_joint(self.tuned, batch)
-            self._check_possible(batch, log_joint.max(1))
-            return _log_shares(log_joint), unseen
+            if (row := _to_log_shares(log_joint)) >= 0:
+                raise EvidenceError(self.impossible(batch.slice(row, 1)))
+            return log_joint, unseen
 
         return self._collected(data, normalised)
 
@@ -57,19 +60,19 @@ class Classifier(Labelled):
 
     def _probabilities(self, batch: Batch) -> tuple[Array, dict[str, int]]:
         log_joint, unseen = self._log_joint(self.tuned, batch)
-        top = log_joint.max(1, keepdims=True)
-        self._check_possible(batch, top[:, 0])
-        log_joint -= top
-        np.exp(log_joint, out=log_joint)
-        log_joint /= log_joint.sum(1, keepdims=True)
-        return log_joint, unseen
+        if (row := lower_to_top(log_joint)) >= 0:
+            raise EvidenceError(self.impossible(batch.slice(row, 1)))
+        shares = np.exp(log_joint, out=log_joint)
+        divide_by_total(shares)
+        return shares, unseen
 
     def predict(self, data: object) -> NDArray[Any]:
         """The most probable class of each row."""
 
         def best(batch: Batch) -> tuple[Array, dict[str, int]]:
             log_joint, unseen = self._log_joint(self.tuned, batch)
-            self._check_possible(batch, log_joint.max(1))
+            if (row := lower_to_top(log_joint)) >= 0:
+                raise EvidenceError(self.impossible(batch.slice(row, 1)))
             return log_joint.argmax(1)[:, None].astype(np.float64), unseen
 
         return self._named(self._collected(data, best)[:, 0].astype(np.intp))
@@ -148,12 +151,7 @@ class Classifier(Labelled):
             what = f"column {name!r}: {counted(cells, 'cell')} with values never seen before"
             warnings.warn(f"{what}, which say nothing", Notice, stacklevel=4)
 
-    def _check_possible(self, batch: Batch, top: Array) -> None:
-        if np.isneginf(top).any():
-            row = int(np.flatnonzero(np.isneginf(top))[0])
-            raise EvidenceError(self._impossible(batch.slice(row, 1)))
-
-    def _impossible(self, batch: Batch) -> str:
+    def impossible(self, batch: Batch) -> str:
         """Which cells no class allows, of one row."""
         never = {name: np.isneginf(each[0]) for name, each in self.voices_of(batch, self.tuned).items()}
         cells = []
@@ -163,7 +161,7 @@ class Classifier(Labelled):
                 where = ", ".join(str(self.classes[k]) for k in np.flatnonzero(under)[:3])
                 cells.append(f"{name}={value!r} (never with {where})")
         return (
-            f"row {batch.start + 1} is impossible under every class: {'; '.join(cells) or 'no class has rows'}. "
+            f"row {batch.number(0)} is impossible under every class: {'; '.join(cells) or 'no class has rows'}. "
             "Smoothing makes it possible: use estimate='bayes' or 'mean'"
         )
 
@@ -246,7 +244,9 @@ class Classifier(Labelled):
                 likelihood.add_left_out(cells, own, out)
             else:
                 likelihood.add_weighed_left_out(cells, own, self.tuning.weights_of(form, likelihood.voices), out)
-        return _log_shares(out), own
+        if (row := _to_log_shares(out)) >= 0:
+            raise EvidenceError(IMPOSSIBLE_WITHOUT.format(batch.number(row), "itself"))
+        return out, own
 
     def cross_validate(  # type: ignore[override]
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
@@ -255,7 +255,9 @@ class Classifier(Labelled):
         table = self._labelled(data, target)
         (log_joint, codes, weights), _ = fold_scores(self, table, folds, weight, seed, _scored)
         kept = (codes >= 0) & (weights > 0)
-        log_shares = _log_shares(log_joint[kept])
+        log_shares = log_joint[kept]
+        if (row := _to_log_shares(log_shares)) >= 0:
+            raise EvidenceError(IMPOSSIBLE_WITHOUT.format(int(np.flatnonzero(kept)[row]) + 1, "its fold"))
         return Scores(self.classes, log_shares, codes[kept].astype(np.intp), weights[kept], f"{folds}-fold")
 
     # Reasons
@@ -322,14 +324,12 @@ def _scored(model: Any, batch: Batch, weights: Array) -> tuple[Array, Codes, Arr
     return log_joint, model.codes_of(batch), weights
 
 
-def _log_shares(log_joint: Array) -> Array:
-    """log P(class | row), in place."""
-    top = log_joint.max(1, keepdims=True)
-    if np.isneginf(top).any():
-        raise EvidenceError("a row is impossible under every class without itself: use estimate='bayes' or 'mean'")
-    log_joint -= top
-    log_joint -= np.log(np.exp(log_joint).sum(1, keepdims=True))
-    return log_joint
+def _to_log_shares(log_joint: Array) -> int:
+    """log P(class | row), in place; the first row that is impossible under every class, else -1."""
+    row = lower_to_top(log_joint)
+    if row < 0:
+        lower_by_log_total(log_joint, np.exp(log_joint))
+    return row
 
 
 def _loss_matrix(loss: Loss | None, classes: Sequence[Any]) -> Array:

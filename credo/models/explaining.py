@@ -98,7 +98,7 @@ def explained_row(
     prior = terms.log_prior + terms.biases
     log_joint = prior + sum(voices.values())
     if np.isneginf(log_joint.max()):
-        model._check_possible(one, np.array([-np.inf]))
+        raise EvidenceError(model.impossible(one))
     share = np.exp(log_joint - np.logaddexp.reduce(log_joint))
     first = model._code_of(of) if of is not None else int(share.argmax())
     others = [k for k in np.argsort(-share) if k != first]

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from credo._kernels import codes as c
 from credo._kernels import gaussians as g
+from credo._kernels import shares as s
 from credo._kernels.jit import kernel
 
 ROWS = (0, 1, 63, 64, 65, 300)
@@ -29,9 +30,9 @@ def test_whole_numbers(run: Callable[[Any], Any], rows: int) -> None:
     rng = np.random.default_rng(rows)
     x = rng.integers(-3, 4, (rows, 3))
     groups = rng.integers(-1, 2, rows).astype(np.int32)
-    low, starts = np.full(3, -3), np.array([0, 7, 14])
+    low, starts = np.full(3, -3), np.array([0, 7, 14, 21])
     counts, expected = np.zeros((21, 2), dtype=np.int64), np.zeros((21, 2), dtype=np.int64)
-    run(c.count_block)(x, low, starts, groups, counts)
+    assert run(c.count_block)(x, low, starts, groups, counts)
     for i, j in np.ndindex(rows, 3):
         if groups[i] >= 0:
             expected[7 * j + x[i, j] + 3, groups[i]] += 1
@@ -45,6 +46,41 @@ def test_whole_numbers(run: Callable[[Any], Any], rows: int) -> None:
         np.testing.assert_array_equal(pairs, own.T)
 
 
+@pytest.mark.parametrize("outside", [-4, 4, -(2**62), 2**62])
+def test_whole_numbers_outside(run: Callable[[Any], Any], outside: int) -> None:
+    x = np.array([[0, 0, 0], [0, outside, 0]])
+    args = np.full(3, -3), np.array([0, 7, 14, 21]), np.zeros(2, dtype=np.int32), np.zeros((21, 1), dtype=np.int64)
+    assert not run(c.count_block)(x, *args)
+
+
+@pytest.mark.parametrize("rows", ROWS[1:])
+def test_bounds(run: Callable[[Any], Any], rows: int) -> None:
+    x = np.random.default_rng(rows).integers(-(2**62), 2**62, (rows, 5))
+    low, high = x[0].copy(), x[0].copy()
+    run(c.find_bounds)(x, low, high)
+    np.testing.assert_array_equal(low, x.min(0))
+    np.testing.assert_array_equal(high, x.max(0))
+
+
+@pytest.mark.parametrize("rows", ROWS)
+def test_shares(run: Callable[[Any], Any], rows: int) -> None:
+    """Beside SciPy; a row that is impossible everywhere is named and left as it is."""
+    x = np.random.default_rng(rows).normal(0, 300, (rows, 4))
+    x[::3, 1] = -np.inf
+    found, weights = x.copy(), x.copy()
+    assert run(s.lower_to_top)(found) == -1
+    np.testing.assert_array_equal(found, x - x.max(1, keepdims=True) if rows else x)
+    run(s.lower_by_log_total)(found, np.exp(found))
+    np.testing.assert_allclose(found, special.log_softmax(x, axis=1), rtol=1e-12)
+    weights = np.exp(found)
+    run(s.divide_by_total)(weights)
+    np.testing.assert_allclose(weights, special.softmax(x, axis=1), rtol=1e-12)
+    if rows > 2:
+        x[1:3] = -np.inf
+        assert run(s.lower_to_top)(x) == 1
+        assert np.isneginf(x[1:3]).all()
+
+
 @pytest.mark.parametrize("rows", ROWS)
 def test_codes(run: Callable[[Any], Any], rows: int) -> None:
     """Values beyond the table's ends, and holes in it, have the code -1."""
@@ -52,7 +88,8 @@ def test_codes(run: Callable[[Any], Any], rows: int) -> None:
     x = rng.integers(-9, 10, (rows, 2))
     table = np.array([0, -1, 1, 2, 0, 1, -1], dtype=np.int32)  # of -1 to 2, then of 4 to 6
     out = np.empty((2, rows), dtype=np.int32)
-    run(c.code_block)(x, np.array([-1, 4]), np.array([0, 4, 7]), table, out)
+    for start in range(0, rows, 64):  # each time further on
+        run(c.code_block)(x[start : start + 64], np.array([-1, 4]), np.array([0, 4, 7]), table, start, out)
     known = [{-1: 0, 1: 1, 2: 2}, {4: 0, 5: 1}]
     np.testing.assert_array_equal(out, [[known[j].get(int(v), -1) for v in x[:, j]] for j in range(2)])
     one = np.empty(rows, dtype=np.int32)
