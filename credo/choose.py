@@ -16,39 +16,14 @@ from credo.errors import DataError, EvidenceError, suggest
 from credo.learning import Weight, Weights
 from credo.metrics import Scores
 from credo.models.blend import Blend
+from credo.models.candidates import KINDS, MANY_CLASSES, Candidates
 from credo.models.classifier import Classifier
 from credo.models.explaining import contributions
 from credo.models.labelled import with_target
-from credo.models.naive_bayes import NaiveBayes
-from credo.models.tuning import (
-    FOLDS,
-    chosen_forms,
-    crossed,
-    log_loss,
-    scored,
-    voices_in,
-    widened,
-    with_tuning,
-)
-from credo.models.weighing import Sheet, weighed
+from credo.models.tuning import Candidate
 
-WIDEST, WIDEST_FULL = 200, 150  # features of columns that are read together
-MANY_CLASSES = 100
+AS_GOOD = 1e-4  # of the log-loss: a difference for which nothing less plain is chosen
 EXPLAINED = 2000  # rows whose weights of evidence are averaged
-
-# What is tried, in words, and which forms speak in it: "columns" are naive Bayes' own.
-CANDIDATES: dict[str, tuple[str, ...]] = {
-    "naive Bayes": ("columns",),
-    "tied Gaussian": ("tied",),
-    "full Gaussian": ("full",),
-    "naive Bayes and tied Gaussian": ("columns", "tied"),
-    "naive Bayes, tied and full Gaussian": ("columns", "tied", "full"),
-}
-KINDS = {
-    "auto": tuple(CANDIDATES),
-    "naive-bayes": ("naive Bayes",),
-    "gaussian": ("tied Gaussian", "full Gaussian"),
-}
 
 
 @dataclass(frozen=True)
@@ -119,112 +94,50 @@ def learn(
     table, name = with_target(source(data), target)
     if table.once:
         raise DataError("learning reads the data several times, and an iterator can be read only once: give a table")
+    table = table.held()
     base = Blend(kinds=kinds).fit(table, target=name, weight=weight)
     if len(base.classes) < 2:
         raise EvidenceError(
             f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to tell apart"
         )
-    with local.one_blas_thread():
-        return _chosen(base, table, weight, seed, start, KINDS[model])
+    return _chosen(Candidates(base, table, weight, seed), KINDS[model], start)
 
 
 def rechosen(model: Blend, table: Source, weight: Weight, seed: int) -> Any:
     """The best model for rows that were learned before."""
-    plain = model.untuned()
+    start, plain = time.perf_counter(), model.untuned()
     base = replace(model, views=plain.views, evidence=plain.evidence, tuning=None, report=None)
+    return _chosen(Candidates(base, table.held(), weight, seed), KINDS["auto"], start)
+
+
+def _chosen(candidates: Candidates, names: Sequence[str], start: float) -> Any:
     with local.one_blas_thread():
-        return _chosen(base, table, weight, seed, time.perf_counter(), KINDS["auto"])
+        tried = dict(candidates.those(names))
+        if not tried:
+            raise DataError(f"no such model fits the columns: it needs numbers, and at most {MANY_CLASSES} classes")
+        least = min(each.log_loss for each in tried.values())
+        close = [name for name, each in tried.items() if each.log_loss <= least * (1 + AS_GOOD)]
+        winner = close[0]  # the plainest
+        best = tried[winner] = tried[winner].resettled()
+        model = best.tuned()
+        outcomes = [Tried(name, each.log_loss, _scores(each).accuracy) for name, each in tried.items()]
+        report = Report(
+            str(model.target),
+            model.n,
+            model.unlabelled,
+            _columns(model, candidates.table, Weights.of(candidates.weight)),
+            tuple(sorted(outcomes, key=lambda each: (each.name != winner, each.log_loss))),
+            _why(winner, {each.name: each.log_loss for each in outcomes}),
+            _scores(best),
+            time.perf_counter() - start,
+        )
+    return replace(model, report=report)
 
 
-def _chosen(base: Blend, table: Source, weight: Weight, seed: int, start: float, candidates: Sequence[str]) -> Any:
-    weights = Weights.of(weight)
-    model = widened(base, table, weight)
-    sheet = scored(model, table, weights, model.views, model.settings)
-    forms = dict(chosen_forms(model, sheet))
-    sheet = sheet.only(voices_in(sheet, forms))
-    together = _together(base)
-    if together:
-        model, sheet = _with_together(model, sheet, together, table, weight, seed)
-    found: dict[str, Any] = {}
-    for candidate in candidates:
-        places = _speaking(sheet, CANDIDATES[candidate])
-        if places is not None:
-            own = sheet.only(places)
-            mixed = next((j for j, (form, _) in enumerate(own.voices) if form == "tied"), None)
-            found[candidate] = (own, *weighed(own, mixed, FOLDS, seed))
-    losses = {candidate: log_loss(shown, own) for candidate, (own, _, shown) in found.items()}
-    winner = min(losses, key=lambda candidate: losses[candidate])
-    own, weighing, _ = found[winner]
-    views = {column: (*forms[column], *together.get(column, ())) for column in forms}
-    best = with_tuning(model, views, model.settings, own, weighing, losses[winner])
-    if "tied" not in CANDIDATES[winner] and "full" not in CANDIDATES[winner]:
-        best = _as_naive_bayes(best)
-    scores = {
-        name: Scores(best.classes, np.log(p), o.truth.astype(np.intp), o.weight) for name, (o, _, p) in found.items()
-    }
-    tried = [Tried(candidate, losses[candidate], scores[candidate].accuracy) for candidate in losses]
-    report = Report(
-        str(best.target),
-        best.n,
-        best.unlabelled,
-        _columns(best, table, weights),
-        tuple(sorted(tried, key=lambda each: each.log_loss)),
-        _why(winner, losses),
-        replace(scores[winner], how="left out"),
-        time.perf_counter() - start,
-    )
-    return replace(best, report=report)
-
-
-def _together(model: Blend) -> dict[str, tuple[str, ...]]:
-    """The columns that can be read together, few values first, and in which forms; none where classes are many."""
-    sizes: dict[str, int] = {}
-    if len(model.classes) > MANY_CLASSES:
-        return {}
-    for name, views in model.views.items():
-        if views[0] == "category":
-            sizes[name] = len(model.seen.schema[name].levels)
-        elif views[0] != "count":
-            sizes[name] = 1
-    chosen, total = [], 0
-    for name in sorted(sizes, key=lambda name: sizes[name]):
-        if total + sizes[name] <= WIDEST:
-            chosen.append(name)
-            total += sizes[name]
-    forms = ("tied", "full") if total <= WIDEST_FULL else ("tied",)
-    return {name: forms for name in model.views if name in chosen}
-
-
-def _with_together(
-    model: Any, sheet: Sheet, together: Mapping[str, tuple[str, ...]], table: Source, weight: Weight, seed: int
-) -> tuple[Any, Sheet]:
-    """With columns counted together, and what that says of rows whose fold hadn't taught it."""
-    views = {n: (("category", *f) if model.views[n][0] == "category" else f) for n, f in together.items()}
-    learner = replace(model, views=views)
-    other, evidence = crossed(learner, table, weight, together, seed, sheet.stride)
-    wider = {name: (*own, *together.get(name, ())) for name, own in model.views.items()}
-    model = replace(model, views=wider, evidence=model.seen.beside(evidence))
-    group = max(sheet.groups, default=-1) + 1
-    return model, replace(
-        sheet,
-        said=np.concatenate([sheet.said, other.said], axis=2),
-        voices=(*sheet.voices, *other.voices),
-        groups=(*sheet.groups, *(group + each for each in other.groups)),
-    )
-
-
-def _speaking(sheet: Sheet, forms: Sequence[str]) -> list[int] | None:
-    """The voices of a candidate; None where one of its forms isn't there."""
-    there = {form if form in ("tied", "full") else "columns" for form, _ in sheet.voices}
-    if not set(forms) <= there:
-        return None
-    return [j for j, (form, _) in enumerate(sheet.voices) if (form if form in ("tied", "full") else "columns") in forms]
-
-
-def _as_naive_bayes(model: Blend) -> NaiveBayes:
-    return NaiveBayes(
-        kinds=model.kinds, target=model.target, views=model.views, evidence=model.evidence, tuning=model.tuning
-    )
+def _scores(candidate: Candidate) -> Scores:
+    sheet = candidate.sheet
+    log_probabilities = np.log(np.maximum(candidate.outcome[1], np.finfo(float).tiny))
+    return Scores(candidate.model.classes, log_probabilities, sheet.truth.astype(np.intp), sheet.weight, "left out")
 
 
 def _why(winner: str, losses: Mapping[str, float]) -> str:

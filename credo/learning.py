@@ -213,11 +213,12 @@ Score = Callable[
 
 
 def fold_scores(
-    learner: Additive, table: Source, folds: int, weight: Weight, seed: int, score: Score, with_folds: bool = False
-) -> tuple[list[NDArray[Any]], Evidence]:
+    learner: Additive, table: Source, folds: int, weight: Weight, seed: int, score: Score, *,
+    with_folds: bool = False, chosen: Callable[[Batch], Positions] | None = None,
+) -> tuple[list[NDArray[Any]], Evidence]:  # fmt: skip
     """k-fold validation without a refit: one pass gathers each fold's evidence, one scores it by that of the others.
 
-    What the scores are, array by array, and the evidence of all rows.
+    What the scores (of chosen rows) are, array by array, and the evidence of all rows.
     """
     if table.once:
         raise DataError("cross-validation reads the data twice, and an iterator can be read only once: give a table")
@@ -225,7 +226,7 @@ def fold_scores(
         raise DataError(f"there must be at least 2 folds, but there are {folds}")
     weights = Weights.of(weight)
     names = learner.needs(table.without(weight))
-    plan = _Folds(learner, tuple(names), folds, seed, weights, score)
+    plan = _Folds(learner, tuple(names), folds, seed, weights, score, chosen)
     batches = partial(table.batches, weights.beside(names))
     gathered = engines.current().reduce(plan.summarise, batches(), plan.total)
     if gathered is None or gathered.rows < folds:
@@ -255,9 +256,12 @@ class _Folds:
     seed: int
     weights: Weights
     score: Score
+    chosen: Callable[[Batch], Positions] | None
 
-    def split(self, batch: Batch) -> list[tuple[Positions, Batch, Array]]:
+    def split(self, batch: Batch, sampled: bool = False) -> list[tuple[Positions, Batch, Array]]:
         drawn = np.random.default_rng([self.seed, batch.start]).permutation(batch.rows) % self.folds
+        if sampled and self.chosen is not None:
+            drawn[np.delete(np.arange(batch.rows), self.chosen(batch))] = -1
         weights, own = self.weights.of_rows(batch), batch.only(self.names)
         places = [np.flatnonzero(drawn == k) for k in range(self.folds)]
         return [(rows, own.take(rows), weights[rows]) for rows in places]
@@ -272,7 +276,9 @@ class _Folds:
 
     def scores(self, models: Sequence[Additive], batch: Batch) -> list[NDArray[Any]]:
         """What the score says of each row, in the rows' order, and the row's fold."""
-        filled = [(k, *part) for k, part in enumerate(self.split(batch)) if len(part[0])]
+        filled = [(k, *part) for k, part in enumerate(self.split(batch, sampled=True)) if len(part[0])]
+        if not filled:  # an empty part of the first fold says what the arrays look like
+            filled = [(0, *self.split(batch, sampled=True)[0])]
         parts = [(*self.score(models[k], part, weights), np.full(len(rows), k)) for k, rows, part, weights in filled]
         order = np.argsort(np.concatenate([rows for _, rows, _, _ in filled]))
         return [np.concatenate(each)[order] for each in zip(*parts, strict=True)]

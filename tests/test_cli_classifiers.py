@@ -24,7 +24,6 @@ import credo
 from credo.cli.demo import ADS, PUMPS
 from credo.cli.screen import bars, leanings
 from credo.errors import Notice
-from credo.models.blend import Blend
 from tests.test_cli import CREDO, process, ran, read_back, refused, run, start, terminal_output
 
 TABLE = str(PUMPS)
@@ -138,7 +137,7 @@ def test_kinds_and_weights_are_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "kind"), [("naive-bayes", credo.NaiveBayes), ("gaussian", Blend)]
+    ("model", "kind"), [("naive-bayes", credo.NaiveBayes), ("gaussian", credo.GaussianDiscriminant)]
 )
 def test_one_kind_of_model(model: str, kind: Any, tmp_path: Path) -> None:
     path = tmp_path / "m.credo"

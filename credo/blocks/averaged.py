@@ -20,6 +20,7 @@ from credo.membership import Hard
 from credo.statistics import Positions
 
 CERTAIN = 40.0  # nats, beyond which the other side of a mixture is lost in rounding
+MOVED = 1000.0  # nats, more than a row of weight 1 moves the evidence of a steady column
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +110,9 @@ class Averaged(Likelihood):
             part, dependent, alike = self.dependent.cells_of(cells, [j]), self.dependent.pick([j]), self.alike.pick([j])
             apart, same = np.zeros_like(out), np.zeros((len(out), 1))
             dependent.add_left_out(part, own, apart)
+            if self.dependent.steady and self.log_odds[j] > CERTAIN + MOVED * max(1.0, own.weight.max(initial=0.0)):
+                out += apart
+                continue
             alike.add_left_out(part, everyone, same)
             odds = dependent.log_evidence_left_out(part, own) - alike.log_evidence_left_out(part, everyone)
             out += _mixed(apart, same, odds[:, None])

@@ -290,6 +290,10 @@ class BinnedLikelihood(Independent):
         sketches = (replace(sketch, counts=sketch.counts.sum(0, keepdims=True)) for sketch in self.sketches)
         return replace(self, sketches=tuple(sketches))
 
+    @property
+    def steady(self) -> bool:
+        return True
+
     def log_evidence(self) -> Array:
         return self.bins.log_evidence()
 

@@ -198,6 +198,11 @@ class Independent(Likelihood):
     def rows_of(self, cells: Any, rows: NDArray[np.bool_]) -> Any:
         """The cells of some rows."""
 
+    @property
+    def steady(self) -> bool:
+        """Whether a row of weight 1 moves the evidence by a few nats at most: it does where it falls into a table."""
+        return False
+
     @abstractmethod
     def log_evidence(self) -> Array:
         """log p(a column's cells | their classes), parameters integrated out. (columns,)"""

@@ -208,6 +208,10 @@ class CategoriesLikelihood(Independent):
     def as_one(self) -> CategoriesLikelihood:
         return replace(self, counts=tuple(n.sum(0, keepdims=True) for n in self.counts))
 
+    @property
+    def steady(self) -> bool:
+        return True
+
     def log_evidence(self) -> Array:
         """log p(column's cells | their classes). (columns,)"""
         from credo.families.dirichlet import log_normaliser

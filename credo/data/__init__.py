@@ -201,6 +201,21 @@ class Source:
         """A table of one batch."""
         return cls(batch.names, lambda wanted: iter([batch.only(wanted)]), rows=batch.rows)
 
+    def held(self, most: int = 2**28) -> Source:
+        """In memory, if the rows take at most so many bytes, for those who read them several times; else as it is."""
+        if self.rows is not None or self.once:
+            return self
+        parts, size = [], 0
+        for part in self.read(self.names):
+            parts.append(part)
+            size += sum(array.nbytes for array in part.columns.values()) + (
+                0 if part.block is None else part.block.nbytes
+            )
+            if size > most:
+                return self
+        rows = sum(part.rows for part in parts)
+        return replace(self, read=lambda wanted: (part.only(wanted) for part in parts), rows=rows)
+
     def beside(self, name: str, values: object) -> Source:
         """With one more column, given as an array."""
         from credo.data.tables import array_of

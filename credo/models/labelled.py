@@ -180,8 +180,12 @@ class Labelled(Additive):
     def __add__(self, other: Self) -> Self:
         """The evidence of both; a tuning stays only where it is the same."""
         if isinstance(other, Labelled) and self.tuning != other.tuning:
+            one, two = self.untuned(), other.untuned()
+            if type(one) is not type(two):
+                names = f"a {type(one).__name__} and a {type(two).__name__}"
+                raise EvidenceError(f"{names} keep other sums, which can't be added: learn both as one kind of model")
             warnings.warn("the two are tuned differently: their sum is untuned", Notice, stacklevel=2)
-            total: Self = self.untuned() + other.untuned()
+            total: Self = one + two
             return total
         return super().__add__(other)
 

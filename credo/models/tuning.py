@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from credo.engines import local
 from credo.errors import DataError, EvidenceError
 from credo.evidence import Evidence
 from credo.exact import Array
-from credo.learning import Weights, fold_scores
+from credo.learning import Weight, Weights, fold_scores
 from credo.models.forms import NUMBER_FORMS, Number, Views
 from credo.models.weighing import Sheet, Weighing, chosen_rows, shares, weighed
 
@@ -25,7 +26,7 @@ ROWS, CELLS = 20_000, 4_000_000  # of a sheet: more rows are sampled
 FOLDS = 5  # in which weights are validated
 OUT_OF_FOLD = 10  # folds by which rows are scored that can't be left out one by one
 IMPOSSIBLE = -1e3  # nats
-SMOOTHING, STRENGTH = (0.1,), (10.0,)  # what is tried beside what was asked for
+OTHERS = {"smoothing": (0.1,), "strength": (10.0,)}  # what is tried beside what was asked for
 
 
 @dataclass(frozen=True)
@@ -73,28 +74,98 @@ class Tuning:
         )
 
 
-def tuned(model: Classifier, table: Source, weight: Any, seed: int) -> Any:
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A model in some forms and settings, and what it says of rows that hadn't taught it."""
+
+    model: Any
+    forms: Views
+    settings: Settings
+    sheet: Sheet
+    seed: int
+    mixed: str | None = None  # a form whose log-likelihoods may be mixed between classes
+    rescored: Callable[[Settings], Sheet] | None = None  # what it says under other settings, where that can be found
+    tried: tuple[str, ...] = ("smoothing", "strength")  # which settings may be others
+
+    @cached_property
+    def outcome(self) -> tuple[Weighing, Array]:
+        """Weights of what it says, and probabilities of rows by weights that others gave."""
+        mixed = next((j for j, (form, _) in enumerate(self.sheet.voices) if form == self.mixed), None)
+        return weighed(self.sheet, mixed, FOLDS, self.seed)
+
+    @cached_property
+    def log_loss(self) -> float:
+        shown = self.outcome[1]
+        own = shown[np.arange(len(self.sheet.truth)), self.sheet.truth]
+        return -float(np.average(np.log(np.maximum(own, np.finfo(float).tiny)), weights=self.sheet.weight))
+
+    def resettled(self) -> Candidate:
+        """With smoothing and strength, one after the other, as they foresee rows best."""
+        best = self
+        for name, values in OTHERS.items():
+            for value in values if self.rescored is not None and self._open(name) else ():
+                if value != getattr(best.settings, name):
+                    assert self.rescored is not None
+                    settings = replace(best.settings, **{name: value})  # type: ignore[arg-type]
+                    other = replace(best, settings=settings, sheet=self.rescored(settings))
+                    best = other if other.log_loss < best.log_loss else best
+        return best
+
+    def _open(self, name: str) -> bool:
+        forms = {form for views in self.forms.values() for form in views}
+        if name == "smoothing":
+            return name in self.tried and self.settings.m is None and bool(forms & {"category", "binned", "coarse"})
+        return name in self.tried and self.settings.estimate != "ml" and bool(forms & {"gaussian", "log", "count"})
+
+    def tuned(self) -> Any:
+        """The model with this tuning, and with the views that it needs."""
+        model, sheet, (weighing, _) = self.model, self.sheet, self.outcome
+        weights: dict[str, dict[str, float]] = {}
+        for (form, voice), weight in zip(sheet.voices, weighing.weights, strict=True):
+            weights.setdefault(form, {})[voice] = float(weight)
+        mixed = None if weighing.mixed is None else sheet.voices[weighing.mixed][0]
+        speaking = {form for form, own in weights.items() if any(own.values()) or form == mixed}
+        views = {
+            name: tuple(v for i, v in enumerate(each) if i == 0 or v in speaking) for name, each in model.views.items()
+        }
+        used = {name: tuple(v for v in self.forms[name] if v in speaking) for name in self.forms}
+        mixture = () if weighing.mixture is None else tuple(tuple(map(float, row)) for row in weighing.mixture)
+        chosen = Tuning(
+            used, weights, model.classes, tuple(map(float, weighing.biases)), self.settings.smoothing,
+            self.settings.strength, model.n, self.log_loss, mixed, mixture,
+        )  # fmt: skip
+        narrow = replace(model, views=views, tuning=chosen)
+        return replace(narrow, evidence=model.evidence.keeping(narrow.part_names()))
+
+
+def tuned(model: Classifier, table: Source, weight: Weight, seed: int) -> Any:
     """Forms of number columns, then smoothing and strength, then weights and biases."""
     if table.once:
         raise DataError("tuning reads the data again, and an iterator can be read only once: give a table")
     if len(model.classes) < 2:
         raise EvidenceError("there is only one class: nothing to tune")
-    weights = Weights.of(weight)
-    model = widened(replace(model, tuning=None), table, weight)  # type: ignore[type-var]
+    table = table.held()
+    model = widened(replace(model, tuning=None, report=None), table, weight)  # type: ignore[type-var]
     with local.one_blas_thread():
-        if model.refits:
-            return _with_folds(model, table, weight, seed)
-        sheet = scored(model, table, weights, model.views, model.settings)
-        forms = chosen_forms(model, sheet)
-        return _with_best_settings(model, table, weights, forms, seed, sheet)
+        return candidate(model, table, weight, seed).resettled().tuned()
 
 
-def _with_folds(model: Any, table: Source, weight: Any, seed: int) -> Any:
-    """Where leaving a row out means a refit, rows are scored by the other folds instead."""
-    forms = {name: views[:1] for name, views in model.views.items()}
-    sheet, _ = crossed(model, table, weight, forms, seed)
-    weighing, shown = weighed(sheet, None, FOLDS, seed)
-    return with_tuning(model, forms, model.settings, sheet, weighing, log_loss(shown, sheet))
+def candidate(model: Any, table: Source, weight: Weight, seed: int, stride: int | None = None) -> Candidate:
+    """A model whose columns are in the forms that foresee best; rows are left out one by one, or else by folds."""
+    weights = Weights.of(weight)
+    if model.refits:
+        forms = {name: views[:1] for name, views in model.views.items()}
+        sheet, _ = crossed(
+            model, table, weight, forms, seed, stride or sample_stride(model, table, weights, len(forms))
+        )
+        return Candidate(model, forms, model.settings, sheet, seed)
+    sheet = scored(model, table, weights, model.views, model.settings, stride)
+    forms = dict(chosen_forms(model, sheet))
+
+    def rescored(settings: Settings) -> Sheet:
+        return scored(model, table, weights, forms, settings, sheet.stride)
+
+    return Candidate(model, forms, model.settings, sheet.only(voices_in(sheet, forms)), seed, rescored=rescored)
 
 
 def crossed(model: Any, table: Source, weight: Any, forms: Views, seed: int, stride: int = 1) -> tuple[Sheet, Evidence]:
@@ -113,11 +184,12 @@ def crossed(model: Any, table: Source, weight: Any, forms: Views, seed: int, str
         prior = np.broadcast_to(terms.log_prior, (batch.rows, len(taught.classes)))
         return np.stack(list(said.values()), axis=2), prior, taught.codes_of(batch), weights
 
+    def chosen(batch: Batch) -> Any:
+        return chosen_rows(batch.start, batch.rows, stride)
+
     folds = max(2, min(OUT_OF_FOLD, row_count(model, table, Weights.of(weight))))
-    (said, prior, codes, weights), evidence = fold_scores(model, table, folds, weight, seed, score)
-    chosen = np.zeros(len(codes), dtype=bool)
-    chosen[chosen_rows(0, len(codes), stride)] = True
-    kept = (codes >= 0) & (weights > 0) & chosen
+    (said, prior, codes, weights), evidence = fold_scores(model, table, folds, weight, seed, score, chosen=chosen)
+    kept = (codes >= 0) & (weights > 0)
     rows = (_finite(said[kept]), prior[kept], codes[kept], weights[kept])
     return Sheet(*rows, tuple(voices), _groups(voices), stride), evidence
 
@@ -133,31 +205,6 @@ def _groups(voices: Sequence[tuple[str, str]]) -> tuple[int, ...]:
     groups = [1 + blocks.index(form) if name == ALL else 0 for form, name in voices]
     used = sorted(set(groups))
     return tuple(used.index(group) for group in groups)
-
-
-def log_loss(probabilities: Array, sheet: Sheet) -> float:
-    own = probabilities[np.arange(len(sheet.truth)), sheet.truth]
-    return -float(np.average(np.log(np.maximum(own, np.finfo(float).tiny)), weights=sheet.weight))
-
-
-def with_tuning(model: Any, forms: Views, settings: Settings, sheet: Sheet, weighing: Weighing, loss: float) -> Any:
-    """The model with that tuning, and with the views that it needs."""
-    weights: dict[str, dict[str, float]] = {}
-    for (form, voice), weight in zip(sheet.voices, weighing.weights, strict=True):
-        weights.setdefault(form, {})[voice] = float(weight)
-    mixed = None if weighing.mixed is None else sheet.voices[weighing.mixed][0]
-    speaking = {form for form, own in weights.items() if any(own.values()) or form == mixed}
-    kept = {
-        name: tuple(v for i, v in enumerate(views) if i == 0 or v in speaking) for name, views in model.views.items()
-    }
-    used = {name: tuple(v for v in forms[name] if v in speaking) for name in forms}
-    mixture = () if weighing.mixture is None else tuple(tuple(map(float, row)) for row in weighing.mixture)
-    chosen = Tuning(
-        used, weights, model.classes, tuple(map(float, weighing.biases)), settings.smoothing, settings.strength,
-        model.n, loss, mixed, mixture,
-    )  # fmt: skip
-    narrow = replace(model, views=kept, tuning=chosen)
-    return replace(narrow, evidence=model.evidence.keeping(narrow.part_names()))
 
 
 def widened(model: Any, table: Source, weight: Any) -> Any:
@@ -184,14 +231,16 @@ def _least(model: Any, name: str) -> float:
     return float(np.min(values.to_numpy(zero_copy_only=False), initial=np.inf))
 
 
-def scored(model: Any, table: Source, weights: Weights, forms: Views, settings: Settings) -> Sheet:
+def scored(
+    model: Any, table: Source, weights: Weights, forms: Views, settings: Settings, stride: int | None = None
+) -> Sheet:
     """What each voice says of rows that are left out one by one; of a sample, where there are many."""
     terms = model.terms_of(forms, settings)
     voices = [(form, name) for form, likelihood in terms.likelihoods for name in likelihood.voices]
-    stride = sample_stride(model, table, weights, len(voices))
+    every = stride or sample_stride(model, table, weights, len(voices))
 
     def of_batch(batch: Batch) -> tuple[Array, Array, Any, Array]:
-        batch, own = model.members(*sampled(batch, weights, stride))
+        batch, own = model.members(*sampled(batch, weights, every))
         batch = batch.filled(model.views)
         said = np.zeros((batch.rows, len(model.classes), len(voices)))
         j = 0
@@ -207,7 +256,7 @@ def scored(model: Any, table: Source, weights: Weights, forms: Views, settings: 
     names = weights.beside(model.needs(table.without(weights.column)))
     parts = list(local.mapped(of_batch, table.batches(names)))
     said, prior, truth, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Sheet(_finite(said), prior, truth, weight, tuple(voices), _groups(voices), stride)
+    return Sheet(_finite(said), prior, truth, weight, tuple(voices), _groups(voices), every)
 
 
 def sample_stride(model: Any, table: Source, weights: Weights, voices: int) -> int:
@@ -263,28 +312,7 @@ def _losses(sheet: Sheet, voice: int) -> Array:
     return -np.log(np.maximum(own, np.finfo(float).tiny))
 
 
-def _with_best_settings(model: Any, table: Source, weights: Weights, forms: Views, seed: int, sheet: Sheet) -> Any:
-    """Smoothing and strength as they foresee rows best, and the weights that go with them."""
-    settings, sheet = model.settings, sheet.only(voices_in(sheet, forms))
-    weighing, shown = weighed(sheet, None, FOLDS, seed)
-    loss = log_loss(shown, sheet)
-    for candidate in _candidates(model, settings):
-        other = scored(model, table, weights, forms, candidate)
-        found, shown = weighed(other, None, FOLDS, seed)
-        if log_loss(shown, other) < loss:
-            settings, sheet, weighing, loss = candidate, other, found, log_loss(shown, other)
-    return with_tuning(model, forms, settings, sheet, weighing, loss)
-
-
 def voices_in(sheet: Sheet, forms: Views) -> list[int]:
     """The voices of columns in their forms, and of blocks that have them."""
     every = {form for views in forms.values() for form in views}
     return [j for j, (form, name) in enumerate(sheet.voices) if form in forms.get(name, every)]
-
-
-def _candidates(model: Any, settings: Settings) -> Iterator[Settings]:
-    forms = {form for views in model.views.values() for form in views}
-    if settings.m is None and forms & {"category", "binned", "coarse"}:
-        yield from (replace(settings, smoothing=each) for each in SMOOTHING if each != settings.smoothing)
-    if settings.estimate != "ml" and forms & {"gaussian", "log", "count"}:
-        yield from (replace(settings, strength=each) for each in STRENGTH if each != settings.strength)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import credo
-from credo.choose import CANDIDATES, KINDS
-from credo.errors import CredoError, Notice
+from credo.errors import CredoError, DataError, EvidenceError, Notice
+from credo.models.candidates import KINDS
 from credo.models.classifier import Classifier
 
 Table = dict[str, Any]
@@ -147,7 +147,7 @@ def test_a_form_that_was_asked_for_stays(table: Table) -> None:
 def test_the_report_says_what_was_tried(table: Table) -> None:
     report = credo.learn(table, target="kind").report
     losses = [each.log_loss for each in report.tried]
-    assert {each.name for each in report.tried} == set(CANDIDATES)
+    assert {each.name for each in report.tried} == set(KINDS["auto"])
     assert losses == sorted(losses)
     assert report.why.startswith(report.tried[0].name)
     assert report.scores.log_loss == pytest.approx(losses[0], abs=1e-9)
@@ -200,11 +200,20 @@ def test_rows_are_counted_whatever_they_weigh(table: Table, size: float) -> None
 
 def test_learned_models_merge(table: Table) -> None:
     """However differently they were tuned: their sum is naive Bayes, as fitted to all rows."""
-    first = credo.learn(pick(table, slice(0, 45)), target="kind", model="gaussian")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(KINDS, "auto", ("naive Bayes and tied Gaussian",))
+        first = credo.learn(pick(table, slice(0, 45)), target="kind")
     second = credo.learn(pick(table, slice(45, 90)), target="kind", model="naive-bayes")
     with pytest.warns(Notice, match="tuned differently"):
         both = first + second
     np.testing.assert_array_equal(both.log_joint(table), credo.NaiveBayes().fit(table, "kind").log_joint(table))
+
+
+def test_models_that_keep_other_sums_do_not_merge(table: Table) -> None:
+    first = credo.learn(pick(table, slice(0, 45)), target="kind", model="gaussian")
+    second = credo.learn(pick(table, slice(45, 90)), target="kind", model="naive-bayes")
+    with pytest.raises(EvidenceError, match="GaussianDiscriminant and a NaiveBayes keep other sums"):
+        first + second
 
 
 def test_a_logarithm_that_tuning_chose_stands_in_no_ones_way() -> None:
@@ -222,10 +231,12 @@ def test_a_logarithm_that_tuning_chose_stands_in_no_ones_way() -> None:
 
 
 def test_a_blend_is_tuned_anew(table: Table) -> None:
-    blend = credo.learn(table, target="kind", model="gaussian")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(KINDS, "auto", ("naive Bayes and tied Gaussian",))
+        blend = credo.learn(table, target="kind")
     again = blend.tune(table)
     assert again.report.scores.log_loss <= blend.report.scores.log_loss + 1e-9
-    assert {each.name for each in again.report.tried} == set(CANDIDATES)
+    assert {each.name for each in again.report.tried} == set(KINDS["auto"])
 
 
 def test_columns_whose_names_and_values_look_alike() -> None:
@@ -233,8 +244,10 @@ def test_columns_whose_names_and_values_look_alike() -> None:
     truth = rng.integers(0, 2, 400)
     one = np.array(["b=c", "x"], dtype=object)[(truth + (rng.random(400) < 0.2)) % 2]
     other = np.array(["c", "y"], dtype=object)[rng.integers(0, 2, 400)]
-    odd = credo.learn({"a": one, "a=b": other, "y": truth}, target="y", model="gaussian")
-    plain = credo.learn({"a": one, "z": other, "y": truth}, target="y", model="gaussian")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(KINDS, "auto", ("one tied Gaussian",))
+        odd = credo.learn({"a": one, "a=b": other, "y": truth}, target="y")
+        plain = credo.learn({"a": one, "z": other, "y": truth}, target="y")
     assert odd.report.scores.log_loss == pytest.approx(plain.report.scores.log_loss, abs=1e-9)
 
 
@@ -244,7 +257,46 @@ def test_many_classes() -> None:
     name = np.array([f"v{value}" for value in truth], dtype=object)
     best = credo.learn({"x": rng.normal(size=3000), "name": name, "y": truth}, target="y", kinds={"name": "category"})
     assert best.predict({"x": [0.0, None], "name": ["v5", "v777"]}).tolist() == [5, 777]
-    assert {each.name for each in best.report.tried} == {"naive Bayes"}
+    assert {each.name for each in best.report.tried} == set(KINDS["naive-bayes"])
+
+
+@pytest.mark.parametrize("winner", ["tied", "full"])
+def test_a_discriminant_wins_where_numbers_covary(winner: str) -> None:
+    """And is what is returned, with all that it can do."""
+    rng = np.random.default_rng(9)
+    truth = rng.integers(0, 2, 3000)
+    x = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], 3000)
+    x = x + truth[:, None] * [1.0, 0.0] if winner == "tied" else x * np.where(truth[:, None], [1, -1], [1, 1])
+    table = {"a": x[:, 0], "b": x[:, 1], "y": truth}
+    best = credo.learn(table, target="y", model="gaussian")
+    assert isinstance(best, credo.GaussianDiscriminant)
+    assert best.covariance == winner
+    assert best.mahalanobis(table).shape == (3000, 2)
+    loss = -np.log(best.predict_proba(table)[np.arange(3000), truth]).mean()
+    assert loss == pytest.approx(best.report.scores.log_loss, abs=0.01)
+    bayes = credo.learn(table, target="y", model="naive-bayes")
+    assert best.report.scores.log_loss < 0.8 * bayes.report.scores.log_loss
+
+
+def test_an_average_over_columns_wins_where_few_rows_say_little() -> None:
+    """Of forty columns that are noise, few rows make as many appear to say something."""
+    rng = np.random.default_rng(10)
+    truth = np.arange(40) % 2
+    table: Table = {f"x{j}": np.array(["u", "v"])[rng.integers(0, 2, 40)] for j in range(40)}
+    table |= {"z": np.array(["u", "v"])[(truth + (rng.random(40) < 0.1)) % 2], "y": truth}
+    best = credo.learn(table, target="y", model="naive-bayes")
+    assert best.average
+    assert {each.name for each in best.report.tried} == set(KINDS["naive-bayes"])
+
+
+def test_a_gaussian_of_no_numbers_is_refused() -> None:
+    rows = {"x": ["u", "v", "u", "v"], "y": ["a", "b", "a", "a"]}
+    with pytest.raises(DataError, match="needs numbers"):
+        credo.learn(rows, target="y", model="gaussian")
+
+
+def test_a_new_tuning_has_no_old_report(table: Table) -> None:
+    assert credo.learn(table, target="kind", model="gaussian").tune(table).report is None
 
 
 def test_four_rows_are_enough_to_try() -> None:
