@@ -5,7 +5,6 @@ What was learned is in the credo model behind each, `model_`, which also explain
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -17,13 +16,14 @@ from numpy.typing import NDArray
 from credo.blocks.block import Estimate
 from credo.data import Batch, Source, cells, source
 from credo.data.tables import array_of
-from credo.errors import DataError, Notice
+from credo.errors import DataError
 from credo.evidence import Evidence
 from credo.exact import Array
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.classifier import Classifier
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.naive_bayes import NaiveBayes
+from credo.notices import quietly
 from credo.schema import Column, Schema
 
 try:
@@ -126,8 +126,7 @@ class _Adapter(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _said(self, question: str, X: Any) -> NDArray[Any]:
         check_is_fitted(self)
         table = self._table(X)
-        with warnings.catch_warnings():  # that values are new is no news here: it is so in every cross-validation
-            warnings.simplefilter("ignore", Notice)
+        with quietly():  # that values are new is no news here: it is so in every cross-validation
             answer: NDArray[Any] = getattr(self.model_, question)(table)
         return answer
 

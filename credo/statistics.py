@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from credo._kernels.codes import count_pairs
 from credo._kernels.sums import add_moments_hard, add_products_hard, add_sums_hard
+from credo.errors import EvidenceError
 from credo.exact import Array, Exact, Largest
 from credo.membership import Codes, Hard, Membership
 
@@ -110,7 +111,16 @@ class Statistics:
                 return None
             cleared.append(Exact(np.where(empty, 0.0, after.high), np.where(empty, 0.0, after.low)))
         left = type(self)(*cleared)
+        if left._drowned(self):
+            raise EvidenceError(
+                "can't forget: beside numbers this large, digits of the others were lost when they were learned. "
+                "Learn the rows that stay anew"
+            )
         return left if left._possible(self) else None
+
+    def _drowned(self, before: Self) -> bool:  # noqa: ARG002 - counts are never lost
+        """Whether what is left was so small beside what it is taken from that rounding shows in it."""
+        return False
 
     def _possible(self, before: Self) -> bool:
         """Whether some rows have these sums, up to what rounding did to `before`."""
@@ -238,6 +248,9 @@ class Moments(Statistics):
         """Σ w (x - mean)² = second - first²/n"""
         return np.maximum((self.second - self.first * (self.first / self.n)).value, 0.0)
 
+    def _drowned(self, before: Moments) -> bool:
+        return _drowned(self.first.value * self.mean, self.second.value, before.second.high)
+
     def _possible(self, before: Moments) -> bool:
         scatter = (self.second - self.first * (self.first / self.n)).value
         return bool((scatter >= -ROUNDING * before.second.high).all())
@@ -281,6 +294,10 @@ class CrossMoments(Statistics):
         mean = self.first / self.n[..., None]
         return (self.second - self.first[..., :, None] * mean[..., None, :]).value
 
+    def _drowned(self, before: CrossMoments) -> bool:
+        own, all_ = (np.einsum("...ii->...i", sums.second.value) for sums in (self, before))
+        return _drowned(self.first.value * self.mean, own, all_)
+
     def _possible(self, before: CrossMoments) -> bool:
         diagonal = np.einsum("...ii->...i", self.scatter)
         return bool((diagonal >= -ROUNDING * np.einsum("...ii->...i", before.second.high)).all())
@@ -303,6 +320,12 @@ class Extremes(Statistics):
         else:
             largest = np.max(np.where(member.weights > 0, x[:, None], 0.0), axis=0, initial=0.0)
         return cls(Counts.of_rows(member).n[:, 0], Largest(largest))
+
+
+def _drowned(squared: Array, left: Array, before: Array) -> bool:
+    """Of sums of squares, which are kept to about 100 bits; `squared` is n times the square of the mean."""
+    size = np.maximum(left, squared)
+    return bool(((size > 0) & (before > 2.0**70 * size) & (2.0**-100 * before > 1e-6 * (left - squared))).any())
 
 
 def _flat(sums: Any, axes: int) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.blocks.block import Independent, Likelihood, Parameter
+from credo.blocks.block import Independent, Likelihood, Parameter, Silence
 from credo.data import Batch
 from credo.exact import Array
 from credo.membership import Hard
@@ -51,8 +51,8 @@ class Averaged(Likelihood):
     def read(self, batch: Batch) -> Any:
         return self.dependent.read(batch)
 
-    def unseen(self, cells: Any) -> dict[str, int]:
-        return self.dependent.unseen(cells)
+    def silent(self, batch: Batch, cells: Any) -> dict[Silence, int]:
+        return self.dependent.silent(batch, cells)
 
     def base(self, cells: Any) -> Array | float:
         return self.dependent.base(cells)

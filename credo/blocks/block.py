@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ALL = "(all together)"  # the voice of columns that have one weight
 Estimate = Literal["bayes", "mean", "map", "ml"]
+Silence = tuple[str, str]  # a column, and what some of its cells hold that says nothing
+NEW = "values never seen before"
 
 
 @dataclass(frozen=True)
@@ -143,8 +145,8 @@ class Likelihood(ABC):
     def free_parameters(self) -> int:
         """How many numbers the classes' distributions have."""
 
-    def unseen(self, cells: Any) -> dict[str, int]:  # noqa: ARG002 - most read every value
-        """How many cells of each column hold values that say nothing, since no row had them."""
+    def silent(self, batch: Batch, cells: Any) -> dict[Silence, int]:  # noqa: ARG002 - most read every value
+        """How many cells of each column hold something that says nothing, and what it is."""
         return {}
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo._kernels.codes import add_tables, add_tables_left_out
-from credo.blocks.block import Block, Independent, Parameter, Settings
+from credo.blocks.block import NEW, Block, Independent, Parameter, Settings, Silence
 from credo.data import Batch, cells
 from credo.errors import PriorError
 from credo.evidence import Evidence, Part
@@ -123,8 +123,8 @@ class CategoriesLikelihood(Independent):
     def _integers(self) -> cells.IntegerLevels | None:
         return cells.IntegerLevels.of([column.levels for column in self.columns])
 
-    def unseen(self, cells: CodedCells) -> dict[str, int]:
-        return cells.unseen
+    def silent(self, batch: Batch, cells: CodedCells) -> dict[Silence, int]:  # noqa: ARG002 - the codes tell
+        return {(name, NEW): n for name, n in cells.unseen.items()}
 
     @cached_property
     def _offsets(self) -> list[Array]:

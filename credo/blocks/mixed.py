@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.blocks.block import Likelihood, Parameter
+from credo.blocks.block import Likelihood, Parameter, Silence
 from credo.data import Batch
 from credo.exact import Array
 from credo.membership import Hard
@@ -32,6 +32,9 @@ class Mixed(Likelihood):
 
     def read(self, batch: Batch) -> Any:
         return self.inner.read(batch)
+
+    def silent(self, batch: Batch, cells: Any) -> dict[Silence, int]:
+        return self.inner.silent(batch, cells)
 
     def add(self, cells: Any, out: Array) -> None:
         said = np.zeros_like(out)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo._kernels.gaussians import add_left_out, add_normals, add_students
-from credo.blocks.block import Block, Independent, Parameter, Settings
+from credo.blocks.block import Block, Independent, Parameter, Settings, Silence
 from credo.data import Batch
 from credo.data.cells import LARGEST
 from credo.errors import DataError, EvidenceError
@@ -114,6 +114,10 @@ class NumbersLikelihood(Independent):
             return x
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(x > 0, np.log(x), np.nan)
+
+    def silent(self, batch: Batch, cells: Array) -> dict[Silence, int]:  # noqa: ARG002 - the numbers themselves tell
+        lost = (batch.matrix(self.names) <= 0).sum(0) if self.logs else np.zeros(len(self.names))
+        return {(name, "numbers that have no logarithm"): int(n) for name, n in zip(self.names, lost, strict=True) if n}
 
     def base(self, cells: Array) -> Array | float:
         """The density of x = exp(z) is that of z over x."""
@@ -304,6 +308,20 @@ class NumbersLikelihood(Independent):
         rows = np.flatnonzero(said)
         others = Moments(*(part[rows][:, None] for part in everyone.sums))
         return of_numbers(others, self.settings.strength), column.leaving_out(alone[rows], own.codes[rows]), said
+
+    def mahalanobis(self, cells: Array) -> Array:
+        """Distances over the known cells, in standard deviations of the point estimate. (rows, classes)"""
+        found = np.zeros((len(cells), len(self.statistics.n.value)))
+        point = (
+            self
+            if self.settings.estimate != "bayes"
+            else replace(self, settings=replace(self.settings, estimate="mean"))
+        )
+        variance = np.where(self.spoken, point.gaussian.variance, 1.0)
+        for k, mean in enumerate(point.gaussian.mean):
+            away = np.where(self.spoken, cells - self.shift - mean, 0.0)
+            found[:, k] = np.sqrt(np.nansum(away**2 / variance[k], axis=1))
+        return found
 
     def pick(self, places: Sequence[int]) -> NumbersLikelihood:
         names, weights = tuple(self.names[j] for j in places), None if self.weights is None else self.weights[places]

@@ -15,9 +15,10 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from credo.blocks.block import Block, Likelihood, Parameter, Settings
+from credo.blocks.block import NEW, Block, Likelihood, Parameter, Settings, Silence
 from credo.blocks.covariances import log_densities, log_density, spread, squared_distances
-from credo.data import Batch, cells
+from credo.data import Batch
+from credo.data.cells import codes_among
 from credo.evidence import Evidence, Part
 from credo.exact import Array, Exact
 from credo.membership import Hard
@@ -121,7 +122,7 @@ class Encoding:
                 z[:, j] = batch.numbers(name)
                 j += 1
                 continue
-            codes, _ = cells.codes_among(batch.column(name), self.values[name])
+            codes, _ = codes_among(batch.column(name), self.values[name])
             kept = [value_feature(name, value) in self.place for value in self.values[name].to_pylist()]
             at = np.where(kept, np.cumsum(kept) - 1, -1)
             known = np.flatnonzero(codes >= 0)
@@ -147,6 +148,13 @@ class TogetherLikelihood(Likelihood):
 
     def read(self, batch: Batch) -> Array:
         return self.encoding.read(batch)
+
+    def silent(self, batch: Batch, cells: Array) -> dict[Silence, int]:  # noqa: ARG002 - features don't tell
+        found = {}
+        for name, levels in self.encoding.values.items():
+            if new := codes_among(batch.column(name), levels)[1]:
+                found[name, NEW] = new
+        return found
 
     @cached_property
     def _places(self) -> tuple[Positions, Positions]:

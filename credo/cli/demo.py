@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from shutil import which
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SAMPLES = Path(__file__).parent.parent / "samples"
 PUMPS, ADS = SAMPLES / "pumps.csv", SAMPLES / "ads.csv"
 TARGET = "fault"
+WIDTH = 76  # of what is said
 NEW: list[dict[str, Any]] = [
     {"maker": "Birch", "fluid": "water", "hours": 3900, "load": 36.0, "temperature": 66.0, "vibration": 3.1},
     {"site": "north", "fluid": "slurry", "load": 58.0, "pressure": 7.4, "flow": 31.0},
@@ -44,14 +45,13 @@ def demo() -> None:
     import credo
     from credo.choose import learn
     from credo.cli.screen import Screen, say
-    from credo.errors import Notice
+    from credo.notices import quietly
 
     screen = Screen()
     say(screen, f"credo {credo.__version__}: what is wrong with a pump?", "bold")
     _read(screen)
     pumps = pyarrow.csv.read_csv(PUMPS, convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Notice)  # what was left out is in the tables
+    with quietly():  # what was left out is in the tables
         model = learn(pumps, TARGET)
         _learn(screen, model.report)
         _predict(screen, model)
@@ -101,11 +101,13 @@ def _learn(screen: Console, report: Report) -> None:
     _step(
         screen,
         f"2. Learning to foresee {TARGET!r}",
-        f"Of {len(report.tried)} models, {best.name} foresees rows that hadn't taught it best: it is",
-        f"right in {scores.accuracy:.1%} (always {value!r}: {share:.1%}), with a log-loss of "
-        f"{scores.log_loss:.3f}. What it says",
-        f"can be believed: its probabilities are {scores.ece:.1%} off on average. How each column",
-        "is read was chosen, too; those that matter most come first:",
+        *wrap(
+            f"Of {len(report.tried)} models, {best.name} foresees rows that hadn't taught it best: it is right in "
+            f"{scores.accuracy:.1%} (always {value!r}: {share:.1%}), with a log-loss of {scores.log_loss:.3f}. What "
+            f"it says can be believed: its probabilities are {scores.ece:.1%} off on average. How each column is "
+            "read was chosen, too; those that matter most come first:",
+            WIDTH,
+        ),
     )
     columns = [
         ("column", [each.name for each in shown]),

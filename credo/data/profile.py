@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,8 @@ import pyarrow.compute as pc
 
 from credo.data import Batch, cells, source
 from credo.engines import local
-from credo.errors import DataError, Notice
+from credo.errors import DataError
+from credo.notices import tell
 from credo.schema import Column, Kind, Schema, checked_kinds, common_type
 
 KEPT = 2_000_000  # distinct values, of which more would only cost memory
@@ -169,11 +169,11 @@ def infer_schema(data: object, kinds: Mapping[str, str] | None = None) -> Schema
 def _column(name: str, found: Profile, asked: Kind | None) -> Column:
     kind = asked or found.kind
     if kind == "ignore" and asked is None:
-        warnings.warn(f"column {name!r} is ignored: {why_ignored(name, found)}", Notice, stacklevel=5)
+        tell(f"column {name!r} is ignored: {why_ignored(name, found)}")
     if kind != "category":
         return Column(name, kind)
     if len(found.values) < found.known - found.repeated:
-        warnings.warn(f"column {name!r}: not all of its values are listed, they are too many", Notice, stacklevel=5)
+        tell(f"column {name!r}: not all of its values are listed, they are too many")
     return Column(name, kind, found.values).ordered()[0]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from threading import Lock
@@ -12,14 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.shares import divide_by_total, lower_by_log_total, lower_to_top
+from credo.blocks.block import Silence
 from credo.data import Batch, source
 from credo.engines import local
-from credo.errors import DataError, EvidenceError, Notice, SchemaError, counted, suggest
+from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.exact import Array
 from credo.learning import Weight, Weights, fold_scores
 from credo.membership import Codes, Hard
 from credo.metrics import Scores
 from credo.models.labelled import Labelled, Terms
+from credo.notices import tell
 from credo.statistics import ALONE
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from credo.models.live import Live
 
 IMPOSSIBLE_WITHOUT = "row {} is impossible under every class without {}: use estimate='bayes' or 'mean'"
+Silent = dict[Silence, int]
 Loss = Mapping[Any, Mapping[Any, float]] | Sequence[Sequence[float]]
 
 
@@ -46,11 +48,11 @@ class Classifier(Labelled):
     def predict_log_proba(self, data: object) -> Array:
         """log P(class | row). (rows, classes)"""
 
-        def normalised(batch: Batch) -> tuple[Array, dict[str, int]]:
-            log_joint, unseen = self._log_joint(self.tuned, batch)
+        def normalised(batch: Batch) -> tuple[Array, Silent]:
+            log_joint, silent = self._log_joint(self.tuned, batch)
             if (row := _to_log_shares(log_joint)) >= 0:
                 raise EvidenceError(self.impossible(batch.slice(row, 1)))
-            return log_joint, unseen
+            return log_joint, silent
 
         return self._collected(data, normalised)
 
@@ -58,22 +60,22 @@ class Classifier(Labelled):
         """P(class | row). (rows, classes)"""
         return self._collected(data, self._probabilities)
 
-    def _probabilities(self, batch: Batch) -> tuple[Array, dict[str, int]]:
-        log_joint, unseen = self._log_joint(self.tuned, batch)
+    def _probabilities(self, batch: Batch) -> tuple[Array, Silent]:
+        log_joint, silent = self._log_joint(self.tuned, batch)
         if (row := lower_to_top(log_joint)) >= 0:
             raise EvidenceError(self.impossible(batch.slice(row, 1)))
         shares = np.exp(log_joint, out=log_joint)
         divide_by_total(shares)
-        return shares, unseen
+        return shares, silent
 
     def predict(self, data: object) -> NDArray[Any]:
         """The most probable class of each row."""
 
-        def best(batch: Batch) -> tuple[Array, dict[str, int]]:
-            log_joint, unseen = self._log_joint(self.tuned, batch)
+        def best(batch: Batch) -> tuple[Array, Silent]:
+            log_joint, silent = self._log_joint(self.tuned, batch)
             if (row := lower_to_top(log_joint)) >= 0:
                 raise EvidenceError(self.impossible(batch.slice(row, 1)))
-            return log_joint.argmax(1)[:, None].astype(np.float64), unseen
+            return log_joint.argmax(1)[:, None].astype(np.float64), silent
 
         return self._named(self._collected(data, best)[:, 0].astype(np.intp))
 
@@ -93,27 +95,27 @@ class Classifier(Labelled):
             decided[expected.min(1) > reject] = None
         return decided
 
-    def _log_joint(self, terms: Terms, batch: Batch, with_base: bool = False) -> tuple[Array, dict[str, int]]:
+    def _log_joint(self, terms: Terms, batch: Batch, with_base: bool = False) -> tuple[Array, Silent]:
         out = np.empty((batch.rows, len(terms.log_prior)))
         out[:] = terms.log_prior + terms.biases
-        unseen: dict[str, int] = {}
+        silent: Silent = {}
         batch = batch.filled(self.views)
         for _, likelihood in terms.likelihoods:
             cells = likelihood.read(batch)
             likelihood.add(cells, out)
-            unseen |= likelihood.unseen(cells)
+            silent |= likelihood.silent(batch, cells)
             if with_base:
                 out += np.reshape(likelihood.base(cells), (-1, 1))
-        return out, unseen
+        return out, silent
 
-    def _collected(self, data: object, of_batch: Callable[[Batch], tuple[Array, dict[str, int]]]) -> Array:
+    def _collected(self, data: object, of_batch: Callable[[Batch], tuple[Array, Silent]]) -> Array:
         """What a function says of each batch, one after another."""
         table = source(data)
-        names, unseen = self._present(table), dict[str, int]()
+        names, silent = self._present(table), Silent()
         whole: list[Array] = []  # all rows, where their number is known: workers fill it in
         lock = Lock()
 
-        def placed(batch: Batch) -> tuple[Array, dict[str, int]]:
+        def placed(batch: Batch) -> tuple[Array, Silent]:
             found, strange = of_batch(batch)
             if table.rows is None:
                 return found, strange
@@ -127,29 +129,28 @@ class Classifier(Labelled):
         for found, strange in local.mapped(placed, table.batches(names)):
             parts.append(found)
             for name, cells in strange.items():
-                unseen[name] = unseen.get(name, 0) + cells
-        self._tell_unseen(unseen)
+                silent[name] = silent.get(name, 0) + cells
+        self._tell_silent(silent)
         return whole[0] if whole else np.concatenate(parts) if parts else np.empty((0, len(self.classes)))
 
     def streamed(self, data: object) -> Iterator[tuple[Batch, Array]]:
         """Batches of a table with their probabilities, one after another, in constant memory."""
         table = source(data)
         self._present(table)
-        unseen: dict[str, int] = {}
+        silent: Silent = {}
 
-        def scored(batch: Batch) -> tuple[Batch, Array, dict[str, int]]:
+        def scored(batch: Batch) -> tuple[Batch, Array, Silent]:
             return batch, *self._probabilities(batch)
 
         for batch, probabilities, strange in local.mapped(scored, table.batches(table.names)):
             for name, cells in strange.items():
-                unseen[name] = unseen.get(name, 0) + cells
+                silent[name] = silent.get(name, 0) + cells
             yield batch, probabilities
-        self._tell_unseen(unseen)
+        self._tell_silent(silent)
 
-    def _tell_unseen(self, unseen: Mapping[str, int]) -> None:
-        for name, cells in unseen.items():
-            what = f"column {name!r}: {counted(cells, 'cell')} with values never seen before"
-            warnings.warn(f"{what}, which say nothing", Notice, stacklevel=4)
+    def _tell_silent(self, silent: Silent) -> None:
+        for (name, what), cells in silent.items():
+            tell(f"column {name!r}: {counted(cells, 'cell')} with {what}, which say nothing")
 
     def impossible(self, batch: Batch) -> str:
         """Which cells no class allows, of one row."""

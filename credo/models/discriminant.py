@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from credo.blocks.block import Block, Estimate, Settings
 from credo.blocks.joint import Joint, JointLikelihood
+from credo.blocks.numbers import NumbersLikelihood
 from credo.blocks.spherical import Spherical, SphericalLikelihood
 from credo.data import Batch
 from credo.errors import EvidenceError, PriorError, SchemaError, suggest
 from credo.evidence import Evidence
 from credo.exact import Array
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.classifier import Classifier
+from credo.models.classifier import Classifier, Silent
 from credo.models.forms import Views
 from credo.models.naive_bayes import check_settings, independent_blocks
 from credo.models.tuning import Tuning
@@ -87,17 +88,17 @@ class GaussianDiscriminant(Classifier):
         """√((x - μ)′Σ⁻¹(x - μ)): how far each row's numbers lie from each class's mean. (rows, classes)"""
         likelihood = self._numbers()
 
-        def distances(batch: Batch) -> tuple[Array, dict[str, int]]:
+        def distances(batch: Batch) -> tuple[Array, Silent]:
             return likelihood.mahalanobis(likelihood.read(batch.filled(self.views))), {}
 
         return self._collected(data, distances)
 
-    def _numbers(self) -> JointLikelihood | SphericalLikelihood:
-        """The likelihood of numbers that are taken together."""
+    def _numbers(self) -> JointLikelihood | SphericalLikelihood | NumbersLikelihood:
         for form, likelihood in self.plain.likelihoods:
-            if form == "gaussian" and isinstance(likelihood, JointLikelihood | SphericalLikelihood):
+            if form == "gaussian":
+                assert isinstance(likelihood, JointLikelihood | SphericalLikelihood | NumbersLikelihood)
                 return likelihood
-        raise EvidenceError("Mahalanobis distances need number columns, and a covariance that isn't 'diagonal'")
+        raise EvidenceError("there is no number column whose mean a row could be far from")
 
     def linear_weights(self) -> LinearWeights:
         """w and intercept of P(classes[1] | x) = 1/(1 + exp(-(w′x + intercept))), of the point estimates.
@@ -112,8 +113,7 @@ class GaussianDiscriminant(Classifier):
         assert isinstance(likelihood, JointLikelihood)
         if len(self.plain.likelihoods) > 1:
             raise SchemaError("linear weights are of numbers alone: the model has other columns beside them")
-        point = self if self.estimate != "bayes" else replace(self, estimate="mean")
-        log_prior = point.log_class_prior(point.class_weights)
+        log_prior = self.log_class_prior(self.class_weights)
         mean, covariance = likelihood.gaussians
         inner = np.linalg.solve(covariance[0], mean[1] - mean[0])
         weights = np.zeros(len(likelihood.names))

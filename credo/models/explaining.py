@@ -168,7 +168,7 @@ def parameter_table(model: Classifier) -> Any:
 
 def described(model: Classifier) -> str:
     """A model in a few lines."""
-    name = type(model).__name__
+    name = ("averaged " if getattr(model, "average", False) else "") + type(model).__name__
     if model.evidence is None:
         return f"{name}, not fitted yet"
     forms: dict[str, list[str]] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -12,7 +11,8 @@ import pyarrow as pa
 
 from credo.data import Batch, Source
 from credo.data.profile import Profile, profile, why_ignored
-from credo.errors import DataError, Notice, SchemaError, suggest
+from credo.errors import DataError, SchemaError, suggest
+from credo.notices import tell
 from credo.schema import Kind, checked_kinds
 
 NumberForm = Literal["gaussian", "log", "binned"]
@@ -55,7 +55,7 @@ def settled_views(table: Source, features: Sequence[str], kinds: Mapping[str, An
         if kind in FORM_OF:
             views[name] = (numbers.get(name, FORM_OF[kind]),)
         elif kind == "text":
-            warnings.warn(f"column {name!r} holds text, which isn't read yet: it is ignored", Notice, stacklevel=4)
+            tell(f"column {name!r} holds text, which isn't read yet: it is ignored")
     return table, views
 
 
@@ -64,7 +64,7 @@ def _found_kinds(table: Source, names: Sequence[str]) -> tuple[Source, dict[str,
     if table.once:
         table, first = _peeked(table)
         profiles = {name: Profile.of(first.column(name)) for name in names}
-        warnings.warn(f"kinds of columns are those of the first {first.rows} rows", Notice, stacklevel=5)
+        tell(f"kinds of columns are those of the first {first.rows} rows")
         return table, {name: _kind(name, found) for name, found in profiles.items()}
     clear = _clear_kinds(table, names)
     rest = [name for name in names if name not in clear]
@@ -74,7 +74,7 @@ def _found_kinds(table: Source, names: Sequence[str]) -> tuple[Source, dict[str,
 
 def _kind(name: str, found: Profile) -> Kind:
     if found.kind == "ignore":
-        warnings.warn(f"column {name!r} is ignored: {why_ignored(name, found)}", Notice, stacklevel=7)
+        tell(f"column {name!r} is ignored: {why_ignored(name, found)}")
     return found.kind
 
 

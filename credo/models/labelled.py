@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,13 +14,14 @@ import numpy as np
 from credo.blocks.block import Block, Likelihood, Settings
 from credo.blocks.mixed import Mixed
 from credo.data import Batch, Source, source
-from credo.errors import DataError, EvidenceError, Notice, PriorError, SchemaError, counted, suggest
+from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, suggest
 from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array
 from credo.learning import Additive, Weight
 from credo.membership import Codes, Hard
 from credo.models.forms import Views, settled_views
 from credo.models.tuning import Tuning
+from credo.notices import tell
 from credo.schema import Column, Schema, unite
 from credo.statistics import Counts
 
@@ -58,6 +58,9 @@ class Labelled(Additive):
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
         """Columns in blocks, each with the form that its columns are read in."""
 
+    def check_views(self, views: Views) -> None:
+        """Refuse settings that speak of columns that aren't there."""
+
     def likelihood_of(self, block: Block, settings: Settings) -> Likelihood:
         return block.likelihood(self.seen, settings)
 
@@ -76,6 +79,7 @@ class Labelled(Additive):
         table, views = settled_views(table, features, self.kinds)
         if not views:
             raise SchemaError("there is no column to learn from: all of them are ignored, or hold text")
+        self.check_views(views)
         fresh = _replaced(self, target=name, views=views, evidence=None, tuning=None, report=None)
         return fresh.update(table, weight=weight)
 
@@ -86,7 +90,9 @@ class Labelled(Additive):
         model = super().update(table, weight=weight)
         left_out = model.unlabelled - before
         if left_out:
-            warnings.warn(f"{counted(left_out, 'row')} without {self.target!r} left out", Notice, stacklevel=2)
+            tell(f"{counted(left_out, 'row')} without {self.target!r} left out")
+        if model.class_prior is not None:
+            _ = model._given_prior  # refused, where it says nothing of a class
         if not model.class_weights.any():
             why = f"every cell of {self.target!r} is missing" if model.unlabelled else "all weights are zero"
             raise DataError(f"no row has a class: {why}")
@@ -122,7 +128,7 @@ class Labelled(Additive):
         if absent:
             what = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
             whose = "its" if len(absent) == 1 else "their"
-            warnings.warn(f"no column {what}: {whose} cells count as missing", Notice, stacklevel=4)
+            tell(f"no column {what}: {whose} cells count as missing")
         return [name for name in self.views if name in known]
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
@@ -184,7 +190,7 @@ class Labelled(Additive):
             if type(one) is not type(two):
                 names = f"a {type(one).__name__} and a {type(two).__name__}"
                 raise EvidenceError(f"{names} keep other sums, which can't be added: learn both as one kind of model")
-            warnings.warn("the two are tuned differently: their sum is untuned", Notice, stacklevel=2)
+            tell("the two are tuned differently: their sum is untuned")
             total: Self = one + two
             return total
         return super().__add__(other)
@@ -257,13 +263,16 @@ class Labelled(Additive):
         if unknown:
             raise PriorError(f"class_prior says nothing of the class {unknown[0]!r}")
         try:
-            shares = np.array([float(given[value]) for value in self.classes])
+            shares = {value: float(share) for value, share in given.items()}
         except (TypeError, ValueError):
-            shares = np.full(len(self.classes), np.nan)
-        if not ((shares >= 0).all() and 0 < shares.sum() <= 1 + 1e-9):
+            shares = {}
+        if not all(share >= 0 for share in shares.values()) or not np.isclose(sum(shares.values()), 1, rtol=1e-9):
             raise PriorError(f"class_prior must be shares that sum to 1, but is {dict(given)!r:.80}")
+        own = np.array([shares[value] for value in self.classes])
+        if not own.any():
+            raise PriorError("class_prior has no share for any class that is left")
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(shares / shares.sum()))
+            return np.asarray(np.log(own / own.sum()))
 
     @cached_property
     def plain(self) -> Terms:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +13,12 @@ from credo.blocks.tally import Foreseeing, Row
 from credo.data import ROWS as BATCH
 from credo.data import source
 from credo.data.cells import LARGEST
-from credo.errors import DataError, Notice
+from credo.errors import DataError
 from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array
 from credo.models.labelled import UNLABELLED
 from credo.models.naive_bayes import NaiveBayes
+from credo.notices import quietly
 from credo.schema import Schema
 from credo.statistics import Counts
 
@@ -128,8 +128,7 @@ class Live:
         if self._foresees and (shares := self._shares(row)) is not None:
             return {self._values[k]: shares[k] for k in self._order}
         model = self.freeze()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Notice)
+        with quietly():
             (found,) = model.predict_proba(source([self._filled(row)]))
         return dict(zip(model.classes, found.tolist(), strict=True))
 

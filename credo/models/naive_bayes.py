@@ -56,6 +56,14 @@ class NaiveBayes(Classifier):
     def __post_init__(self) -> None:
         smoothings = {"smoothing": self.smoothing, "class_smoothing": self.class_smoothing, "m": self.m}
         check_settings(self.estimate, self.strength, **smoothings)
+        if self.p is not None and self.m is None:
+            raise PriorError("p says how the rows that the prior is worth are shared out; m says how many: give both")
+
+    def check_views(self, views: Views) -> None:
+        for name in self.p or {}:
+            if views.get(name, ("",))[0] != "category":
+                known = [other for other, forms in views.items() if forms[0] == "category"]
+                raise PriorError(f"p speaks of {name!r}, which isn't a category column; {suggest(name, known)}")
 
     @property
     def settings(self) -> Settings:

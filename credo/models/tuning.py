@@ -57,13 +57,12 @@ class Tuning:
         return np.array([own.get(value, 0.0) for value in classes])
 
     def mixture_of(self, classes: Sequence[Any]) -> Array:
+        """None at all where a class came later: what is said of the others would be held against it."""
         place = {value: k for k, value in enumerate(self.classes)}
-        found = np.zeros((len(classes), len(classes)))
-        for a, to in enumerate(classes):
-            for b, source in enumerate(classes):
-                if to in place and source in place:
-                    found[a, b] = self.mixture[place[to]][place[source]]
-        return found
+        if not set(classes) <= place.keys():
+            return np.zeros((len(classes), len(classes)))
+        kept = [place[value] for value in classes]
+        return np.array(self.mixture)[np.ix_(kept, kept)]
 
     def described(self, rows: float) -> str:
         older = "" if np.isclose(rows, self.rows) else f" (on {self.rows:g} rows: older than the evidence)"

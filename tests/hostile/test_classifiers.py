@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -614,3 +615,77 @@ def test_any_table_is_learned_or_refused(rows: list[tuple[Any, ...]], name: str)
             np.testing.assert_allclose(shares.sum(1), 1, rtol=1e-9)
 
     read_or_refused(learn)
+
+
+# Rows are called what the table calls them
+
+
+@pytest.mark.parametrize("form", ["number", credo.Number("log"), "count"])
+def test_a_bad_cell_behind_rows_without_a_class(form: Any) -> None:
+    table = {"x": [1, 2, 3, 4, -1e200, 6], "kind": [None, "a", None, "b", "a", "b"]}
+    assert "(row 5)" in refused(bayes(kinds={"x": form}).fit, table, "kind")
+
+
+def test_a_row_that_others_make_impossible_is_named() -> None:
+    """Of its values, one came with the other class alone, and one with its own alone."""
+    table = {"x": ["u", "v", "v", "u", "u"], "z": ["s", "s", "t", "s", "t"], "kind": [None, "a", "b", "a", "b"]}
+    with unheard():
+        model = bayes(estimate="ml").fit(table, "kind")
+        for check, lost in ((model.leave_one_out, "itself"), (partial(model.cross_validate, folds=5), "its fold")):
+            assert refused(check, table).startswith(f"row 2 is impossible under every class without {lost}")
+
+
+# What says nothing is told, once, at the caller's line
+
+
+def test_numbers_without_a_logarithm_are_told() -> None:
+    model = bayes(kinds={"x": credo.Number("log")}).fit(TABLE, "kind")
+    with pytest.warns(Notice, match="column 'x': 2 cells with numbers that have no logarithm") as told:
+        model.predict({**TABLE, "x": [0.0, -1.0, *TABLE["x"][2:]]})
+    assert [notice.filename for notice in told] == [__file__]
+
+
+def test_new_values_are_told_by_columns_together() -> None:
+    from credo.models.candidates import KINDS
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(KINDS, "auto", ("one tied Gaussian",))
+        model = credo.learn(TABLE, target="kind")
+    with pytest.warns(Notice, match="column 'sky': 1 cell with values never seen before"):
+        model.predict([{"sky": "hail", "x": 1.0, "y": 2.0}])
+
+
+# Settings that speak of nothing
+
+
+def test_shares_without_rows_to_share() -> None:
+    assert "give both" in refused(lambda: bayes(p={"sky": {"sun": 1.0}}))
+    wrong = bayes(m=2.0, p={"sk": {"sun": 0.5, "rain": 0.25, "fog": 0.25}})
+    assert refused(wrong.fit, TABLE, "kind").startswith("p speaks of 'sk', which isn't a category column; known: sky")
+
+
+def test_a_class_that_the_prior_knows_nothing_of() -> None:
+    model = bayes(class_prior={"a": 0.3, "b": 0.7}).fit(TABLE, "kind")
+    later = {**TABLE, "kind": ["c"] * 12}
+    assert refused(model.update, later) == "class_prior says nothing of the class 'c'"
+    assert "sum to 1" in refused(bayes(class_prior={"a": 0.3, "b": 0.3}).fit, TABLE, "kind")
+    with unheard():
+        np.testing.assert_array_equal(model.without_class("a").predict_proba(TABLE), np.ones((12, 1)))
+
+
+# Digits that are gone
+
+
+@pytest.mark.parametrize("model", [bayes(), gauss("full"), gauss("tied"), gauss("spherical")])
+def test_what_drowned_is_not_brought_back(model: Classifier) -> None:
+    """Beside 10¹⁷, sums of squares of numbers near 1 lose digits; beside 10¹² they don't."""
+    rng = np.random.default_rng(0)
+    table = {"x": rng.normal(size=40), "y": rng.normal(size=40), "kind": np.array(["a", "b"])[np.arange(40) % 2]}
+    for size in (1e12, 1e17):
+        one = {"x": [size], "y": [1.0], "kind": ["a"]}
+        with_it = model.fit(table, "kind").update(one)
+        if size > 1e15:
+            assert "digits of the others were lost" in refused(with_it.forget, one)
+        else:
+            found, fresh = with_it.forget(one), model.fit(table, "kind")
+            np.testing.assert_allclose(found.predict_proba(table), fresh.predict_proba(table), atol=1e-6)

@@ -375,6 +375,11 @@ def test_mahalanobis_distances() -> None:
         away = x - rows.mean(0)
         squared = np.einsum("ij,ij->i", away @ np.linalg.inv(np.cov(rows.T, bias=True)), away)
         np.testing.assert_allclose(found[:, k], np.sqrt(squared), rtol=1e-9)
+    apart = gauss("diagonal", "ml").mahalanobis({**POINTS, "v": [None, *POINTS["v"][1:]]})
+    for k, rows in enumerate((FIRST, SECOND)):
+        scaled = (x - rows.mean(0)) / rows.std(0)
+        scaled[0, 1] = 0.0  # what isn't known isn't far
+        np.testing.assert_allclose(apart[:, k], np.sqrt((scaled**2).sum(1)), rtol=1e-9)
 
 
 def test_a_log_gaussian_is_a_gaussian_of_logarithms() -> None:
