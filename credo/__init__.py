@@ -27,7 +27,9 @@ _PUBLIC = {
     "Numeric": "credo.numeric",
     "ParetoUniform": "credo.families.pareto_uniform",
     "Schema": "credo.schema",
+    "Text": "credo.models.forms",
     "bayes_factor": "credo.comparison",
+    "documents": "credo.data.documents",
     "estimate": "credo.groups",
     "learn": "credo.choose",
     "load": "credo.storage",
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from credo.belief import Belief as Belief
     from credo.choose import learn as learn
     from credo.comparison import bayes_factor as bayes_factor
+    from credo.data.documents import documents as documents
     from credo.errors import CredoError as CredoError
     from credo.families.beta_bernoulli import BetaBernoulli as BetaBernoulli
     from credo.families.dirichlet import DirichletCategorical as DirichletCategorical
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
     from credo.groups import estimate as estimate
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
     from credo.models.forms import Number as Number
+    from credo.models.forms import Text as Text
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.numeric import Numeric as Numeric
     from credo.schema import Schema as Schema

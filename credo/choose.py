@@ -19,6 +19,7 @@ from credo.models.blend import Blend
 from credo.models.candidates import KINDS, MANY_CLASSES, Candidates
 from credo.models.classifier import Classifier
 from credo.models.explaining import contributions
+from credo.models.forms import FORM_OF, TEXT_FORMS
 from credo.models.labelled import with_target
 from credo.models.tuning import Candidate
 
@@ -145,8 +146,9 @@ def _why(winner: str, losses: Mapping[str, float]) -> str:
     if not others:
         return f"{winner}: nothing else fits the columns"
     second = min(others, key=lambda name: others[name])
+    how = "best" if losses[winner] <= others[second] else "as well as any, and is the plainest"
     return (
-        f"{winner}: it foresees rows that are left out best, with a log-loss of {losses[winner]:.4f} "
+        f"{winner}: it foresees rows that are left out {how}, with a log-loss of {losses[winner]:.4f} "
         f"(next: {second}, {others[second]:.4f})"
     )
 
@@ -169,4 +171,4 @@ def _kind(model: Classifier, name: str, found: Profile) -> str:
     if name not in model.views:
         return str((model.kinds or {}).get(name, found.kind))
     first = model.views[name][0]
-    return first if first in ("category", "count") else "number"
+    return next((kind for kind, form in FORM_OF.items() if form == first), "text" if first in TEXT_FORMS else "number")

@@ -93,8 +93,8 @@ class Evidence:
         return total
 
     def ordered(self) -> Evidence:
-        """With every column's levels in their natural order, however the rows came."""
-        return self._at({c.name: c.ordered()[1] for c in self.schema if c.levels is not None})
+        """With every column's levels in their natural order, however the rows came; words stay as they came."""
+        return self._at({c.name: c.ordered()[1] for c in self.schema if c.levels is not None and c.kind != "text"})
 
     def only(self, *names: str) -> Evidence:
         """Some of the parts, and the columns that they speak of."""
@@ -126,12 +126,20 @@ class Evidence:
         parts = {name(n) or n: Part(tuple(map(name, part.axes)), part.statistics) for n, part in self.parts.items()}
         return Evidence(Schema(tuple(replace(c, name=name(c.name) or c.name) for c in self.schema)), parts)
 
+    def only_levels(self, name: str, positions: Positions) -> Evidence:
+        """Only those levels of a column; what is about others stays."""
+        return self._at({name: positions})
+
     def at_levels(self, name: str, positions: Positions) -> Evidence:
         """Only those levels of a column, and of the others those that still have evidence."""
         return self._at({name: positions})._without_empty_levels()
 
     def _at(self, positions: Mapping[str, Positions]) -> Evidence:
         """Only those levels, in that order."""
+        sizes = {name: len(self.schema[name].levels) for name in positions}
+        positions = {n: p for n, p in positions.items() if not np.array_equal(p, np.arange(sizes[n]))}
+        if not positions:
+            return self
         parts = {}
         for name, part in self.parts.items():
             statistics: Statistics = part.statistics

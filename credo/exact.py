@@ -117,6 +117,10 @@ class Exact:
     def take(self, axis: int, positions: NDArray[np.intp]) -> Exact:
         return Exact(np.take(self.high, positions, axis), np.take(self.low, positions, axis))
 
+    def where(self, chosen: NDArray[np.bool_], other: Exact) -> Exact:
+        """Itself where chosen, else the other."""
+        return Exact(np.where(chosen, self.high, other.high), np.where(chosen, self.low, other.low))
+
     @classmethod
     def gather(cls, parts: Sequence[Exact], cells: Sequence[Cells], size: int) -> Exact:
         """A sum of that many rows, to which each part adds its rows at its cells."""

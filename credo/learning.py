@@ -53,6 +53,10 @@ class Additive(ABC):
     def mergeable(self, other: Self) -> str | None:
         """Why the two don't merge, if they don't."""
 
+    def total(self, parts: Sequence[Evidence]) -> Evidence:
+        """The evidence of many batches."""
+        return Evidence.total(parts)
+
     def taught_by(self, others: Evidence, held_out: Evidence) -> Self:  # noqa: ARG002 - of use to those who override
         """What validates a fold: the same, with the other folds' evidence."""
         return self.with_evidence(others)
@@ -90,7 +94,7 @@ class Additive(ABC):
     def gathered(self, data: object, weight: Weight = None) -> Evidence:
         """The evidence in a table, in one pass over it."""
         table = source(data)
-        return gather(self.summarise, table, self.needs(table.without(weight)), weight, Evidence.total)
+        return gather(self.summarise, table, self.needs(table.without(weight)), weight, self.total)
 
     def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
         """How well what the other folds teach foresees each row."""

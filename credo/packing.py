@@ -47,6 +47,7 @@ CLASSES = {
     "Report": "credo.choose:Report",
     "Schema": "credo.schema:Schema",
     "Scores": "credo.metrics:Scores",
+    "Text": "credo.models.forms:Text",
     "Totals": "credo.statistics:Totals",
     "Tried": "credo.choose:Tried",
     "Tuning": "credo.models.tuning:Tuning",

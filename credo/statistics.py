@@ -110,13 +110,17 @@ class Statistics:
             if (empty & (np.abs(after.high) > ROUNDING * (1 + np.abs(before.high)))).any():
                 return None
             cleared.append(Exact(np.where(empty, 0.0, after.high), np.where(empty, 0.0, after.low)))
-        left = type(self)(*cleared)
+        left = type(self)(*cleared)._settled(self)
         if left._drowned(self):
             raise EvidenceError(
                 "can't forget: beside numbers this large, digits of the others were lost when they were learned. "
                 "Learn the rows that stay anew"
             )
         return left if left._possible(self) else None
+
+    def _settled(self, before: Self) -> Self:  # noqa: ARG002 - counts leave no rounding behind
+        """Without what rounding left where numbers are alike that weren't before."""
+        return self
 
     def _drowned(self, before: Self) -> bool:  # noqa: ARG002 - counts are never lost
         """Whether what is left was so small beside what it is taken from that rounding shows in it."""
@@ -245,8 +249,14 @@ class Moments(Statistics):
 
     @cached_property
     def scatter(self) -> Array:
-        """Σ w (x - mean)² = second - first²/n"""
-        return np.maximum((self.second - self.first * (self.first / self.n)).value, 0.0)
+        """Σ w (x - mean)² = second - first²/n; 0 where what is left may be rounding: of numbers that are alike."""
+        found = (self.second - self.first * (self.first / self.n)).value
+        return np.where(found > ROUNDING * self.second.high, found, 0.0)
+
+    def _settled(self, before: Moments) -> Moments:
+        alike = self.first * (self.first / self.n)
+        rounded = np.abs((self.second - alike).value) <= ROUNDING * before.second.high
+        return Moments(self.n, self.first, alike.where(rounded, self.second))
 
     def _drowned(self, before: Moments) -> bool:
         return _drowned(self.first.value * self.mean, self.second.value, before.second.high)
@@ -293,6 +303,12 @@ class CrossMoments(Statistics):
         """Σ w (x - mean)(x - mean)′ = second - first first′/n"""
         mean = self.first / self.n[..., None]
         return (self.second - self.first[..., :, None] * mean[..., None, :]).value
+
+    def _settled(self, before: CrossMoments) -> CrossMoments:
+        alike = self.first[..., :, None] * (self.first / self.n[..., None])[..., None, :]
+        away = np.einsum("...ii->...i", (self.second - alike).value)
+        rounded = np.abs(away) <= ROUNDING * np.einsum("...ii->...i", before.second.high)
+        return CrossMoments(self.n, self.first, alike.where(rounded[..., :, None] | rounded[..., None, :], self.second))
 
     def _drowned(self, before: CrossMoments) -> bool:
         own, all_ = (np.einsum("...ii->...i", sums.second.value) for sums in (self, before))

@@ -18,7 +18,6 @@ Codes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
 TILE = 64  # rows
-ALONE = 1e-12  # of a class's weight: what is left of it when its only row goes
 
 
 @late_kernel
@@ -181,13 +180,15 @@ def add_left_out(
                 if ends[j]:
                     e = others[k, j, 5]
                     for r in range(size):
+                        if not 0.0 < spread[r] < math.inf or not 0.0 < near[r] < math.inf:
+                            unsure[start + r] = True  # digits were lost, or it is too far out for a product
+                            continue
                         v = spread[r] - 1.0  # mostly so little that its series is exact
                         small = abs(v) < 1e-3
                         log_spread = v * (1.0 - v * (0.5 - v * (1 / 3 - v * 0.25))) if small else math.log(spread[r])
                         total[r] -= 0.5 * log_spread
                         if student:
                             total[r] -= e * (math.log(near[r]) - log_spread)
-                            unsure[start + r] |= near[r] == math.inf  # too far out for a product
                     near[:] = 1.0
                     spread[:] = 1.0
             for r in range(size):
@@ -202,14 +203,16 @@ def add_left_out(
                     least = mine[k, j, 0]
                     b = least + u * (mine[k, j, 1] + u * mine[k, j, 2])
                     a = mine[k, j, 3] + mine[k, j, 4] * u
-                    unsure[i] |= least > 1e5 * b
+                    unsure[i] |= least > 1e5 * b  # where b may be 0, or less
                     spread_ *= b
                     near_ *= b + a * a
-                    sum_ += mine[k, j, 6] if student else mine[k, j, 6] - a * a / b
+                    sum_ += mine[k, j, 6] if student or b <= 0.0 else mine[k, j, 6] - a * a / b
                 if ends[j]:
-                    sum_ -= 0.5 * math.log(spread_)
-                    if student:
-                        sum_ -= mine[k, j, 5] * (math.log(near_) - math.log(spread_))
-                        unsure[i] |= near_ == math.inf
+                    if 0.0 < spread_ < math.inf and 0.0 < near_ < math.inf:
+                        sum_ -= 0.5 * math.log(spread_)
+                        if student:
+                            sum_ -= mine[k, j, 5] * (math.log(near_) - math.log(spread_))
+                    else:
+                        unsure[i] = True
                     near_, spread_ = 1.0, 1.0
             out[i, k] += sum_

@@ -60,7 +60,7 @@ class Averaged(Likelihood):
     @cached_property
     def _tables(self) -> Independent | None:
         """The mixture as tables, where there are tables to mix."""
-        found = self.dependent.averaging(np.asarray(1 / (1 + np.exp(-self.log_odds))))
+        found = self.dependent.averaging(_share(self.log_odds))
         return found if found is None or self.weights is None else found.weighted(self.weights)
 
     def add(self, cells: Any, out: Array) -> None:
@@ -132,7 +132,7 @@ class Averaged(Likelihood):
         apart, same = self.dependent.sample(classes, rng), self.alike.sample(np.zeros_like(classes), rng)
         drawn = {}
         for name, odds in zip(self.names, self.log_odds, strict=True):
-            depends = rng.random(len(classes)) < 1 / (1 + np.exp(-odds))
+            depends = rng.random(len(classes)) < _share(odds)
             drawn[name] = np.where(depends, apart[name], same[name])
         return drawn
 
@@ -147,3 +147,8 @@ class Averaged(Likelihood):
 def _mixed(own: Array, same: Array, log_odds: Array) -> Array:
     """log(w exp(own) + (1 - w) exp(same))"""
     return np.logaddexp(own - np.logaddexp(0.0, -log_odds), same - np.logaddexp(0.0, log_odds))
+
+
+def _share(log_odds: Any) -> Array:
+    """A probability from its log-odds, however large they are."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, -log_odds)))

@@ -59,7 +59,7 @@ class Binned(Block):
         columns, parts = [], {}
         for name in self.names:
             codes, levels = cells.categories(pa.array(cut(batch.numbers(name)), from_pandas=True))
-            columns.append(Column(name, "number", levels.cast(pa.float64())))
+            columns.append(Column(name, "number", levels.cast(pa.float64(), safe=False)))
             parts[name] = Part((groups, name), Counts.of(codes, len(levels), member))
         return Evidence(Schema(tuple(columns)), parts)
 
@@ -129,10 +129,14 @@ class Sketch:
         names = [f"from {a} to below {b}" for a, b in zip(edges, ends, strict=False)]  # no values: no bins
         return Column(self.name, "category", pa.array([f"{i}: {name}" for i, name in enumerate(names)], pa.string()))
 
+    def prior(self, bins: Array | float) -> Array:
+        """The prior's concentration, of each of so many bins."""
+        m = self.settings.m
+        return np.full(np.shape(bins), self.settings.smoothing) if m is None else np.asarray(m / np.maximum(bins, 1))
+
     def concentration(self, bins: Array | float) -> Array:
-        """The prior's, of each of so many bins, and what an estimate takes off it."""
-        m, estimate = self.settings.m, self.settings.estimate
-        a = np.full(np.shape(bins), self.settings.smoothing) if m is None else m / np.maximum(bins, 1)
+        """The same, with what an estimate takes off it."""
+        a, estimate = self.prior(bins), self.settings.estimate
         if estimate == "map" and (a < 1).any():
             raise PriorError("estimate='map' of binned columns needs a smoothing of at least 1: the mode is at an end")
         return a * 0.0 if estimate == "ml" else a - (estimate == "map")
@@ -201,7 +205,7 @@ class Sketch:
             kept[place_of] = not gone
             starts = np.flatnonzero(np.diff(self.bins(below[kept], n), prepend=-1.0))
             counts = np.add.reduceat(self.counts[:, kept], starts, axis=1)
-            a = self.concentration(float(len(starts)))
+            a = self.prior(float(len(starts)))
             alpha = np.broadcast_to(a, counts.shape)
             each = log_normaliser(alpha + counts) - log_normaliser(alpha)
             mine = np.searchsorted(starts, np.count_nonzero(kept[:place_of]), "right") - 1

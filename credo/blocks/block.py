@@ -33,6 +33,7 @@ class Settings:
     m: float | None = None  # the m-estimate: Dirichlet(m p) instead
     p: Mapping[str, Mapping[Any, float]] = field(default_factory=dict)  # {column: {value: share}}; else all alike
     strength: float = 1.0  # rows that the prior on a number's mean and variance is worth
+    odds: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # {text column: (c, p)}: see blocks.odds
 
 
 class Parameter(NamedTuple):
@@ -56,6 +57,10 @@ class Block(ABC):
     @abstractmethod
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
         """The statistics of a batch's rows by class; `groups` is the column that the classes are in."""
+
+    def pruned(self, evidence: Evidence) -> Evidence:
+        """Without what there is no room for; most have room for all."""
+        return evidence
 
     @abstractmethod
     def likelihood(self, evidence: Evidence, settings: Settings) -> Likelihood:

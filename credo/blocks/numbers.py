@@ -21,7 +21,7 @@ from credo.families.normal import Gaussian
 from credo.membership import Hard
 from credo.priors import of_numbers
 from credo.schema import Column, Schema
-from credo.statistics import ALONE, Moments
+from credo.statistics import ALONE, ROUNDING, Moments
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
@@ -227,7 +227,7 @@ class NumbersLikelihood(Independent):
         s, (n, mean, scatter) = self._strength, _of(self.shifted)
         everyone = self.pooled.about(self.shift)
         size, squares = everyone.n.value[0], everyone.scatter[0]
-        share = 1 / (size - 1)
+        share = 1 / np.where(size > 1, size - 1, 1.0)  # of a row of weight 1: there must be more than that
         away = everyone.mean[0] - mean
         prior = s * share * (squares - share * size * away**2)
         slopes = 2 * s * share**2 * size * away, -s * share**2 * size
@@ -304,7 +304,7 @@ class NumbersLikelihood(Independent):
         column = self.shifted.take(1, np.array([j]))
         everyone = column.pooled() - alone
         left = everyone.n.value[:, 0] > ALONE * column.n.value.sum()
-        said = ~np.isnan(x) & left & (everyone.scatter[:, 0] > 0)
+        said = ~np.isnan(x) & left & (everyone.scatter[:, 0] > ROUNDING * self.pooled.second.high[0, j])
         rows = np.flatnonzero(said)
         others = Moments(*(part[rows][:, None] for part in everyone.sums))
         return of_numbers(others, self.settings.strength), column.leaving_out(alone[rows], own.codes[rows]), said

@@ -16,7 +16,7 @@ from credo.errors import EvidenceError
 from credo.evidence import Evidence
 from credo.exact import Array, Exact
 from credo.membership import Hard
-from credo.statistics import ALONE, Moments
+from credo.statistics import ALONE, ROUNDING, Moments
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
@@ -156,6 +156,7 @@ class SphericalLikelihood(Likelihood):
             everyone = self.pooled.leaving_out(alone, np.zeros(len(x), dtype=np.int32))
             n, mean, scatter = self._about_shift(self.statistics.leaving_out(alone, part.codes))
             rest, place, left = (part[:, 0] for part in self._about_shift(everyone))
+            left = np.where(left > ROUNDING * self.pooled.second.high[0], left, 0.0)
             said = left.any(1) & (rest.max(1) > ALONE)
             if said.any():
                 ball = self._ball(n[said], mean[said], scatter[said], (rest[said], place[said], left[said]))

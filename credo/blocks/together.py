@@ -1,7 +1,7 @@
 """All columns together as one Gaussian: numbers as they are, each value of a category as a column of 0 and 1.
 
-A missing number counts as the mean (a missing category as none of its values): so one table of moments serves all
-rows, and adds. That is a rougher view than summing missing cells out, and a good one beside others: tuning weighs it.
+A missing cell counts as the mean: so one table of moments serves all rows, and adds. That is a rougher view than
+summing missing cells out, and a good one beside others: tuning weighs it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ class Together(Block):
 
     def _values(self, batch: Batch, name: str) -> dict[str, Array]:
         codes, levels = batch.categories(name)
-        return {value_feature(name, value): (codes == v) * 1.0 for v, value in enumerate(levels.to_pylist())}
+        found = {value_feature(name, value): (codes == v) * 1.0 for v, value in enumerate(levels.to_pylist())}
+        return found | ({missing_feature(name): (codes < 0) * 1.0} if (codes < 0).any() else {})
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> TogetherLikelihood:
         features = evidence.schema[FEATURES].values
@@ -115,7 +116,7 @@ class Encoding:
         return np.array([column for _, _, column in self.features], dtype=np.intp)
 
     def read(self, batch: Batch) -> Array:
-        """Features of rows, NaN where a number is missing. (rows, features)"""
+        """Features of rows, NaN where a cell is missing or a value was never seen. (rows, features)"""
         z, j = np.zeros((batch.rows, len(self.features))), 0
         for name in self.names:
             if name not in self.values:
@@ -128,6 +129,7 @@ class Encoding:
             known = np.flatnonzero(codes >= 0)
             known = known[at[codes[known]] >= 0]
             z[known, j + at[codes[known]]] = 1.0
+            z[codes < 0, j : j + int(sum(kept))] = np.nan
             j += int(sum(kept))
         return z
 
@@ -284,7 +286,7 @@ class TogetherLikelihood(Likelihood):
         full = np.zeros((1, self.moments.first.shape[1]))
         unknown = np.isnan(row)
         full[0, own] = np.where(unknown, 0.0, row)
-        full[0, absent[unknown]] = 1.0
+        full[0, absent[unknown & (absent >= 0)]] = 1.0
         mine = CrossMoments.of(full, Hard.of([k], len(self.moments.n.value), [weight]))
         return replace(self, moments=self.moments - mine, weight=1.0)
 

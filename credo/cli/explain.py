@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
-    from credo.models.explaining import Explanation
+    from credo.models.explaining import Explanation, Spoken
 
 WIDEST = 33  # of the bars
+LONGEST = 2000  # characters of a text that are shown
 
 
 @click.command()
@@ -70,6 +72,22 @@ def lines_of(found: Explanation, top: int) -> list[tuple[str, str, float]]:
     return [*lines, ("log-odds", "", found.log_odds)]
 
 
+def coloured(text: str, spoken: Sequence[Spoken]) -> Any:
+    """A text with its words in colours, the stronger the bolder; its beginning, where it is long."""
+    from rich.text import Text
+
+    shown = Text("".join(c if c.isprintable() or c == "\n" else "·" for c in text[:LONGEST]))
+    largest = max((abs(each.weight) for each in spoken if each.places), default=0.0)
+    for each in sorted(spoken, key=lambda each: abs(each.weight)):  # the strongest last: it covers the others
+        colour = "green" if each.weight > 0 else "red"
+        style = f"bold {colour}" if abs(each.weight) > largest / 2 else colour
+        for start, end in each.places if abs(each.weight) > largest / 20 else ():
+            shown.stylize(style, start, min(end, LONGEST))
+    if len(text) > LONGEST:
+        shown.append(" ...", "dim")
+    return shown
+
+
 def _print(found: Explanation, title: str, top: int) -> None:
     from credo.cli import screen as on
 
@@ -90,5 +108,12 @@ def _print(found: Explanation, title: str, top: int) -> None:
         sides = f"{on.harmless(f'for {against} ', half):>{half}}│{on.harmless(f' for {of}', half):<{half}}"
         columns.append((sides, on.leanings(weights, room)))
     screen.print(on.table(columns, left=(0, 1, 3), yielding=1))
+    for name, spoken in found.words.items():
+        if spoken:
+            screen.print()
+            on.say(screen, f"{on.harmless(name)}: words for {of} in green, for {against} in red", "dim")
+            screen.print(coloured(str(found.values[name]), spoken))
+            strongest = (f"{on.harmless(each.word)} {each.weight:+.2f}" for each in spoken[:top])
+            on.say(screen, ", ".join(strongest), "dim")
     screen.print()
     on.say(screen, f"prior + weights of evidence = the log-odds of {of} against {against}, in {found.unit}", "dim")

@@ -15,8 +15,8 @@ from credo.cli.progress import shown_progress
 def forget(model: str, data: str, weight: str | None, output: str | None) -> None:
     """Unlearn rows: what is left is as if they had never come.
 
-    MODEL is a .credo file: a classifier, or what `credo estimate` saved. DATA holds the rows, as they were learned;
-    rows that never were are refused, and nothing changes.
+    MODEL is a .credo file: a classifier, or what `credo estimate` saved. DATA holds the rows, as they were learned.
+    Where what is left would be less than nothing, they never were: that is refused, and nothing changes.
 
     \b
     Examples:

@@ -10,9 +10,10 @@ from credo.cli.progress import shown_progress
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
+    from credo.models.curves import LearningCurve
 
 MODELS = ("auto", "naive-bayes", "gaussian")
-KINDS = ("category", "number", "count", "ignore")
+KINDS = ("category", "number", "count", "text", "ignore")
 FORMS = ("log", "binned")  # of a number
 
 
@@ -36,12 +37,13 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--weight", help="A column that says how much each row counts.")
 @click.option(
     "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
-    help="How to read a column: category, number, count, ignore; or a number's form, log or binned.",
+    help="How to read a column: category, number, count, text, ignore; or a number's form, log or binned.",
 )  # fmt: skip
 @click.option("--top", type=click.IntRange(min=1), default=15, show_default=True, help="How many columns to print.")
 @click.option("--output", "-o", help="A .credo file for the model.")
 @click.option("--report", help="An .html file for a page with figures, that needs nothing beside itself.")
-def learn(data: str, target: str, top: int, output: str | None, report: str | None, **how: Any) -> None:
+@click.option("--learning-curve", "curve", is_flag=True, help="How well ever more rows foresee a withheld third.")
+def learn(data: str, target: str, top: int, output: str | None, report: str | None, curve: bool, **how: Any) -> None:
     """Learn to predict a column from the others, and say how well.
 
     DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), or a pattern such as 'logs/*.csv'. Its columns may
@@ -65,7 +67,10 @@ def learn(data: str, target: str, top: int, output: str | None, report: str | No
             _save(model, output)
         if report:
             _write_page(model, report)
+        found = model.learning_curve(data, weight=how["weight"]) if curve else None
     _print(model, data, top)
+    if found is not None:
+        _print_curve(found)
     for path in filter(None, (output, report)):
         click.echo(f"wrote {path}", err=True)
 
@@ -89,6 +94,21 @@ def _write_page(model: Classifier, path: str) -> None:
     from credo.report_page import classifier_page
 
     classifier_page(model, path)
+
+
+def _print_curve(curve: LearningCurve) -> None:
+    from credo.cli import screen as on
+
+    screen = on.Screen()
+    screen.print()
+    on.say(screen, f"Learning ever more rows, a third ({curve.scores[0].n:g}) withheld; untuned", "bold")
+    columns = [
+        ("rows", [f"{rows:,}" for rows in curve.sizes]),
+        ("accuracy", [f"{value:.4f}" for value in curve.accuracy]),
+        ("log-loss", [f"{value:.4f}" for value in curve.log_loss]),
+        ("", on.bars(list(curve.accuracy), 20)),
+    ]
+    screen.print(on.table(columns, left=(3,)))
 
 
 def _print(model: Classifier, data: str, top: int) -> None:

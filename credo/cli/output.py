@@ -27,6 +27,13 @@ def check(path: str, endings: tuple[str, ...] = ENDINGS) -> None:
         raise StorageError(f"can't write {path}: there is no folder {place.parent}")
 
 
+def check_apart(path: str, data: str) -> None:
+    """Refuse to write onto what is being read."""
+    place, source = Path(path).expanduser(), Path(data).expanduser()
+    if place.exists() and source.exists() and place.samefile(source):
+        raise StorageError(f"can't write {path}: it is the file that is read; give another name")
+
+
 def write(model: object, table: Any, path: str) -> None:
     """The model as a credo file, or its table in the form that the name's ending says."""
     from credo.storage import save

@@ -32,12 +32,13 @@ def predict(model: str, data: str, output: str | None, proba: bool) -> None:
       credo predict pumps.credo 'logs/*.parquet' -o scored.parquet --proba
       credo predict pumps.credo new.csv | head
     """
-    from credo.cli.output import TABLES, check, encoded, write_tables
+    from credo.cli.output import TABLES, check, check_apart, encoded, write_tables
     from credo.cli.saved import loaded_classifier
     from credo.predictions import predictions
 
     if output:
         check(output, TABLES)
+        check_apart(output, data)
     tables = predictions(loaded_classifier(model), data, proba)
     if output:
         with shown_progress("predicting"):

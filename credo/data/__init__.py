@@ -36,6 +36,7 @@ class Batch:
     block: Array | NDArray[np.int64] | None = None  # (rows, columns)
     block_names: tuple[str, ...] = ()
     taken: NDArray[np.intp] | None = None  # which rows after the start these are, where they don't follow each other
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)  # what was made of the rows, and may be wanted again
 
     def number(self, row: int) -> int:
         """What a row is called, the table's first being 1."""
@@ -156,7 +157,7 @@ class Batch:
         """With a column of missing cells for each that isn't there."""
         known = set(self.names)
         absent = {name: pa.nulls(self.rows) for name in names if name not in known}
-        return replace(self, columns={**self.columns, **absent}) if absent else self
+        return replace(self, columns={**self.columns, **absent}, memo={}) if absent else self
 
     @cached_property
     def _lanes(self) -> Any:
@@ -190,6 +191,7 @@ class Source:
     read: Callable[[Sequence[str]], Iterator[Batch]]  # parts of any size, in order
     once: bool = False
     rows: int | None = None  # where known beforehand
+    near: bool = False  # whether it lies in memory
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """Only those columns, in order, in batches whose size doesn't depend on how the rows came."""
@@ -199,11 +201,11 @@ class Source:
     @classmethod
     def of_batch(cls, batch: Batch) -> Source:
         """A table of one batch."""
-        return cls(batch.names, lambda wanted: iter([batch.only(wanted)]), rows=batch.rows)
+        return cls(batch.names, lambda wanted: iter([batch.only(wanted)]), rows=batch.rows, near=True)
 
     def held(self, most: int = 2**28) -> Source:
         """In memory, if the rows take at most so many bytes, for those who read them several times; else as it is."""
-        if self.rows is not None or self.once:
+        if self.near or self.once:
             return self
         parts, size = [], 0
         for part in self.read(self.names):
@@ -214,7 +216,7 @@ class Source:
             if size > most:
                 return self
         rows = sum(part.rows for part in parts)
-        return replace(self, read=lambda wanted: (part.only(wanted) for part in parts), rows=rows)
+        return replace(self, read=lambda wanted: (part.only(wanted) for part in parts), rows=rows, near=True)
 
     def beside(self, name: str, values: object) -> Source:
         """With one more column, given as an array."""
@@ -230,12 +232,23 @@ class Source:
                 own = array.slice(start, part.rows)
                 if len(own) < part.rows:
                     raise DataError(f"{name!r} has {len(array)} values, but the table has more rows")
-                yield replace(part, columns={**part.columns, name: own}) if name in wanted else part
+                yield replace(part, columns={**part.columns, name: own}, memo={}) if name in wanted else part
                 start += part.rows
             if start < len(array) and others:
                 raise DataError(f"{name!r} has {len(array)} values, but the table has {start} rows")
 
         return replace(self, names=(*self.names, name), read=read)
+
+    def where(self, chosen: NDArray[np.bool_]) -> Source:
+        """Some of the rows, by a flag for each."""
+
+        def read(wanted: Sequence[str]) -> Iterator[Batch]:
+            start = 0
+            for part in self.read(wanted):
+                yield part.take(np.flatnonzero(chosen[start : start + part.rows]))
+                start += part.rows
+
+        return replace(self, read=read, rows=int(chosen.sum()))
 
     def without(self, name: object) -> Source:
         """All columns but one."""
@@ -282,7 +295,7 @@ def recut(parts: Iterable[Batch]) -> Iterator[Batch]:
     size, start = batch_rows(_row_bytes(first)), 0
     for _, run in groupby(chain([first], filled), key=_types):
         for piece in _cut(run, size):
-            yield replace(piece, start=start)
+            yield replace(piece, start=start, taken=None, memo={})
             start += piece.rows
 
 

@@ -314,7 +314,7 @@ class IntegerLevels:
             return None
         known = [each.to_numpy(zero_copy_only=False) for each in levels]
         low, high = (np.array([f(each) for each in known], dtype=np.int64) for f in (np.min, np.max))
-        if (high - low > NARROW * len(levels)).any():
+        if (high - low > NARROW * len(levels)).any() or (high - low < 0).any():  # the latter: beyond integers
             return None
         starts = np.append(0, np.cumsum(high - low + 1))
         table = np.full(int(starts[-1]), -1, dtype=np.int32)

@@ -23,8 +23,12 @@ Columns = Mapping[Path, tuple[str, ...]]  # of each file
 
 
 def open_files(path: str | PathLike[str]) -> Source:
-    """A file, or all that a pattern such as `logs/*.csv` matches, in the order of their names."""
-    paths = _matches(fsdecode(path))
+    """A file, or all that a pattern such as `logs/*.csv` matches, in the order of their names; or documents."""
+    from credo.data.documents import open_documents
+
+    if (found := open_documents(fsdecode(path))) is not None:
+        return found
+    paths = matches(fsdecode(path))
     formats = {_format(file) for file in paths}
     if len(formats) > 1:
         raise DataError(f"{path} matches files of several formats ({', '.join(sorted(formats))}): name those of one")
@@ -39,7 +43,8 @@ def open_files(path: str | PathLike[str]) -> Source:
     return Source(names, read)
 
 
-def _matches(path: str) -> list[Path]:
+def matches(path: str) -> list[Path]:
+    """The files that a name or a pattern means."""
     try:
         literal_path = Path(path).expanduser()
         if literal_path.is_dir():
@@ -74,7 +79,8 @@ def _format(path: Path) -> str:
     name = Path(path.name.lower())
     kind = FORMATS.get((name.with_suffix("") if is_zipped(name) else name).suffix)
     if kind is None or (is_zipped(name) and kind in ("parquet", "arrow")):
-        raise DataError(f"{path}: credo reads {', '.join(FORMATS)} (and .csv.gz, .tsv.gz, .jsonl.gz)")
+        tables = f"{', '.join(FORMATS)} (and .csv.gz, .tsv.gz, .jsonl.gz)"
+        raise DataError(f"{path}: credo reads {tables}, mail (.eml, .mbox) and folders of documents")
     return kind
 
 

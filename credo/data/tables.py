@@ -66,7 +66,7 @@ def _lazy(names: Sequence[str], rows: int, column: Callable[[int], Any]) -> Sour
     def read(wanted: Sequence[str]) -> Iterator[Batch]:
         yield Batch(0, rows, {name: convert(place[name]) for name in wanted})
 
-    return Source(tuple(names), read, rows=rows)
+    return Source(tuple(names), read, rows=rows, near=True)
 
 
 def _from_arrow(table: Any) -> Source:
@@ -233,7 +233,7 @@ def _from_block(data: Any) -> Source:
             kept: Any = np.int64 if np.can_cast(part.dtype, np.int64) else np.float64
             yield Batch(0, len(part), {}, np.ascontiguousarray(part, dtype=kept), tuple(wanted))
 
-    return Source(names, read, rows=data.shape[0])
+    return Source(names, read, rows=data.shape[0], near=True)
 
 
 def _from_iterator(data: Iterator[Any]) -> Source:

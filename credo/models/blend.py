@@ -62,7 +62,7 @@ class Blend(Classifier):
         return rechosen(self, self._labelled(data, target), weight, seed)
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
-        return [*independent_blocks(views), *together_blocks(views)]
+        return [*independent_blocks(views, self.kinds), *together_blocks(views)]
 
 
 def together_blocks(views: Views) -> list[tuple[str, Block]]:

@@ -15,6 +15,7 @@ from credo.families.normal_inverse_wishart import Covariance
 from credo.learning import Weight, Weights
 from credo.models.blend import TOGETHER, Blend
 from credo.models.discriminant import GaussianDiscriminant
+from credo.models.forms import TEXT_FORMS
 from credo.models.naive_bayes import NaiveBayes
 from credo.models.tuning import Candidate, candidate, crossed, row_count, scored, widened
 from credo.models.weighing import Sheet
@@ -120,7 +121,7 @@ class Candidates:
         for name, views in self.base.views.items():
             if views[0] == "category":
                 sizes[name] = len(self.base.seen.schema[name].levels)
-            elif views[0] != "count":
+            elif views[0] not in ("count", *TEXT_FORMS):
                 sizes[name] = 1
         chosen, total = [], 0
         for name in sorted(sizes, key=lambda name: sizes[name]):

@@ -24,6 +24,7 @@ from credo.notices import tell
 from credo.statistics import ALONE
 
 if TYPE_CHECKING:
+    from credo.models.curves import LearningCurve
     from credo.models.explaining import Explanation
     from credo.models.live import Live
 
@@ -249,6 +250,33 @@ class Classifier(Labelled):
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(batch.number(row), "itself"))
         return out, own
 
+    def scores(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
+        """How good its probabilities are, on rows with a class that it wasn't taught by."""
+        table, weights = self._labelled(data, target), Weights.of(weight)
+        names = weights.beside(self.needs(table.without(weight)))
+
+        def of_batch(batch: Batch) -> tuple[Array, Codes, Array]:
+            batch, own = self.members(batch, weights)
+            log_joint, _ = self._log_joint(self.tuned, batch)
+            if (row := _to_log_shares(log_joint)) >= 0:
+                raise EvidenceError(self.impossible(batch.slice(row, 1)))
+            return log_joint, own.codes, own.weight
+
+        found, codes, row_weights = zip(*local.mapped(of_batch, table.batches(names)), strict=True)
+        truth = np.concatenate(codes).astype(np.intp)
+        if not len(truth):
+            raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or weighs nothing")
+        return Scores(self.classes, np.concatenate(found), truth, np.concatenate(row_weights))
+
+    def learning_curve(
+        self, data: object, *, target: object = None, weight: Weight = None, withheld: float = 1 / 3,
+        sizes: Sequence[int] | None = None, seed: int = 0,
+    ) -> LearningCurve:  # fmt: skip
+        """Accuracy and log-loss of withheld rows, as ever more of the others are learned (untuned)."""
+        from credo.models.curves import learning_curve
+
+        return learning_curve(self, self._labelled(data, target), weight, withheld, sizes, seed)
+
     def cross_validate(  # type: ignore[override]
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
     ) -> Scores:
@@ -271,6 +299,12 @@ class Classifier(Labelled):
         from credo.models.explaining import explained
 
         return explained(self, row, of, against, unit)
+
+    def top_words(self, value: object, n: int = 10, *, column: str | None = None) -> Any:
+        """An Arrow table: the words that speak most for a class, with log P(word | class)/P(word | the others)."""
+        from credo.models.explaining import strongest_words
+
+        return strongest_words(self, self._code_of(value), n, column)
 
     def parameters(self) -> Any:
         """An Arrow table: each column's parameters by class, as estimated."""

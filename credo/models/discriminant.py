@@ -69,7 +69,7 @@ class GaussianDiscriminant(Classifier):
         return Settings(self.estimate, self.smoothing, strength=self.strength)
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
-        found = independent_blocks(views)
+        found = independent_blocks(views, self.kinds)
         if self.covariance == "diagonal":
             return found
         return [(form, self._together(block.names) if form == "gaussian" else block) for form, block in found]

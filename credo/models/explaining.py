@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from credo.blocks.odds import OddsLikelihood
+from credo.blocks.texts import TextLikelihood
 from credo.data import Batch, source
-from credo.errors import DataError, EvidenceError, counted, suggest
+from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.models.weighing import chosen_rows
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
 
 UNITS = {"nats": 1.0, "bits": float(np.log(2))}
-SHOWN = 12  # columns of an explanation
+SHOWN, FEW_WORDS, BEGINNING = 12, 8, 60  # columns of an explanation, words of each, characters of a cell
 FEW_CELLS = 100_000  # that are hidden one by one: of many columns fewer rows
+
+
+class Spoken(NamedTuple):
+    """A word of a text: what it adds to the column's weight, and where it stands, in characters."""
+
+    word: str
+    weight: float
+    places: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,7 @@ class Explanation:
     values: dict[str, Any]  # what the row holds
     probability: float  # of the class, among all
     unit: str = "nats"
+    words: dict[str, tuple[Spoken, ...]] = field(default_factory=dict)  # of text columns, the strongest first
 
     @property
     def log_odds(self) -> float:
@@ -59,7 +70,9 @@ class Explanation:
         ]
         speaking = [name for name in self.strongest if self.weights[name] or self.values.get(name) is not None]
         shown = speaking[:SHOWN]
-        lines += [f"  {self.weights[name]:+8.3f}  {name} = {_shown(self.values.get(name))}" for name in shown]
+        for name in shown:
+            lines.append(f"  {self.weights[name]:+8.3f}  {name} = {_shown(self.values.get(name))}")
+            lines += [f"            {each.weight:+8.3f}  {each.word}" for each in self.words.get(name, ())[:FEW_WORDS]]
         if len(speaking) > SHOWN:
             rest = sum(self.weights[name] for name in speaking[SHOWN:])
             lines.append(f"  {rest:+8.3f}  {counted(len(speaking) - SHOWN, 'more column')}")
@@ -75,7 +88,10 @@ class Explanation:
 
 
 def _shown(value: object) -> str:
-    return "missing" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    if value is None:
+        return "missing"
+    shown = f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split())
+    return shown if len(shown) <= BEGINNING else f"{shown[: BEGINNING - 4]} ..."
 
 
 def explained(model: Classifier, row: object, of: object, against: object, unit: str) -> Explanation:
@@ -120,7 +136,48 @@ def explained_row(
         {name: _cell(one, name) for name in weights},
         float(share[first]),
         unit,
+        _words(model, one, first, second, size),
     )
+
+
+def _words(model: Classifier, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:
+    """What each word of the row's texts weighs; of a column in several forms, in all together."""
+    filled, found = one.filled(model.views), dict[str, dict[str, float]]()
+    readings: dict[str, Any] = {}
+    for _, likelihood in model.tuned.likelihoods:
+        if isinstance(likelihood, TextLikelihood | OddsLikelihood):
+            name = likelihood.names[0]
+            own, readings[name] = found.setdefault(name, {}), likelihood.block.reading
+            for word, each in likelihood.words_of(likelihood.read(filled)).items():
+                own[word] = own.get(word, 0.0) + float(each[first] - each[second]) / size
+    return {name: _placed(_cell(one, name) or "", weights, readings[name]) for name, weights in found.items()}
+
+
+def _placed(text: str, weights: dict[str, float], reading: Any) -> tuple[Spoken, ...]:
+    from credo.data.words import places
+
+    at: dict[str, list[tuple[int, int]]] = {}
+    for start, end, word in places(text, reading):
+        at.setdefault(word, []).append((start, end))
+    spoken = (Spoken(word, weight, tuple(at.get(word, ()))) for word, weight in weights.items())
+    return tuple(sorted(spoken, key=lambda each: -abs(each.weight)))
+
+
+def strongest_words(model: Classifier, k: int, n: int, column: str | None) -> Any:
+    """The words of a text column by how much they say for a class in all its texts: one seen once says little."""
+    texts = {each.names[0]: each for _, each in model.plain.likelihoods if isinstance(each, TextLikelihood)}
+    if column is not None and column not in texts:
+        raise SchemaError(f"no text column {column!r}; {suggest(column, texts)}")
+    if not texts:
+        raise SchemaError("there is no text column")
+    if column is None and len(texts) > 1:
+        raise SchemaError(f"say which text column is meant, as in column={next(iter(texts))!r}; {suggest('', texts)}")
+    likelihood = texts[column] if column is not None else next(iter(texts.values()))
+    weights, counts = likelihood.for_class(k), likelihood.n[:, k]
+    spoken = np.flatnonzero((weights > 0) & (counts > 0))
+    order = spoken[np.argsort(-(weights * counts)[spoken], kind="stable")][:n]
+    words = likelihood.words.take(pa.array(order))
+    return pa.table({"word": words, "weight": weights[order], "count": counts[order]})
 
 
 def contributions(model: Classifier, data: object, rows: int) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -9,6 +10,7 @@ from typing import Any, Literal, get_args
 
 import pyarrow as pa
 
+from credo.blocks.block import Block
 from credo.data import Batch, Source
 from credo.data.profile import Profile, profile, why_ignored
 from credo.errors import DataError, SchemaError, suggest
@@ -16,8 +18,10 @@ from credo.notices import tell
 from credo.schema import Kind, checked_kinds
 
 NumberForm = Literal["gaussian", "log", "binned"]
-Form = Literal["category", "count", "gaussian", "log", "binned", "coarse"]
+WordsForm = Literal["multinomial", "bernoulli"]
+Form = Literal["category", "count", "gaussian", "log", "binned", "coarse", "words", "presences", "odds"]
 NUMBER_FORMS: tuple[Form, ...] = ("gaussian", "log", "coarse", "binned")  # the plainest first
+TEXT_FORMS: tuple[Form, ...] = ("words", "presences", "odds")
 Views = Mapping[str, tuple[str, ...]]  # the forms that each column is counted in; the first is what was asked for
 
 
@@ -32,8 +36,71 @@ class Number:
             known = get_args(NumberForm)
             raise SchemaError(f"no such likelihood, {self.likelihood!r}; {suggest(self.likelihood, known)}")
 
+    @property
+    def form(self) -> Form:
+        return self.likelihood
 
-FORM_OF: dict[Kind, Form] = {"category": "category", "count": "count", "number": "gaussian"}
+
+@dataclass(frozen=True)
+class Text:
+    """How a text column is read: as words, drawn from each class's distribution, or each there or not.
+
+    ngrams=2: pairs of neighbours are words, too. Words seen less than `min_count` times say nothing, nor do the
+    `drop_most_common` ones and those beyond the `max_words` commonest. hashed: words are known by a hash alone (True:
+    2¹⁸ of them), which bounds memory. token_pattern: a regular expression, by default two or more word characters.
+    """
+
+    words: WordsForm = "multinomial"
+    ngrams: int = 1
+    lowercase: bool = True
+    min_count: int = 1
+    drop_most_common: int = 0
+    max_words: int | None = None
+    hashed: bool | int = False
+    stop_words: tuple[str, ...] | None = None
+    token_pattern: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.words not in get_args(WordsForm):
+            raise SchemaError(f"no such words, {self.words!r}; {suggest(self.words, get_args(WordsForm))}")
+        if self.ngrams not in (1, 2):
+            raise SchemaError(f"ngrams must be 1 or 2, but is {self.ngrams!r}")
+        for name, least in (("min_count", 1), ("drop_most_common", 0), ("max_words", 1)):
+            value = getattr(self, name)
+            if not (isinstance(value, int) and value >= least) and not (value is None and name == "max_words"):
+                raise SchemaError(f"{name} must be a whole number of at least {least}, but is {value!r}")
+        if isinstance(self.stop_words, str) or not isinstance(self.hashed, int) or self.hashed < 0:
+            wrong = "stop_words" if isinstance(self.stop_words, str) else "hashed"
+            raise SchemaError(f"{wrong} isn't what it should be: {getattr(self, wrong)!r:.60}")
+        object.__setattr__(self, "stop_words", None if self.stop_words is None else tuple(self.stop_words))
+        try:
+            re.compile(self.token_pattern or "")
+        except re.error as error:
+            raise SchemaError(f"token_pattern {self.token_pattern!r} isn't a regular expression: {error}") from None
+
+    @property
+    def form(self) -> Form:
+        return "words" if self.words == "multinomial" else "presences"
+
+    def block(self, name: str, form: str) -> Block:
+        """The words of a column, in one of its forms."""
+        from credo.blocks.odds import Odds
+        from credo.blocks.presences import Presences
+        from credo.blocks.texts import Cuts
+        from credo.blocks.words import Words
+        from credo.data.words import Reading
+
+        buckets = None if self.hashed is False else BUCKETS if self.hashed is True else int(self.hashed)
+        stop = frozenset(self.stop_words or ())
+        reading = Reading(self.lowercase, self.ngrams, stop, self.token_pattern, buckets)
+        cuts = Cuts(self.min_count, self.drop_most_common, self.max_words)
+        kinds: dict[str, Any] = {"words": Words, "presences": Presences, "odds": Odds}
+        block: Block = kinds[form](name, reading, cuts)
+        return block
+
+
+BUCKETS = 2**18
+FORM_OF: dict[Kind, Form] = {"category": "category", "count": "count", "number": "gaussian", "text": "words"}
 
 
 def settled_views(table: Source, features: Sequence[str], kinds: Mapping[str, Any] | None) -> tuple[Source, Views]:
@@ -43,19 +110,17 @@ def settled_views(table: Source, features: Sequence[str], kinds: Mapping[str, An
     asked = dict(kinds or {})
     if strange := [name for name in asked if name not in features and name in table.names]:
         raise SchemaError(f"kinds names {strange[0]!r}, which holds classes or weights: it isn't learned from")
-    numbers = {name: how.likelihood for name, how in asked.items() if isinstance(how, Number)}
-    named = checked_kinds({name: how for name, how in asked.items() if name not in numbers}, table.names)
-    checked_kinds(dict.fromkeys(numbers, "number"), table.names)
+    forms: dict[str, Form] = {name: how.form for name, how in asked.items() if isinstance(how, Number | Text)}
+    named = checked_kinds({name: how for name, how in asked.items() if name not in forms}, table.names)
+    checked_kinds(dict.fromkeys(forms, "number"), table.names)
     unsure = [name for name in features if name not in asked]
     if unsure:
         table, found = _found_kinds(table, unsure)
     views: dict[str, tuple[str, ...]] = {}
     for name in features:
-        kind = named.get(name) or ("number" if name in numbers else found[name])
-        if kind in FORM_OF:
-            views[name] = (numbers.get(name, FORM_OF[kind]),)
-        elif kind == "text":
-            tell(f"column {name!r} holds text, which isn't read yet: it is ignored")
+        form = forms.get(name) or FORM_OF.get(named.get(name) or found[name])
+        if form:
+            views[name] = (form,)
     return table, views
 
 

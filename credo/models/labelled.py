@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -28,7 +29,9 @@ from credo.statistics import Counts
 UNLABELLED = "(rows without a class)"
 TARGET = "target"  # what a class column is called that comes as an array
 NOTHING = "nothing was learned yet: fit(data, target=...) first"
-RESERVED = re.compile(r"\((rows|rows without a class|numbers|logarithms|together|features|joint [01]+)\)")
+RESERVED = re.compile(
+    r"\((rows|rows without a class|numbers|logarithms|together|features|joint [01]+)\)|\((texts|documents|odds)\) .*"
+)
 Model = TypeVar("Model", bound="Labelled")
 
 
@@ -78,7 +81,7 @@ class Labelled(Additive):
             raise SchemaError(f"{taken!r} is what credo calls a part of its evidence: call the column otherwise")
         table, views = settled_views(table, features, self.kinds)
         if not views:
-            raise SchemaError("there is no column to learn from: all of them are ignored, or hold text")
+            raise SchemaError("there is no column to learn from: all of them are ignored")
         self.check_views(views)
         fresh = _replaced(self, target=name, views=views, evidence=None, tuning=None, report=None)
         return fresh.update(table, weight=weight)
@@ -124,11 +127,16 @@ class Labelled(Additive):
         known = set(table.names)
         absent = [name for name in self.views if name not in known]
         if len(absent) == len(self.views):
-            raise SchemaError(f"none of the columns is there; {suggest(absent[0], table.names)}")
+            wanted = ", ".join(absent[:8]) + (", ..." if len(absent) > 8 else "")
+            raise SchemaError(
+                f"none of the columns is there that the model reads ({wanted}); known: {_few(table.names)}"
+            )
         if absent:
             what = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
             whose = "its" if len(absent) == 1 else "their"
-            tell(f"no column {what}: {whose} cells count as missing")
+            near = [get_close_matches(name, known - set(self.views), n=1) for name in absent[:5]]
+            meant = "".join(f". Did you mean {found[0]!r}?" for found in near[:1] if found)
+            tell(f"no column {what}: {whose} cells count as missing{meant}")
         return [name for name in self.views if name in known]
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
@@ -148,6 +156,12 @@ class Labelled(Additive):
         for evidence in found:
             parts |= evidence.parts
         return Evidence(schema, parts)
+
+    def total(self, parts: Sequence[Evidence]) -> Evidence:
+        found = super().total(parts)
+        for _, block in self.blocks(self.views):
+            found = block.pruned(found)
+        return found
 
     def counting(self, more: Views, data: Source, weight: Weight) -> Self:
         """With columns counted in more forms, in a pass over the rows that were learned.
@@ -178,10 +192,18 @@ class Labelled(Additive):
         return self.with_evidence(others.knowing(held_out.only(ROWS)))
 
     def mergeable(self, other: Self) -> str | None:
-        for what in ("target", "views", "settings", "class_smoothing", "class_prior"):
-            if getattr(self, what) != getattr(other, what):
-                return f"their {what} differ, {getattr(self, what)!r:.80} and {getattr(other, what)!r:.80}"
-        return None
+        if self.target != other.target:
+            return f"their targets differ, {self.target!r} and {other.target!r}"
+        for name in {**self.views, **other.views}:
+            one, two = (model.views.get(name) for model in (self, other))
+            if one is None or two is None:
+                return f"only one of them has a column {name!r}"
+            if one != two:
+                return f"column {name!r} is {one[0]} in one and {two[0]} in the other: say which with kinds"
+        options = [(what, getattr(self, what), getattr(other, what)) for what in ("class_smoothing", "class_prior")]
+        options += [(s.name, getattr(self.settings, s.name), getattr(other.settings, s.name)) for s in fields(Settings)]
+        different = ((what, one, two) for what, one, two in options if one != two)
+        return next((f"their {what} differs, {one!r:.60} and {two!r:.60}" for what, one, two in different), None)
 
     def __add__(self, other: Self) -> Self:
         """The evidence of both; a tuning stays only where it is the same."""
@@ -189,7 +211,7 @@ class Labelled(Additive):
             one, two = self.untuned(), other.untuned()
             if type(one) is not type(two):
                 names = f"a {type(one).__name__} and a {type(two).__name__}"
-                raise EvidenceError(f"{names} keep other sums, which can't be added: learn both as one kind of model")
+                raise EvidenceError(f"{names} keep other sums, which can't be added: learn both with the same model=")
             tell("the two are tuned differently: their sum is untuned")
             total: Self = one + two
             return total
@@ -345,6 +367,10 @@ class Terms:
 def _replaced(model: Model, **fields: Any) -> Model:
     """The dataclass with other fields."""
     return replace(model, **fields)  # type: ignore[type-var]
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
 
 
 def _side_by_side(schemas: Sequence[Schema]) -> Schema:

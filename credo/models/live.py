@@ -16,6 +16,7 @@ from credo.data.cells import LARGEST
 from credo.errors import DataError
 from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array
+from credo.models.forms import TEXT_FORMS
 from credo.models.labelled import UNLABELLED
 from credo.models.naive_bayes import NaiveBayes
 from credo.notices import quietly
@@ -47,7 +48,9 @@ class Live:
         evidence = model.seen
         self._model, self._target = model, str(model.target)
         self._frozen: Classifier | None = model
-        self._blank = {name: None if "category" in forms else np.nan for name, forms in model.views.items()}
+        self._blank = {
+            name: None if forms[0] in ("category", *TEXT_FORMS) else np.nan for name, forms in model.views.items()
+        }
         self._blank[self._target] = None
         self._classes, self._before = Classes(evidence.schema[self._target]), model.class_weights
         self._rows, self._unlabelled, self._end = Sums(len(self._before)), Sums(1), self._number + BATCH

@@ -17,7 +17,7 @@ from credo.blocks.numbers import Numbers
 from credo.errors import PriorError, suggest
 from credo.evidence import Evidence
 from credo.models.classifier import Classifier
-from credo.models.forms import Views
+from credo.models.forms import TEXT_FORMS, Text, Views
 from credo.models.tuning import Tuning
 
 
@@ -70,15 +70,15 @@ class NaiveBayes(Classifier):
         return Settings(self.estimate, self.smoothing, self.m, self.p or {}, self.strength)
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
-        return independent_blocks(views)
+        return independent_blocks(views, self.kinds)
 
     def likelihood_of(self, block: Block, settings: Settings) -> Likelihood:
         likelihood = super().likelihood_of(block, settings)
         return Averaged(likelihood) if self.average and isinstance(likelihood, Independent) else likelihood
 
 
-def independent_blocks(views: Views) -> list[tuple[str, Block]]:
-    """A block for each form, of all columns that are read in it."""
+def independent_blocks(views: Views, asked: Mapping[str, Any] | None) -> list[tuple[str, Block]]:
+    """A block for each form, of all columns that are read in it; of texts, for each column."""
     kinds: dict[str, Any] = {
         "category": Categories,
         "count": CountColumns,
@@ -92,6 +92,10 @@ def independent_blocks(views: Views) -> list[tuple[str, Block]]:
         names = tuple(name for name, forms in views.items() if form in forms)
         if names:
             found.append((form, block(names)))
+    for name, forms in views.items():
+        how = (asked or {}).get(name)
+        text = how if isinstance(how, Text) else Text()
+        found += [(form, text.block(name, form)) for form in forms if form in TEXT_FORMS]
     return found
 
 

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from credo.blocks.block import ALL, Settings
+from credo.blocks.odds import DOUBTS, POWERS
 from credo.data import Batch, Source
 from credo.engines import local
 from credo.errors import DataError, EvidenceError
 from credo.evidence import Evidence
 from credo.exact import Array
 from credo.learning import Weight, Weights, fold_scores
-from credo.models.forms import NUMBER_FORMS, Number, Views
-from credo.models.weighing import Sheet, Weighing, chosen_rows, shares, weighed
+from credo.models.forms import NUMBER_FORMS, TEXT_FORMS, Number, Views
+from credo.models.weighing import Sheet, Weighing, chosen_rows, loss_at_mode, shares, weighed
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
 
+FEW_ROWS = 3000  # on which the settings of odds are chosen
 ROWS, CELLS = 20_000, 4_000_000  # of a sheet: more rows are sampled
 FOLDS = 5  # in which weights are validated
 OUT_OF_FOLD = 10  # folds by which rows are scored that can't be left out one by one
 IMPOSSIBLE = -1e3  # nats
-OTHERS = {"smoothing": (0.1,), "strength": (10.0,)}  # what is tried beside what was asked for
+OTHERS = {"smoothing": (0.1, 0.01), "strength": (10.0,)}  # what is tried beside what was asked for, while it helps
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,10 @@ class Tuning:
     log_loss: float  # of rows whose weights others gave, on leave-one-out scores
     mixed: str | None = None  # the form whose log-likelihoods are mixed between classes
     mixture: tuple[tuple[float, ...], ...] = ()
+    odds: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # {text column: c and p of its words' odds}
 
     def applied_to(self, settings: Settings) -> Settings:
-        return replace(settings, smoothing=self.smoothing, strength=self.strength)
+        return replace(settings, smoothing=self.smoothing, strength=self.strength, odds=self.odds)
 
     def weights_of(self, form: str, voices: Sequence[str]) -> Array:
         own = self.weights.get(form, {})
@@ -102,19 +106,25 @@ class Candidate:
         """With smoothing and strength, one after the other, as they foresee rows best."""
         best = self
         for name, values in OTHERS.items():
-            for value in values if self.rescored is not None and self._open(name) else ():
-                if value != getattr(best.settings, name):
-                    assert self.rescored is not None
-                    settings = replace(best.settings, **{name: value})  # type: ignore[arg-type]
-                    other = replace(best, settings=settings, sheet=self.rescored(settings))
-                    best = other if other.log_loss < best.log_loss else best
+            if self.rescored is None or not self._open(name):
+                continue
+            for value in values:
+                if value == getattr(best.settings, name):
+                    continue
+                settings = replace(best.settings, **{name: value})  # type: ignore[arg-type]
+                other = replace(best, settings=settings, sheet=self.rescored(settings))
+                if other.log_loss >= best.log_loss:
+                    break
+                best = other
         return best
 
     def _open(self, name: str) -> bool:
+        if name not in self.tried:
+            return False
         forms = {form for views in self.forms.values() for form in views}
         if name == "smoothing":
-            return name in self.tried and self.settings.m is None and bool(forms & {"category", "binned", "coarse"})
-        return name in self.tried and self.settings.estimate != "ml" and bool(forms & {"gaussian", "log", "count"})
+            return self.settings.m is None and bool(forms & {"category", "binned", "coarse", *TEXT_FORMS})
+        return self.settings.estimate != "ml" and bool(forms & {"gaussian", "log", "count"})
 
     def tuned(self) -> Any:
         """The model with this tuning, and with the views that it needs."""
@@ -131,7 +141,7 @@ class Candidate:
         mixture = () if weighing.mixture is None else tuple(tuple(map(float, row)) for row in weighing.mixture)
         chosen = Tuning(
             used, weights, model.classes, tuple(map(float, weighing.biases)), self.settings.smoothing,
-            self.settings.strength, model.n, self.log_loss, mixed, mixture,
+            self.settings.strength, model.n, self.log_loss, mixed, mixture, self.settings.odds,
         )  # fmt: skip
         narrow = replace(model, views=views, tuning=chosen)
         return replace(narrow, evidence=model.evidence.keeping(narrow.part_names()))
@@ -158,13 +168,48 @@ def candidate(model: Any, table: Source, weight: Weight, seed: int, stride: int 
             model, table, weight, forms, seed, stride or sample_stride(model, table, weights, len(forms))
         )
         return Candidate(model, forms, model.settings, sheet, seed)
-    sheet = scored(model, table, weights, model.views, model.settings, stride)
+    settings = replace(model.settings, odds=chosen_odds(model, table, weights))
+    sheet = scored(model, table, weights, model.views, settings, stride)
     forms = dict(chosen_forms(model, sheet))
 
     def rescored(settings: Settings) -> Sheet:
         return scored(model, table, weights, forms, settings, sheet.stride)
 
-    return Candidate(model, forms, model.settings, sheet.only(voices_in(sheet, forms)), seed, rescored=rescored)
+    return Candidate(model, forms, settings, sheet.only(voices_in(sheet, forms)), seed, rescored=rescored)
+
+
+def chosen_odds(model: Any, table: Source, weights: Weights) -> dict[str, tuple[float, float]]:
+    """For each text column that is read as odds, the c and p that foresee a few thousand rows best by themselves."""
+    columns = [name for name, forms in model.views.items() if "odds" in forms]
+    if not columns:
+        return {}
+    terms = model.terms_of(dict.fromkeys(columns, ("odds",)), model.settings)
+    choices = list(product(DOUBTS, POWERS))
+    stride = max(1, int(np.ceil(row_count(model, table, weights) / FEW_ROWS)))
+
+    def of_batch(batch: Batch) -> tuple[Any, ...]:
+        batch, own = model.members(*sampled(batch, weights, stride))
+        batch = batch.filled(model.views)
+        said = [each.scores(each.read(batch), own, choices) for _, each in terms.likelihoods]
+        return (*said, model.log_prior_left_out(own), own.codes, own.weight)
+
+    names = weights.beside(model.needs(table.without(weights.column)))
+    parts = zip(*local.mapped(of_batch, table.batches(names)), strict=True)
+    *said, prior, truth, weight = (np.concatenate(part) for part in parts)
+    found = {}
+    for name, each in zip(columns, said, strict=True):
+        voices = (("odds", name),)
+        losses = [
+            loss_at_mode(Sheet(_centred(each[:, :, m : m + 1]), prior, truth, weight, voices, (0,)))
+            for m in range(len(choices))
+        ]
+        found[name] = choices[int(np.argmin(losses))]
+    return found
+
+
+def _centred(said: Array) -> Array:
+    """Less what is said of all classes alike, which of a long text is much and tells nothing."""
+    return np.asarray(said - said.mean(1, keepdims=True))
 
 
 def crossed(model: Any, table: Source, weight: Any, forms: Views, seed: int, stride: int = 1) -> tuple[Sheet, Evidence]:
@@ -199,18 +244,21 @@ def _finite(said: Array) -> Array:
 
 
 def _groups(voices: Sequence[tuple[str, str]]) -> tuple[int, ...]:
-    """Columns by themselves are one group; each block of several is one of its own."""
-    blocks = list(dict.fromkeys(form for form, name in voices if name == ALL))
-    groups = [1 + blocks.index(form) if name == ALL else 0 for form, name in voices]
+    """Columns by themselves are one group; each block of several is one of its own, and each form of texts."""
+    blocks = list(dict.fromkeys(form for form, name in voices if name == ALL or form in TEXT_FORMS))
+    groups = [1 + blocks.index(form) if form in blocks else 0 for form, name in voices]
     used = sorted(set(groups))
     return tuple(used.index(group) for group in groups)
 
 
 def widened(model: Any, table: Source, weight: Any) -> Any:
-    """With number columns counted in all their forms, where none was asked for."""
+    """With number columns counted in all their forms, where none was asked for, and texts as odds, too."""
     if not model.chooses_forms:
         return model
     asked = {name for name, how in (model.kinds or {}).items() if isinstance(how, Number)}
+    texts = [name for name, views in model.views.items() if views[0] == "words"]
+    if texts:
+        model = model.counting(dict.fromkeys(texts, ("odds",)), table, weight)
     free = [name for name, views in model.views.items() if views[0] == "gaussian" and name not in asked]
     if not free:
         return model
@@ -248,7 +296,7 @@ def scored(
             for v in range(len(likelihood.voices)):
                 out = np.zeros(said.shape[:2])
                 likelihood.pick([v]).add_left_out(likelihood.cells_of(cells, [v]), own, out)
-                said[:, :, j] = out
+                said[:, :, j] = _centred(_finite(out)) if voices[j][0] in TEXT_FORMS else out
                 j += 1
         return said, model.log_prior_left_out(own), own.codes, own.weight
 
@@ -287,7 +335,7 @@ def chosen_forms(model: Any, sheet: Sheet) -> Views:
     A less plain one must be better by more than a standard error of the difference, as chance makes one of many look
     good.
     """
-    forms = {name: views[:1] for name, views in model.views.items()}
+    forms = {name: views if views[0] in TEXT_FORMS else views[:1] for name, views in model.views.items()}
     if not model.chooses_forms:
         return forms
     for name, views in model.views.items():

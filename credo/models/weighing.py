@@ -159,6 +159,14 @@ def weighed(sheet: Sheet, mixed: int | None, folds: int, seed: int) -> tuple[Wei
     return design.weighing(theta), found
 
 
+def loss_at_mode(sheet: Sheet) -> float:
+    """The log-loss of the rows that gave the weights: of use where few weights are compared on many rows."""
+    design = _design(sheet, None)
+    theta, _ = _fitted(design)
+    found = design.weighing(theta).probabilities(sheet)[np.arange(len(sheet.truth)), sheet.truth]
+    return -float(np.average(np.log(np.maximum(found, np.finfo(float).tiny)), weights=sheet.weight))
+
+
 def _design(sheet: Sheet, mixed: int | None) -> _Design:
     return _Design(sheet, mixed if sheet.prior.shape[1] in MIXED_CLASSES else None)
 

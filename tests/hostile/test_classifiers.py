@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -586,7 +588,7 @@ def test_models_that_do_not_merge() -> None:
         FITTED + bayes(smoothing=3).fit(TABLE, "kind")
     with pytest.raises(EvidenceError, match="their covariances differ, full and tied"):
         gauss("full").fit(TABLE, "kind") + gauss("tied").fit(TABLE, "kind")
-    with pytest.raises(EvidenceError, match="their target differ"):
+    with pytest.raises(EvidenceError, match="their targets differ"):
         FITTED + bayes().fit({**TABLE, "kind2": TABLE["kind"]}, "kind2")
     with pytest.raises(DataError):
         FITTED.update([])
@@ -689,3 +691,43 @@ def test_what_drowned_is_not_brought_back(model: Classifier) -> None:
         else:
             found, fresh = with_it.forget(one), model.fit(table, "kind")
             np.testing.assert_allclose(found.predict_proba(table), fresh.predict_proba(table), atol=1e-6)
+
+
+# Numbers that are very large, and tables that are very small
+
+
+def test_whole_numbers_beyond_all_digits() -> None:
+    huge = {"x": [1e18, 2e18, -1e17, 5e17] * 5, "y": ["a", "b", "a", "b"] * 5}
+    assert credo.learn(huge, target="y").predict(huge).tolist() == huge["y"]
+    ids = np.random.default_rng(0).integers(-(2**63), 2**63 - 1, 40).repeat(2)
+    kinds = ["a", "b"] * 40
+    model = bayes(kinds={"id": "category"}).fit({"id": ids}, kinds)
+    assert model.predict({"id": ids}).shape == (80,)
+
+
+SMALL = """
+import sys, warnings, numpy as np, credo
+from credo.errors import Notice
+warnings.simplefilter("ignore", Notice)
+tables = [
+    {"x": [0.1, 0.3, 0.3, 0.3], "y": list("aabb")},
+    {"x": [0.1, 0.2, 0.3, 1e9, 0.5, 0.4], "y": list("ababab")},
+    {"x": [1.0, 2.0, 3.0, 5.0], "y": list("abab")},
+]
+for table in tables:
+    for model in (credo.NaiveBayes(), credo.NaiveBayes(estimate="mean"), credo.GaussianDiscriminant("full")):
+        found = model.fit(table, target="y")
+        assert np.isfinite(found.leave_one_out(table).log_loss)
+        assert np.isfinite(found.tune(table).predict_proba(table)).all()
+weighed = credo.NaiveBayes().fit(tables[2], target="y", weight=[0.25] * 4)
+assert np.isfinite(weighed.leave_one_out(tables[2], weight=[0.25] * 4).log_loss)
+print("numba" in sys.modules)
+"""
+
+
+def test_small_tables_before_anything_is_compiled() -> None:
+    """In a process of its own, where kernels are plain Python; no warning, and no error of another kind."""
+    command = [sys.executable, "-W", "error", "-c", SMALL]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.strip() == "False"

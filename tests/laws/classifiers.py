@@ -30,8 +30,20 @@ KINDS: dict[str, Any] = {
     "fare": credo.Number("log"),
     "wait": credo.Number("binned"),
     "visits": "count",
+    "note": credo.Text(),
+    "memo": credo.Text("bernoulli"),
+    "pairs": credo.Text(ngrams=2, min_count=2),
 }
 CATEGORIES, NUMBERS = ("sky", "wet"), ("height", "weight", "age")
+
+
+def written(rng: Rng, kind: NDArray[Any]) -> NDArray[Any]:
+    """Texts of up to twelve words, some of them several times, some in one text only, some texts without a word."""
+    texts = []
+    for i, k in enumerate(kind):
+        words = [f"w{int(rng.exponential(3.0 + 2.0 * k))}" for _ in range(rng.integers(0, 12))]
+        texts.append(" ".join([*words, *[f"only{i}"] * int(rng.integers(0, 3))]) or " ")
+    return np.array(texts, dtype=object)
 
 
 def drawn(rng: Rng, n: int, columns: Sequence[str], missing: float = 0.0, classes: int = 3) -> Table:
@@ -48,6 +60,7 @@ def drawn(rng: Rng, n: int, columns: Sequence[str], missing: float = 0.0, classe
         "wait": np.round(rng.gamma(1.0 + kind, 5.0, n), 1),
         "visits": rng.poisson(2.0 + 2.0 * kind).astype(float),
     }
+    every |= {name: written(rng, kind) for name in ("note", "memo", "pairs") if name in columns}
     found = {name: every[name] for name in columns}
     for name, cells in found.items():
         nothing: Any = None if cells.dtype == object else np.nan
@@ -121,6 +134,16 @@ CASES: dict[str, Case] = {
     "mixed mean, cells missing": Case(bayes(estimate="mean", smoothing=0.5), MIXED, missing=0.15),
     "average": Case(bayes(average=True), MIXED),
     "average, cells missing": Case(bayes(average=True), MIXED, missing=0.15),
+    "words": Case(bayes(), ("note",)),
+    "words mean": Case(bayes(estimate="mean", smoothing=0.3), ("note",)),
+    "words map": Case(bayes(estimate="map", smoothing=2), ("note",)),
+    "words there or not": Case(bayes(), ("memo",)),
+    "words there or not, map": Case(bayes(estimate="map", smoothing=2.5), ("memo",)),
+    "pairs of words, cut": Case(bayes(estimate="mean"), ("pairs",)),
+    "pairs of words, drawn": Case(bayes(), ("pairs", "sky")),
+    "texts beside others, cells missing": Case(bayes(), ("note", "memo", "sky", "height"), missing=0.15),
+    "average of texts": Case(bayes(average=True), ("note", "memo", "sky"), missing=0.1),
+    "full, texts beside": Case(gauss("full"), ("note", *NUMBERS)),
     "full": Case(gauss("full"), NUMBERS),
     "tied": Case(gauss("tied"), NUMBERS),
     "diagonal": Case(gauss("diagonal"), NUMBERS),

@@ -282,8 +282,10 @@ def test_sums_alone_foresee_what_the_model_does(shift: float, weights: list[floa
 
 
 def test_naive_bayes_foresees_without_a_frozen_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Case(bayes(), tuple(KINDS)).table(13)
-    live = Case(bayes(), tuple(KINDS)).fit(table).live()
+    """But for Bernoulli words, all of which speak, and words that are cut by their counts."""
+    columns = tuple(name for name in KINDS if name not in ("memo", "pairs"))
+    table = Case(bayes(), columns).table(13)
+    live = Case(bayes(), columns).fit(table).live()
     monkeypatch.setattr(Live, "freeze", lambda _: pytest.fail("it was frozen"))
     for row in rows_of(table):
         live.observe({**row, TARGET: "new"})

@@ -1,0 +1,271 @@
+"""A column of texts: documents cut into words, and what the ways to read them share.
+
+What is kept is one table (words, classes) of sums, and how many texts each class has.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from credo._kernels.documents import count_words, weigh_words
+from credo.blocks.block import Block, Independent, Parameter, Settings, Silence
+from credo.data import Batch
+from credo.data.words import Documents, Reading, Vocabulary, learned
+from credo.errors import DataError
+from credo.evidence import Evidence, Part
+from credo.exact import Array, Exact
+from credo.membership import Hard
+from credo.schema import Column, Schema
+from credo.statistics import ALONE, Counts
+
+Flags = NDArray[np.bool_]
+
+ROOM = 8  # times as many words are kept as may speak, before the rarest are dropped
+NEW_WORDS = "no word that was ever seen before"
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Which words speak: those seen at least so often, without the commonest, and no more than so many."""
+
+    min_count: int = 1
+    drop_most_common: int = 0
+    max_words: int | None = None
+
+    @property
+    def least(self) -> float:
+        """The weight below which a word isn't there."""
+        return self.min_count - 1e-9 if self.min_count > 1 else ALONE
+
+    @property
+    def cuts_nothing(self) -> bool:
+        return self.min_count <= 1 and not self.drop_most_common and self.max_words is None
+
+    def kept(self, weights: Array) -> Flags:
+        """By the words' weights; of equal ones, those that were seen first are the commoner."""
+        kept = weights >= self.least
+        if self.drop_most_common or self.max_words is not None:
+            order = np.argsort(-weights, kind="stable")
+            kept[order[: self.drop_most_common]] = False
+            if self.max_words is not None:
+                kept[order[kept[order]][self.max_words :]] = False
+        return np.asarray(kept)
+
+
+@dataclass(frozen=True)
+class Texts(Block):
+    """A column of texts, cut into words: one table (words, classes) of sums, and how many texts each class has."""
+
+    name: str
+    reading: Reading
+    cuts: Cuts
+
+    once = False  # whether a word counts once for each document that holds it
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (self.name,)
+
+    @property
+    def counted(self) -> tuple[Any, ...]:
+        return (self.label, self.reading)
+
+    @property
+    def label(self) -> str:
+        """What the table is called."""
+        return self.name
+
+    @property
+    def texts(self) -> str:
+        """What the number of texts is called."""
+        return f"(texts) {self.name}"
+
+    def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
+        return (self.label, self.texts)
+
+    def read(self, batch: Batch) -> tuple[Documents, Any]:
+        """The batch's documents and their words, cut once for all blocks that count them."""
+        key = (self.name, self.reading)
+        if key not in batch.memo:
+            batch.memo[key] = learned(strings(batch, self.name), self.reading)
+        found: tuple[Documents, Any] = batch.memo[key]
+        return found
+
+    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+        documents, words = self.read(batch)
+        parts = {
+            self.label: Part((self.name, groups), _summed(documents, len(words), member, self.once)),
+            self.texts: Part((groups,), Counts.of_rows(member.take(documents.known))),
+        }
+        return Evidence(Schema((Column(self.name, "text", words),)), parts)
+
+    def pruned(self, evidence: Evidence) -> Evidence:
+        """The commonest words, of many more than may speak: so a stream of texts takes so much memory and no more."""
+        most, levels = self.cuts.max_words, evidence.schema[self.name].levels
+        if most is None or len(levels) <= ROOM * most:
+            return evidence
+        order = np.argsort(-evidence[self.label].n.high.sum(1), kind="stable")
+        return evidence.only_levels(self.name, np.sort(order[: ROOM * most // 2]))
+
+    def _seen(self, evidence: Evidence) -> tuple[Any, Array, Array]:
+        """The words, their table, and the number of texts."""
+        texts = np.asarray(evidence[self.texts].n.value[:, 0])
+        return evidence.schema[self.name].levels, evidence[self.label].n.value, texts
+
+
+def strings(batch: Batch, name: str) -> Any:
+    """The column as Arrow strings."""
+    array = batch.column(name)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_null(array.type):
+        return array.cast(pa.string())
+    if not pa.types.is_string(array.type):
+        value = next(cell.as_py() for cell in array if cell.is_valid) if array.null_count < len(array) else None
+        if value is not None:
+            raise DataError(f"column {name!r} has the value {value!r} where text is needed: give strings")
+        array = array.cast(pa.string())
+    return array
+
+
+def _summed(documents: Documents, words: int, member: Hard, once: bool) -> Counts:
+    lists = documents.words, documents.counts, documents.starts, member.codes
+    if (member.weight == 1).all():
+        table = np.zeros((words, member.groups), dtype=np.int64)
+        count_words(*lists, once, table)
+        return Counts(Exact.of(table))
+    high, low = np.zeros((2, words, member.groups))
+    weigh_words(*lists, member.weight, once, high, low)
+    return Counts(Exact.of(high, low))
+
+
+@dataclass(frozen=True, eq=False)
+class TextLikelihood(Independent):
+    """What multinomial and Bernoulli words share."""
+
+    block: Texts
+    words: Any  # Arrow strings
+    n: Array  # (words, classes)
+    texts: Array  # (classes,)
+    settings: Settings
+    weight: float = 1.0
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (self.block.name,)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary.of(self.words, self.block.reading)
+
+    def read(self, batch: Batch) -> Documents:
+        return self.vocabulary.read(strings(batch, self.block.name))
+
+    def silent(self, batch: Batch, cells: Documents) -> dict[Silence, int]:  # noqa: ARG002 - the documents tell
+        """New words are what texts are full of: told is where there are no others."""
+        strange = int(((cells.strange > 0) & (np.diff(cells.starts) == 0)).sum())
+        return {(self.block.name, NEW_WORDS): strange} if strange else {}
+
+    @cached_property
+    def weights(self) -> Array:
+        """Of each word in all classes together; 0 where it is cut out. (words,)"""
+        found = self.n.sum(1)
+        return np.where(self.block.cuts.kept(found), found, 0.0)
+
+    @property
+    def least(self) -> float:
+        return self.block.cuts.least
+
+    @cached_property
+    def size(self) -> int:
+        """Of the vocabulary."""
+        return int(np.count_nonzero(self.weights))
+
+    @property
+    def _offset(self) -> float:
+        """What is added to each count."""
+        return {"ml": 0.0, "map": max(self.settings.smoothing - 1.0, 0.0)}.get(
+            self.settings.estimate, self.settings.smoothing
+        )
+
+    def add(self, cells: Documents, out: Array) -> None:
+        nobody = Hard(np.full(len(cells.known), -1, dtype=np.int32), self.n.shape[1], np.ones(len(cells.known)))
+        said = np.zeros_like(out)
+        self.add_left_out(cells, nobody, said)
+        out += self.weight * said
+
+    @abstractmethod
+    def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None: ...
+
+    def pick(self, places: Sequence[int]) -> TextLikelihood:  # noqa: ARG002 - there is but one
+        return self
+
+    def cells_of(self, cells: Documents, places: Sequence[int]) -> Documents:  # noqa: ARG002 - there is but one
+        return cells
+
+    def weighted(self, weights: Array) -> TextLikelihood:
+        return replace(self, weight=float(weights[0]))
+
+    def as_one(self) -> TextLikelihood:
+        return replace(self, n=self.n.sum(1, keepdims=True), texts=self.texts.sum(keepdims=True))
+
+    def length(self, cells: Documents) -> int:
+        return len(cells.known)
+
+    def rows_of(self, cells: Documents, rows: Flags) -> Documents:
+        return cells.take(np.flatnonzero(rows))
+
+    @abstractmethod
+    def words_of(self, cells: Documents) -> dict[str, Array]:
+        """Of one text, what each of its words says of the classes, with its weight: they add up to what it says."""
+
+    @property
+    @abstractmethod
+    def shares(self) -> Array:
+        """P(word | class), or that it is there; 0 where it is cut out. (words, classes)"""
+
+    def for_class(self, k: int) -> Array:
+        """log P(word | class k)/P(word | the other classes), smoothed whatever the estimate; -∞ if cut out. (words,)"""
+        a, there = max(self.settings.smoothing, ALONE), self.weights > 0
+        own, others = self.n[:, k], self.n.sum(1) - self.n[:, k]
+        totals = [(each[there] + a).sum() for each in (own, others)]
+        return np.where(there, np.log((own + a) / totals[0]) - np.log((others + a) / totals[1]), -np.inf)
+
+    def parameters(self) -> list[Parameter]:
+        shares, words = self.shares, self.words.to_pylist()
+        return [Parameter(self.block.name, f"P({words[v]})", shares[v]) for v in np.flatnonzero(self.weights)]
+
+
+@dataclass(frozen=True, eq=False)
+class Left:
+    """The words of documents one by one, as they are when their document is left out."""
+
+    row: NDArray[np.intp]  # whose they are
+    word: NDArray[np.int32]
+    mine: NDArray[np.int32]  # the class of their document
+    taken: Array  # the weight that goes with it
+    gone: Flags  # whether no other document has the word
+    rows: int
+
+    @classmethod
+    def of(cls, likelihood: TextLikelihood, cells: Documents, own: Hard) -> Left:
+        row = np.repeat(np.arange(own.rows), np.diff(cells.starts))
+        there = likelihood.weights[cells.words] > 0
+        row, word, counts = row[there], cells.words[there], cells.counts[there]
+        taken = own.weight[row] * (1.0 if likelihood.block.once else counts)
+        gone = likelihood.weights[word] - taken < likelihood.least
+        return cls(row, word, own.codes[row], taken, gone, own.rows)
+
+    def total(self, values: NDArray[Any]) -> Array:
+        """The sum over each document's words."""
+        out = np.zeros((self.rows, *values.shape[1:]))
+        np.add.at(out, self.row, values)
+        return out

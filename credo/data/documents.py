@@ -1,0 +1,246 @@
+"""Documents, a row each: text files and mail, labelled by the folders that they lie in."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import cycle
+from os import PathLike, fsdecode
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import pyarrow as pa
+
+from credo.data import HEAVY, ROWS, Batch, Source
+from credo.data.files import FORMATS, matches
+from credo.data.queries import opened
+from credo.errors import DataError, counted
+from credo.notices import tell
+
+Invalid = Literal["replace", "refuse"]
+
+EML, MBOX = ".eml", (".mbox", "mbox")  # the latter is how Apple names them, in folders whose names end in .mbox
+LARGEST = 2**29  # bytes of a document: at three for each that isn't UTF-8, it still fits into an Arrow string
+HEAD = 2**16  # bytes in which a NUL tells that a file isn't text
+
+
+class File(NamedTuple):
+    """A file of one document or, if it is an mbox, of several."""
+
+    path: str
+    label: str | None = None
+
+    @property
+    def ending(self) -> str:
+        return _ending(self.path)
+
+
+def documents(path: str | PathLike[str], *, invalid: Invalid = "replace") -> Source:
+    """A folder of text files and mail; or such files, by name or by a pattern: the columns text and, of folders, label.
+
+    Folders in the folder are labels, and all files below one are of that label. `invalid` says what becomes of bytes
+    that aren't UTF-8 text; in mail, which may be written in any charset, they are always replaced.
+    """
+    if invalid not in get_args(Invalid):
+        raise DataError(f"invalid must be 'replace' or 'refuse', but is {invalid!r}")
+    name = fsdecode(path)
+    if _is_folder(name):
+        found = _open_folder(name, invalid)
+        if found is None:
+            raise DataError(f"there are no documents in {_shown(name)}")
+        return found
+    return _open_files(name, invalid)
+
+
+def open_documents(path: str) -> Source | None:
+    """A folder of documents, or mail; None if it is something else, or nothing."""
+    if _is_folder(path):
+        return _open_folder(path, "replace")
+    return _open_files(path, "replace") if _ending(path) in (EML, *MBOX) else None
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).expanduser().is_dir()
+    except (OSError, RuntimeError):  # what is wrong with it is said where files are looked for
+        return False
+
+
+def _open_folder(path: str, invalid: Invalid) -> Source | None:
+    files, tables = list[File](), list[File]()
+    for file in _below(str(Path(path).expanduser())):
+        (tables if file.ending in FORMATS else files).append(file)
+    if files and tables:
+        raise DataError(
+            f"{_shown(path)} holds documents and the table {_shown(tables[0].path)}: name the table, or a pattern "
+            f"such as '{_shown(path.rstrip('/'))}/*.csv', or keep the documents in a folder of their own"
+        )
+    labelled = [file for file in files if file.label is not None]
+    if labelled and (beside := len(files) - len(labelled)):
+        tell(f"{counted(beside, 'file')} beside the folders in {_shown(path)} left out: they have no label")
+    for label in {file.label or "" for file in labelled}:
+        if label.encode(errors="replace").decode() != label:
+            raise DataError(f"the name of the folder {str(Path(path, label))!a} isn't UTF-8; rename it")
+    return _source(labelled or files, invalid, path) if files else None
+
+
+def _open_files(path: str, invalid: Invalid) -> Source:
+    files = [File(str(file)) for file in matches(path)]
+    for file in files:
+        if file.ending in FORMATS:
+            raise DataError(f"{_shown(file.path)} is a table, not a document")
+        with _opened(file.path) as stream:
+            if not stream.read(1):
+                raise DataError(f"{_shown(file.path)} is empty")
+    return _source(files, invalid, path)
+
+
+def _ending(path: str) -> str:
+    """As .eml of a.eml and of A.EML.gz; the name itself if it has none."""
+    name = path.rpartition(os.sep)[2].lower().removesuffix(".gz")
+    return "".join(name.rpartition(".")[1:])
+
+
+def _below(folder: str) -> Iterator[File]:
+    """All files but hidden ones, in the order of their paths, each folder once however many links lead to it."""
+    seen = set[tuple[int, int]]()
+    waiting = _listed(folder, None, seen)
+    while waiting:
+        entry, label = waiting.pop()
+        with _explained(entry.path):
+            if entry.is_dir():
+                waiting += _listed(entry.path, label or entry.name, seen)
+            elif entry.is_file():
+                yield File(entry.path, label)
+            else:
+                raise DataError(f"{_shown(entry.path)} isn't a plain file, or a link that leads nowhere: remove it")
+
+
+def _listed(folder: str, label: str | None, seen: set[tuple[int, int]]) -> list[tuple[os.DirEntry[str], str | None]]:
+    """What is in a folder, the last first; nothing if it was seen before."""
+    with _explained(folder), os.scandir(folder) as entries:
+        status = Path(folder).stat()
+        if (status.st_dev, status.st_ino) in seen:
+            return []
+        seen.add((status.st_dev, status.st_ino))
+        visible = (entry for entry in entries if not entry.name.startswith("."))
+        return [(entry, label) for entry in sorted(visible, key=lambda entry: entry.name, reverse=True)]
+
+
+def _source(files: Sequence[File], invalid: Invalid, path: str) -> Source:
+    names = ("text",) if files[0].label is None else ("text", "label")
+    told = False
+
+    def read(wanted: Sequence[str]) -> Iterator[Batch]:
+        nonlocal told
+        odd: list[str] = []
+        # Where a column's type changes, a batch begins: else as many rows as weigh little at the beginning would be
+        # put together later on, where they may be gigabytes.
+        kinds = cycle((pa.string(), pa.large_string()))
+        for rows in _parts(_rows(files, invalid, odd) if "text" in wanted else _labels(files)):
+            texts, labels = zip(*rows, strict=True)
+            columns = {"text": (texts, next(kinds)), "label": (labels, pa.string())}
+            yield Batch(0, len(rows), {name: pa.array(*columns[name]) for name in wanted})
+        if odd and not told:
+            told = True
+            which = f"{counted(len(odd), 'document')} in {_shown(path)}, the first of them {odd[0]}"
+            tell(f"not UTF-8 text: {which}; bytes that can't be read were replaced")
+
+    return Source(names, read, rows=None if any(file.ending in MBOX for file in files) else len(files))
+
+
+def _parts(rows: Iterator[tuple[str, str | None]]) -> Iterator[list[tuple[str, str | None]]]:
+    """So many rows at a time as make a batch."""
+    part, size = list[tuple[str, str | None]](), 0
+    for row in rows:
+        part.append(row)
+        size += len(row[0])
+        if size >= HEAVY or len(part) == ROWS:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def _rows(files: Sequence[File], invalid: Invalid, odd: list[str]) -> Iterator[tuple[str, str | None]]:
+    """The text and the label of each document; `odd` collects those in which bytes were replaced."""
+    from credo.data.mail import message_text
+
+    for file in files:
+        if file.ending in MBOX:
+            yield from ((message_text(message), file.label) for message in _messages(file.path))
+        elif file.ending == EML:
+            yield message_text(_content(file.path)), file.label
+        else:
+            yield _plain_text(file.path, invalid, odd), file.label
+
+
+def _labels(files: Sequence[File]) -> Iterator[tuple[str, str | None]]:
+    """Without texts, for which files needn't be opened."""
+    for file in files:
+        yield from (("", file.label) for _ in (_messages(file.path) if file.ending in MBOX else (None,)))
+
+
+def _messages(path: str) -> Iterator[bytes]:
+    from credo.data.mail import messages
+
+    with _opened(path) as stream:
+        yield from messages(stream, _shown(path), LARGEST)
+
+
+def _content(path: str) -> bytes:
+    with _opened(path) as stream:
+        content: bytes = stream.read(HEAD)
+        if len(content) == HEAD:  # else it is whole: most are short, and to make room for the largest takes time
+            content += stream.read(LARGEST + 1 - HEAD)
+    if len(content) > LARGEST:
+        raise DataError(f"{_shown(path)} is larger than {LARGEST // 2**20} MB, the most that a document may be")
+    return content
+
+
+def _plain_text(path: str, invalid: Invalid, odd: list[str]) -> str:
+    content = _content(path)
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise DataError(f"{_shown(path)} is UTF-16 text: save it as UTF-8")
+    if b"\0" in content[:HEAD]:
+        raise DataError(f"{_shown(path)} is a binary file, not text: take it out")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        if invalid == "refuse":
+            raise DataError(
+                f"{_shown(path)} isn't UTF-8 text, from byte {error.start} on: save it as UTF-8, or use "
+                "invalid='replace'"
+            ) from None
+        odd.append(_shown(path))
+        text = content.decode(errors="replace")
+    return text.removeprefix("\ufeff")
+
+
+def _shown(path: str) -> str:
+    """For an error, which is a line of text whatever a file is called."""
+    return path if path.isprintable() else ascii(path)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Any]:
+    with _explained(path):
+        place = Path(path)
+        if not place.is_file() and place.exists():  # opening a pipe would wait for a writer
+            raise DataError(f"{_shown(path)} isn't a plain file: save what it gives to one")
+        with opened(place) as stream:
+            yield stream
+
+
+@contextmanager
+def _explained(path: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise DataError(f"{_shown(path)} isn't there any more: it was removed meanwhile") from None
+    except PermissionError:
+        raise DataError(f"{_shown(path)} can't be read: permission denied") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{_shown(path)} can't be read: {getattr(error, 'strerror', None) or error}") from None

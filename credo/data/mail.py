@@ -1,0 +1,246 @@
+"""Mail: the messages of an mbox, and what a message says in its subject and body, however it is packed.
+
+Only single header fields are left to the email package: its parser calls itself for every level of a message, and with
+the modern policy takes milliseconds for each. html.parser takes a minute for 60 kB of `<a ` and fails on `<![`.
+"""
+
+from __future__ import annotations
+
+import binascii
+import codecs
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from email.header import decode_header
+from email.message import Message
+from html import unescape
+from itertools import chain, pairwise
+from typing import Any
+
+from credo.errors import DataError
+
+CHUNK = 2**20  # bytes of an mbox that are read at a time
+DEEPEST = 20  # parts within parts; mail programs make four or five levels
+MOST_PARTS = 250  # of a message: those after them aren't read
+HEADER = 2**20  # bytes in which the fields of a header are looked for
+FIELD = 2**11  # bytes of a field that are read: for some, the email package takes the square of their length
+
+# After an empty line, and before a field such as `Date:`; elsewhere it is a sentence that begins with From.
+FROM_LINE = re.compile(rb"\n\r?\nFrom [^\n]{0,1000}\n(?=[!-9;-~]{1,100}[ \t]{0,10}:)")
+FROM_LONGEST = 2000  # bytes, at most, that it takes to see that it is one
+FIRST_LINE = re.compile(rb"\s*+From [^\n]*+")
+LAST_LINE = re.compile(rb"(?<=\n)\r?\n\Z")
+QUOTED = re.compile(rb"\n>(>*+From )")
+
+FIELD_NAME = re.compile(rb"[!-9;-~]+[ \t]*:")
+FIELDS = re.compile(
+    rb"^(subject|content-(?:type|transfer-encoding|disposition))[ \t]*:([^\n]*+(?:\n[ \t][^\n]*+)*+)", re.I | re.M
+)
+BEGINNING = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?:>?From [^\n]*\n)?")
+BLANK_LINE = re.compile(rb"\n\r?\n")
+BASE64 = re.compile(rb"[A-Za-z0-9+/=\s]*+")
+
+# What senders name, and the supersets of it that they mean; browsers read these so, too.
+MEANT = {"iso8859-1": "cp1252", "gb2312": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949"}
+# Of no use here: the first says nothing, the next two take the square of a text's length, the others aren't charsets.
+UNUSED = {"ascii", "idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"}
+
+# What isn't closed hides all that follows, as in browsers: so a tag always ends, and nothing is looked at twice.
+TAG_END = r"""[^>=]*+(?:=\s*+(?:"[^"]*+"|'[^']*+')?+[^>=]*+)*+(?:>|\Z)"""
+TAG = re.compile(
+    rf"<(?:!--.*?(?:-->|\Z)|(?P<hidden>script|style)(?=[\s/>]){TAG_END}.*?(?:</(?P=hidden){TAG_END}|\Z)"
+    rf"|/?(?P<name>[a-z][^\s/>]*+){TAG_END}|[!?/][^>]*+(?:>|\Z))",
+    re.IGNORECASE | re.DOTALL,
+)
+INLINE = {
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd",
+    "mark", "o:p", "q", "s", "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var", "wbr",
+}  # fmt: skip
+LONG_NUMBER = re.compile(r"&#[0-9]{1000,}+;?")  # html.unescape fails on thousands of digits
+
+
+def messages(stream: Any, name: str, largest: int) -> Iterator[bytes]:
+    """One message of an mbox after another, without the line `From ...` before each."""
+    waiting: bytes = stream.read(CHUNK)
+    first = FIRST_LINE.match(waiting)
+    if not first:
+        if waiting.strip():
+            raise DataError(f"{name} isn't an mbox file: its first line doesn't begin with 'From '")
+        return
+    waiting, searched = waiting[first.end() :], 0
+    while waiting:
+        start = 0
+        for line in FROM_LINE.finditer(waiting, searched):
+            yield QUOTED.sub(rb"\n\1", waiting[start : line.start() + 1])
+            start = line.end()
+        waiting = waiting[start:]
+        if len(waiting) > largest:
+            raise DataError(f"{name} has a message of over {largest // 2**20} MB")
+        searched = max(0, len(waiting) - FROM_LONGEST)
+        if not (chunk := stream.read(max(CHUNK, len(waiting)))):  # as much again: so no byte is copied often
+            blank = LAST_LINE.search(waiting, max(0, len(waiting) - 2))  # it isn't the message's own
+            yield QUOTED.sub(rb"\n\1", waiting[: blank.start() if blank else None])
+            return
+        waiting += chunk
+
+
+def message_text(message: bytes) -> str:
+    """The subject, an empty line, the body.
+
+    >>> message_text(b"Subject: =?utf-8?q?caf=C3=A9?=\\n\\nAt noon?")
+    'café\\n\\nAt noon?'
+    """
+    beginning = BEGINNING.match(message)
+    whole = _part(message, beginning.end() if beginning else 0, len(message))
+    subject, body = _subject(whole.field("Subject")), _text(whole, iter(range(MOST_PARTS)), 0)
+    return _whole_characters(f"{subject}\n\n{body}" if subject else body)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A message or a part of one: some fields of its header, and where in the message its body lies."""
+
+    message: bytes
+    header: Message
+    start: int
+    end: int
+
+    def field(self, name: str) -> str:
+        return str(self.header.get(name, ""))
+
+    @property
+    def kind(self) -> str:
+        return self.header.get_content_type()
+
+    @property
+    def charset(self) -> str | None:
+        with suppress(Exception):  # whatever the email package stumbles over in a malformed field
+            return self.header.get_content_charset()
+        return None
+
+    @property
+    def boundary(self) -> bytes:
+        with suppress(Exception):
+            return (self.header.get_boundary() or "").encode("latin-1")
+        return b""
+
+
+def _part(message: bytes, start: int, end: int) -> Part:
+    """What lies between two places; it has a header only if its first line is a field."""
+    header = Message()
+    if not FIELD_NAME.match(message, start, end):
+        blank_first = next((line for line in (b"\r\n", b"\n") if message.startswith(line, start, end)), b"")
+        return Part(message, header, start + len(blank_first), end)
+    blank = BLANK_LINE.search(message, start, end)
+    head_end, body = blank.span() if blank else (end, end)
+    for name, value in FIELDS.findall(message[start : min(head_end, start + HEADER)]):
+        if name.decode() not in header:  # of several, the first counts
+            header[name.decode()] = re.sub(r"[\r\n]+", "", value[:FIELD].decode("latin-1")).strip()
+    return Part(message, header, body, end)
+
+
+def _text(part: Part, budget: Iterator[int], depth: int) -> str:
+    """What is shown of a part: no attachments, and of several forms of the same the plainest that says something."""
+    kind = part.kind
+    if depth > DEEPEST or part.field("Content-Disposition").lower().startswith("attachment"):
+        return ""
+    if kind.startswith("multipart/") and (inside := _inside(part, budget)):
+        if kind == "multipart/alternative":
+            forms = (_text(form, budget, depth + 1) for form in sorted(inside, key=_plainness))
+            return next((text for text in forms if text and not text.isspace()), "")
+        return "\n".join(filter(None, (_text(one, budget, depth + 1) for one in inside)))
+    if not kind.startswith(("text/", "multipart/")):
+        return ""
+    text = _decoded(_unpacked(part), part.charset)
+    return stripped(text) if kind == "text/html" else text.replace("\r\n", "\n")
+
+
+def _plainness(part: Part) -> int:
+    kind = part.kind
+    return 0 if kind == "text/plain" else 1 if kind.startswith("multipart/") else 2 if kind == "text/html" else 3
+
+
+def _inside(part: Part, budget: Iterator[int]) -> list[Part]:
+    """What lies between lines `--boundary`; nothing if there are none."""
+    boundary = part.boundary
+    marks = chain(_boundaries(part, b"--" + boundary) if boundary else (), [(part.end, -1)])
+    spans = ((start, end) for (_, start), (end, _) in pairwise(marks) if start >= 0)
+    return [_part(part.message, start, max(start, end)) for (start, end), _ in zip(spans, budget, strict=False)]
+
+
+def _boundaries(part: Part, mark: bytes) -> Iterator[tuple[int, int]]:
+    """Where the text before each ends, and where that after it begins: -1 after the last, `--boundary--`."""
+    message, at = part.message, part.start - 1  # the line end before it
+    while (at := message.find(b"\n" + mark, at, part.end)) >= 0:
+        after = at + 1 + len(mark)
+        line_end = message.find(b"\n", after, part.end)
+        rest = message[after : line_end if line_end >= 0 else part.end][:FIELD].strip()
+        before = at - message.endswith(b"\r", part.start, at)
+        if rest == b"--":
+            yield before, -1
+            return
+        if not rest:
+            yield before, line_end + 1 or part.end
+        at = after
+
+
+def _unpacked(part: Part) -> bytes:
+    encoding, body = part.field("Content-Transfer-Encoding").lower(), part.message[part.start : part.end]
+    if encoding == "quoted-printable":
+        return binascii.a2b_qp(body)
+    return _from_base64(body) if encoding == "base64" else body
+
+
+def _from_base64(body: bytes) -> bytes:
+    """Lines of base64, and what follows as it is: mailing lists add lines of text, and some messages have no others."""
+    letters = BASE64.match(body)
+    end = letters.end() if letters else 0
+    end = end if end == len(body) else body.rfind(b"\n", 0, end) + 1
+    packed = body[:end].translate(None, b"= \t\r\n\v\f")
+    packed = packed[: len(packed) - (len(packed) % 4 == 1)]  # one letter alone isn't a byte
+    return binascii.a2b_base64(packed + b"=" * (-len(packed) % 4)) + body[end:]
+
+
+def _decoded(content: bytes, charset: str | None) -> str:
+    """In the charset named, if there is such a one; else as UTF-8 or, if it isn't that, as Windows writes."""
+    with suppress(LookupError, ValueError):
+        name = codecs.lookup(charset or "ascii").name
+        if name not in UNUSED:
+            return content.decode(MEANT.get(name, name), "replace")
+    with suppress(UnicodeDecodeError):
+        return content.decode()
+    return content.decode("cp1252", "replace")
+
+
+def _subject(field: str) -> str:
+    """On one line; words may be encoded, each in a charset of its own."""
+    words: list[tuple[Any, str | None]] = [(field, None)]
+    with suppress(Exception):  # else it is left as it stands, whatever is wrong with it
+        words = decode_header(field)
+    parts = ((word.encode("latin-1") if isinstance(word, str) else word, charset) for word, charset in words)
+    return " ".join("".join(_decoded(word, charset) for word, charset in parts).split())
+
+
+def _whole_characters(text: str) -> str:
+    """Halves of characters, which UTF-7 can spell, can't be stored."""
+    with suppress(UnicodeEncodeError):
+        text.encode()
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def stripped(html: str) -> str:
+    """The text between the tags, without scripts and styles.
+
+    >>> stripped("<style>b {}</style><p>1 &lt; 2,<br>so <b>th</b>is")
+    '1 < 2,\\nso this'
+    """
+    text = unescape(LONG_NUMBER.sub("\ufffd", TAG.sub(_between, html)))
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
+
+
+def _between(tag: re.Match[str]) -> str:
+    """Only some tags part words."""
+    name = tag["name"] or tag["hidden"]
+    return "\n" if name and name.lower() not in INLINE else ""

@@ -1,0 +1,416 @@
+"""Words of documents and how often each has them: cut and counted as by scikit-learn's CountVectorizer, only faster.
+
+Much text goes through kernels, straight from Arrow's memory; little of it, while Numba isn't loaded, and all that a
+pattern of the caller's cuts, through Python's `re`. Both give the same.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import zlib
+from array import array as packed
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from credo.errors import DataError
+from credo.membership import Codes
+
+if TYPE_CHECKING:
+    from credo._kernels.words import Bytes, Counted, Desk, Rules, Table, Text
+
+Integers = NDArray[np.int64]
+Truths = NDArray[np.bool_]
+
+PATTERN = r"(?u)\b\w\w+\b"
+LITTLE = 1 << 16  # bytes that Python reads sooner than Numba can be loaded (about 0.7 s)
+PATIENCE = 16 * LITTLE  # bytes in all, after which it is loaded for the least of them
+SHORT = 1000  # characters that Python reads sooner than a kernel is called
+PIECE = 8192  # bytes that a kernel works on at a time: what it makes of them stays near
+PLANES = 0x40000  # code points from here on are of no word: tags, private use, and nothing yet
+MOST = 2**31 - 1  # words that codes can tell apart, and bytes of Arrow's usual strings
+
+_walked = 0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a string becomes words.
+
+    >>> Reading(ngrams=2, stop_words=frozenset({"in"})).words("Rain in New York")
+    ['rain', 'new', 'rain new', 'york', 'new york']
+    """
+
+    lowercase: bool = True
+    ngrams: int = 1  # 2: also pairs of neighbours, stop words having been dropped
+    stop_words: frozenset[str] = frozenset()
+    token_pattern: str | None = None  # None: runs of two or more letters, digits and underscores
+    buckets: int | None = None  # a word is called after its bucket: CRC-32 of its UTF-8, modulo this
+
+    def words(self, document: str) -> list[str]:
+        """As they are counted: a pair follows its second word."""
+        return self.named(self.pattern.findall(document.lower() if self.lowercase else document))
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        pattern = re.compile(self.token_pattern or PATTERN)
+        if pattern.groups > 1:
+            raise DataError(f"a token pattern must have at most one capturing group, but {pattern.pattern!r} has more")
+        return pattern
+
+    def named(self, tokens: list[str]) -> list[str]:
+        """The words that tokens make."""
+        if self.stop_words:
+            tokens = [token for token in tokens if token not in self.stop_words]
+        if self.ngrams == 2:
+            pairs = ((second, f"{first} {second}") for first, second in pairwise(tokens))
+            tokens = tokens[:1] + [word for both in pairs for word in both]
+        if self.buckets:
+            tokens = [f"#{zlib.crc32(token.encode()) % self.buckets}" for token in tokens]
+        return tokens
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Which words each document has, and how often."""
+
+    starts: Integers  # (documents + 1,) where each one's words begin
+    words: Codes  # its different words, in the order in which they come first in it; a pair follows its second word
+    counts: Codes
+    known: Truths  # (documents,) False where the cell is missing: null, or empty
+    strange: Integers  # (documents,) how many of its words aren't in the vocabulary
+
+    def take(self, rows: NDArray[np.intp]) -> Documents:
+        """Some of the documents."""
+        sizes = np.diff(self.starts)[rows]
+        starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
+        at = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], sizes)
+        return Documents(starts, self.words[at], self.counts[at], self.known[rows], self.strange[rows])
+
+
+def learned(array: Any, how: Reading) -> tuple[Documents, Any]:
+    """Documents and their vocabulary, as Arrow strings, in the order in which they come first.
+
+    >>> documents, words = learned(pa.array(["To be, or not to be", None]), Reading())
+    >>> words.to_pylist(), documents.counts.tolist(), documents.known.tolist()
+    (['to', 'be', 'or', 'not'], [2, 2, 1, 1], [True, False])
+    """
+    if _plainly(array.nbytes, how):
+        codes: dict[str, int] = {}
+        documents = _counted_plainly(array, how, lambda word: codes.setdefault(word, len(codes)))
+        return documents, pa.array(list(codes), pa.string() if sum(map(len, codes)) <= MOST // 4 else pa.large_string())
+    table, rules = _started(how)
+    documents, table = _counted(array, how.lowercase, rules, table)
+    if how.buckets:
+        found = pa.array(documents.words).dictionary_encode()
+        names = pc.binary_join_element_wise("#", found.dictionary.cast(pa.string()), "")
+        return replace(documents, words=found.indices.to_numpy()), names
+    if rules.pairs:
+        return documents, _spelt(_settled(documents, table, rules), table.arena)
+    return documents, _spelt(_own_keys(table, rules), table.arena)
+
+
+class Vocabulary:
+    """Words that are known already, to look documents' words up in; a word's code is its place.
+
+    >>> vocabulary = Vocabulary.of(pa.array(["be", "to"]), Reading())
+    >>> vocabulary.read_one("To be, or not to be")
+    ([1, 0], [2, 2], 2)
+    """
+
+    def __init__(self, words: Any, how: Reading) -> None:
+        self.words = words
+        self.how = how
+
+    @classmethod
+    def of(cls, words: Any, how: Reading) -> Vocabulary:
+        """Of Arrow strings; they are indexed once, when that is needed first."""
+        return cls(words, how)
+
+    def read(self, array: Any) -> Documents:
+        if _plainly(array.nbytes, self.how):
+            return _counted_plainly(array, self.how, self._code_of)
+        table, rules, codes = self._index
+        documents, _ = _counted(array, self.how.lowercase, rules, table)
+        return documents if codes is None else _recoded(documents, codes)
+
+    def read_one(self, document: str) -> tuple[list[int], list[int], int]:
+        """The same for one document: codes, counts, and how many of its words are strange."""
+        if len(document) < SHORT or _plainly(len(document), self.how):
+            found = Counter(map(self._code_of, self.how.words(document)))
+            strange = found.pop(-1, 0)
+            return list(found), list(found.values()), strange
+        documents = self.read(pa.array([document]))
+        return documents.words.tolist(), documents.counts.tolist(), int(documents.strange[0])
+
+    @cached_property
+    def _code_of(self) -> Callable[[str], int]:
+        codes: dict[str, int] = {}
+        for code, word in enumerate(self.words.to_pylist()):
+            codes.setdefault(word, code)
+        return lambda word: codes.get(word, -1)
+
+    @cached_property
+    def _index(self) -> tuple[Table, Rules, Codes | None]:
+        """A table, how to read by it, and what its numbers are as codes: None if they are codes."""
+        table, rules = _started(self.how)
+        if self.how.buckets:
+            buckets = pc.utf8_slice_codeunits(self.words, 1).cast(pa.int64()).to_numpy(zero_copy_only=False)
+            return table, rules, _places(buckets, np.arange(len(buckets)), self.how.buckets)
+        # Each is a document, the last word of which should be all of it: else it is nothing that a document can have.
+        # A pair's words get numbers too if they aren't in the vocabulary, as it couldn't be found without.
+        documents, table = _counted(self.words, False, rules, table)
+        spelt = _spelt(_own_keys(table, rules), table.arena, rules.stops).cast(pa.large_string())
+        rows = np.flatnonzero(np.diff(documents.starts))
+        numbers = documents.words[documents.starts[rows + 1] - 1]
+        same = pc.equal(spelt.take(pa.array(numbers)), self.words.take(pa.array(rows)).cast(pa.large_string()))
+        right = same.to_numpy(zero_copy_only=False)
+        codes = _places(numbers[right], rows[right], len(spelt))
+        in_order = len(codes) == len(self.words) and np.array_equal(codes, np.arange(len(codes)))
+        return table, rules._replace(learns=False), None if in_order else codes
+
+
+def places(document: str, how: Reading) -> list[tuple[int, int, str]]:
+    """Where each word stands: its start, its end, and what it is counted as; a pair follows its second word.
+
+    >>> places("in New York", Reading(ngrams=2))
+    [(0, 2, 'in'), (3, 6, 'new'), (0, 6, 'in new'), (7, 11, 'york'), (3, 11, 'new york')]
+    """
+    text, pattern = document.lower() if how.lowercase else document, how.pattern
+    spans, tokens = [], []
+    for match in pattern.finditer(text):
+        token = match[pattern.groups] or ""  # as findall has it where the group isn't there
+        if token not in how.stop_words:
+            spans.append(match.span(pattern.groups) if token else (match.start(), match.start()))
+            tokens.append(token)
+    if len(text) != len(document):
+        spans = _originals(spans, document)
+    if how.ngrams == 2:
+        pairs = ((second, (first[0], second[1])) for first, second in pairwise(spans))
+        spans = spans[:1] + [span for both in pairs for span in both]
+    return [(start, end, word) for (start, end), word in zip(spans, how.named(tokens), strict=True)]
+
+
+def _originals(spans: Sequence[tuple[int, int]], document: str) -> list[tuple[int, int]]:
+    """Where in the document what stands in its lower case is, in which a character may have become two (İ)."""
+    ends = list(accumulate(len(character.lower()) for character in document))
+    return [
+        (bisect_right(ends, start), bisect_right(ends, end - 1) + 1 if start < end else bisect_right(ends, start))
+        for start, end in spans
+    ]
+
+
+def _plainly(length: int, how: Reading) -> bool:
+    """Whether Python's `re` reads so much: because it must, or because that and all it did before is little."""
+    global _walked
+    if how.token_pattern not in (None, PATTERN):
+        return True
+    if "numba" in sys.modules or length >= LITTLE or _walked + length > PATIENCE:
+        return False
+    _walked += length
+    return True
+
+
+def _counted_plainly(array: Any, how: Reading, code_of: Callable[[str], int]) -> Documents:
+    starts, words, counts, strange, known = packed("q", [0]), packed("i"), packed("i"), packed("q"), []
+    for cell in array:
+        document = cell.as_py() or ""
+        found = Counter(map(code_of, how.words(document))) if document else Counter[int]()
+        known.append(document != "")
+        strange.append(found.pop(-1, 0))
+        words.extend(found)
+        counts.extend(found.values())
+        starts.append(len(words))
+    return Documents(
+        np.array(starts, np.int64),
+        np.array(words, np.int32),
+        np.array(counts, np.int32),
+        np.array(known, np.bool_),
+        np.array(strange, np.int64),
+    )
+
+
+def _counted(array: Any, lowercase: bool, rules: Rules, table: Table) -> tuple[Documents, Table]:
+    """Documents by numbers from the table on, and the table with what was learned."""
+    from credo._kernels.words import DONE, FULL, NOTHING, Counted, count_documents
+
+    text = _text(array, lowercase)
+    lengths = text.ends - text.starts
+    room = int(lengths.sum()) // (4 if rules.pairs else 8) + 64
+    desk = _desk(PIECE)
+    counted = Counted(
+        np.zeros(len(array) + 1, np.int64),
+        np.empty(room, np.int32),
+        np.empty(room, np.int32),
+        np.zeros(len(array), np.int64),
+        np.zeros(rules.buckets or len(table.keys), np.uint64),
+        np.array([0, 0, 0, NOTHING, 0, 0]),
+    )
+    while (state := count_documents(text, rules, table, desk, counted)) != DONE:
+        if state == FULL:
+            table, counted = _with_room(table, counted, rules)
+        else:
+            desk = _desk(2 * len(desk.turns))
+    end = int(counted.starts[-1])
+    words, counts = counted.words[:end].copy(), counted.counts[:end].copy()
+    return Documents(counted.starts, words, counts, lengths > 0, counted.strange), table
+
+
+def _text(array: Any, lowercase: bool) -> Text:
+    from credo._kernels.words import Text, mark_foreign
+
+    plain, starts, ends = _buffers(array)
+    foreign, is_foreign = plain, np.zeros(len(array), np.bool_)
+    mark_foreign(plain, starts, ends, is_foreign)
+    rows = np.flatnonzero(is_foreign)
+    if lowercase and len(rows):  # by Python: what a capital sigma becomes depends on its neighbours
+        lowered = [document.lower() for document in array.take(pa.array(rows)).to_pylist()]
+        foreign, starts[rows], ends[rows] = _buffers(pa.array(lowered, pa.large_string()))
+    alphabet = _alphabet() if len(rows) else np.zeros(0, np.bool_)
+    return Text(plain, foreign, starts, ends, is_foreign, _letters(lowercase), alphabet)
+
+
+def _buffers(array: Any) -> tuple[Bytes, Integers, Integers]:
+    """The bytes of Arrow strings as they lie there, and where each begins and ends; a null has none."""
+    _, offsets, data = array.buffers()
+    kind = np.int64 if pa.types.is_large_string(array.type) else np.int32
+    bounds = np.zeros(1, np.int64)
+    if len(array):
+        bounds = np.frombuffer(offsets, kind)[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    starts, ends = bounds[:-1].copy(), bounds[1:].copy()
+    if array.null_count:
+        absent = array.is_null().to_numpy(zero_copy_only=False)
+        starts[absent] = ends[absent]
+    text = np.frombuffer(data or b"", np.uint8)
+    text.flags.writeable = False  # as most are, so that kernels meet one type
+    return text, starts, ends
+
+
+@cache
+def _letters(lowercase: bool) -> Bytes:
+    """What an ASCII character of a word becomes; 0 where it is of none."""
+    every = (chr(code) if re.match(r"\w", chr(code)) else "\0" for code in range(128))
+    return np.frombuffer("".join(c.lower() if lowercase else c for c in every).encode(), np.uint8)
+
+
+@cache
+def _alphabet() -> Truths:
+    """Which code points are of words."""
+    every = np.arange(PLANES, dtype="<u4")
+    every[0xD800:0xE000] = 0  # surrogates, which are no characters
+    found = np.zeros(PLANES, np.bool_)
+    for match in re.finditer(r"\w+", every.tobytes().decode("utf-32-le")):
+        found[match.start() : match.end()] = True
+    return found
+
+
+def _desk(room: int) -> Desk:
+    """For pieces of so many bytes: in three of them is no more than one word that counts."""
+    from credo._kernels.words import Desk
+
+    eights, words = np.zeros(room // 8 + 4, np.uint64), room // 3 + 2
+    return Desk(
+        eights.view(np.uint8),
+        eights,
+        np.empty(room + 1, np.int32),
+        np.empty(room + 2, np.int32),
+        np.empty((words, 3), np.int32),
+        np.empty((words, 2), np.uint64),
+        np.empty(words, np.uint64),
+        np.empty(words, np.int32),
+        np.empty(words, np.int32),
+    )
+
+
+def _started(how: Reading) -> tuple[Table, Rules]:
+    """A table that knows the stop words only, and how to go on."""
+    from credo._kernels.words import Rules, Table
+
+    seeds = np.frombuffer(bytearray(os.urandom(32)), np.uint64)
+    empty = np.zeros(2, np.uint64), np.zeros((1, 2), np.uint64), np.zeros(0, np.uint8), np.zeros(2, np.int64)
+    stops = [word for word in sorted(how.stop_words) if re.fullmatch(PATTERN, word)]
+    _, table = _counted(pa.array(stops, pa.string()), False, Rules(True, False, 0, 0), Table(*empty, seeds))
+    return table, Rules(not how.buckets, how.ngrams == 2, how.buckets or 0, len(stops))
+
+
+def _with_room(table: Table, counted: Counted, rules: Rules) -> tuple[Table, Counted]:
+    """The same, larger where the words to come would overflow."""
+    from credo._kernels.words import BYTES_TO_COME, PLACE, WORDS_TO_COME, move_slots
+
+    place, words, length = counted.progress[[PLACE, WORDS_TO_COME, BYTES_TO_COME]].tolist()
+    counted = counted._replace(words=_grown(counted.words, place + words), counts=_grown(counted.counts, place + words))
+    if not rules.learns:
+        return table, counted
+    numbers = int(table.used[0]) + words
+    if numbers > MOST:
+        raise DataError(f"the documents have more than {MOST} different words: read them in parts, or use buckets")
+    table = table._replace(keys=_grown(table.keys, numbers), arena=_grown(table.arena, int(table.used[1]) + length))
+    if 2 * numbers > len(table.slots):
+        slots = np.zeros(1 << (2 * numbers).bit_length(), np.uint64)
+        move_slots(table.slots, slots)
+        table = table._replace(slots=slots)
+    return table, counted._replace(latest=_grown(counted.latest, len(table.keys)))
+
+
+def _grown(array: Any, size: int) -> Any:
+    """The array if it has room for so many, or a longer one. What isn't used of that takes no memory."""
+    if size <= len(array):
+        return array
+    grown = np.zeros((max(size, 3 * len(array)), *array.shape[1:]), array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+def _own_keys(table: Table, rules: Rules) -> NDArray[np.uint64]:
+    """Those of words that aren't stop words."""
+    return table.keys[rules.stops : int(table.used[0])]
+
+
+def _settled(documents: Documents, table: Table, rules: Rules) -> NDArray[np.uint64]:
+    """Make codes of the documents' numbers, which have pairs after all words of a piece of text; the keys by code."""
+    from credo._kernels.words import settle_numbers
+
+    keys = np.empty_like(_own_keys(table, rules))
+    settle_numbers(documents.words, table.keys, rules.stops, np.full(len(keys), -1, np.int32), keys)
+    return keys
+
+
+def _spelt(keys: NDArray[np.uint64], arena: Bytes, first: int = 0) -> Any:
+    """The words of keys, as Arrow strings; pairs are of words before them, which are numbered from `first` on."""
+    from credo._kernels.words import measure_words, spell_words
+
+    ends = np.zeros(len(keys) + 1, np.int64)
+    measure_words(keys, first, ends)
+    text = np.empty(int(ends[-1]), np.uint8)
+    spell_words(keys, first, arena, ends, text)
+    if len(text) > MOST:
+        return pa.LargeStringArray.from_buffers(len(keys), pa.py_buffer(ends), pa.py_buffer(text))
+    return pa.StringArray.from_buffers(len(keys), pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(text))
+
+
+def _places(numbers: NDArray[Any], codes: NDArray[Any], size: int) -> Codes:
+    """Which code a number stands for, the first if there are several; -1 if none."""
+    found = np.full(size, -1, np.int32)
+    found[numbers[::-1]] = codes[::-1]
+    return found
+
+
+def _recoded(documents: Documents, codes: Codes) -> Documents:
+    """Documents by codes instead of numbers, of which those that stand for none are strange."""
+    words = codes[documents.words]
+    kept = words >= 0
+    rows = np.repeat(np.arange(len(documents.known)), np.diff(documents.starts))[~kept]
+    strange = np.bincount(rows, documents.counts[~kept], len(documents.known)).astype(np.int64)
+    starts = np.append(0, np.cumsum(kept))[documents.starts]
+    return Documents(starts, words[kept], documents.counts[kept], documents.known, documents.strange + strange)

@@ -1,0 +1,108 @@
+"""Learning curves: how well ever more rows foresee withheld ones. Evidence adds, so that each row is learned once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from credo.data import Source
+from credo.errors import DataError
+from credo.learning import Weight, Weights
+from credo.metrics import Scores
+from credo.notices import quietly
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from credo.models.classifier import Classifier
+
+STEPS = 8  # sizes, if none are asked for, each about twice the one before
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """Accuracy and log-loss of withheld rows against the number of rows that were learned."""
+
+    sizes: tuple[int, ...]
+    scores: tuple[Scores, ...]
+
+    @property
+    def accuracy(self) -> tuple[float, ...]:
+        return tuple(each.accuracy for each in self.scores)
+
+    @property
+    def log_loss(self) -> tuple[float, ...]:
+        return tuple(each.log_loss for each in self.scores)
+
+    def table(self) -> Any:
+        """An Arrow table."""
+        return pa.table({"rows": self.sizes, "accuracy": self.accuracy, "log-loss": self.log_loss})
+
+    def __repr__(self) -> str:
+        lines = zip(self.sizes, self.accuracy, self.log_loss, strict=True)
+        shown = "\n".join(f"{rows:>9}  {accuracy:8.4f}  {loss:8.4f}" for rows, accuracy, loss in lines)
+        return f"     rows  accuracy  log-loss\n{shown}"
+
+    def plot(self) -> Figure:
+        """Both, over the number of rows on a logarithmic scale."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(8, 3.2), layout="constrained")
+        for panel, name, values in zip(
+            figure.subplots(1, 2), ("accuracy", "log-loss"), (self.accuracy, self.log_loss), strict=True
+        ):
+            panel.plot(self.sizes, values, "o-")
+            panel.set(xscale="log", xlabel="rows learned", ylabel=f"{name} of withheld rows")
+            panel.grid(alpha=0.3)
+        return figure
+
+
+def learning_curve(
+    model: Classifier, table: Source, weight: Weight, withheld: float, sizes: Sequence[int] | None, seed: int
+) -> LearningCurve:
+    """Of the model as it is fitted, not tuned: a tuning would have seen the withheld rows."""
+    if table.once:
+        raise DataError("a learning curve reads the data again, and an iterator can be read only once: give a table")
+    if not isinstance(withheld, int | float) or not 0 < withheld < 1:
+        raise DataError(f"withheld is a share of the rows between 0 and 1, but is {withheld!r}")
+    plain, table = model.untuned(), table.held()
+    rows = table.rows if table.rows is not None else sum(batch.rows for batch in table.batches([str(model.target)]))
+    order = np.random.default_rng(seed).permutation(rows)
+    learned = rows - round(withheld * rows)
+    if not 0 < learned < rows:
+        raise DataError(f"{rows} rows are too few to withhold some of them")
+    chosen, last = _sizes(sizes, learned), np.zeros(rows, dtype=bool)
+    last[order[learned:]] = True
+    current, before, found = None, 0, []
+    with quietly():
+        for size in chosen:
+            some = np.zeros(rows, dtype=bool)
+            some[order[before:size]] = True
+            new = plain.gathered(table.where(some), _weights(weight, some))
+            current, before = new if current is None else current + new, size
+            taught = plain.taught_by(current.ordered(), plain.seen)
+            scores = taught.scores(table.where(last), weight=_weights(weight, last))
+            found.append(replace(scores, how="withheld"))
+    return LearningCurve(tuple(chosen), tuple(found))
+
+
+def _weights(weight: Weight, rows: NDArray[np.bool_]) -> Weight:
+    """Those of some rows."""
+    given = Weights.of(weight)
+    return weight if given.values is None else given.values[rows]
+
+
+def _sizes(asked: Sequence[int] | None, most: int) -> list[int]:
+    """Those asked for that there are rows for; else about twice as many each time, up to all."""
+    if asked is None:
+        return sorted({max(1, most >> k) for k in range(STEPS)})
+    wrong = [size for size in asked if not isinstance(size, int | np.integer) or not 0 < size <= most]
+    if wrong or not len(asked):
+        what = f"{wrong[0]!r}" if wrong else "none"
+        raise DataError(f"sizes are whole numbers from 1 to {most}, the rows that aren't withheld, but there is {what}")
+    return sorted({int(size) for size in asked})

@@ -1,0 +1,218 @@
+"""What texts promise: reasons word by word, vocabularies that come and go with their documents, honest curves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credo
+from credo.data import source
+from credo.errors import CredoError, Notice
+from credo.models.classifier import Classifier
+from credo.models.tuning import Tuning, widened
+from tests.laws.classifiers import assert_same, changed, pick, unheard, written
+
+Table = dict[str, Any]
+
+
+def letters(seed: int, size: int) -> Table:
+    """Texts of two kinds, and a number beside them."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 2, size)
+    words = np.array(["gold", "win", "free", "lunch", "home", "train", "the", "and", "İstanbul", "σοφός"], dtype=object)
+    spam, plain = np.array([5, 4, 4, 1, 1, 1, 6, 6, 1, 1]), np.array([1, 1, 1, 4, 4, 5, 6, 6, 2, 1])
+    texts = [
+        " ".join(
+            [*rng.choice(words, rng.integers(1, 15), p=(spam if k else plain) / (spam if k else plain).sum()), f"n{i}"]
+        )
+        for i, k in enumerate(kind)
+    ]
+    table = {"text": np.array(texts, dtype=object), "size": rng.normal(kind, 2.0)}
+    return {**table, "kind": np.array(["ham", "spam"], dtype=object)[kind]}
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    return letters(0, 160)
+
+
+@pytest.fixture(scope="module", params=["multinomial", "bernoulli"])
+def how(request: pytest.FixtureRequest) -> credo.Text:
+    return credo.Text(request.param)
+
+
+@pytest.mark.parametrize("estimate", ["bayes", "mean", "map"])
+@pytest.mark.parametrize("tune", [False, True])
+def test_words_add_up_to_their_text(table: Table, how: credo.Text, estimate: Any, tune: bool) -> None:
+    model = credo.NaiveBayes(kinds={"text": how}, estimate=estimate, smoothing=1.5).fit(table, "kind")
+    model = model.tune(table) if tune else model
+    for text in ("Win FREE gold, the free gold!", "home", "nobody knows these", " "):
+        with unheard():
+            reasons = model.explain({"text": text, "size": 1.0}, of="spam", against="ham")
+            (log_shares,) = model.predict_log_proba([{"text": text, "size": 1.0}])
+        assert reasons.log_odds == pytest.approx(log_shares[1] - log_shares[0], abs=1e-9)
+        spoken = reasons.words["text"]
+        assert sum(each.weight for each in spoken) == pytest.approx(reasons.weights["text"], abs=1e-9)
+        for each in spoken:
+            for start, end in each.places:
+                assert text[start:end].lower() == each.word
+        assert [abs(each.weight) for each in spoken] == sorted((abs(each.weight) for each in spoken), reverse=True)
+
+
+def test_words_that_speak_for_a_class(table: Table, how: credo.Text) -> None:
+    model = credo.NaiveBayes(kinds={"text": how}).fit(table, "kind")
+    assert set(model.top_words("spam", 3)["word"].to_pylist()) == {"gold", "win", "free"}
+    assert set(model.top_words("ham", 3)["word"].to_pylist()) == {"lunch", "home", "train"}
+    assert min(model.top_words("ham", 3)["weight"].to_pylist()) > 0
+    with pytest.raises(CredoError, match="no text column 'size'; known: text"):
+        model.top_words("ham", column="size")
+
+
+def test_vocabularies_come_and_go(table: Table, how: credo.Text) -> None:
+    """Words are there while a document that holds them is."""
+    learner = credo.NaiveBayes(kinds={"text": how})
+    first, second = pick(table, slice(0, 100)), pick(table, slice(100, 160))
+    one, both = learner.fit(first, "kind"), learner.fit(table, "kind")
+    later = one.update(second)
+    assert_same(later, both, table)
+    assert_same(one + learner.fit(second, "kind"), both, table)
+    back = later.forget(second)
+    assert_same(back, one, table)
+    assert back.seen.schema["text"].values == one.seen.schema["text"].values
+    assert "n150" in later.seen.schema["text"].values
+    assert "n150" not in back.seen.schema["text"].values
+    with pytest.raises(CredoError, match="never learned"):
+        one.forget(second)
+
+
+def test_texts_one_by_one(table: Table, how: credo.Text) -> None:
+    learner = credo.NaiveBayes(kinds={"text": how})
+    rows = [{name: cells[i] for name, cells in table.items()} for i in range(160)]
+    live = learner.fit(pick(table, slice(0, 100)), "kind").live()
+    for row in rows[100:]:
+        live.observe(row)
+    assert_same(live.freeze(), learner.fit(table, "kind"), table)
+    (expected,) = live.freeze().predict_proba([{"text": "free gold", "size": 0.5}])
+    assert list(live.predict_proba({"text": "free gold", "size": 0.5}).values()) == pytest.approx(expected.tolist())
+
+
+def test_a_text_column_is_found_out(table: Table) -> None:
+    model = credo.NaiveBayes().fit(table, "kind")
+    assert model.views == {"text": ("words",), "size": ("gaussian",)}
+    assert "words: text" in repr(model)
+
+
+def test_documents_alone(table: Table) -> None:
+    """A list of strings is a table of one column."""
+    model = credo.NaiveBayes().fit(list(table["text"]), target=table["kind"])
+    assert model.predict(["free gold win", "home train"]).tolist() == ["spam", "ham"]
+    with pytest.warns(Notice, match="column 'x': 1 cell with no word that was ever seen before"):
+        model.predict(["unheard of"])
+
+
+def test_tuning_calibrates(table: Table, how: credo.Text) -> None:
+    """Words that come in packs make naive Bayes too sure."""
+    packed = {**table, "text": np.array([f"{text} {text} {text}" for text in table["text"]], dtype=object)}
+    plain = credo.NaiveBayes(kinds={"text": how}).fit(packed, "kind")
+    tuned = plain.tune(packed)
+    assert tuned.tuning is not None
+    assert tuned.leave_one_out(packed).log_loss <= plain.leave_one_out(packed).log_loss + 1e-9
+    best = credo.learn(packed, target="kind", kinds={"text": how})
+    assert best.report.columns[0].kind == "text"
+
+
+@pytest.mark.parametrize(
+    "cut", [{"min_count": 3}, {"drop_most_common": 2}, {"max_words": 4}, {"stop_words": ("the", "and")}]
+)
+def test_cuts(table: Table, cut: dict[str, Any]) -> None:
+    """A word that is cut out says nothing: as if no text held it."""
+    model = credo.NaiveBayes(kinds={"text": credo.Text(**cut), "size": "ignore"}).fit(table, "kind")
+    counts = {word: sum(text.lower().split().count(word) for text in table["text"]) for word in ("the", "and", "gold")}
+    assert min(counts["the"], counts["and"]) > counts["gold"]
+    silent = {"min_count": "n7", "drop_most_common": "the", "max_words": "n7", "stop_words": "and"}[next(iter(cut))]
+    with unheard():
+        with_it, without = model.predict_proba([{"text": f"gold {silent}"}, {"text": "gold"}])
+    np.testing.assert_array_equal(with_it, without)
+    names = {line["parameter"] for line in model.parameters().to_pylist()}
+    assert f"P({silent})" not in names
+    assert "P(gold)" in names
+
+
+def test_a_curve_is_what_fits_give(table: Table, how: credo.Text) -> None:
+    model = credo.NaiveBayes(kinds={"text": how}).fit(table, "kind")
+    curve = model.learning_curve(table, sizes=[20, 50, 107], seed=3)
+    order = np.random.default_rng(3).permutation(160)
+    withheld = pick(table, np.sort(order[107:]))
+    for size, scores in zip(curve.sizes, curve.scores, strict=True):
+        with unheard():
+            taught = changed(model, evidence=None).fit(pick(table, np.sort(order[:size])), "kind")
+            expected = taught.scores(withheld)
+        assert scores.log_loss == pytest.approx(expected.log_loss, rel=1e-9)
+        assert scores.accuracy == pytest.approx(expected.accuracy)
+    assert curve.table().num_rows == 3
+    assert len(model.learning_curve(table).sizes) == 7
+    assert curve.plot().axes[0].get_xscale() == "log"
+
+
+@pytest.mark.parametrize("wrong", [{"sizes": [0]}, {"sizes": [108]}, {"sizes": []}, {"withheld": 0}, {"withheld": 1.5}])
+def test_curves_that_are_none(table: Table, wrong: dict[str, Any]) -> None:
+    model = credo.NaiveBayes().fit(table, "kind")
+    with pytest.raises(CredoError):
+        model.learning_curve(table, **wrong)
+
+
+def test_texts_without_words() -> None:
+    """Empty, blank and missing ones; a class that has no word at all."""
+    texts = np.array(["", " ", None, "?!", "gold", "gold lunch", None, ""], dtype=object)
+    kinds = ["a", "a", "a", "a", "b", "b", "b", "a"]
+    for words in ("multinomial", "bernoulli"):
+        model = credo.NaiveBayes(kinds={"x": credo.Text(words)}).fit({"x": texts}, target=kinds)
+        with unheard():
+            shares = model.predict_proba({"x": texts})
+            assert np.isfinite(model.leave_one_out({"x": texts}, target=kinds).log_loss)
+        np.testing.assert_allclose(shares.sum(1), 1)
+        np.testing.assert_array_equal(shares[[0, 2]], np.repeat(shares[6:7], 2, axis=0))  # missing: the prior
+
+
+def test_words_that_only_one_class_has() -> None:
+    rng = np.random.default_rng(5)
+    kind = np.array([0, 1] * 20)
+    model = credo.NaiveBayes(kinds={"x": credo.Text()}).fit({"x": written(rng, kind)}, target=kind)
+    assert model.n_parameters == 1 + 2 * (len(model.seen.schema["x"].values) - 1)
+
+
+def with_odds(table: Table, weights: Any) -> Classifier:
+    """A tuning in which words speak in two ways."""
+    plain = credo.NaiveBayes().fit(table, "kind", weight=weights)
+    wide = widened(plain, source(table), weights)
+    forms = {"text": ("words", "odds"), "size": ("gaussian",)}
+    voices = {"words": {"text": 0.3}, "odds": {"text": 0.8}, "gaussian": {"size": 1.0}}
+    odds = {"text": (4.0, 1.0)}
+    tuning = Tuning(forms, voices, plain.classes, (0.1, -0.1), 0.5, 1.0, plain.n, 0.0, odds=odds)
+    return changed(wide, tuning=tuning)
+
+
+@pytest.mark.parametrize("weight", [None, "some"])
+def test_leaving_a_text_out_of_a_tuned_model_is_forgetting_it(table: Table, weight: Any) -> None:
+    """Also where words speak by their odds, in which all classes have a part."""
+    weights = None if weight is None else np.random.default_rng(1).choice([0.5, 1.0, 3.25], 160)
+    model = with_odds(table, weights)
+    with unheard():
+        scores = model.leave_one_out(table, weight=weights)
+        for i in range(0, 160, 13):
+            one = pick(table, [i])
+            left = model.forget(one, weight=None if weights is None else weights[[i]])
+            np.testing.assert_allclose(scores.probabilities[i : i + 1], left.predict_proba(one), atol=1e-9)
+
+
+def test_odds_add(table: Table) -> None:
+    """Sums of odds are exact: in any order, merged, and after forgetting."""
+    tuned = with_odds(table, None)
+    first, second = pick(table, slice(0, 70)), pick(table, slice(70, 160))
+    one = changed(tuned, evidence=None).update(first)
+    both = one + changed(tuned, evidence=None).update(second)
+    backwards = changed(tuned, evidence=None).update(pick(table, np.arange(160)[::-1]))
+    for other in (both, backwards, both.update(first).forget(first)):
+        np.testing.assert_allclose(other.predict_proba(table), tuned.predict_proba(table), atol=1e-12)
