@@ -1,24 +1,27 @@
 """Words of documents: cut out, numbered, counted, spelt.
 
-A document passes in pieces that stay near, and a piece in steps that each do one thing to all of it:
+Documents pass in pieces that stay near, and a piece in steps that each do one thing to all of it:
 
     clean   the bytes of words, lower-cased; 0 where no word is
     cut     where words begin and end
     pack    each word as a key, its 16 bytes in two numbers, and the key's hash
-    find    each key's number in a table: reads that wait for memory wait together
+    find    each key's number in a table
+    pair    neighbours, whose keys are their numbers; and find these
     count   the numbers within their document
 
 A key's last byte tells what it is, since no UTF-8 has a byte above 0xF4: a word of at most 16 bytes, as it stands; a
-longer one, whose bytes are in an arena; a pair of words, by their numbers. So one table numbers them all.
+longer one, whose bytes are in an arena; a pair of words. So one table numbers them all.
 
-Nothing grows in here: a kernel that runs out of room returns, and goes on when it is called again with more of it. Loops
+Nothing grows in here: a kernel that runs out of room returns, and goes on when called again with more of it. Loops
 over bytes and words index by unsigned numbers, since Numba asks of others each time whether they count from the end.
 """
+
+# mypy: disable-error-code="no-any-return, assignment, arg-type, return-value"
+# (NumPy's whole numbers and Python's are the same to the compiler of kernels.)
 
 from __future__ import annotations
 
 import zlib
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,74 +35,79 @@ Integers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 Key = np.uint64
 
+# Plain tuples: Numba's cache would keep the names of classes, and fail to load once one is gone.
+
+Text = tuple[
+    Bytes,  # documents that are ASCII
+    Bytes,  # documents that aren't
+    Integers,  # (documents,) where they start
+    Integers,  # and end
+    Truths,  # which are of the second kind
+    Bytes,  # (128,) what an ASCII character of a word becomes; 0 where it is of none
+    Truths,  # which code points are of words; those beyond aren't
+]
+Rules = tuple[
+    bool,  # whether words that aren't in the table get numbers
+    bool,  # whether pairs count too
+    int,  # how many buckets there are to count instead of words, so that no words are learned; 0: none
+    int,  # how many stop words there are, which have the first numbers
+]
+Table = tuple[
+    Keys,  # slots, a power of two, at least half of them empty (0); in others a hash's top half, and 1 + the number
+    Keys,  # (numbers, 2) keys
+    Bytes,  # the arena of long words
+    Integers,  # how many numbers are used, and how many bytes of the arena
+    Keys,  # seeds, drawn at random, so that nobody can choose words whose hashes are the same
+]
+Desk = tuple[
+    Bytes,  # clean bytes of the piece
+    Keys,  # the same memory, eight bytes at a time
+    Codes,  # where its documents end in there
+    Codes,  # turns: where a word begins, where it ends, where the next begins, ...
+    Codes,  # (words, 3) where they begin and end, and which of the documents here they are in
+    Keys,  # (words, 2) keys of words, then of pairs
+    Keys,  # (words,) tags: the top halves of their hashes
+    Codes,  # (words,) numbers; those of buckets follow those of stop words
+    Codes,  # the same of pairs
+]
+Counted = tuple[
+    Integers,  # (documents + 1,) where each one's words start
+    Codes,  # words: numbers from the first that isn't a stop word's on; or buckets
+    Codes,  # counts
+    Integers,  # (documents,) how many of its words have no number
+    Keys,  # (words,) 1 + the latest place that a word has among the words; 0 where it has none
+    Integers,  # progress: what the constants below name
+]
+DOCUMENT, DONE_OF_IT, PLACE, BEFORE, WORDS_TO_COME, BYTES_TO_COME = range(6)
+NOTHING = -2  # before the first word of a document
+DONE, FULL, LONG_WORD = range(3)  # why counting stops
+
 LONG, PAIR = Key(0xFF << 56), Key(0xFE << 56)
-ZERO, ONE, EIGHT, HALF, LAST = Key(0), Key(1), Key(8), Key(32), Key(63)
+ZERO, ONE, THREE, SEVEN, EIGHT, SIXTEEN, HALF, LAST = (Key(n) for n in (0, 1, 3, 7, 8, 16, 32, 63))
 BYTE, LOW = Key(0xFF), Key(2**32 - 1)
-FIRST_BYTES = np.array([(1 << 8 * min(n, 8)) - 1 for n in range(17)], np.uint64)  # of a word of n bytes
+WIDTHS = np.array([1] * 0xC0 + [2] * 0x20 + [3] * 0x10 + [4] * 0x10, np.uint64)  # of a character, by its first byte
+FIRST_BYTES = np.array([(1 << 8 * min(n, 8)) - 1 for n in range(17)], np.uint64)  # of a word of n
 LAST_BYTES = np.array([(1 << 8 * max(n - 8, 0)) - 1 for n in range(17)], np.uint64)
 CRC = np.array([zlib.crc32(bytes([b ^ 0xFF])) ^ 0xFF000000 for b in range(256)])
-WIDTHS = np.array([1] * 0xC0 + [2] * 0x20 + [3] * 0x10 + [4] * 0x10)  # of a character, by its first byte
 SPACE, ONES = 32, 2**32 - 1
-
-DONE, FULL, LONG_WORD = 0, 1, 2  # why counting stopped
-DOCUMENT, BYTE_OF_IT, PLACE, BEFORE, WORDS_TO_COME, BYTES_TO_COME = range(6)
-NOTHING = -2  # instead of the word before, at the start of a document
+NONE = np.int64(0)  # for a plain 0, Numba would compile what it is passed to once more
 
 
-class Text(NamedTuple):
-    """Documents, and what their characters are."""
-
-    plain: Bytes  # those that are ASCII
-    foreign: Bytes  # those that aren't
-    starts: Integers  # (documents,)
-    ends: Integers
-    is_foreign: Truths
-    letters: Bytes  # (128,) what an ASCII character of a word becomes; 0 where it is of none
-    alphabet: Truths  # which code points are of words; those beyond aren't
-
-
-class Rules(NamedTuple):
-    """What counts."""
-
-    learns: bool  # whether words that aren't in the table get numbers
-    pairs: bool
-    buckets: int  # which are counted instead of words, so that nothing is learned; 0: none
-    stops: int  # how many stop words there are: theirs are the first numbers
-
-
-class Table(NamedTuple):
-    """Keys and their numbers."""
-
-    slots: Keys  # a power of two of them, at least half of them empty (0); else a hash's top half, and 1 + the number
-    keys: Keys  # (numbers, 2)
-    arena: Bytes  # the long words
-    used: Integers  # how many numbers there are, and bytes of the arena
-    seeds: Keys  # drawn at random, so that nobody can choose words whose hashes are the same
-
-
-class Desk(NamedTuple):
-    """Where a piece of text is worked on: room for its bytes, and for what is made of them."""
-
-    clean: Bytes
-    eights: Keys  # the same bytes, eight at a time
-    ends: Codes  # where its documents end in there
-    turns: Codes  # where a word begins, where it ends, where the next begins, ...
-    places: Codes  # (words, 3) where words begin and end, and which of the documents here they are of
-    keys: Keys  # (words, 2)
-    tags: Keys  # (words,) top halves of hashes
-    numbers: Codes  # (words,) from the table; those of buckets follow those of stop words
-    pairs: Codes  # the same of pairs
-
-
-class Counted(NamedTuple):
-    """What has been found, and how far counting has come."""
-
-    starts: Integers  # (documents + 1,)
-    words: Codes  # numbers after those of stop words; or buckets
-    counts: Codes
-    strange: Integers  # (documents,)
-    latest: Keys  # (words,) 1 + the last place in `words` that a word has; 0 where it has none
-    progress: Integers  # document, byte of it, place in `words`, word before; words and bytes that there isn't room for
+@kernel
+def new_desk(room: int) -> Desk:
+    """For a piece of so many bytes, of which a word takes three or more, with what follows it."""
+    eights, words = np.zeros(room // 8 + 4, np.uint64), room // 3 + 2
+    return (
+        eights.view(np.uint8),
+        eights,
+        np.empty(room, np.int32),
+        np.empty(room, np.int32),
+        np.empty((words, 3), np.int32),
+        np.empty((words, 2), np.uint64),
+        np.empty(words, np.uint64),
+        np.empty(words, np.int32),
+        np.empty(words, np.int32),
+    )
 
 
 @kernel
@@ -127,7 +135,7 @@ def clean_foreign(text: Bytes, start: int, end: int, letters: Bytes, alphabet: T
     i, apart = start, at - start
     while i < end:
         b = np.int64(text[i])
-        width = WIDTHS[b]
+        width = np.int64(WIDTHS[b])
         if i + width > end:
             break
         if width == 1:
@@ -145,38 +153,39 @@ def clean_foreign(text: Bytes, start: int, end: int, letters: Bytes, alphabet: T
 
 @kernel
 def clean_piece(text: Text, d: int, done: int, desk: Desk) -> tuple[int, int, int]:
-    """Documents from d on, of which some bytes are done: how many bytes are here, then the next document and its byte.
+    """Documents from d on, of which some bytes are done: how many bytes are here; the next one, what is done of it.
 
-    Documents that don't fit are left, unless it is the first: of it, all words that fit. 0 bytes if none does.
+    Each is followed by 0. One that doesn't fit is left, unless it is the first, of which come all words that fit.
     """
-    clean, filled, first, room = desk.clean, 0, d, len(desk.turns) - 2
-    while d < len(text.starts):
-        start, end = text.starts[d] + done, text.ends[d]
+    plain, foreign, starts, ends, is_foreign, letters, alphabet = text
+    clean, _, limits, turns, _, _, _, _, _ = desk
+    filled, first, room = NONE, d, len(turns)
+    while d < len(starts):
+        start, end = starts[d] + done, ends[d]
         whole = filled + end - start < room
         if not whole and d > first:
             break
         end = end if whole else start + room
-        if text.is_foreign[d]:
-            filled += clean_foreign(text.foreign, start, end, text.letters, text.alphabet, clean, filled)
+        if is_foreign[d]:
+            filled += clean_foreign(foreign, start, end, letters, alphabet, clean, filled)
         else:
-            clean_plain(text.plain, start, end, text.letters, clean, filled)
+            clean_plain(plain, start, end, letters, clean, filled)
             filled += end - start
         if not whole:
             while filled > 0 and clean[filled - 1]:
                 filled -= 1
-            desk.ends[0] = filled
+            limits[0] = filled
             return filled, d, done + filled
         clean[filled] = 0
         filled += 1
-        desk.ends[d - first] = filled
+        limits[d - first] = filled
         d, done = d + 1, 0
     return filled, d, 0
 
 
 @kernel
-def cut_piece(desk: Desk, n: int) -> int:
+def cut_piece(clean: Bytes, n: int, turns: Codes) -> int:
     """Where words begin and end in n clean bytes, the last of which is 0: how many such turns there are."""
-    clean, turns = desk.clean, desk.turns
     found, inside = 0, False
     for i in range(n):
         turns[found] = i  # without a branch, since nobody could foretell it
@@ -197,7 +206,7 @@ def mix(a: np.uint64, b: np.uint64, seeds: Keys) -> np.uint64:
 @kernel
 def eight_bytes(eights: Keys, start: np.uint64) -> np.uint64:
     """Those from any byte on."""
-    i, shift = start >> Key(3), (start & Key(7)) << Key(3)
+    i, shift = start >> THREE, (start & SEVEN) << THREE
     return eights[i] >> shift | (eights[i + ONE] << ONE) << (LAST - shift)
 
 
@@ -213,29 +222,29 @@ def mix_long(eights: Keys, start: np.uint64, end: np.uint64, seeds: Keys) -> np.
 
 
 @kernel
-def pack_piece(desk: Desk, turns: int, seeds: Keys) -> int:
-    """Keys, hashes and places of the words between turns, but for those of one character: how many there are."""
-    keys, tags, places, eights = desk.keys, desk.tags, desk.places, desk.eights
+def pack_piece(desk: Desk, n: int, seeds: Keys) -> int:
+    """Places, keys and hashes of the words between n turns, but for those of one character: how many there are."""
+    _, eights, limits, turns, places, keys, tags, _, _ = desk
     found, d = ZERO, ZERO
-    for t in range(0, turns, 2):
-        start, end = Key(desk.turns[t]), Key(desk.turns[t + 1])
-        n = min(end - start, Key(16))
-        a, b = eight_bytes(eights, start) & FIRST_BYTES[n], eight_bytes(eights, start + EIGHT) & LAST_BYTES[n]
-        single = n <= WIDTHS[a & BYTE]
-        if end - start > Key(16):
+    for t in range(0, n, 2):
+        start, end = Key(turns[t]), Key(turns[t + 1])
+        length = min(end - start, SIXTEEN)
+        a, b = eight_bytes(eights, start), eight_bytes(eights, start + EIGHT)
+        a, b, single = a & FIRST_BYTES[length], b & LAST_BYTES[length], length == WIDTHS[a & BYTE]
+        if end - start > SIXTEEN:
             a, b = mix_long(eights, start, end, seeds), LONG | (end - start)
-        while end > Key(desk.ends[d]):
+        while end > Key(limits[d]):
             d += ONE
+        places[found, 0], places[found, 1], places[found, 2] = start, end, d
         keys[found, 0], keys[found, 1] = a, b
         tags[found] = mix(a, b, seeds) >> HALF
-        places[found, 0], places[found, 1], places[found, 2] = start, end, d
         found += Key(not single)
     return np.int64(found)
 
 
 @kernel
 def shift_of(slots: Keys) -> np.uint64:
-    """By how much a hash's top half is shifted to be a slot."""
+    """By how much a tag is shifted to be a slot."""
     shift = HALF
     while ONE << (HALF - shift) < Key(len(slots)):
         shift -= ONE
@@ -248,40 +257,38 @@ def find_keys(desk: Desk, n: int, table: Table, learns: bool, numbers: Codes) ->
 
     What is in its first slot is found without a branch, so that all may wait for memory at once; then the rest.
     """
-    slots, keys, used, arena = table.slots, table.keys, table.used, table.arena
-    tags, clean = desk.tags, desk.clean
+    clean, _, _, _, places, wanted, tags, _, _ = desk
+    slots, keys, arena, used, _ = table
     mask, shift = Key(len(slots) - 1), shift_of(slots)
     for t in range(n):
         slot = slots[tags[t] >> shift]
         numbers[t] = np.int64(slot & LOW) - 1 if slot >> HALF == tags[t] else -1
     for t in range(n):
-        k = max(numbers[t], 0)
-        a, b = desk.keys[t, 0], desk.keys[t, 1]
+        a, b, k = wanted[t, 0], wanted[t, 1], max(numbers[t], 0)
         numbers[t] = numbers[t] if (keys[k, 0] == a) & (keys[k, 1] == b) & (b < LONG) else -1
     for t in range(n):
         if numbers[t] >= 0:
             continue
-        tag, a, b = tags[t], desk.keys[t, 0], desk.keys[t, 1]
-        at, number = tag >> shift, -1
+        a, b, at, number = wanted[t, 0], wanted[t, 1], tags[t] >> shift, -1
         while number < 0 and slots[at] != ZERO:
-            if slots[at] >> HALF == tag:
+            if slots[at] >> HALF == tags[t]:
                 k = np.int64(slots[at] & LOW) - 1
                 if keys[k, 1] == b and b >= LONG:
-                    i, apart = desk.places[t, 0], np.int64(keys[k, 0]) - desk.places[t, 0]
-                    while i < desk.places[t, 1] and clean[i] == arena[apart + i]:
+                    i, apart = places[t, 0], np.int64(keys[k, 0]) - places[t, 0]
+                    while i < places[t, 1] and clean[i] == arena[apart + i]:
                         i += 1
-                    number = k if i == desk.places[t, 1] else -1
-                elif keys[k, 0] == a and keys[k, 1] == b:
+                    number = k if i == places[t, 1] else -1
+                elif keys[k, 1] == b and keys[k, 0] == a:
                     number = k
             at = (at + ONE) & mask
         if number < 0 and learns:
             number = used[0]
-            slots[at] = tag << HALF | Key(number + 1)
-            keys[number, 0], keys[number, 1] = a, b
             used[0] += 1
+            slots[at] = tags[t] << HALF | Key(number + 1)
+            keys[number, 0], keys[number, 1] = a, b
             if b >= LONG:
                 keys[number, 0] = Key(used[1])
-                for i in range(desk.places[t, 0], desk.places[t, 1]):
+                for i in range(places[t, 0], places[t, 1]):
                     arena[used[1]] = clean[i]
                     used[1] += 1
         numbers[t] = number
@@ -297,134 +304,145 @@ def feed(register: int, byte: int) -> int:
 def hash_piece(desk: Desk, n: int, rules: Rules, before: int) -> int:
     """Buckets instead of n words, but for stop words, and of their pairs: what the last word leaves in the register.
 
-    A bucket is the CRC-32, modulo the number of buckets. A pair's begins with what its first word left.
+    A bucket is the CRC-32, modulo how many there are. A pair's begins with what its first word left.
     """
-    clean, places, numbers, pairs = desk.clean, desk.places, desk.numbers, 0
+    clean, _, _, _, places, _, _, numbers, pairs = desk
+    _, _, buckets, stops = rules
+    found = 0
     for t in range(n):
         before = before if t == 0 or places[t, 2] == places[t - 1, 2] else NOTHING
         if numbers[t] >= 0:
             continue
         word, pair = np.int64(ONES), feed(before, SPACE)
         for i in range(places[t, 0], places[t, 1]):
-            word, pair = feed(word, np.int64(clean[i])), feed(pair, np.int64(clean[i]))
-        numbers[t] = rules.stops + (word ^ ONES) % rules.buckets
+            word, pair = feed(word, clean[i]), feed(pair, clean[i])
+        numbers[t] = stops + (word ^ ONES) % buckets
         if before != NOTHING:
-            desk.pairs[pairs] = rules.stops + (pair ^ ONES) % rules.buckets
-            pairs += 1
+            pairs[found] = stops + (pair ^ ONES) % buckets
+            found += 1
         before = word
     return before
 
 
 @kernel
 def pair_piece(desk: Desk, n: int, rules: Rules, table: Table, before: int) -> int:
-    """The numbers of the pairs that n words make, none where a word of it has none: the last word's number."""
-    places, numbers, pairs = desk.places, desk.numbers, 0
+    """The numbers of the pairs that n words make, -1 if one of them has none: the number of the last word."""
+    _, _, _, _, places, keys, tags, numbers, pairs = desk
+    learns, _, _, stops = rules
+    found = NONE
     for t in range(n):
         before = before if t == 0 or places[t, 2] == places[t - 1, 2] else NOTHING
         number = np.int64(numbers[t])
-        if 0 <= number < rules.stops:
+        if 0 <= number < stops:
             continue
         if before != NOTHING:
             a, b = (Key(before) << HALF | Key(number), PAIR) if before >= 0 and number >= 0 else (ZERO, ZERO)
-            desk.keys[pairs, 0], desk.keys[pairs, 1] = a, b
-            desk.tags[pairs] = mix(a, b, table.seeds) >> HALF
-            pairs += 1
+            keys[found, 0], keys[found, 1] = a, b
+            tags[found] = mix(a, b, table[4]) >> HALF
+            found += 1
         before = number
-    find_keys(desk, pairs, table, rules.learns, desk.pairs)
+    find_keys(desk, found, table, learns, pairs)
     return before
 
 
 @kernel
 def count_piece(desk: Desk, n: int, last: int, rules: Rules, counted: Counted) -> None:
     """Count n words, each followed by the pair of which it is the second, in documents up to before the last."""
-    words, counts, latest, starts = counted.words, counted.counts, counted.latest, counted.starts
-    progress, numbers, pairs = counted.progress, desk.numbers, 0
-    first, paired = progress[DOCUMENT], rules.pairs and progress[BEFORE] != NOTHING
+    _, _, _, _, places, _, _, numbers, pairs = desk
+    starts, words, counts, strange, latest, progress = counted
+    _, in_pairs, _, stops = rules
+    first, paired, found = progress[DOCUMENT], in_pairs and progress[BEFORE] != NOTHING, 0
     d, begin, at = first, Key(starts[first]), Key(progress[PLACE])
     for t in range(n):
-        while d < first + desk.places[t, 2]:
+        while d < first + places[t, 2]:
             d += 1
             starts[d] = at
             begin, paired = at, False
-        if 0 <= numbers[t] < rules.stops:
+        if 0 <= numbers[t] < stops:
             continue
         for k in range(1 + paired):
-            number = desk.pairs[pairs] if k else numbers[t]
-            pairs += k
+            number = pairs[found] if k else numbers[t]
+            found += k
             if number < 0:
-                counted.strange[d] += 1
+                strange[d] += 1
                 continue
-            word = Key(number - rules.stops)
-            place = latest[word]
-            if place > begin:
-                counts[place - ONE] += 1
+            word = Key(number - stops)
+            if latest[word] > begin:
+                counts[latest[word] - ONE] += 1
             else:
                 words[at], counts[at] = word, 1
                 at += ONE
                 latest[word] = at
-        paired = rules.pairs
-    for d in range(d, last):
-        starts[d + 1] = at
+        paired = in_pairs
+    for later in range(d, last):
+        starts[later + 1] = at
     progress[PLACE] = at
 
 
 @kernel
-def has_room(words: int, length: int, rules: Rules, table: Table, counted: Counted) -> bool:
-    """Whether so many more words, of so many bytes, can be kept wherever they go; if not, they are noted."""
-    progress = counted.progress
-    progress[WORDS_TO_COME], progress[BYTES_TO_COME] = words, length
-    if progress[PLACE] + words > len(counted.words):
+def has_room(n: int, length: int, learns: bool, table: Table, counted: Counted) -> bool:
+    """Whether n more words, of so many bytes, can be kept wherever they go; if not, they are noted."""
+    slots, keys, arena, used, _ = table
+    _, words, _, _, latest, progress = counted
+    progress[WORDS_TO_COME], progress[BYTES_TO_COME] = n, length
+    if progress[PLACE] + n > len(words):
         return False
-    if not rules.learns:
-        return True
-    numbers = table.used[0] + words
-    return (
-        numbers <= min(len(table.keys), len(counted.latest), len(table.slots) >> 1)
-        and table.used[1] + length <= len(table.arena)
-    )
+    numbers = min(len(keys), len(latest), len(slots) // 2)
+    return not learns or (used[0] + n <= numbers and used[1] + length <= len(arena))
 
 
 @kernel
 def count_documents(text: Text, rules: Rules, table: Table, desk: Desk, counted: Counted) -> int:
     """Go on counting until it is done, or there isn't room."""
-    progress = counted.progress
-    while progress[DOCUMENT] < len(text.starts):
-        length, d, done = clean_piece(text, progress[DOCUMENT], progress[BYTE_OF_IT], desk)
+    learns, in_pairs, buckets, _ = rules
+    clean, _, _, turns, _, _, _, numbers, _ = desk
+    progress, seeds, documents = counted[5], table[4], len(text[2])
+    while progress[DOCUMENT] < documents:
+        length, d, done = clean_piece(text, progress[DOCUMENT], progress[DONE_OF_IT], desk)
         if length == 0:
             return LONG_WORD
-        n = pack_piece(desk, cut_piece(desk, length), table.seeds)
-        if not has_room(2 * n if rules.pairs else n, length, rules, table, counted):
+        n = pack_piece(desk, cut_piece(clean, length, turns), seeds)
+        if not has_room(2 * n if in_pairs else n, length, learns, table, counted):
             return FULL
-        find_keys(desk, n, table, rules.learns, desk.numbers)
+        find_keys(desk, n, table, learns, numbers)
         before = progress[BEFORE]
-        if rules.buckets:
+        if buckets:
             before = hash_piece(desk, n, rules, before)
-        elif rules.pairs:
+        elif in_pairs:
             before = pair_piece(desk, n, rules, table, before)
         count_piece(desk, n, d, rules, counted)
-        progress[BEFORE] = NOTHING if done == 0 else before
-        progress[DOCUMENT], progress[BYTE_OF_IT] = d, done
+        progress[DOCUMENT], progress[DONE_OF_IT], progress[BEFORE] = d, done, before if done else NOTHING
     return DONE
 
 
 @kernel
-def settle_numbers(words: Codes, keys: Keys, stops: int, codes: Codes, out: Keys) -> None:
-    """Number words anew, in the order in which they come first in `words`; and put their keys in that order.
-
-    codes: -1 for each old number, to begin with. A pair comes after its words.
-    """
-    found = 0
-    for i in range(len(words)):
-        k = words[i]
-        if codes[k] < 0:
-            a, b = keys[stops + k, 0], keys[stops + k, 1]
-            if PAIR <= b < LONG:
-                x, y = codes[np.int64(a >> HALF) - stops], codes[np.int64(a & LOW) - stops]
-                a = Key(x) << HALF | Key(y)
-            out[found, 0], out[found, 1] = a, b
-            codes[k] = found
-            found += 1
-        words[i] = codes[k]
+def read_document(text: Bytes, is_foreign: bool, letters: Bytes, alphabet: Truths, rules: Rules, table: Table) -> Codes:
+    """What `count_documents` would count in a document, each as often as it is there; -1 for what has no number."""
+    learns, in_pairs, buckets, stops = rules
+    length, start = len(text) + 1, NONE
+    desk = new_desk(length)
+    clean, _, limits, turns, _, _, _, numbers, pairs = desk
+    if is_foreign:
+        clean_foreign(text, start, length - 1, letters, alphabet, clean, start)
+    else:
+        clean_plain(text, start, length - 1, letters, clean, start)
+    limits[0] = length
+    n, before = pack_piece(desk, cut_piece(clean, length, turns), table[4]), np.int64(NOTHING)
+    find_keys(desk, n, table, learns, numbers)
+    if buckets:
+        hash_piece(desk, n, rules, before)
+    elif in_pairs:
+        pair_piece(desk, n, rules, table, before)
+    out, found, pair = np.empty(2 * n, np.int32), 0, 0
+    for t in range(n):
+        if 0 <= numbers[t] < stops:
+            continue
+        out[found] = max(numbers[t] - stops, -1)
+        found += 1
+        if in_pairs and found > 1:
+            out[found] = max(pairs[pair] - stops, -1)
+            found, pair = found + 1, pair + 1
+    return out[:found]
 
 
 @kernel
@@ -440,7 +458,27 @@ def move_slots(old: Keys, new: Keys) -> None:
 
 
 @kernel
-def width(key: np.uint64) -> int:
+def settle_numbers(words: Codes, keys: Keys, stops: int, codes: Codes, out: Keys) -> None:
+    """Number words in the order in which they come first, and put their keys in that order.
+
+    codes: what an old number becomes; -1 at first. A pair comes after its words.
+    """
+    found = 0
+    for i in range(len(words)):
+        k = words[i]
+        if codes[k] < 0:
+            a, b = keys[stops + k, 0], keys[stops + k, 1]
+            if PAIR <= b < LONG:
+                first, second = codes[np.int64(a >> HALF) - stops], codes[np.int64(a & LOW) - stops]
+                a = Key(first) << HALF | Key(second)
+            out[found, 0], out[found, 1] = a, b
+            codes[k] = found
+            found += 1
+        words[i] = codes[k]
+
+
+@kernel
+def bytes_in(key: np.uint64) -> int:
     """How many bytes of a word are in half of its key."""
     n = 0
     while key != ZERO:
@@ -450,38 +488,41 @@ def width(key: np.uint64) -> int:
 
 
 @kernel
-def measure_words(keys: Keys, first: int, ends: Integers) -> None:
-    """ends[1:] = where each word ends if all are written one after the other; it begins where the one before ends."""
+def measure_words(keys: Keys, stops: int, ends: Integers) -> None:
+    """ends[1:] = where each word ends if all are written one after the other; a pair's are before it."""
     for k in range(len(keys)):
         a, b = keys[k, 0], keys[k, 1]
         if b >= LONG:
             length = np.int64(b - LONG)
         elif b >= PAIR:
-            x, y = np.int64(a >> HALF) - first, np.int64(a & LOW) - first
-            length = ends[x + 1] - ends[x] + 1 + ends[y + 1] - ends[y]
+            first, second = np.int64(a >> HALF) - stops, np.int64(a & LOW) - stops
+            length = ends[first + 1] - ends[first] + 1 + ends[second + 1] - ends[second]
         else:
-            length = width(a) + width(b)
+            length = bytes_in(a) + bytes_in(b)
         ends[k + 1] = ends[k] + length
 
 
 @kernel
-def spell_words(keys: Keys, first: int, arena: Bytes, ends: Integers, out: Bytes) -> None:
+def copy_bytes(text: Bytes, start: int, end: int, out: Bytes, at: int) -> int:
+    """Where they end in `out`."""
+    for i in range(end - start):
+        out[at + i] = text[start + i]
+    return at + end - start
+
+
+@kernel
+def spell_words(keys: Keys, stops: int, arena: Bytes, ends: Integers, out: Bytes) -> None:
     """Write them there."""
     for k in range(len(keys)):
-        a, b = keys[k, 0], keys[k, 1]
-        at, end = ends[k], ends[k + 1]
+        a, b, at = keys[k, 0], keys[k, 1], ends[k]
         if b >= LONG:
-            for i in range(at, end):
-                out[i] = arena[np.int64(a) + i - at]
+            copy_bytes(arena, np.int64(a), np.int64(a + b - LONG), out, at)
         elif b >= PAIR:
-            x, y = np.int64(a >> HALF) - first, np.int64(a & LOW) - first
-            middle = at + ends[x + 1] - ends[x]
-            for i in range(at, middle):
-                out[i] = out[ends[x] + i - at]
-            out[middle] = SPACE
-            for i in range(middle + 1, end):
-                out[i] = out[ends[y] + i - middle - 1]
+            first, second = np.int64(a >> HALF) - stops, np.int64(a & LOW) - stops
+            at = copy_bytes(out, ends[first], ends[first + 1], out, at)
+            out[at] = SPACE
+            copy_bytes(out, ends[second], ends[second + 1], out, at + 1)
         else:
-            for i in range(at, end):
-                out[i] = a & BYTE
-                a = a >> EIGHT if i - at != 7 else b
+            for i in range(ends[k + 1] - at):
+                out[at + i] = a & BYTE
+                a = a >> EIGHT if i != 7 else b

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,18 +28,21 @@ from credo.errors import DataError
 from credo.membership import Codes
 
 if TYPE_CHECKING:
-    from credo._kernels.words import Bytes, Counted, Desk, Rules, Table, Text
+    from credo._kernels.words import Text
 
+Bytes = NDArray[np.uint8]
+Keys = NDArray[np.uint64]
 Integers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
 PATTERN = r"(?u)\b\w\w+\b"
 LITTLE = 1 << 16  # bytes that Python reads sooner than Numba can be loaded (about 0.7 s)
 PATIENCE = 16 * LITTLE  # bytes in all, after which it is loaded for the least of them
-SHORT = 1000  # characters that Python reads sooner than a kernel is called
 PIECE = 8192  # bytes that a kernel works on at a time: what it makes of them stays near
 PLANES = 0x40000  # code points from here on are of no word: tags, private use, and nothing yet
 MOST = 2**31 - 1  # words that codes can tell apart, and bytes of Arrow's usual strings
+
+NO_ALPHABET = np.zeros(0, np.bool_)  # for documents that are ASCII
 
 _walked = 0
 
@@ -99,6 +102,36 @@ class Documents:
         return Documents(starts, self.words[at], self.counts[at], self.known[rows], self.strange[rows])
 
 
+class Rules(NamedTuple):
+    """What kernels count; their module says more of these three."""
+
+    learns: bool
+    pairs: bool
+    buckets: int
+    stops: int
+
+
+class Table(NamedTuple):
+    """Words and their numbers."""
+
+    slots: Keys
+    keys: Keys
+    arena: Bytes
+    used: Integers
+    seeds: Keys
+
+
+class Counted(NamedTuple):
+    """What has been counted, and how far."""
+
+    starts: Integers
+    words: Codes
+    counts: Codes
+    strange: Integers
+    latest: Keys
+    progress: Integers
+
+
 def learned(array: Any, how: Reading) -> tuple[Documents, Any]:
     """Documents and their vocabulary, as Arrow strings, in the order in which they come first.
 
@@ -147,12 +180,25 @@ class Vocabulary:
 
     def read_one(self, document: str) -> tuple[list[int], list[int], int]:
         """The same for one document: codes, counts, and how many of its words are strange."""
-        if len(document) < SHORT or _plainly(len(document), self.how):
+        if _plainly(len(document), self.how):
             found = Counter(map(self._code_of, self.how.words(document)))
-            strange = found.pop(-1, 0)
-            return list(found), list(found.values()), strange
-        documents = self.read(pa.array([document]))
-        return documents.words.tolist(), documents.counts.tolist(), int(documents.strange[0])
+        elif len(document) < LITTLE:
+            found = Counter(self._codes_in(document))
+        else:
+            documents = self.read(pa.array([document]))
+            return documents.words.tolist(), documents.counts.tolist(), int(documents.strange[0])
+        strange = found.pop(-1, 0)
+        return list(found), list(found.values()), strange
+
+    def _codes_in(self, document: str) -> list[int]:
+        from credo._kernels.words import read_document
+
+        lowercase, is_foreign = self.how.lowercase, not document.isascii()
+        text = np.frombuffer((document.lower() if is_foreign and lowercase else document).encode(), np.uint8)
+        table, rules, codes = self._index
+        alphabet = _alphabet() if is_foreign else NO_ALPHABET
+        found = read_document(text, is_foreign, _letters(lowercase), alphabet, (*rules,), (*table,))
+        return (found if codes is None else codes[found]).tolist()
 
     @cached_property
     def _code_of(self) -> Callable[[str], int]:
@@ -177,7 +223,7 @@ class Vocabulary:
         same = pc.equal(spelt.take(pa.array(numbers)), self.words.take(pa.array(rows)).cast(pa.large_string()))
         right = same.to_numpy(zero_copy_only=False)
         codes = _places(numbers[right], rows[right], len(spelt))
-        in_order = len(codes) == len(self.words) and np.array_equal(codes, np.arange(len(codes)))
+        in_order = np.array_equal(codes[:-1], np.arange(len(self.words)))
         return table, rules._replace(learns=False), None if in_order else codes
 
 
@@ -243,12 +289,12 @@ def _counted_plainly(array: Any, how: Reading, code_of: Callable[[str], int]) ->
 
 def _counted(array: Any, lowercase: bool, rules: Rules, table: Table) -> tuple[Documents, Table]:
     """Documents by numbers from the table on, and the table with what was learned."""
-    from credo._kernels.words import DONE, FULL, NOTHING, Counted, count_documents
+    from credo._kernels.words import DONE, FULL, NOTHING, count_documents, new_desk
 
     text = _text(array, lowercase)
-    lengths = text.ends - text.starts
+    lengths = text[3] - text[2]
     room = int(lengths.sum()) // (4 if rules.pairs else 8) + 64
-    desk = _desk(PIECE)
+    desk = new_desk(PIECE)
     counted = Counted(
         np.zeros(len(array) + 1, np.int64),
         np.empty(room, np.int32),
@@ -257,18 +303,19 @@ def _counted(array: Any, lowercase: bool, rules: Rules, table: Table) -> tuple[D
         np.zeros(rules.buckets or len(table.keys), np.uint64),
         np.array([0, 0, 0, NOTHING, 0, 0]),
     )
-    while (state := count_documents(text, rules, table, desk, counted)) != DONE:
+    while (state := count_documents(text, (*rules,), (*table,), desk, (*counted,))) != DONE:
         if state == FULL:
             table, counted = _with_room(table, counted, rules)
         else:
-            desk = _desk(2 * len(desk.turns))
+            desk = new_desk(2 * len(desk[0]))
     end = int(counted.starts[-1])
     words, counts = counted.words[:end].copy(), counted.counts[:end].copy()
     return Documents(counted.starts, words, counts, lengths > 0, counted.strange), table
 
 
 def _text(array: Any, lowercase: bool) -> Text:
-    from credo._kernels.words import Text, mark_foreign
+    """Documents as kernels take them."""
+    from credo._kernels.words import mark_foreign
 
     plain, starts, ends = _buffers(array)
     foreign, is_foreign = plain, np.zeros(len(array), np.bool_)
@@ -277,8 +324,8 @@ def _text(array: Any, lowercase: bool) -> Text:
     if lowercase and len(rows):  # by Python: what a capital sigma becomes depends on its neighbours
         lowered = [document.lower() for document in array.take(pa.array(rows)).to_pylist()]
         foreign, starts[rows], ends[rows] = _buffers(pa.array(lowered, pa.large_string()))
-    alphabet = _alphabet() if len(rows) else np.zeros(0, np.bool_)
-    return Text(plain, foreign, starts, ends, is_foreign, _letters(lowercase), alphabet)
+    alphabet = _alphabet() if len(rows) else NO_ALPHABET
+    return plain, foreign, starts, ends, is_foreign, _letters(lowercase), alphabet
 
 
 def _buffers(array: Any) -> tuple[Bytes, Integers, Integers]:
@@ -315,28 +362,8 @@ def _alphabet() -> Truths:
     return found
 
 
-def _desk(room: int) -> Desk:
-    """For pieces of so many bytes: in three of them is no more than one word that counts."""
-    from credo._kernels.words import Desk
-
-    eights, words = np.zeros(room // 8 + 4, np.uint64), room // 3 + 2
-    return Desk(
-        eights.view(np.uint8),
-        eights,
-        np.empty(room + 1, np.int32),
-        np.empty(room + 2, np.int32),
-        np.empty((words, 3), np.int32),
-        np.empty((words, 2), np.uint64),
-        np.empty(words, np.uint64),
-        np.empty(words, np.int32),
-        np.empty(words, np.int32),
-    )
-
-
 def _started(how: Reading) -> tuple[Table, Rules]:
     """A table that knows the stop words only, and how to go on."""
-    from credo._kernels.words import Rules, Table
-
     seeds = np.frombuffer(bytearray(os.urandom(32)), np.uint64)
     empty = np.zeros(2, np.uint64), np.zeros((1, 2), np.uint64), np.zeros(0, np.uint8), np.zeros(2, np.int64)
     stops = [word for word in sorted(how.stop_words) if re.fullmatch(PATTERN, word)]
@@ -372,12 +399,12 @@ def _grown(array: Any, size: int) -> Any:
     return grown
 
 
-def _own_keys(table: Table, rules: Rules) -> NDArray[np.uint64]:
+def _own_keys(table: Table, rules: Rules) -> Keys:
     """Those of words that aren't stop words."""
     return table.keys[rules.stops : int(table.used[0])]
 
 
-def _settled(documents: Documents, table: Table, rules: Rules) -> NDArray[np.uint64]:
+def _settled(documents: Documents, table: Table, rules: Rules) -> Keys:
     """Make codes of the documents' numbers, which have pairs after all words of a piece of text; the keys by code."""
     from credo._kernels.words import settle_numbers
 
@@ -386,7 +413,7 @@ def _settled(documents: Documents, table: Table, rules: Rules) -> NDArray[np.uin
     return keys
 
 
-def _spelt(keys: NDArray[np.uint64], arena: Bytes, first: int = 0) -> Any:
+def _spelt(keys: Keys, arena: Bytes, first: int = 0) -> Any:
     """The words of keys, as Arrow strings; pairs are of words before them, which are numbered from `first` on."""
     from credo._kernels.words import measure_words, spell_words
 
@@ -400,8 +427,8 @@ def _spelt(keys: NDArray[np.uint64], arena: Bytes, first: int = 0) -> Any:
 
 
 def _places(numbers: NDArray[Any], codes: NDArray[Any], size: int) -> Codes:
-    """Which code a number stands for, the first if there are several; -1 if none."""
-    found = np.full(size, -1, np.int32)
+    """Which code a number stands for, the first if there are several; -1 for those that stand for none, and for -1."""
+    found = np.full(size + 1, -1, np.int32)
     found[numbers[::-1]] = codes[::-1]
     return found
 
