@@ -67,7 +67,7 @@ class Reading:
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        pattern = re.compile(self.token_pattern or PATTERN)
+        pattern = re.compile(PATTERN if self.token_pattern is None else self.token_pattern)
         if pattern.groups > 1:
             raise DataError(f"a token pattern must have at most one capturing group, but {pattern.pattern!r} has more")
         return pattern
@@ -198,14 +198,18 @@ class Vocabulary:
         table, rules, codes = self._index
         alphabet = _alphabet() if is_foreign else NO_ALPHABET
         found = read_document(text, is_foreign, _letters(lowercase), alphabet, (*rules,), (*table,))
-        return (found if codes is None else codes[found]).tolist()
+        listed: list[int] = (found if codes is None else codes[found]).tolist()
+        return listed
+
+    def _code_of(self, word: str) -> int:
+        return self._codes.get(word, -1)
 
     @cached_property
-    def _code_of(self) -> Callable[[str], int]:
+    def _codes(self) -> dict[str, int]:
         codes: dict[str, int] = {}
         for code, word in enumerate(self.words.to_pylist()):
             codes.setdefault(word, code)
-        return lambda word: codes.get(word, -1)
+        return codes
 
     @cached_property
     def _index(self) -> tuple[Table, Rules, Codes | None]:
@@ -306,8 +310,10 @@ def _counted(array: Any, lowercase: bool, rules: Rules, table: Table) -> tuple[D
     while (state := count_documents(text, (*rules,), (*table,), desk, (*counted,))) != DONE:
         if state == FULL:
             table, counted = _with_room(table, counted, rules)
-        else:
+        elif len(desk[0]) < MOST // 2:
             desk = new_desk(2 * len(desk[0]))
+        else:
+            raise DataError(f"a document has a word of more than {MOST // 2} bytes: it is no text")
     end = int(counted.starts[-1])
     words, counts = counted.words[:end].copy(), counted.counts[:end].copy()
     return Documents(counted.starts, words, counts, lengths > 0, counted.strange), table
@@ -437,6 +443,8 @@ def _recoded(documents: Documents, codes: Codes) -> Documents:
     """Documents by codes instead of numbers, of which those that stand for none are strange."""
     words = codes[documents.words]
     kept = words >= 0
+    if kept.all():
+        return replace(documents, words=words)
     rows = np.repeat(np.arange(len(documents.known)), np.diff(documents.starts))[~kept]
     strange = np.bincount(rows, documents.counts[~kept], len(documents.known)).astype(np.int64)
     starts = np.append(0, np.cumsum(kept))[documents.starts]
