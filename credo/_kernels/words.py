@@ -310,7 +310,7 @@ def hash_piece(desk: Desk, n: int, rules: Rules, before: int) -> int:
     _, _, buckets, stops = rules
     found = 0
     for t in range(n):
-        before = before if t == 0 or places[t, 2] == places[t - 1, 2] else NOTHING
+        before = before if places[t, 2] == (places[t - 1, 2] if t else 0) else NOTHING
         if numbers[t] >= 0:
             continue
         word, pair = np.int64(ONES), feed(before, SPACE)
@@ -331,7 +331,7 @@ def pair_piece(desk: Desk, n: int, rules: Rules, table: Table, before: int) -> i
     learns, _, _, stops = rules
     found = NONE
     for t in range(n):
-        before = before if t == 0 or places[t, 2] == places[t - 1, 2] else NOTHING
+        before = before if places[t, 2] == (places[t - 1, 2] if t else 0) else NOTHING
         number = np.int64(numbers[t])
         if 0 <= number < stops:
             continue
@@ -505,8 +505,10 @@ def measure_words(keys: Keys, stops: int, ends: Integers) -> None:
 @kernel
 def copy_bytes(text: Bytes, start: int, end: int, out: Bytes, at: int) -> int:
     """Where they end in `out`."""
-    for i in range(end - start):
-        out[at + i] = text[start + i]
+    i, stop, apart = Key(start), Key(end), Key(at) - Key(start)
+    while i < stop:
+        out[apart + i] = text[i]
+        i += ONE
     return at + end - start
 
 
