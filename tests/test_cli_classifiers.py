@@ -565,3 +565,11 @@ def test_bars_never_fail() -> None:
     assert bars([0.0, 0.0], 10) == ["", ""]
     assert leanings([0.0, 0.0], 9) == ["    │    "] * 2
     assert leanings([float("-inf"), 1.0, -1.0], 9) == ["████│    ", "    │████", "████│    "]
+
+
+def test_the_command_offers_all_kinds_of_models() -> None:
+    """It lists them itself, since importing them would keep `credo --help` waiting."""
+    from credo.cli.learn import MODELS
+    from credo.models.candidates import KINDS
+
+    assert set(KINDS) == set(MODELS)

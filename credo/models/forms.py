@@ -69,9 +69,11 @@ class Text:
             value = getattr(self, name)
             if not (isinstance(value, int) and value >= least) and not (value is None and name == "max_words"):
                 raise SchemaError(f"{name} must be a whole number of at least {least}, but is {value!r}")
-        if isinstance(self.stop_words, str) or not isinstance(self.hashed, int) or self.hashed < 0:
-            wrong = "stop_words" if isinstance(self.stop_words, str) else "hashed"
-            raise SchemaError(f"{wrong} isn't what it should be: {getattr(self, wrong)!r:.60}")
+        if isinstance(self.stop_words, str):
+            raise SchemaError(f"stop_words are several words, but there is one string: {self.stop_words!r:.60}")
+        if not isinstance(self.hashed, bool) and not (isinstance(self.hashed, int) and 0 < self.hashed <= MOST_BUCKETS):
+            what = f"a number of buckets from 1 to {MOST_BUCKETS}"
+            raise SchemaError(f"hashed must be True, False or {what}, but is {self.hashed!r:.60}")
         object.__setattr__(self, "stop_words", None if self.stop_words is None else tuple(self.stop_words))
         try:
             re.compile(self.token_pattern or "")
@@ -99,7 +101,7 @@ class Text:
         return block
 
 
-BUCKETS = 2**18
+BUCKETS, MOST_BUCKETS = 2**18, 2**26
 FORM_OF: dict[Kind, Form] = {"category": "category", "count": "count", "number": "gaussian", "text": "words"}
 
 

@@ -216,3 +216,23 @@ def test_odds_add(table: Table) -> None:
     backwards = changed(tuned, evidence=None).update(pick(table, np.arange(160)[::-1]))
     for other in (both, backwards, both.update(first).forget(first)):
         np.testing.assert_allclose(other.predict_proba(table), tuned.predict_proba(table), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"words": "gaussian"}, "no such words, 'gaussian'"),
+        ({"ngrams": 3}, "ngrams must be 1 or 2"),
+        ({"min_count": 0}, "min_count must be a whole number of at least 1"),
+        ({"drop_most_common": -1}, "drop_most_common must be a whole number of at least 0"),
+        ({"max_words": 0}, "max_words must be a whole number of at least 1"),
+        ({"stop_words": "the"}, "stop_words are several words"),
+        ({"hashed": 0}, "hashed must be True, False or a number of buckets"),
+        ({"hashed": 2**40}, "hashed must be True, False or a number of buckets"),
+        ({"token_pattern": "("}, "isn't a regular expression"),
+    ],
+    ids=str,
+)
+def test_ways_to_read_that_are_none(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(CredoError, match=says):
+        credo.Text(**wrong)
