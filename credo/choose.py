@@ -24,7 +24,7 @@ from credo.models.labelled import with_target
 from credo.models.tuning import Candidate
 
 AS_GOOD = 1e-4  # of the log-loss: a difference for which nothing less plain is chosen
-EXPLAINED = 2000  # rows whose weights of evidence are averaged
+EXPLAINED = 1000  # rows whose weights of evidence are averaged
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _chosen(candidates: Candidates, names: Sequence[str], start: float) -> Any:
         tried = dict(candidates.those(names))
         if not tried:
             raise DataError(f"no such model fits the columns: it needs numbers, and at most {MANY_CLASSES} classes")
-        least = min(each.log_loss for each in tried.values())
+        least = min(local.mapped(lambda each: each.log_loss, tried.values()))
         close = [name for name, each in tried.items() if each.log_loss <= least * (1 + AS_GOOD)]
         winner = close[0]  # the plainest
         best = tried[winner] = tried[winner].resettled()

@@ -96,7 +96,9 @@ class Classifier(Labelled):
             decided[expected.min(1) > reject] = None
         return decided
 
-    def _log_joint(self, terms: Terms, batch: Batch, with_base: bool = False) -> tuple[Array, Silent]:
+    def _log_joint(
+        self, terms: Terms, batch: Batch, with_base: bool = False, tells: bool = True
+    ) -> tuple[Array, Silent]:
         out = np.empty((batch.rows, len(terms.log_prior)))
         out[:] = terms.log_prior + terms.biases
         silent: Silent = {}
@@ -104,7 +106,8 @@ class Classifier(Labelled):
         for _, likelihood in terms.likelihoods:
             cells = likelihood.read(batch)
             likelihood.add(cells, out)
-            silent |= likelihood.silent(batch, cells)
+            if tells:
+                silent |= likelihood.silent(batch, cells)
             if with_base:
                 out += np.reshape(likelihood.base(cells), (-1, 1))
         return out, silent

@@ -189,11 +189,11 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
         kept = batch.take(chosen_rows(batch.start, batch.rows, stride))
         if not kept.rows:
             continue
-        log_joint, _ = model._log_joint(model.tuned, kept)
+        log_joint, _ = model._log_joint(model.tuned, kept, tells=False)
         first, second = np.argsort(-log_joint, axis=1)[:, :2].T
         each = np.arange(kept.rows)
         for name in kept.names:
-            without, _ = model._log_joint(model.tuned, kept.without(name))
+            without, _ = model._log_joint(model.tuned, kept.without(name), tells=False)
             moved = (log_joint - without)[each, first] - (log_joint - without)[each, second]
             total[name] += float(np.abs(moved).sum())
         seen += kept.rows

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from credo.engines import local
 from credo.errors import DataError, EvidenceError
 from credo.evidence import Evidence
 from credo.exact import Array
+from credo.lazy import lazy
 from credo.learning import Weight, Weights, fold_scores
 from credo.models.forms import NUMBER_FORMS, TEXT_FORMS, Number, Views
 from credo.models.weighing import Sheet, Weighing, chosen_rows, loss_at_mode, shares, weighed
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FEW_ROWS = 3000  # on which the settings of odds are chosen
 ROWS, CELLS = 20_000, 4_000_000  # of a sheet: more rows are sampled
 FOLDS = 5  # in which weights are validated
-OUT_OF_FOLD = 10  # folds by which rows are scored that can't be left out one by one
+OUT_OF_FOLD = (10, 5)  # folds by which rows are scored that can't be left out one by one: of few rows, of many
 IMPOSSIBLE = -1e3  # nats
 OTHERS = {"smoothing": (0.1, 0.01), "strength": (10.0,)}  # what is tried beside what was asked for, while it helps
 
@@ -90,13 +90,17 @@ class Candidate:
     rescored: Callable[[Settings], Sheet] | None = None  # what it says under other settings, where that can be found
     tried: tuple[str, ...] = ("smoothing", "strength")  # which settings may be others
 
-    @cached_property
+    @property
+    def rows(self) -> int:
+        return len(self.sheet.truth)
+
+    @lazy
     def outcome(self) -> tuple[Weighing, Array]:
         """Weights of what it says, and probabilities of rows by weights that others gave."""
         mixed = next((j for j, (form, _) in enumerate(self.sheet.voices) if form == self.mixed), None)
         return weighed(self.sheet, mixed, FOLDS, self.seed)
 
-    @cached_property
+    @lazy
     def log_loss(self) -> float:
         shown = self.outcome[1]
         own = shown[np.arange(len(self.sheet.truth)), self.sheet.truth]
@@ -231,7 +235,8 @@ def crossed(model: Any, table: Source, weight: Any, forms: Views, seed: int, str
     def chosen(batch: Batch) -> Any:
         return chosen_rows(batch.start, batch.rows, stride)
 
-    folds = max(2, min(OUT_OF_FOLD, row_count(model, table, Weights.of(weight))))
+    rows = row_count(model, table, Weights.of(weight))
+    folds = max(2, min(OUT_OF_FOLD[rows > ROWS], rows))
     (said, prior, codes, weights), evidence = fold_scores(model, table, folds, weight, seed, score, chosen=chosen)
     kept = (codes >= 0) & (weights > 0)
     rows = (_finite(said[kept]), prior[kept], codes[kept], weights[kept])

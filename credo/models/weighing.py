@@ -103,7 +103,7 @@ class _Design:
 
     @cached_property
     def features(self) -> Array:
-        """(rows, classes, parameters)"""
+        """What speaks for each other class against the first one. (rows, classes - 1, parameters)"""
         rows, classes = self.sheet.prior.shape
         parts = [self.sheet.said]
         if self.biases:
@@ -114,7 +114,7 @@ class _Design:
             for m, (to, source) in enumerate(pairs):
                 cells[:, to, m] = self.sheet.said[:, source, self.mixed]
             parts.append(cells)
-        return np.concatenate(parts, axis=2)
+        return np.concatenate([part[:, 1:] - part[:, :1] for part in parts], axis=2)
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -149,13 +149,13 @@ def weighed(sheet: Sheet, mixed: int | None, folds: int, seed: int) -> tuple[Wei
     """The most probable weights, none negative; and probabilities of rows by weights that other folds' rows gave."""
     design = _design(sheet, mixed)
     theta, free = _fitted(design)
-    fold = np.random.default_rng(seed).permutation(len(sheet.truth)) % folds
+    newton, fold = _Newton(design, free), np.random.default_rng(seed).permutation(len(sheet.truth)) % folds
     found = np.empty_like(sheet.prior)
     for k in range(folds):
         held_out = fold == k
         if held_out.any():
-            part = _Design(sheet.rows(~held_out), design.mixed)
-            found[held_out] = part.weighing(_newton(part, free, theta)).probabilities(sheet.rows(held_out))
+            others = newton.mode(np.where(held_out, 0.0, sheet.weight), theta)
+            found[held_out] = design.weighing(others).probabilities(sheet.rows(held_out))
     return design.weighing(theta), found
 
 
@@ -176,7 +176,7 @@ def _fitted(design: _Design) -> tuple[Array, NDArray[np.bool_]]:
     free = np.ones(design.features.shape[2], dtype=bool)
     voices, theta = design.voices, design.prior[0]
     while True:
-        theta = _newton(design, free, theta)
+        theta = _Newton(design, free).mode(design.sheet.weight, theta)
         negative = free[:voices] & (theta[:voices] < 0)
         if not negative.any():
             return theta, free
@@ -188,40 +188,52 @@ def _fitted(design: _Design) -> tuple[Array, NDArray[np.bool_]]:
         free[:voices] &= ~negative
 
 
-def _newton(design: _Design, free: NDArray[np.bool_], near: Array) -> Array:
-    """The mode of log-likelihood + log-prior over the free parameters, the others being 0; from somewhere near."""
-    sheet, (mean, precision) = design.sheet, design.prior
-    features, precision = np.ascontiguousarray(design.features[:, :, free]), precision[np.ix_(free, free)]
-    flat, start = features.reshape(-1, features.shape[2]), mean[free]
-    truth = np.arange(design.classes) == sheet.truth[:, None]
+class _Newton:
+    """Steps to the mode of log-likelihood + log-prior over the free parameters, the others being 0."""
 
-    def objective(theta: Array) -> tuple[float, Array]:
-        logits = sheet.prior + (flat @ theta).reshape(sheet.prior.shape)
-        log_shares = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
-        away = theta - start
-        fit = float(sheet.weight @ log_shares[truth])
-        return fit - 0.5 * float(away @ precision @ away), log_shares
+    def __init__(self, design: _Design, free: NDArray[np.bool_]) -> None:
+        sheet, (mean, precision) = design.sheet, design.prior
+        self.free, self.mean, self.precision = free, mean[free], precision[np.ix_(free, free)]
+        self.features = design.features if free.all() else np.ascontiguousarray(design.features[:, :, free])
+        self.flat = self.features.reshape(-1, self.features.shape[2])
+        self.offset = sheet.prior[:, 1:] - sheet.prior[:, :1]
+        self.truth = np.arange(1, design.classes) == sheet.truth[:, None]
 
-    theta = near[free]
-    best, log_shares = objective(theta)
-    for _ in range(STEPS):
-        probability = np.exp(log_shares)
-        expected = np.matmul(probability[:, None, :], features)[:, 0]
-        slope = (sheet.weight[:, None] * (truth - probability)).ravel() @ flat - precision @ (theta - start)
-        scaled = flat * np.sqrt(probability * sheet.weight[:, None]).reshape(-1, 1)
-        curvature = scaled.T @ scaled - expected.T @ (expected * sheet.weight[:, None]) + precision
-        step = np.linalg.solve(curvature, slope)
-        size = 1.0
-        while size > 1e-6:
-            value, found = objective(theta + size * step)
-            if value >= best - 1e-12 * abs(best):
+    def objective(self, theta: Array, weight: Array) -> tuple[float, Array]:
+        """The log-posterior, up to a constant, and the probabilities of all classes but the first."""
+        logits = self.offset + (self.flat @ theta).reshape(self.offset.shape)
+        top = np.maximum(logits.max(1), 0.0)
+        odds = np.exp(logits - top[:, None])
+        total = odds.sum(1) + np.exp(-top)
+        fit = float(weight @ ((logits * self.truth).sum(1) - top - np.log(total)))
+        away = theta - self.mean
+        return fit - 0.5 * float(away @ self.precision @ away), odds / total[:, None]
+
+    def mode(self, weight: Array, near: Array) -> Array:
+        """All parameters, from somewhere near."""
+        theta = near[self.free]
+        best, probability = self.objective(theta, weight)
+        for _ in range(STEPS):
+            step = self._step(theta, probability, weight)
+            size = 1.0
+            while size > 1e-6:
+                value, found = self.objective(theta + size * step, weight)
+                if value >= best - 1e-12 * abs(best):
+                    break
+                size /= 2
+            else:
                 break
-            size /= 2
-        else:
-            break
-        theta, gained, best, log_shares = theta + size * step, value - best, value, found
-        if gained <= ENOUGH * max(1.0, abs(best)):
-            break
-    whole = np.zeros(len(free))
-    whole[free] = theta
-    return whole
+            theta, gained, best, probability = theta + size * step, value - best, value, found
+            if gained <= ENOUGH * max(1.0, abs(best)):
+                break
+        whole = np.zeros(len(self.free))
+        whole[self.free] = theta
+        return whole
+
+    def _step(self, theta: Array, probability: Array, weight: Array) -> Array:
+        expected = np.matmul(probability[:, None, :], self.features)[:, 0]
+        residual = (weight[:, None] * (self.truth - probability)).ravel()
+        slope = residual @ self.flat - self.precision @ (theta - self.mean)
+        scaled = self.flat * np.sqrt(probability * weight[:, None]).reshape(-1, 1)
+        curvature = scaled.T @ scaled - expected.T @ (expected * weight[:, None]) + self.precision
+        return np.asarray(np.linalg.solve(curvature, slope))
