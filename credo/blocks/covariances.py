@@ -10,6 +10,8 @@ from credo.errors import EvidenceError
 from credo.exact import Array
 from credo.statistics import ALONE
 
+TILE = 1024  # rows whose products stay in the processor's cache
+
 
 class Gaussians(NamedTuple):
     """Of each class, about the shift. A shared covariance is repeated."""
@@ -91,9 +93,13 @@ def squared_distances(z: Array, mean: Array, white: Array, shared: bool) -> Arra
         centres = np.einsum("kd,ed->ke", mean, white[0])
         return np.stack([((flat - centre) ** 2).sum(1) for centre in centres], axis=1)
     found = np.empty((len(z), len(mean)))
-    for k in range(len(mean)):
-        flat = (z - mean[k]) @ white[k].T
-        np.einsum("ij,ij->i", flat, flat, out=found[:, k])
+    away, flat = np.empty((2, min(TILE, len(z)), z.shape[1]))
+    for start in range(0, len(z), TILE):
+        rows = z[start : start + TILE]
+        for k in range(len(mean)):
+            away_k = np.subtract(rows, mean[k], out=away[: len(rows)])
+            flat_k = np.matmul(away_k, white[k].T, out=flat[: len(rows)])
+            np.einsum("ij,ij->i", flat_k, flat_k, out=found[start : start + len(rows), k])
     return found
 
 
