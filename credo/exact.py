@@ -20,6 +20,7 @@ from credo.errors import EvidenceError
 Array = NDArray[np.float64]
 Cells = NDArray[np.int64]
 
+FEW_CELLS = 2**17  # that are copied together, for one call of a kernel instead of many
 SPLIT = 134217729.0  # 2²⁷ + 1 cuts a float into two halves whose products are exact
 
 
@@ -125,6 +126,9 @@ class Exact:
     def gather(cls, parts: Sequence[Exact], cells: Sequence[Cells], size: int) -> Exact:
         """A sum of that many rows, to which each part adds its rows at its cells."""
         total = cls.zeros((size, math.prod(parts[0].shape[1:])))
+        if sum(map(len, cells)) * total.shape[1] <= FEW_CELLS:
+            high, low = (np.concatenate([getattr(part, half) for part in parts]) for half in ("high", "low"))
+            parts, cells = [Exact(high, low)], [np.concatenate(cells)]
         for part, cell in zip(parts, cells, strict=True):
             rows = part.reshape((len(cell), total.shape[1]))
             add_pairs_at(rows.high, rows.low, cell, total.high, total.low)

@@ -159,6 +159,26 @@ def add_tables(codes: Codes, starts: Integers, tables: Array, out: Array) -> Non
                     out[i, k] += tables[a, k]
 
 
+@late_kernel_of(lambda codes, *rest: codes.size * rest[2].shape[1])
+def add_tables_but_own(codes: Codes, own: Codes, starts: Integers, tables: Array, without: Array, out: Array) -> None:
+    """The same, but what is added for a row's own class is from another table."""
+    columns, rows = codes.shape
+    classes = tables.shape[1]
+    mine = np.empty(256)
+    for first in range(0, rows, 256):
+        last = min(first + 256, rows)
+        for i in range(first, last):
+            mine[i - first] = out[i, own[i]]
+        for j in range(columns):
+            for i in range(first, last):
+                at = starts[j] + codes[j, i]
+                for k in range(classes):
+                    out[i, k] += tables[at, k]
+                mine[i - first] += without[at, own[i]]
+        for i in range(first, last):
+            out[i, own[i]] = mine[i - first]
+
+
 @late_kernel_of(lambda codes, *rest: codes.size * rest[3].shape[1])
 def add_tables_left_out(
     codes: Codes,

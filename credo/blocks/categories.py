@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo._kernels.codes import add_tables, add_tables_left_out
+from credo._kernels.codes import add_tables, add_tables_but_own, add_tables_left_out
 from credo.blocks.block import NEW, Block, Independent, Parameter, Settings, Silence
 from credo.data import Batch, cells
 from credo.errors import PriorError
@@ -17,7 +17,7 @@ from credo.evidence import Evidence, Part
 from credo.exact import Array, Exact
 from credo.membership import Codes, Hard
 from credo.schema import Column, Schema
-from credo.statistics import Counts
+from credo.statistics import ALONE, Counts
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
@@ -185,7 +185,28 @@ class CategoriesLikelihood(Independent):
         sizes = [np.log([max(n.shape[1], 1)]) for n in self.counts]  # at the end: of what is all alike
         return self._tables(None), np.concatenate(counts), np.concatenate([*offsets, *sizes]), np.stack(divisors)
 
+    @cached_property
+    def _tables_without_one(self) -> tuple[Array, Array]:
+        """Rows of log θ when a row of weight 1 is gone: of the other classes, and of its own.
+
+        A value that no other row has says nothing.
+        """
+        others: list[Array] = []
+        parts: list[Array] = []
+        for n, a, share in zip(self.counts, self._offsets, self.shares, strict=True):
+            left, alone = np.maximum(n - 1 + a, 0.0), n.sum(0) <= 1 + ALONE
+            total = np.maximum(n + a, 0.0).sum(1, keepdims=True) - np.maximum(n + a, 0.0) + left
+            same = 1 / max(n.shape[1], 1)
+            mine = np.where(total > ALONE, left / np.where(total > ALONE, total, 1.0), same)
+            for found, each in ((others, share), (parts, mine)):
+                with np.errstate(divide="ignore"):
+                    found += [np.zeros((1, len(n))), np.where(alone, 0.0, np.log(each)).T]
+        return np.concatenate(others), np.concatenate(parts)
+
     def add_left_out(self, cells: CodedCells, own: Hard, out: Array) -> None:
+        if (own.weight == 1).all():
+            add_tables_but_own(cells.codes, own.codes, self._starts, *self._tables_without_one, out)
+            return
         tables, counts, offsets, divisors = self._evidence_tables
         add_tables_left_out(cells.codes, own.codes, own.weight, self._starts, tables, counts, offsets, divisors, out)
 

@@ -21,7 +21,7 @@ from credo.exact import Array
 from credo.membership import Codes
 
 ROWS = 65_536  # of a batch: fixed, so that results don't depend on how many workers ran
-HEAVY = 2**24  # bytes of a batch from which on it has fewer rows
+HEAVY = 2**25  # bytes of a batch from which on it has fewer rows
 TILE = 2000  # rows that are turned at a time: no power of two, at which distance lanes push each other out of caches
 FIRST = 1024  # rows that tell how heavy a row is
 

@@ -262,13 +262,12 @@ def _counts_within(
     for start, x in tiles:
         if not count_block(x, low, starts, groups[start : start + len(x)], table):
             return None
-    counts = np.ascontiguousarray(table.T, dtype=np.float64)
-    shown = np.asarray(table.any(1))
-    found = []
-    for (start, end), least in zip(pairwise(starts.tolist()), low.tolist(), strict=True):
-        seen = np.flatnonzero(shown[start:end])
-        found.append((pa.array(seen + least), np.take(counts, seen + start, axis=1)))
-    return found
+    seen = np.flatnonzero(table.any(1))
+    column = np.searchsorted(starts, seen, side="right") - 1
+    values = pa.array(seen - starts[column] + low[column])
+    counts = np.ascontiguousarray(table[seen].T, dtype=np.float64)
+    cuts = np.searchsorted(seen, starts).tolist()
+    return [(values[start:end], counts[:, start:end]) for start, end in pairwise(cuts)]
 
 
 def codes_among(array: Any, levels: Any) -> tuple[Codes, int]:

@@ -93,9 +93,11 @@ def independent_blocks(views: Views, asked: Mapping[str, Any] | None) -> list[tu
         if names:
             found.append((form, block(names)))
     for name, forms in views.items():
-        how = (asked or {}).get(name)
-        text = how if isinstance(how, Text) else Text()
-        found += [(form, text.block(name, form)) for form in forms if form in TEXT_FORMS]
+        texts = [form for form in forms if form in TEXT_FORMS]
+        if texts:
+            how = (asked or {}).get(name)
+            text = how if isinstance(how, Text) else Text()
+            found += [(form, text.block(name, form)) for form in texts]
     return found
 
 
