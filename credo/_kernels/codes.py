@@ -64,19 +64,23 @@ def count_block(x: Integers, low: Integers, starts: Integers, groups: Codes, out
 
 
 @late_kernel
-def code_block(x: Integers, low: Integers, starts: Integers, table: Codes, place: int, out: Codes) -> None:
-    """out (columns, rows), from a place on, = codes of whole numbers: column j's are in table[startsⱼ : startsⱼ₊₁].
+def code_block(x: Integers, low: Integers, starts: Integers, table: Codes, out: Codes, strange: Integers) -> None:
+    """out (columns, rows) = codes of whole numbers: column j's are in table[startsⱼ : startsⱼ₊₁].
 
-    -1 where they aren't.
+    -1 where they aren't; strange (columns) += how many those are.
     """
     rows, columns = x.shape
     for start in range(0, rows, 64):
         stop = min(start + 64, rows)
         for j in range(columns):
             least, first, last = low[j], starts[j], starts[j + 1]
+            none = np.intp(0)
             for i in range(start, stop):
                 at = first + x[i, j] - least
-                out[j, place + i] = table[at] if first <= at < last else -1
+                code = table[at] if first <= at < last else np.int32(-1)
+                out[j, i] = code
+                none += np.intp(code < 0)
+            strange[j] += none
 
 
 @late_kernel
@@ -87,12 +91,15 @@ def mark_values(x: Any, low: int, seen: NDArray[np.bool_]) -> None:
 
 
 @late_kernel
-def look_up(x: Any, low: int, table: Codes, out: Codes) -> None:
-    """out = table[x - low], -1 where that lies outside."""
-    last = len(table)
+def look_up(x: Any, low: int, table: Codes, out: Codes) -> int:
+    """out = table[x - low], -1 where that lies outside; how many are -1."""
+    last, none = len(table), np.intp(0)
     for i in range(len(x)):
         at = x[i] - low
-        out[i] = table[at] if 0 <= at < last else -1
+        code = table[at] if 0 <= at < last else np.int32(-1)
+        out[i] = code
+        none += np.intp(code < 0)
+    return int(none)
 
 
 @late_kernel

@@ -104,16 +104,17 @@ class CategoriesLikelihood(Independent):
         return tuple(column.name for column in self.columns)
 
     def read(self, batch: Batch) -> CodedCells:
-        tiles = batch.integer_tiles(self.names) if self._integers else None
-        if tiles is not None and self._integers:
-            codes = self._integers.codes(tiles(), batch.rows)
-            strange = {name: int(n) for name, n in zip(self.names, (codes < 0).sum(1), strict=True) if n}
-            return CodedCells(codes, strange)
+        known = self._integers
+        block = batch.integer_block(self.names) if known else None
+        if known is not None and block is not None:
+            codes, strange = known.codes(block)
+            return CodedCells(codes, {name: int(n) for name, n in zip(self.names, strange, strict=True) if n})
         codes = np.empty((len(self.columns), batch.rows), dtype=np.int32)
         unseen = {}
         for j, column in enumerate(self.columns):
-            x = batch.integers(column.name)
-            found = None if x is None else cells.integers_among(x, column.levels)
+            x, found = batch.integers(column.name), None
+            if x is not None:
+                found = known.codes_of(j, x) if known else cells.integers_among(x, column.levels)
             codes[j], others = found or cells.codes_among(batch.column(column.name), column.levels)
             if others:
                 unseen[column.name] = others

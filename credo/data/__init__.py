@@ -20,9 +20,10 @@ from credo.errors import DataError, SchemaError, suggest
 from credo.exact import Array
 from credo.membership import Codes
 
-ROWS = 65_536  # of a batch: fixed, so that results don't depend on how many workers ran
+ROWS = 60_000  # of a batch: fixed, so that results don't depend on how many workers ran
 HEAVY = 2**25  # bytes of a batch from which on it has fewer rows
-TILE = 2000  # rows that are turned at a time: no power of two, at which distance lanes push each other out of caches
+STRINGS = 2  # times their bytes is what they weigh, as their words do
+TILE = 2000  # rows that are turned at a time: like ROWS no power of two, lanes so far apart share cache lines
 FIRST = 1024  # rows that tell how heavy a row is
 
 
@@ -117,13 +118,18 @@ class Batch:
     def integer_tiles(self, names: Sequence[str]) -> Callable[[], Iterator[tuple[int, NDArray[np.int64]]]] | None:
         """What gives the same of whole numbers; None if one of the columns holds others, or a cell is missing."""
         if self._in_block(names):
-            block = self._block_of(tuple(names))
-            return (lambda: iter([(0, block)])) if block.dtype == np.int64 else None
+            block = self.integer_block(names)
+            return None if block is None else (lambda: iter([(0, block)]))
         columns = [self.columns.get(name) for name in names]
         if any(column is None or not pa.types.is_int64(column.type) or column.null_count for column in columns):
             return None
         lanes = [cells.entered(column, name) for column, name in zip(columns, names, strict=True)]
         return partial(self._turned, lanes)
+
+    def integer_block(self, names: Sequence[str]) -> NDArray[np.int64] | None:
+        """(rows, columns), if they lie beside each other and are whole numbers."""
+        block = self._block_of(tuple(names)) if self._in_block(names) else None
+        return block if block is not None and block.dtype == np.int64 else None
 
     def _in_block(self, names: Sequence[str]) -> bool:
         return bool(names) and set(names) <= set(self.block_names)
@@ -278,7 +284,7 @@ def batch_rows(row_bytes: float) -> int:
     """ROWS, or as many fewer as keep a batch from being heavy.
 
     >>> batch_rows(8 * 10), batch_rows(8 * 10_000)
-    (65536, 128)
+    (60000, 234)
     """
     rows = ROWS
     while rows > 1 and rows * row_bytes > HEAVY:
@@ -341,5 +347,6 @@ def _row_bytes(batch: Batch) -> float:
         if pa.types.is_dictionary(array.type):
             total += sum(chunk.indices.nbytes for chunk in _chunks(array))
         else:  # a slice of views would count what lies behind all of them
-            total += (array.cast(pa.string()) if pa.types.is_string_view(array.type) else array).nbytes
+            array = array.cast(pa.string()) if pa.types.is_string_view(array.type) else array
+            total += array.nbytes * (STRINGS if not pa.types.is_primitive(array.type) else 1)
     return total / head.rows

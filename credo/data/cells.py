@@ -295,8 +295,7 @@ def integers_among(x: NDArray[np.int64], levels: Any) -> tuple[Codes, int] | Non
     table = np.full(high - low + 1, -1, dtype=np.int32)
     table[known - low] = np.arange(len(known), dtype=np.int32)
     codes = np.empty(len(x), dtype=np.int32)
-    look_up(x, low, table, codes)
-    return codes, int(np.count_nonzero(codes < 0))
+    return codes, look_up(x, low, table, codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,12 +320,16 @@ class IntegerLevels:
             table[start + each - least] = np.arange(len(each), dtype=np.int32)
         return cls(low, starts, table)
 
-    def codes(self, tiles: Iterable[tuple[int, NDArray[np.int64]]], rows: int) -> Codes:
-        """(columns, rows), -1 where a value is none of the levels."""
-        out = np.empty((len(self.low), rows), dtype=np.int32)
-        for start, x in tiles:
-            code_block(x, self.low, self.starts, self.table, start, out)
-        return out
+    def codes(self, x: NDArray[np.int64]) -> tuple[Codes, NDArray[np.int64]]:
+        """(columns, rows), -1 where a value is none of the levels; and how many of each column aren't."""
+        out, strange = np.empty(x.shape[::-1], dtype=np.int32), np.zeros(x.shape[1], dtype=np.int64)
+        code_block(x, self.low, self.starts, self.table, out, strange)
+        return out, strange
+
+    def codes_of(self, j: int, x: NDArray[np.int64]) -> tuple[Codes, int]:
+        """The same of one column."""
+        codes = np.empty(len(x), dtype=np.int32)
+        return codes, look_up(x, self.low[j], self.table[self.starts[j] : self.starts[j + 1]], codes)
 
 
 def _whole_numbers(levels: Any) -> Any:

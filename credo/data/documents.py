@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import pyarrow as pa
 
-from credo.data import HEAVY, ROWS, Batch, Source
+from credo.data import HEAVY, ROWS, STRINGS, Batch, Source
 from credo.data.files import FORMATS, matches
 from credo.data.queries import opened
 from credo.errors import DataError, counted
@@ -157,7 +157,7 @@ def _parts(rows: Iterator[tuple[str, str | None]]) -> Iterator[list[tuple[str, s
     for row in rows:
         part.append(row)
         size += len(row[0])
-        if size >= HEAVY or len(part) == ROWS:
+        if STRINGS * size >= HEAVY or len(part) == ROWS:
             yield part
             part, size = [], 0
     if part:

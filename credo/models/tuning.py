@@ -235,8 +235,8 @@ def crossed(model: Any, table: Source, weight: Any, forms: Views, seed: int, str
     def chosen(batch: Batch) -> Any:
         return chosen_rows(batch.start, batch.rows, stride)
 
-    rows = row_count(model, table, Weights.of(weight))
-    folds = max(2, min(OUT_OF_FOLD[rows > ROWS], rows))
+    count = row_count(model, table, Weights.of(weight))
+    folds = max(2, min(OUT_OF_FOLD[count > ROWS], count))
     (said, prior, codes, weights), evidence = fold_scores(model, table, folds, weight, seed, score, chosen=chosen)
     kept = (codes >= 0) & (weights > 0)
     rows = (_finite(said[kept]), prior[kept], codes[kept], weights[kept])

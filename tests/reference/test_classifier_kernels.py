@@ -82,18 +82,36 @@ def test_shares(run: Callable[[Any], Any], rows: int) -> None:
 
 
 @pytest.mark.parametrize("rows", ROWS)
+def test_tables_but_own(run: Callable[[Any], Any], rows: int) -> None:
+    """A row's own class is told by the other table alone, even where this one says that it is impossible."""
+    rng = np.random.default_rng(rows)
+    starts, codes = np.array([1, 5]), rng.integers(-1, 3, (2, rows)).astype(np.int32)
+    tables, without = rng.standard_normal((2, 8, 3))
+    tables[2] = -np.inf
+    tables[[0, 4]] = without[[0, 4]] = 0.0  # of missing cells
+    own, out = rng.integers(0, 3, rows).astype(np.int32), rng.standard_normal((rows, 3))
+    expected = out.copy()
+    for i in range(rows):
+        for k in range(3):
+            spoken = without if k == own[i] else tables
+            expected[i, k] += sum(spoken[starts[j] + codes[j, i], k] for j in range(2))
+    run(c.add_tables_but_own)(codes, own, starts, tables, without, out)
+    np.testing.assert_allclose(out, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rows", ROWS)
 def test_codes(run: Callable[[Any], Any], rows: int) -> None:
     """Values beyond the table's ends, and holes in it, have the code -1."""
     rng = np.random.default_rng(rows)
     x = rng.integers(-9, 10, (rows, 2))
     table = np.array([0, -1, 1, 2, 0, 1, -1], dtype=np.int32)  # of -1 to 2, then of 4 to 6
-    out = np.empty((2, rows), dtype=np.int32)
-    for start in range(0, rows, 64):  # each time further on
-        run(c.code_block)(x[start : start + 64], np.array([-1, 4]), np.array([0, 4, 7]), table, start, out)
+    out, strange = np.empty((2, rows), dtype=np.int32), np.zeros(2, dtype=np.int64)
+    run(c.code_block)(x, np.array([-1, 4]), np.array([0, 4, 7]), table, out, strange)
+    np.testing.assert_array_equal(strange, (out < 0).sum(1))
     known = [{-1: 0, 1: 1, 2: 2}, {4: 0, 5: 1}]
     np.testing.assert_array_equal(out, [[known[j].get(int(v), -1) for v in x[:, j]] for j in range(2)])
     one = np.empty(rows, dtype=np.int32)
-    run(c.look_up)(np.ascontiguousarray(x[:, 0]), -1, table[:4], one)
+    assert run(c.look_up)(np.ascontiguousarray(x[:, 0]), -1, table[:4], one) == strange[0]
     np.testing.assert_array_equal(one, out[0])
     seen = np.zeros(19, dtype=bool)
     run(c.mark_values)(np.ascontiguousarray(x[:, 0]), -9, seen)
