@@ -83,6 +83,14 @@ def gaussian(x: Any, y: Any) -> Iterator[Line | Limit]:
     framed_peer = GaussianNB(var_smoothing=0).fit(arrow.drop(["y"]).to_pandas(), y)
     from_arrow = framed(arrow, framed_peer.predict_proba)
     yield pair(
+        "predict_proba, point estimates, from Arrow",
+        "to_pandas, GaussianNB",
+        lambda: point.predict_proba(arrow),
+        from_arrow,
+        10,
+        2,
+    )
+    yield pair(
         "predict_proba, bayes, from Arrow",
         "to_pandas, GaussianNB",
         lambda: bayes.predict_proba(arrow),
@@ -134,6 +142,27 @@ def discriminants(x: Any, y: Any) -> Iterator[Line]:
     )
     foresee = partial(peer.predict_proba, x)
     yield pair("full Gaussian, predict_proba", "QDA", lambda: model.predict_proba(x), foresee, 3, 2)
+    arrow = table(x, y)
+    peers = {"LDA": LinearDiscriminantAnalysis(), "QDA": QuadraticDiscriminantAnalysis()}
+    for what, ours, name, target in (("tied", linear, "LDA", 5), ("full", full, "QDA", 3)):
+        fit = framed(arrow, peers[name].fit, "y")
+        yield pair(
+            f"{what} Gaussian, fit, from Arrow",
+            f"to_pandas, {name}",
+            partial(ours.fit, arrow, target="y"),
+            fit,
+            target,
+            2,
+        )
+    from_arrow = framed(arrow, peers["QDA"].predict_proba)
+    yield pair(
+        "full Gaussian, predict_proba, from Arrow",
+        "to_pandas, QDA",
+        partial(model.predict_proba, arrow),
+        from_arrow,
+        3,
+        2,
+    )
 
 
 def streams() -> Iterator[Line]:
@@ -143,9 +172,12 @@ def streams() -> Iterator[Line]:
     x, y = numbers(2000)
     names = [f"x{j}" for j in range(COLUMNS)]
     rows = [dict(zip(names, map(float, row), strict=True)) for row in x]
+    yield _streamed("2,000 single rows of 50 numbers", GaussianNB(), rows, y)
+
+
+def _streamed(what: str, peer: Any, rows: list[dict[str, Any]], y: Any) -> Line:
     labelled = [{**row, "y": label} for row, label in zip(rows, y.tolist(), strict=True)]
     live = credo.NaiveBayes().fit(labelled[:100], target="y").live()
-    peer = GaussianNB()
 
     def ours() -> None:
         for row in labelled:
@@ -155,7 +187,7 @@ def streams() -> Iterator[Line]:
         for row, label in zip(rows, y, strict=True):
             peer.learn_one(row, label)
 
-    yield pair("2,000 single rows of 50 numbers", "river's learn_one", ours, theirs, 1)
+    return pair(what, "river's learn_one", ours, theirs, 1)
 
 
 def memory() -> Iterator[Limit | Line]:
@@ -164,6 +196,8 @@ def memory() -> Iterator[Limit | Line]:
     yield Limit("fit: memory above the data, of GaussianNB's", ours / max(theirs, 1.0), 0.25, "times")
     output = 8 * ROWS * CLASSES / 2**20
     yield Limit("predict_proba: memory above data and output", peak_above(_foresee) - output, 64, "MB")
+    few, many = (peak_above(partial(_score_file, rows)) for rows in (ROWS, 4 * ROWS))
+    yield Limit("credo predict, 4 times as long a CSV (10 numbers a row): more memory", many - few, 64, "MB")
 
 
 def _fit_ours(measure: Callable[[], None]) -> None:
@@ -188,6 +222,29 @@ def _foresee(measure: Callable[[], None]) -> None:
     model.predict_proba(x[:5000])
     measure()
     model.predict_proba(x)
+
+
+def _score_file(rows: int, measure: Callable[[], None]) -> None:
+    """From CSV to CSV, as the command does."""
+    from tempfile import TemporaryDirectory
+
+    from click.testing import CliRunner
+    from pyarrow import csv
+
+    from credo.cli import main
+
+    x, y = numbers(20_000)
+    columns = {f"x{j}": x[:, j] for j in range(10)}
+    with TemporaryDirectory() as folder:
+        model = f"{folder}/m.credo"
+        credo.save(credo.NaiveBayes().fit({**columns, "y": y}, target="y"), model)
+        part = pa.table(columns)
+        with csv.CSVWriter(f"{folder}/in.csv", part.schema) as out:
+            for _ in range(rows // len(part)):
+                out.write_table(part)
+        measure()
+        found = CliRunner().invoke(main, ["predict", model, f"{folder}/in.csv", "-o", f"{folder}/out.csv"])
+        assert found.exit_code == 0, found.output
 
 
 def whole_job() -> Iterator[Limit | str]:
