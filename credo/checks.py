@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from credo.models.classifier import Classifier
     from credo.models.tuning import Tuning
     from credo.schema import Column
+    from credo.sparse import Sparse
     from credo.statistics import Statistics
 
 _hints = cache(get_type_hints)  # evaluating them takes longer than all the rest of loading
@@ -77,6 +78,17 @@ def _placed(evidence: Evidence, part: Part) -> bool:
         if axis is not None and found != {sizes.get(axis)}:
             return False
     return True
+
+
+def _in_rows(table: Sparse) -> bool:
+    """Whether cells lie in rows one after another, by columns that there are: kernels trust it."""
+    starts, columns, size = table.starts, table.columns, len(table.high)
+    if starts.dtype != np.int64 or columns.dtype != np.int32 or {len(columns), len(table.low)} != {size}:
+        return False
+    if starts.ndim != 1 or not len(starts) or starts[0] != 0 or starts[-1] != size or (np.diff(starts) < 0).any():
+        return False
+    rising = np.diff(table.rows.astype(np.int64) * max(table.width, 1) + columns) > 0
+    return bool(rising.all() and (columns >= 0).all() and (columns < table.width).all())
 
 
 def _scored(scores: Scores) -> bool:
@@ -151,6 +163,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "Exact": lambda exact: bool(exact.high.shape == exact.low.shape),
     "Part": lambda part: _is_statistics(part.statistics),
     "Scores": _scored,
+    "Sparse": _in_rows,
     "Statistics": _summed,
     "Tuning": _tuned,
 }

@@ -87,9 +87,7 @@ class Evidence:
         total = np.zeros(len(self.schema[name].levels))
         for part in self.parts.values():
             if name in part.axes:
-                n, axis = part.statistics.n.value, part.axes.index(name)
-                others = tuple(i for i in range(n.ndim) if i != axis)
-                total = np.maximum(total, n.sum(others))
+                total = np.maximum(total, part.statistics.n.along(part.axes.index(name)))
         return total
 
     def ordered(self) -> Evidence:

@@ -112,6 +112,10 @@ class Exact:
             part = half if n % 2 == 0 else half.append(part[n - 1 :])
         return part[0]
 
+    def along(self, axis: int) -> Array:
+        """The sums over all other axes, as plain floats."""
+        return np.asarray(self.value.sum(tuple(i for i in range(self.ndim) if i != axis)))
+
     def append(self, other: Exact) -> Exact:
         return Exact(np.concatenate([self.high, other.high]), np.concatenate([self.low, other.low]))
 

@@ -47,10 +47,12 @@ CLASSES = {
     "Report": "credo.choose:Report",
     "Schema": "credo.schema:Schema",
     "Scores": "credo.metrics:Scores",
+    "Sparse": "credo.sparse:Sparse",
     "Text": "credo.models.forms:Text",
     "Totals": "credo.statistics:Totals",
     "Tried": "credo.choose:Tried",
     "Tuning": "credo.models.tuning:Tuning",
+    "WordSums": "credo.sparse:WordSums",
 }
 
 ALIGNMENT = 64

@@ -11,37 +11,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.jit import late_kernel, late_kernel_of
+from credo._kernels.jit import late_kernel_of
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
 
 FEW = 16  # repetitions that are multiplied before a logarithm is taken
-
-
-@late_kernel
-def count_words(words: Codes, counts: Codes, starts: Integers, groups: Codes, once: bool, out: Integers) -> None:
-    """out (words, groups) += how often each group's documents hold each word; `once`: how many of them hold it."""
-    for i in range(len(starts) - 1):
-        for at in range(starts[i], starts[i + 1]):
-            out[words[at], groups[i]] += 1 if once else counts[at]
-
-
-@late_kernel
-def weigh_words(
-    words: Codes, counts: Codes, starts: Integers, groups: Codes, weight: Array, once: bool, high: Array, low: Array
-) -> None:
-    """high + low (words, groups) += the same, each document times its weight."""
-    for i in range(len(starts) - 1):
-        for at in range(starts[i], starts[i + 1]):
-            v, k = words[at], groups[i]
-            p = weight[i] * (1.0 if once else counts[at])  # rounded as it will be when it is taken away
-            old = high[v, k]
-            new = old + p
-            step = new - old
-            low[v, k] += (old - (new - step)) + (p - step)
-            high[v, k] = new
 
 
 @late_kernel_of(lambda words, *rest: words.size * rest[1].shape[1])

@@ -1,6 +1,6 @@
 """Log-odds of words, each damped by its own uncertainty: documents added up, scored, and left out one by one.
 
-The words of document i are at starts[i] to starts[i + 1]. Tables are (words, classes).
+The words of document i are at starts[i] to starts[i + 1], and the classes of word v at rows[v] to rows[v + 1].
 """
 
 from __future__ import annotations
@@ -20,26 +20,24 @@ GRID = 2.0**30  # contributions are whole multiples of 1/GRID, so that sums of m
 
 
 @late_kernel
-def add_contributions(
-    words: Codes, counts: Codes, starts: Integers, groups: Codes, weight: Array, out: Array, documents: Array
-) -> None:
-    """out (words, groups) += weight · log(1 + x)/‖log(1 + x)‖, x being how often a document holds a word; documents
-    (words, groups) += weight, once for each document that holds it."""
+def contribute(counts: Codes, starts: Integers, weight: Array, out: Array) -> None:
+    """out = weight · log(1 + x)/‖log(1 + x)‖ for each word that a document holds x times."""
     for i in range(len(starts) - 1):
         squares = 0.0
         for at in range(starts[i], starts[i + 1]):
             squares += math.log1p(counts[at]) ** 2
         for at in range(starts[i], starts[i + 1]):
             own = weight[i] * math.log1p(counts[at]) / math.sqrt(squares)
-            out[words[at], groups[i]] += math.floor(own * GRID + 0.5) / GRID
-            documents[words[at], groups[i]] += weight[i]
+            out[at] = math.floor(own * GRID + 0.5) / GRID
 
 
-@late_kernel_of(lambda words, *rest: words.size * rest[1].shape[1])
+@late_kernel_of(lambda words, *rest: words.size * len(rest[6]))
 def add_odds(
     words: Codes,
     counts: Codes,
-    table: Array,
+    rows: Integers,
+    columns: Codes,
+    values: Array,
     documents: Array,
     least: float,
     totals: Array,
@@ -51,19 +49,21 @@ def add_odds(
     weight: Array,
     out: Array,
 ) -> None:
-    """out (documents, classes, choices) += Σ q ℓ z²/(z² + c) / ‖q‖ over a document's words.
+    """out (documents, classes, doubts, powers) += Σ q ℓ z²/(z² + c) / ‖q‖ over a document's words.
 
     ℓ = log (n + a)/(r + a) - log (N + aV)/(R + aV): n of a word's sum t = n + r is the class's, N of all words' sum
     likewise, V words are known, and a is a tenth of what a word adds to a document on average, u. 1/var(ℓ) =
     (n + a)(r + a)/(t + 2a)/u; z² = ℓ²/var. q = log(1 + x)·(log (D + 1)/(d + 1) + 1)^p, d of D documents holding the
-    word. Choices are pairs of c (doubts) and p (powers).
+    word. c is one of the doubts, p one of the powers.
 
-    documents (words,) is d; a word of less than `least` isn't there. totals (classes,) is N; everything is [V, Σd, D].
-    A document of class `own` (-1: of none) is first taken out of all of these, with its weight.
+    Where n isn't 0, it is one of a sparse table's values. documents (words,) is d; a word of less than `least` isn't
+    there. totals (classes,) is N; everything is [V, Σd, D]. A document of class `own` (-1: of none) is first taken out
+    of all of these, with its weight.
     """
-    classes, choices = table.shape[1], len(doubts)
-    base, cell, size = np.zeros(classes), np.zeros(classes), np.zeros(classes)
-    score, squares, share = np.zeros((classes, choices)), np.zeros(choices), np.zeros(choices)
+    classes, many, more = len(totals), len(doubts), len(powers)
+    base, odds, sure = np.zeros(classes), np.zeros(classes), np.zeros(classes)
+    score, damped = np.zeros((many, more, classes)), np.zeros(classes)
+    squares, share = np.zeros(more), np.zeros(more)
     whole = 0.0
     for k in range(classes):
         whole += totals[k]
@@ -88,8 +88,8 @@ def add_odds(
         room = a * (everything[0] - gone)
         number = everything[2] - (w if mine >= 0 else 0.0)
         for k in range(classes):
-            size[k] = max(totals[k] - (taken if k == mine else 0.0), 0.0)
-            base[k] = math.log((size[k] + room) / (mass - size[k] + room))
+            size = max(totals[k] - (taken if k == mine else 0.0), 0.0)
+            base[k] = math.log((size + room) / (mass - size + room))
         score[:] = 0.0
         squares[:] = 0.0
         for at in range(starts[i], starts[i + 1]):
@@ -99,23 +99,38 @@ def add_odds(
                 continue
             x = math.log1p(counts[at])
             rare = math.log((number + 1.0) / (seen + 1.0)) + 1.0
-            for m in range(choices):
-                share[m] = x * rare ** powers[m]
-                squares[m] += share[m] * share[m]
+            for p in range(more):
+                share[p] = x * rare ** powers[p]
+                squares[p] += share[p] * share[p]
+            given = math.floor(w * x / norm * GRID + 0.5) / GRID if mine >= 0 else 0.0
             t = 0.0
+            for e in range(rows[v], rows[v + 1]):
+                t += max(values[e] - given, 0.0) if columns[e] == mine else values[e]
+            spread = (t + 2.0 * a) * unit
+            never, nothing = math.log(a / (t + a)), a * (t + a) / spread  # of classes that don't have the word
             for k in range(classes):
-                cell[k] = table[v, k]
-                if k == mine:
-                    cell[k] = max(cell[k] - math.floor(w * x / norm * GRID + 0.5) / GRID, 0.0)
-                t += cell[k]
+                odds[k] = never
+                sure[k] = nothing
+            for e in range(rows[v], rows[v + 1]):
+                k = columns[e]
+                n = max(values[e] - given, 0.0) if k == mine else values[e]
+                here, there = n + a, t - n + a
+                odds[k] = math.log(here / there)
+                sure[k] = here * there / spread
             for k in range(classes):
-                here, there = cell[k] + a, t - cell[k] + a
-                odds = math.log(here / there) - base[k]
-                sure = odds * odds * here * there / (t + 2.0 * a) / unit
-                for m in range(choices):
-                    score[k, m] += share[m] * odds * sure / (sure + doubts[m])
-        for m in range(choices):
-            if squares[m] > 0.0:
-                f = 1.0 / math.sqrt(squares[m])
+                odds[k] -= base[k]
+                sure[k] *= odds[k] * odds[k]
+            for m in range(many):
+                c = doubts[m]
                 for k in range(classes):
-                    out[i, k, m] += f * score[k, m]
+                    damped[k] = odds[k] * sure[k] / (sure[k] + c)
+                for p in range(more):
+                    q = share[p]
+                    for k in range(classes):
+                        score[m, p, k] += q * damped[k]
+        for p in range(more):
+            if squares[p] > 0.0:
+                f = 1.0 / math.sqrt(squares[p])
+                for k in range(classes):
+                    for m in range(many):
+                        out[i, k, m, p] += f * score[m, p, k]

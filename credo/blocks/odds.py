@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from credo._kernels.odds import add_contributions, add_odds
+from credo._kernels.odds import add_odds, contribute
 from credo.blocks.block import Likelihood, Parameter, Settings
 from credo.blocks.texts import Texts, strings
 from credo.data import Batch
-from credo.data.words import Documents, Vocabulary
-from credo.evidence import Evidence, Part
-from credo.exact import Array, Exact
+from credo.data.words import Documents, Vocabulary, pairs_alone
+from credo.evidence import Evidence
+from credo.exact import Array
 from credo.membership import Hard
-from credo.schema import Column, Schema
-from credo.statistics import ALONE, Counts
+from credo.sparse import Sparse
+from credo.statistics import ALONE
 
 DOUBTS, POWERS = (2.0, 4.0, 8.0, 16.0), (0.5, 1.0, 1.5)
 USUAL = (2.0, 1.0)  # c and p, where nobody chose
@@ -36,33 +36,45 @@ class Odds(Texts):
 
     @property
     def label(self) -> str:
-        return f"(odds) {self.name}"
+        return f"(odds) {self.axis}"
 
     @property
     def documents(self) -> str:
         """What the number of documents that hold a word is called."""
-        return f"(documents) {self.name}"
+        return f"(documents) {self.axis}"
 
     def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
         return (self.label, self.documents, self.texts)
 
-    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
-        documents, words = self.read(batch)
-        table, holding = np.zeros((2, len(words), member.groups))
-        add_contributions(
-            documents.words, documents.counts, documents.starts, member.codes, member.weight, table, holding
-        )
-        parts = {
-            self.label: Part((self.name, groups), Counts(Exact.of(table))),
-            self.documents: Part((self.name, groups), Counts(Exact.of(holding))),
-            self.texts: Part((groups,), Counts.of_rows(member.take(documents.known))),
-        }
-        return Evidence(Schema((Column(self.name, "text", words),)), parts)
+    def sums(self, documents: Documents, member: Hard, shape: tuple[int, int]) -> dict[str, Sparse]:
+        sizes, own = np.diff(documents.starts), np.empty(len(documents.words))
+        contribute(documents.counts, documents.starts, member.weight, own)
+        each = (own, np.repeat(member.weight, sizes))
+        groups = np.repeat(member.codes, sizes)
+        tables = (Sparse.of(documents.words, groups, values, shape) for values in each)
+        return dict(zip((self.label, self.documents), tables, strict=True))
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> OddsLikelihood:
-        words, table, texts = self._seen(evidence)
-        holding = evidence[self.documents].n.value
-        return OddsLikelihood(self, words, table, holding, float(texts.sum()), settings.odds.get(self.name, USUAL))
+        texts = float(evidence[self.texts].n.value.sum())
+        tables = evidence[self.label].n, evidence[self.documents].n.along(0)
+        choice = settings.odds.get(self.axis, USUAL)
+        return OddsLikelihood(self, evidence.schema[self.axis].levels, *tables, texts, choice)
+
+
+@dataclass(frozen=True)
+class Pairs(Odds):
+    """The same of neighbouring words: its reading has pairs, of which single words are left out."""
+
+    @property
+    def axis(self) -> str:
+        return f"(pairs) {self.name}"
+
+    def read(self, batch: Batch) -> tuple[Documents, Any]:
+        key = (self.axis, self.reading)
+        if key not in batch.memo:
+            batch.memo[key] = pairs_alone(*super().read(batch))
+        found: tuple[Documents, Any] = batch.memo[key]
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +83,8 @@ class OddsLikelihood(Likelihood):
 
     block: Odds
     words: Any  # Arrow strings
-    table: Array  # (words, classes)
-    holding: Array  # (words, classes)
+    table: Sparse  # (words, classes)
+    holding: Array  # (words,) documents
     texts: float
     choice: tuple[float, float]  # c and p
     weight: float = 1.0
@@ -95,29 +107,31 @@ class OddsLikelihood(Likelihood):
     @cached_property
     def _sums(self) -> tuple[Array, Array, Array]:
         """Documents that hold each word (0 where it is cut out), classes' sums, and [words, their documents, all]."""
-        holding = self.holding.sum(1)
-        holding = np.where(self.block.cuts.kept(holding), holding, 0.0)
+        holding = np.where(self.block.cuts.kept(self.holding), self.holding, 0.0)
         there = holding > 0
         everything = np.array([np.count_nonzero(there), holding.sum(), self.texts])
-        return holding, np.asarray(self.table[there].sum(0)), everything
+        spoken = self.table if there.all() else self.table.take(0, np.flatnonzero(there))
+        return holding, spoken.along(1), everything
 
-    def scores(self, cells: Documents, own: Hard, choices: Sequence[tuple[float, float]]) -> Array:
-        """Under several choices of c and p. (documents, classes, choices)"""
+    def scores(self, cells: Documents, own: Hard, doubts: Sequence[float], powers: Sequence[float]) -> Array:
+        """Under every c and p. (documents, classes, doubts, powers)"""
         holding, totals, everything = self._sums
-        doubts, powers = np.array(choices).T.copy()
-        out = np.zeros((own.rows, self.table.shape[1], len(choices)))
+        out = np.zeros((own.rows, self.table.width, len(doubts), len(powers)))
+        table = self.table.starts, self.table.columns, self.table.high
         add_odds(
-            cells.words, cells.counts, self.table, holding, self.block.cuts.least, totals, everything,
-            doubts, powers, cells.starts, own.codes, own.weight, out,
+            cells.words, cells.counts, *table, holding, self.block.cuts.least, totals, everything,
+            np.array(doubts), np.array(powers), cells.starts, own.codes, own.weight, out,
         )  # fmt: skip
         return out
 
     def add(self, cells: Documents, out: Array) -> None:
-        nobody = Hard(np.full(len(out), -1, dtype=np.int32), out.shape[1], np.ones(len(out)))
-        out += self.weight * self.scores(cells, nobody, [self.choice])[:, :, 0]
+        out += self.weight * self._chosen(cells, _nobody(*out.shape))
 
     def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None:
-        out += self.scores(cells, own, [self.choice])[:, :, 0]
+        out += self._chosen(cells, own)
+
+    def _chosen(self, cells: Documents, own: Hard) -> Array:
+        return self.scores(cells, own, *((one,) for one in self.choice))[:, :, 0, 0]
 
     def said(self, cells: Documents, shape: tuple[int, int]) -> dict[str, Array]:
         found = np.zeros(shape)
@@ -135,8 +149,7 @@ class OddsLikelihood(Likelihood):
         share = np.log1p(counts) * (np.log((everything[2] + 1) / (holding[words] + 1)) + 1) ** self.choice[1]
         norm = max(float(np.sqrt((share**2).sum())), ALONE)
         alone = Documents(np.arange(len(at) + 1), words, counts, np.ones(len(at), bool), np.zeros(len(at), np.int64))
-        nobody = Hard(np.full(len(at), -1, dtype=np.int32), self.table.shape[1], np.ones(len(at)))
-        each = self.scores(alone, nobody, [self.choice])[:, :, 0]
+        each = self._chosen(alone, _nobody(len(at), self.table.width))
         weighed = self.weight * each * (share / norm)[:, None]
         return dict(zip(self.words.take(pa.array(words)).to_pylist(), weighed, strict=True))
 
@@ -148,4 +161,9 @@ class OddsLikelihood(Likelihood):
 
     @property
     def free_parameters(self) -> int:
-        return int(self.table.size)
+        return len(self.table.high)
+
+
+def _nobody(rows: int, classes: int) -> Hard:
+    """Documents that weren't learned."""
+    return Hard(np.full(rows, -1, dtype=np.int32), classes, np.ones(rows))

@@ -1,6 +1,6 @@
 """A column of texts: documents cut into words, and what the ways to read them share.
 
-What is kept is one table (words, classes) of sums, and how many texts each class has.
+What is kept is one table (words, classes) of sums, most of which are 0, and how many texts each class has.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from credo._kernels.documents import count_words, weigh_words
 from credo.blocks.block import Block, Independent, Parameter, Settings, Silence
 from credo.data import Batch
 from credo.data.words import Documents, Reading, Vocabulary, learned
 from credo.errors import DataError
 from credo.evidence import Evidence, Part
-from credo.exact import Array, Exact
+from credo.exact import Array
 from credo.membership import Hard
 from credo.schema import Column, Schema
+from credo.sparse import Sparse, WordSums
 from credo.statistics import ALONE, Counts
 
 Flags = NDArray[np.bool_]
@@ -79,6 +79,11 @@ class Texts(Block):
         return (self.label, self.reading)
 
     @property
+    def axis(self) -> str:
+        """The column whose levels are the words."""
+        return self.name
+
+    @property
     def label(self) -> str:
         """What the table is called."""
         return self.name
@@ -101,24 +106,31 @@ class Texts(Block):
 
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
         documents, words = self.read(batch)
-        parts = {
-            self.label: Part((self.name, groups), _summed(documents, len(words), member, self.once)),
-            self.texts: Part((groups,), Counts.of_rows(member.take(documents.known))),
-        }
-        return Evidence(Schema((Column(self.name, "text", words),)), parts)
+        tables = self.sums(documents, member, (len(words), member.groups))
+        parts = {label: Part((self.axis, groups), WordSums(table)) for label, table in tables.items()}
+        parts[self.texts] = Part((groups,), Counts.of_rows(member.take(documents.known)))
+        return Evidence(Schema((Column(self.axis, "text", words),)), parts)
+
+    def sums(self, documents: Documents, member: Hard, shape: tuple[int, int]) -> dict[str, Sparse]:
+        """The tables that documents add up to."""
+        weight, sizes = member.weight, np.diff(documents.starts)
+        each = np.repeat(weight, sizes)
+        if not self.once:
+            each = each * documents.counts  # rounded as it will be when it is taken away
+        return {self.label: Sparse.of(documents.words, np.repeat(member.codes, sizes), each, shape)}
 
     def pruned(self, evidence: Evidence) -> Evidence:
         """The commonest words, of many more than may speak: so a stream of texts takes so much memory and no more."""
-        most, levels = self.cuts.max_words, evidence.schema[self.name].levels
+        most, levels = self.cuts.max_words, evidence.schema[self.axis].levels
         if most is None or len(levels) <= ROOM * most:
             return evidence
-        order = np.argsort(-evidence[self.label].n.high.sum(1), kind="stable")
-        return evidence.only_levels(self.name, np.sort(order[: ROOM * most // 2]))
+        order = np.argsort(-evidence[self.label].n.along(0), kind="stable")
+        return evidence.only_levels(self.axis, np.sort(order[: ROOM * most // 2]))
 
     def _seen(self, evidence: Evidence) -> tuple[Any, Array, Array]:
         """The words, their table, and the number of texts."""
         texts = np.asarray(evidence[self.texts].n.value[:, 0])
-        return evidence.schema[self.name].levels, evidence[self.label].n.value, texts
+        return evidence.schema[self.axis].levels, evidence[self.label].n.value, texts
 
 
 def strings(batch: Batch, name: str) -> Any:
@@ -134,17 +146,6 @@ def strings(batch: Batch, name: str) -> Any:
             raise DataError(f"column {name!r} has the value {value!r} where text is needed: give strings")
         array = array.cast(pa.string())
     return array
-
-
-def _summed(documents: Documents, words: int, member: Hard, once: bool) -> Counts:
-    lists = documents.words, documents.counts, documents.starts, member.codes
-    if (member.weight == 1).all():
-        table = np.zeros((words, member.groups), dtype=np.int64)
-        count_words(*lists, once, table)
-        return Counts(Exact.of(table))
-    high, low = np.zeros((2, words, member.groups))
-    weigh_words(*lists, member.weight, once, high, low)
-    return Counts(Exact.of(high, low))
 
 
 @dataclass(frozen=True, eq=False)

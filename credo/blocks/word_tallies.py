@@ -15,8 +15,9 @@ from credo.blocks.tally import Foreseeing, Row
 from credo.data.tables import array_of
 from credo.errors import DataError
 from credo.evidence import Evidence, Part
-from credo.exact import Array, Exact
+from credo.exact import Array
 from credo.schema import Column, Schema
+from credo.sparse import Sparse, WordSums
 from credo.statistics import Counts
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class WordsTally(Foreseeing):
         levels = pa.array([names[code] for code in self._added], pa.string())
         schema = Schema((classes, Column(self._block.name, "text", levels)))
         parts = {
-            self._block.label: Part((self._block.name, classes.name), Counts(Exact.of(high, low))),
+            self._block.label: Part((self._block.name, classes.name), WordSums(Sparse.dense(high, low))),
             self._block.texts: Part((classes.name,), Counts.of_pairs(texts[0][:, None], texts[1][:, None])),
         }
         return Evidence(schema, parts)

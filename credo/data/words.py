@@ -154,6 +154,18 @@ def learned(array: Any, how: Reading) -> tuple[Documents, Any]:
     return documents, _spelt(_own_keys(table, rules), table.arena)
 
 
+def pairs_alone(documents: Documents, words: Any) -> tuple[Documents, Any]:
+    """Without the words that are no pairs.
+
+    >>> documents, words = pairs_alone(*learned(pa.array(["to be or"]), Reading(ngrams=2)))
+    >>> words.to_pylist(), documents.words.tolist()
+    (['to be', 'be or'], [0, 1])
+    """
+    there = pc.match_substring(words, " ").to_numpy(zero_copy_only=False)
+    codes = np.where(there, np.cumsum(there) - 1, -1).astype(np.int32)
+    return _recoded(documents, codes), words.filter(pa.array(there))
+
+
 class Vocabulary:
     """Words that are known already, to look documents' words up in; a word's code is its place.
 

@@ -19,9 +19,10 @@ from credo.schema import Kind, checked_kinds
 
 NumberForm = Literal["gaussian", "log", "binned"]
 WordsForm = Literal["multinomial", "bernoulli"]
-Form = Literal["category", "count", "gaussian", "log", "binned", "coarse", "words", "presences", "odds"]
+Form = Literal["category", "count", "gaussian", "log", "binned", "coarse", "words", "presences", "odds", "pairs"]
 NUMBER_FORMS: tuple[Form, ...] = ("gaussian", "log", "coarse", "binned")  # the plainest first
-TEXT_FORMS: tuple[Form, ...] = ("words", "presences", "odds")
+TEXT_FORMS: tuple[Form, ...] = ("words", "presences", "odds", "pairs")
+ODDS_FORMS: tuple[Form, ...] = ("odds", "pairs")
 Views = Mapping[str, tuple[str, ...]]  # the forms that each column is counted in; the first is what was asked for
 
 
@@ -84,9 +85,14 @@ class Text:
     def form(self) -> Form:
         return "words" if self.words == "multinomial" else "presences"
 
+    @property
+    def views(self) -> tuple[Form, ...]:
+        """The forms that may speak beside its own."""
+        return ("odds",) if self.ngrams == 2 or self.hashed is not False else ("odds", "pairs")
+
     def block(self, name: str, form: str) -> Block:
         """The words of a column, in one of its forms."""
-        from credo.blocks.odds import Odds
+        from credo.blocks.odds import Odds, Pairs
         from credo.blocks.presences import Presences
         from credo.blocks.texts import Cuts
         from credo.blocks.words import Words
@@ -94,9 +100,10 @@ class Text:
 
         buckets = None if self.hashed is False else BUCKETS if self.hashed is True else int(self.hashed)
         stop = frozenset(self.stop_words or ())
-        reading = Reading(self.lowercase, self.ngrams, stop, self.token_pattern, buckets)
+        ngrams = 2 if form == "pairs" else self.ngrams
+        reading = Reading(self.lowercase, ngrams, stop, self.token_pattern, buckets)
         cuts = Cuts(self.min_count, self.drop_most_common, self.max_words)
-        kinds: dict[str, Any] = {"words": Words, "presences": Presences, "odds": Odds}
+        kinds: dict[str, Any] = {"words": Words, "presences": Presences, "odds": Odds, "pairs": Pairs}
         block: Block = kinds[form](name, reading, cuts)
         return block
 

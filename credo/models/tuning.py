@@ -18,7 +18,7 @@ from credo.evidence import Evidence
 from credo.exact import Array
 from credo.lazy import lazy
 from credo.learning import Weight, Weights, fold_scores
-from credo.models.forms import NUMBER_FORMS, TEXT_FORMS, Number, Views
+from credo.models.forms import NUMBER_FORMS, ODDS_FORMS, TEXT_FORMS, Number, Text, Views
 from credo.models.weighing import Sheet, Weighing, chosen_rows, loss_at_mode, shares, weighed
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Tuning:
     log_loss: float  # of rows whose weights others gave, on leave-one-out scores
     mixed: str | None = None  # the form whose log-likelihoods are mixed between classes
     mixture: tuple[tuple[float, ...], ...] = ()
-    odds: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # {text column: c and p of its words' odds}
+    odds: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: c and p}
 
     def applied_to(self, settings: Settings) -> Settings:
         return replace(settings, smoothing=self.smoothing, strength=self.strength, odds=self.odds)
@@ -183,31 +183,31 @@ def candidate(model: Any, table: Source, weight: Weight, seed: int, stride: int 
 
 
 def chosen_odds(model: Any, table: Source, weights: Weights) -> dict[str, tuple[float, float]]:
-    """For each text column that is read as odds, the c and p that foresee a few thousand rows best by themselves."""
-    columns = [name for name, forms in model.views.items() if "odds" in forms]
-    if not columns:
+    """For words and pairs that are read as odds, the c and p that foresee a few thousand rows best by themselves."""
+    forms = {name: tuple(form for form in own if form in ODDS_FORMS) for name, own in model.views.items()}
+    if not any(forms.values()):
         return {}
-    terms = model.terms_of(dict.fromkeys(columns, ("odds",)), model.settings)
+    terms = model.terms_of(forms, model.settings)
     choices = list(product(DOUBTS, POWERS))
     stride = max(1, int(np.ceil(row_count(model, table, weights) / FEW_ROWS)))
 
     def of_batch(batch: Batch) -> tuple[Any, ...]:
         batch, own = model.members(*sampled(batch, weights, stride))
         batch = batch.filled(model.views)
-        said = [each.scores(each.read(batch), own, choices) for _, each in terms.likelihoods]
+        said = [each.scores(each.read(batch), own, DOUBTS, POWERS) for _, each in terms.likelihoods]
         return (*said, model.log_prior_left_out(own), own.codes, own.weight)
 
     names = weights.beside(model.needs(table.without(weights.column)))
     parts = zip(*local.mapped(of_batch, table.batches(names)), strict=True)
     *said, prior, truth, weight = (np.concatenate(part) for part in parts)
     found = {}
-    for name, each in zip(columns, said, strict=True):
-        voices = (("odds", name),)
+    for (form, likelihood), each in zip(terms.likelihoods, said, strict=True):
+        voices, each = ((form, likelihood.block.axis),), each.reshape(*each.shape[:2], len(choices))
         losses = [
             loss_at_mode(Sheet(_centred(each[:, :, m : m + 1]), prior, truth, weight, voices, (0,)))
             for m in range(len(choices))
         ]
-        found[name] = choices[int(np.argmin(losses))]
+        found[likelihood.block.axis] = choices[int(np.argmin(losses))]
     return found
 
 
@@ -263,7 +263,8 @@ def widened(model: Any, table: Source, weight: Any) -> Any:
     asked = {name for name, how in (model.kinds or {}).items() if isinstance(how, Number)}
     texts = [name for name, views in model.views.items() if views[0] == "words"]
     if texts:
-        model = model.counting(dict.fromkeys(texts, ("odds",)), table, weight)
+        kinds = {name: how for name, how in (model.kinds or {}).items() if isinstance(how, Text)}
+        model = model.counting({name: kinds.get(name, Text()).views for name in texts}, table, weight)
     free = [name for name, views in model.views.items() if views[0] == "gaussian" and name not in asked]
     if not free:
         return model

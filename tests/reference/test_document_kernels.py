@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from inspect import unwrap
 from typing import Any
 
@@ -12,8 +13,10 @@ from scipy.special import gammaln
 
 from credo._kernels import documents as d
 from credo._kernels import odds as o
+from credo._kernels import sparse as s
 from credo._kernels.jit import kernel
 from credo.blocks.words import log_rising
+from credo.sparse import Sparse
 
 
 @pytest.fixture(params=["compiled", "plain"])
@@ -32,19 +35,51 @@ def lists(matrix: Any) -> tuple[Any, Any, Any]:
     return *joined, starts  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize("once", [False, True])
-@pytest.mark.parametrize("rows", [0, 1, 40])
-def test_counts(run: Callable[[Any], Any], rows: int, once: bool) -> None:
-    rng = np.random.default_rng(rows)
-    matrix, groups = rng.poisson(0.4, (rows, 30)), rng.integers(0, 3, rows).astype(np.int32)
-    words, counts, starts = lists(matrix)
-    seen = (matrix > 0) * 1 if once else matrix
-    out = np.zeros((30, 3), dtype=np.int64)
-    run(d.count_words)(words, counts, starts, groups, once, out)
-    np.testing.assert_array_equal(out, seen.T @ np.eye(3, dtype=int)[groups])
-    weight, (high, low) = rng.uniform(0.1, 9.0, rows), np.zeros((2, 30, 3))
-    run(d.weigh_words)(words, counts, starts, groups, weight, once, high, low)
-    np.testing.assert_allclose(high + low, seen.T @ (np.eye(3)[groups] * weight[:, None]), rtol=1e-14)
+@pytest.mark.parametrize("entries", [0, 1, 200])
+def test_sparse_sums(run: Callable[[Any], Any], entries: int) -> None:
+    """Entries in any order, some of the same cell, some of numbers that drown in each other; no row has the last."""
+    rng = np.random.default_rng(entries)
+    rows, columns = rng.integers(0, 9, entries).astype(np.int32), rng.integers(0, 5, entries).astype(np.int32)
+    high, low = rng.choice([1e16, 1.0, 1e-3, -1e16], entries), rng.choice([0.0, 1e-9], entries)
+    order, after = np.arange(entries), np.empty(entries, dtype=np.int64)
+    run(s.order_by)(columns, order, np.zeros(6, dtype=np.int64), after)
+    run(s.order_by)(rows, after, np.zeros(11, dtype=np.int64), order)
+    np.testing.assert_array_equal(order, np.lexsort((columns, rows)))
+    starts, own, (sums, rest) = np.zeros(11, dtype=np.int64), np.empty(entries, dtype=np.int32), np.empty((2, entries))
+    size = run(s.add_entries)(rows, columns, high, low, order, starts, own, sums, rest)
+    cells = {(r, c): Fraction(0) for r, c in sorted(set(zip(rows.tolist(), columns.tolist(), strict=True)))}
+    for r, c, u, v in zip(rows.tolist(), columns.tolist(), high.tolist(), low.tolist(), strict=True):
+        cells[r, c] += Fraction(u) + Fraction(v)
+    assert size == starts[-1] == len(cells)
+    assert own[:size].tolist() == [c for _, c in cells]
+    assert np.diff(starts).tolist() == [sum(r == row for r, _ in cells) for row in range(10)]
+    for found, more, exact in zip(sums[:size].tolist(), rest[:size].tolist(), cells.values(), strict=True):
+        assert abs(Fraction(found) + Fraction(more) - exact) <= 1e16 * 2.0**-95
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sparse_tables(seed: int) -> None:
+    """Beside dense ones: +, -, times, taken rows and columns, sums, parts put where they belong."""
+    rng = np.random.default_rng(seed)
+
+    def drawn(rows: int, columns: int) -> Any:
+        return rng.integers(0, 9, (rows, columns)) * (rng.random((rows, columns)) < 0.3) * 1.0
+
+    a, b = drawn(7, 4), drawn(7, 4)
+    one, two = (Sparse.dense(each, 0 * each) for each in (a, b))
+    np.testing.assert_array_equal((one + two).value, a + b)
+    np.testing.assert_array_equal((one - two).value, a - b)
+    np.testing.assert_array_equal((one * 0.5).value, a / 2)
+    assert len((one - one).without_zeros().high) == 0
+    for axis in (0, 1):
+        kept = rng.permutation(a.shape[axis])[:3]
+        np.testing.assert_array_equal(one.take(axis, kept).value, np.take(a, kept, axis))
+        np.testing.assert_array_equal(one.along(axis), a.sum(1 - axis))
+    places = [(rng.permutation(9)[:7], rng.permutation(5)[:4]) for _ in range(2)]
+    wide = np.zeros((9, 5))
+    for each, (rows, columns) in zip((a, b), places, strict=True):
+        wide[np.ix_(rows, columns)] += each
+    np.testing.assert_array_equal(Sparse.gather([one, two], places, (9, 5)).value, wide)
 
 
 @pytest.mark.parametrize("drawn", [False, True])
@@ -102,19 +137,21 @@ def test_odds(run: Callable[[Any], Any], c: float, p: float) -> None:
     matrix[0] = 0
     weight = rng.choice([1.0, 2.0, 0.5], 25)
     words, counts, starts = lists(matrix)
-    table, holding = np.zeros((2, 30, 3))
-    run(o.add_contributions)(words, counts, starts, groups, weight, table, holding)
-    d = holding.sum(1)
-    sums = (table, d, 1e-12, table.sum(0), np.array([np.count_nonzero(d), d.sum(), weight.sum()]))
+    given = np.empty(len(words))
+    run(o.contribute)(counts, starts, weight, given)
+    table = Sparse.of(words, np.repeat(groups, np.diff(starts)), given, (30, 3))
+    d = (matrix > 0).T @ weight
+    everything = np.array([np.count_nonzero(d), d.sum(), weight.sum()])
+    sums = (table.starts, table.columns, table.high, d, 1e-12, table.along(1), everything)
     new = rng.poisson(0.5, (9, 30))
-    choice = (np.array([c]), np.array([p]))
-    out = np.zeros((9, 3, 1))
+    choice = (np.array([99.0, c]), np.array([p, 99.0]))  # of which this pair is looked at
+    out = np.zeros((9, 3, 2, 2))
     new_words, new_counts, new_starts = lists(new)
     run(o.add_odds)(new_words, new_counts, *sums, *choice, new_starts, np.full(9, -1, dtype=np.int32), np.ones(9), out)
-    np.testing.assert_allclose(out[:, :, 0], odds_by_hand(matrix, groups, weight, new, c, p), atol=1e-7)
-    left = np.zeros((25, 3, 1))
+    np.testing.assert_allclose(out[:, :, 1, 0], odds_by_hand(matrix, groups, weight, new, c, p), atol=1e-7)
+    left = np.zeros((25, 3, 2, 2))
     run(o.add_odds)(words, counts, *sums, *choice, starts, groups, weight, left)
     for i in range(25):
         others = np.arange(25) != i
         expected = odds_by_hand(matrix[others], groups[others], weight[others], matrix[i : i + 1], c, p)
-        np.testing.assert_allclose(left[i : i + 1, :, 0], expected, atol=1e-7)
+        np.testing.assert_allclose(left[i : i + 1, :, 1, 0], expected, atol=1e-7)

@@ -1,0 +1,68 @@
+"""Entries of sparse tables: put in order, and added where they are of the same cell."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.jit import late_kernel
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Integers = NDArray[np.int64]
+
+
+@late_kernel
+def order_by(keys: Codes, before: Integers, places: Integers, out: Integers) -> None:
+    """out = the entries as they were ordered before, but by keys first. places (keys + 1,) is 0."""
+    for i in range(len(keys)):
+        places[keys[i] + 1] += 1
+    for k in range(1, len(places)):
+        places[k] += places[k - 1]
+    for i in range(len(before)):
+        entry = before[i]
+        k = keys[entry]
+        out[places[k]] = entry
+        places[k] += 1
+
+
+@late_kernel
+def add_entries(
+    rows: Codes, columns: Codes, high: Array, low: Array, order: Integers,
+    starts: Integers, out_columns: Codes, out_high: Array, out_low: Array,
+) -> int:  # fmt: skip
+    """Sums of pairs of floats (see credo.exact) of entries that come by rows, then by columns; how many cells they are.
+
+    starts (rows + 1,) is 0 before, and then where the cells of each row begin.
+    """
+    cells = 0
+    row, column = -1, -1
+    for i in range(len(order)):
+        entry = order[i]
+        if rows[entry] != row or columns[entry] != column:
+            row, column = rows[entry], columns[entry]
+            starts[row + 1] += 1
+            out_columns[cells] = column
+            out_high[cells] = high[entry]
+            out_low[cells] = low[entry]
+            cells += 1
+            continue
+        u = out_high[cells - 1]
+        v = high[entry]
+        s = u + v
+        t = s - u
+        error = (u - (s - t)) + (v - t)
+        u = out_low[cells - 1]
+        v = low[entry]
+        w = u + v
+        t = w - u
+        rest = (u - (w - t)) + (v - t)
+        error += w
+        w = s + error
+        error = (error - (w - s)) + rest
+        s = w + error
+        out_high[cells - 1] = s
+        out_low[cells - 1] = error - (s - w)
+    for r in range(1, len(starts)):
+        starts[r] += starts[r - 1]
+    return cells

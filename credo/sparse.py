@@ -1,0 +1,156 @@
+"""Tables of sums that are mostly 0, as those of words by classes are: only the other cells are kept, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.sparse import add_entries, order_by
+from credo.exact import Array, Exact
+from credo.membership import Codes
+from credo.statistics import ROUNDING, Positions, Statistics
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse:
+    """value = high + low, as in `Exact`, at the cells that aren't 0.
+
+    >>> table = Sparse.of([1, 0, 1], [2, 0, 2], [1.0, 5.0, 1.0], (2, 3))
+    >>> table.value.tolist()
+    [[5.0, 0.0, 0.0], [0.0, 0.0, 2.0]]
+    >>> (table - table.take(0, [1, 1])).value.tolist()
+    [[5.0, 0.0, -2.0], [0.0, 0.0, 0.0]]
+    """
+
+    starts: NDArray[np.int64]  # (rows + 1,) where each row's cells begin
+    columns: Codes  # of each cell, ascending within a row
+    high: Array
+    low: Array
+    width: int
+
+    @classmethod
+    def of(cls, rows: object, columns: object, values: object, shape: tuple[int, int]) -> Sparse:
+        """The sum of entries, each a value of a cell."""
+        high = np.asarray(values, dtype=np.float64)
+        return cls._summed(np.asarray(rows, np.int32), np.asarray(columns, np.int32), Exact.of(high), shape)
+
+    @classmethod
+    def dense(cls, high: Array, low: Array) -> Sparse:
+        """Of a table with zeros and all."""
+        rows, columns = np.nonzero((high != 0) | (low != 0))
+        cells = Exact.of(high[rows, columns], low[rows, columns])
+        return cls._summed(rows.astype(np.int32), columns.astype(np.int32), cells, (len(high), high.shape[1]))
+
+    @classmethod
+    def _summed(cls, rows: Codes, columns: Codes, values: Exact, shape: tuple[int, int]) -> Sparse:
+        order, after = np.arange(len(rows)), np.empty(len(rows), dtype=np.int64)
+        order_by(columns, order, np.zeros(shape[1] + 1, dtype=np.int64), after)
+        order_by(rows, after, np.zeros(shape[0] + 1, dtype=np.int64), order)
+        starts, own = np.zeros(shape[0] + 1, dtype=np.int64), np.empty(len(rows), dtype=np.int32)
+        high, low = np.empty((2, len(rows)))
+        size = add_entries(rows, columns, values.high, values.low, order, starts, own, high, low)
+        if size < len(own):
+            own, high, low = own[:size].copy(), high[:size].copy(), low[:size].copy()
+        return cls(starts, own, high, low, shape[1])
+
+    @property
+    def rows(self) -> Codes:
+        """Of each cell."""
+        return np.repeat(np.arange(len(self.starts) - 1, dtype=np.int32), np.diff(self.starts))
+
+    @property
+    def cells(self) -> Exact:
+        return Exact(self.high, self.low)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.starts) - 1, self.width
+
+    @property
+    def ndim(self) -> int:
+        return 2
+
+    @property
+    def value(self) -> Array:
+        """The nearest floats, zeros and all."""
+        found = np.zeros(self.shape)
+        found[self.rows, self.columns] = self.high + self.low
+        return found
+
+    @property
+    def _everywhere(self) -> tuple[Positions, Positions]:
+        return np.arange(self.shape[0]), np.arange(self.width)
+
+    def along(self, axis: int) -> Array:
+        """The sum of each row, or of each column."""
+        places = self.columns if axis else self.rows
+        return np.asarray(np.bincount(places, self.high + self.low, self.shape[axis]), dtype=np.float64)
+
+    def __add__(self, other: Sparse) -> Sparse:
+        return Sparse.gather([self, other], [self._everywhere] * 2, self.shape)
+
+    def __sub__(self, other: Sparse) -> Sparse:
+        return self + other * -1.0
+
+    def __mul__(self, factor: float) -> Sparse:
+        scaled = self.cells * factor
+        return replace(self, high=scaled.high, low=scaled.low)
+
+    def take(self, axis: int, positions: Positions) -> Sparse:
+        """Those rows, or columns."""
+        positions = np.asarray(positions, dtype=np.intp)
+        if axis == 0:
+            sizes = np.diff(self.starts)[positions]
+            starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
+            at = np.arange(starts[-1]) + np.repeat(self.starts[positions] - starts[:-1], sizes)
+            return Sparse(starts, self.columns[at], self.high[at], self.low[at], self.width)
+        place = np.full(self.width, -1, dtype=np.int32)
+        place[positions] = np.arange(len(positions), dtype=np.int32)
+        kept = place[self.columns] >= 0
+        shape = self.shape[0], len(positions)
+        return Sparse._summed(self.rows[kept], place[self.columns[kept]], self.cells[kept], shape)
+
+    @classmethod
+    def gather(cls, parts: Sequence[Sparse], places: Sequence[Sequence[Positions]], shape: Sequence[int]) -> Sparse:
+        """The sum of parts whose rows and columns lie at these places of a larger table."""
+        rows = np.concatenate(
+            [np.asarray(own, np.int32)[part.rows] for part, (own, _) in zip(parts, places, strict=True)]
+        )
+        columns = [np.asarray(own, np.int32)[part.columns] for part, (_, own) in zip(parts, places, strict=True)]
+        high, low = (np.concatenate([getattr(part, half) for part in parts]) for half in ("high", "low"))
+        return cls._summed(rows, np.concatenate(columns), Exact(high, low), (shape[0], shape[1]))
+
+    def without_zeros(self) -> Sparse:
+        kept = self.high + self.low != 0
+        if kept.all():
+            return self
+        starts = np.append(0, np.cumsum(kept))[self.starts]
+        return Sparse(starts, self.columns[kept], self.high[kept], self.low[kept], self.width)
+
+
+@dataclass(frozen=True, eq=False)
+class WordSums(Statistics):
+    """n[v, k]: a sum over the documents of class k that hold word v. (words, classes)"""
+
+    n: Sparse  # type: ignore[assignment]
+
+    @property
+    def weight(self) -> Array:
+        return self.n.along(0)
+
+    @classmethod
+    def gather(cls, parts: Sequence[Self], places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> Self:
+        return cls(Sparse.gather([part.n for part in parts], places, sizes))
+
+    def without(self, other: Self) -> Self | None:
+        left = self.n - other.n
+        before = self.n + other.n * 0.0  # at the same cells
+        if (left.high < -ROUNDING * before.high).any() or not np.isfinite(before.high).all():
+            return None
+        gone = left.high <= ROUNDING * before.high
+        high, low = (np.where(gone, 0.0, part) for part in (left.high, left.low))
+        return type(self)(replace(left, high=high, low=low).without_zeros())
