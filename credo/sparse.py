@@ -9,10 +9,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.sparse import add_entries, order_by
+from credo._kernels.sparse import add_entries, add_to_cells, collect_cells, order_by
 from credo.exact import Array, Exact
 from credo.membership import Codes
 from credo.statistics import ROUNDING, Positions, Statistics
+
+DENSE = 4  # times as many cells as entries: up to there, adding them up in a table with all zeros is faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +37,16 @@ class Sparse:
     @classmethod
     def of(cls, rows: object, columns: object, values: object, shape: tuple[int, int]) -> Sparse:
         """The sum of entries, each a value of a cell."""
-        high = np.asarray(values, dtype=np.float64)
-        return cls._summed(np.asarray(rows, np.int32), np.asarray(columns, np.int32), Exact.of(high), shape)
+        rows, columns = np.asarray(rows, np.int32), np.asarray(columns, np.int32)
+        entries: Array = np.asarray(values, dtype=np.float64)
+        if shape[0] * shape[1] > DENSE * len(rows):
+            return cls._summed(rows, columns, Exact.of(entries), shape)
+        high, low = np.zeros((2, *shape))
+        add_to_cells(rows, columns, entries, high, low)
+        starts, own = np.zeros(shape[0] + 1, dtype=np.int64), np.empty(len(rows), dtype=np.int32)
+        cells = np.empty((2, len(rows)))
+        size = collect_cells(high, low, starts, own, cells[0], cells[1])
+        return cls(starts, own[:size].copy(), cells[0, :size].copy(), cells[1, :size].copy(), shape[1])
 
     @classmethod
     def dense(cls, high: Array, low: Array) -> Sparse:

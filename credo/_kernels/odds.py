@@ -31,6 +31,66 @@ def contribute(counts: Codes, starts: Integers, weight: Array, out: Array) -> No
             out[at] = math.floor(own * GRID + 0.5) / GRID
 
 
+@late_kernel
+def settle_odds(
+    rows: Integers, columns: Codes, values: Array, documents: Array, least: float, base: Array,
+    everything: Array, a: float, c: float, p: float,
+    rarity: Array, never: Array, nothing: Array, more: Array,
+) -> None:  # fmt: skip
+    """What `add_odds` finds anew for each document that is left out, for those that weren't learned: for each word its
+    rarity, ℓ (but for the base) and 1/var of classes that don't have it; for each cell, what it says more than these.
+    """
+    unit = 10.0 * a
+    for v in range(len(documents)):
+        t = 0.0
+        for e in range(rows[v], rows[v + 1]):
+            t += values[e]
+        spread = (t + 2.0 * a) * unit
+        there = documents[v] >= least
+        rarity[v] = (math.log((everything[2] + 1.0) / (documents[v] + 1.0)) + 1.0) ** p if there else 0.0
+        never[v], nothing[v] = math.log(a / (t + a)), a * (t + a) / spread
+        for e in range(rows[v], rows[v + 1]):
+            k = columns[e]
+            odds = never[v] - base[k]
+            sure = odds * odds * nothing[v]
+            less = odds * sure / (sure + c)
+            here, rest = values[e] + a, t - values[e] + a
+            odds = math.log(here / rest) - base[k]
+            sure = odds * odds * here * rest / spread
+            more[e] = odds * sure / (sure + c) - less
+
+
+@late_kernel_of(lambda words, *rest: words.size * len(rest[7]))
+def add_settled_odds(
+    words: Codes, counts: Codes, starts: Integers, rows: Integers, columns: Codes, rarity: Array, never: Array,
+    nothing: Array, base: Array, more: Array, c: float, out: Array,
+) -> None:  # fmt: skip
+    """out (documents, classes) += the same as `add_odds` of documents that weren't learned."""
+    classes = len(base)
+    score = np.zeros(classes)
+    for i in range(len(starts) - 1):
+        squares = 0.0
+        for k in range(classes):
+            score[k] = 0.0
+        for at in range(starts[i], starts[i + 1]):
+            v = words[at]
+            q = math.log1p(counts[at]) * rarity[v]
+            if q == 0.0:
+                continue
+            squares += q * q
+            odds, sure = never[v], nothing[v]
+            for k in range(classes):
+                o = odds - base[k]
+                s = o * o * sure
+                score[k] += q * o * s / (s + c)
+            for e in range(rows[v], rows[v + 1]):
+                score[columns[e]] += q * more[e]
+        if squares > 0.0:
+            f = 1.0 / math.sqrt(squares)
+            for k in range(classes):
+                out[i, k] += f * score[k]
+
+
 @late_kernel_of(lambda words, *rest: words.size * len(rest[6]))
 def add_odds(
     words: Codes,

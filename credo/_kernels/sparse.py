@@ -13,6 +13,34 @@ Integers = NDArray[np.int64]
 
 
 @late_kernel
+def add_to_cells(rows: Codes, columns: Codes, values: Array, high: Array, low: Array) -> None:
+    """high + low (rows, columns) += values, at their cells."""
+    for i in range(len(rows)):
+        r, c, v = rows[i], columns[i], values[i]
+        old = high[r, c]
+        new = old + v
+        step = new - old
+        low[r, c] += (old - (new - step)) + (v - step)
+        high[r, c] = new
+
+
+@late_kernel
+def collect_cells(high: Array, low: Array, starts: Integers, columns: Codes, out_high: Array, out_low: Array) -> int:
+    """The cells of a table that aren't 0, row by row, and how many they are; no more than there is room for."""
+    cells = 0
+    for r in range(high.shape[0]):
+        for c in range(high.shape[1]):
+            if high[r, c] != 0.0 or low[r, c] != 0.0:
+                columns[cells] = c
+                s = high[r, c] + low[r, c]
+                out_low[cells] = low[r, c] - (s - high[r, c])
+                out_high[cells] = s
+                cells += 1
+        starts[r + 1] = cells
+    return cells
+
+
+@late_kernel
 def order_by(keys: Codes, before: Integers, places: Integers, out: Integers) -> None:
     """out = the entries as they were ordered before, but by keys first. places (keys + 1,) is 0."""
     for i in range(len(keys)):

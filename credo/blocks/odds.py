@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from credo._kernels.odds import add_odds, contribute
+from credo._kernels.odds import add_odds, add_settled_odds, contribute, settle_odds
 from credo.blocks.block import Likelihood, Parameter, Settings
-from credo.blocks.texts import Texts, strings
+from credo.blocks.texts import Texts
 from credo.data import Batch
-from credo.data.words import Documents, Vocabulary, pairs_alone
+from credo.data.words import Documents, pairs_alone
 from credo.evidence import Evidence
 from credo.exact import Array
 from credo.membership import Hard
+from credo.schema import Column
 from credo.sparse import Sparse
 from credo.statistics import ALONE
 
@@ -58,7 +59,7 @@ class Odds(Texts):
         texts = float(evidence[self.texts].n.value.sum())
         tables = evidence[self.label].n, evidence[self.documents].n.along(0)
         choice = settings.odds.get(self.axis, USUAL)
-        return OddsLikelihood(self, evidence.schema[self.axis].levels, *tables, texts, choice)
+        return OddsLikelihood(self, evidence.schema[self.axis], *tables, texts, choice)
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class OddsLikelihood(Likelihood):
     """Σ q f / ‖q‖, as credo._kernels.odds has it: scores of classes, not densities."""
 
     block: Odds
-    words: Any  # Arrow strings
+    column: Column  # of words
     table: Sparse  # (words, classes)
     holding: Array  # (words,) documents
     texts: float
@@ -97,12 +98,8 @@ class OddsLikelihood(Likelihood):
     def voices(self) -> tuple[str, ...]:
         return self.names
 
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        return Vocabulary.of(self.words, self.block.reading)
-
     def read(self, batch: Batch) -> Documents:
-        return self.vocabulary.read(strings(batch, self.block.name))
+        return self.block.looked_up(batch, self.column)
 
     @cached_property
     def _sums(self) -> tuple[Array, Array, Array]:
@@ -124,14 +121,36 @@ class OddsLikelihood(Likelihood):
         )  # fmt: skip
         return out
 
+    @cached_property
+    def _settled(self) -> tuple[Array, Array, Array, Array, Array]:
+        """Of each word its rarity and what it says of classes that don't have it; of all classes; of each cell."""
+        holding, totals, everything = self._sums
+        words, mass = len(holding), totals.sum()
+        rarity, never, nothing = np.zeros((3, words))
+        more = np.zeros(len(self.table.high))
+        if not mass > 0:
+            return rarity, never, nothing, np.zeros_like(totals), more
+        a = 0.1 * mass / everything[1]
+        room = a * everything[0]
+        base = np.log((totals + room) / (mass - totals + room))
+        settle_odds(
+            self.table.starts, self.table.columns, self.table.high, holding, self.block.cuts.least, base, everything,
+            a, *self.choice, rarity, never, nothing, more,
+        )  # fmt: skip
+        return rarity, never, nothing, base, more
+
     def add(self, cells: Documents, out: Array) -> None:
-        out += self.weight * self._chosen(cells, _nobody(*out.shape))
+        out += self.weight * self._of_new(cells)
+
+    def _of_new(self, cells: Documents) -> Array:
+        """Scores of documents that weren't learned."""
+        found, table = np.zeros((len(cells.known), self.table.width)), (self.table.starts, self.table.columns)
+        lists = cells.words, cells.counts, cells.starts
+        add_settled_odds(*lists, *table, *self._settled, self.choice[0], found)
+        return found
 
     def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None:
-        out += self._chosen(cells, own)
-
-    def _chosen(self, cells: Documents, own: Hard) -> Array:
-        return self.scores(cells, own, *((one,) for one in self.choice))[:, :, 0, 0]
+        out += self.scores(cells, own, *((one,) for one in self.choice))[:, :, 0, 0]
 
     def said(self, cells: Documents, shape: tuple[int, int]) -> dict[str, Array]:
         found = np.zeros(shape)
@@ -149,9 +168,8 @@ class OddsLikelihood(Likelihood):
         share = np.log1p(counts) * (np.log((everything[2] + 1) / (holding[words] + 1)) + 1) ** self.choice[1]
         norm = max(float(np.sqrt((share**2).sum())), ALONE)
         alone = Documents(np.arange(len(at) + 1), words, counts, np.ones(len(at), bool), np.zeros(len(at), np.int64))
-        each = self._chosen(alone, _nobody(len(at), self.table.width))
-        weighed = self.weight * each * (share / norm)[:, None]
-        return dict(zip(self.words.take(pa.array(words)).to_pylist(), weighed, strict=True))
+        weighed = self.weight * self._of_new(alone) * (share / norm)[:, None]
+        return dict(zip(self.column.levels.take(pa.array(words)).to_pylist(), weighed, strict=True))
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
         return {}  # the column's own form is what is drawn from
@@ -162,8 +180,3 @@ class OddsLikelihood(Likelihood):
     @property
     def free_parameters(self) -> int:
         return len(self.table.high)
-
-
-def _nobody(rows: int, classes: int) -> Hard:
-    """Documents that weren't learned."""
-    return Hard(np.full(rows, -1, dtype=np.int32), classes, np.ones(rows))

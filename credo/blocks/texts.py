@@ -104,6 +104,14 @@ class Texts(Block):
         found: tuple[Documents, Any] = batch.memo[key]
         return found
 
+    def looked_up(self, batch: Batch, column: Column) -> Documents:
+        """The batch's documents by words that are known; once for all who look them up in the same ones."""
+        key = (self.name, self.reading, id(column.levels))
+        if key not in batch.memo:
+            batch.memo[key] = vocabulary_of(column, self.reading).read(strings(batch, self.name))
+        found: Documents = batch.memo[key]
+        return found
+
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
         documents, words = self.read(batch)
         tables = self.sums(documents, member, (len(words), member.groups))
@@ -127,10 +135,18 @@ class Texts(Block):
         order = np.argsort(-evidence[self.label].n.along(0), kind="stable")
         return evidence.only_levels(self.axis, np.sort(order[: ROOM * most // 2]))
 
-    def _seen(self, evidence: Evidence) -> tuple[Any, Array, Array]:
+    def _seen(self, evidence: Evidence) -> tuple[Column, Array, Array]:
         """The words, their table, and the number of texts."""
         texts = np.asarray(evidence[self.texts].n.value[:, 0])
-        return evidence.schema[self.axis].levels, evidence[self.label].n.value, texts
+        return evidence.schema[self.axis], evidence[self.label].n.value, texts
+
+
+def vocabulary_of(column: Column, reading: Reading) -> Vocabulary:
+    """The column's words, indexed once however many likelihoods read by them."""
+    known: dict[Reading, Vocabulary] = column.__dict__.setdefault("vocabularies", {})
+    if reading not in known:
+        known[reading] = Vocabulary.of(column.levels, reading)
+    return known[reading]
 
 
 def strings(batch: Batch, name: str) -> Any:
@@ -153,7 +169,7 @@ class TextLikelihood(Independent):
     """What multinomial and Bernoulli words share."""
 
     block: Texts
-    words: Any  # Arrow strings
+    column: Column  # of words
     n: Array  # (words, classes)
     texts: Array  # (classes,)
     settings: Settings
@@ -163,12 +179,12 @@ class TextLikelihood(Independent):
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         return (self.block.name,)
 
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        return Vocabulary.of(self.words, self.block.reading)
+    @property
+    def words(self) -> Any:
+        return self.column.levels
 
     def read(self, batch: Batch) -> Documents:
-        return self.vocabulary.read(strings(batch, self.block.name))
+        return self.block.looked_up(batch, self.column)
 
     def silent(self, batch: Batch, cells: Documents) -> dict[Silence, int]:  # noqa: ARG002 - the documents tell
         """New words are what texts are full of: told is where there are no others."""

@@ -32,7 +32,8 @@ class Words(Texts):
     def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
         from credo.blocks.word_tallies import WordsTally
 
-        return WordsTally(self, *self._seen(evidence))
+        column, table, texts = self._seen(evidence)
+        return WordsTally(self, column.levels, table, texts)
 
 
 class WordsLikelihood(TextLikelihood):

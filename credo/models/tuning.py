@@ -19,7 +19,7 @@ from credo.exact import Array
 from credo.lazy import lazy
 from credo.learning import Weight, Weights, fold_scores
 from credo.models.forms import NUMBER_FORMS, ODDS_FORMS, TEXT_FORMS, Number, Text, Views
-from credo.models.weighing import Sheet, Weighing, chosen_rows, loss_at_mode, shares, weighed
+from credo.models.weighing import Sheet, Weighing, chosen_rows, losses_at_modes, shares, weighed
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
@@ -125,9 +125,10 @@ class Candidate:
     def _open(self, name: str) -> bool:
         if name not in self.tried:
             return False
-        forms = {form for views in self.forms.values() for form in views}
+        weights = self.outcome[0].weights
+        forms = {form for (form, _), weight in zip(self.sheet.voices, weights, strict=True) if weight}
         if name == "smoothing":
-            return self.settings.m is None and bool(forms & {"category", "binned", "coarse", *TEXT_FORMS})
+            return self.settings.m is None and bool(forms & {"category", "binned", "coarse", "words", "presences"})
         return self.settings.estimate != "ml" and bool(forms & {"gaussian", "log", "count"})
 
     def tuned(self) -> Any:
@@ -203,10 +204,9 @@ def chosen_odds(model: Any, table: Source, weights: Weights) -> dict[str, tuple[
     found = {}
     for (form, likelihood), each in zip(terms.likelihoods, said, strict=True):
         voices, each = ((form, likelihood.block.axis),), each.reshape(*each.shape[:2], len(choices))
-        losses = [
-            loss_at_mode(Sheet(_centred(each[:, :, m : m + 1]), prior, truth, weight, voices, (0,)))
-            for m in range(len(choices))
-        ]
+        losses = losses_at_modes(
+            Sheet(_centred(each[:, :, m : m + 1]), prior, truth, weight, voices, (0,)) for m in range(len(choices))
+        )
         found[likelihood.block.axis] = choices[int(np.argmin(losses))]
     return found
 

@@ -7,7 +7,7 @@ Bayes' columns by conditional likelihood: Zaidi, Cerquides, Carman & Webb 2013.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from credo.exact import Array
 
 APART, TOGETHER, BIAS, MIXING = 16.0, 1.0, 1.0, 16.0  # precisions of δ, τ, biases and mixtures
-STEPS, ENOUGH = 60, 1e-7
+STEPS, ENOUGH, ROUGHLY = 60, 1e-7, 1e-4  # of Newton's; gains, relative to the log-likelihood, at which they end
 FEW_CLASSES = 50  # up to which each has a bias
 MIXED_CLASSES = range(3, 11)  # numbers of classes between which a voice may be mixed
 
@@ -159,12 +159,17 @@ def weighed(sheet: Sheet, mixed: int | None, folds: int, seed: int) -> tuple[Wei
     return design.weighing(theta), found
 
 
-def loss_at_mode(sheet: Sheet) -> float:
-    """The log-loss of the rows that gave the weights: of use where few weights are compared on many rows."""
-    design = _design(sheet, None)
-    theta, _ = _fitted(design)
-    found = design.weighing(theta).probabilities(sheet)[np.arange(len(sheet.truth)), sheet.truth]
-    return -float(np.average(np.log(np.maximum(found, np.finfo(float).tiny)), weights=sheet.weight))
+def losses_at_modes(sheets: Iterable[Sheet]) -> list[float]:
+    """The log-loss of the rows that gave the weights, of sheets alike: of use where one is compared on many rows."""
+    found: list[float] = []
+    theta = None
+    for sheet in sheets:
+        design = _design(sheet, None)
+        every = np.ones(design.features.shape[2], dtype=bool)
+        theta = _Newton(design, every).mode(sheet.weight, design.prior[0] if theta is None else theta, ROUGHLY)
+        own = design.weighing(theta).probabilities(sheet)[np.arange(len(sheet.truth)), sheet.truth]
+        found.append(-float(np.average(np.log(np.maximum(own, np.finfo(float).tiny)), weights=sheet.weight)))
+    return found
 
 
 def _design(sheet: Sheet, mixed: int | None) -> _Design:
@@ -209,7 +214,7 @@ class _Newton:
         away = theta - self.mean
         return fit - 0.5 * float(away @ self.precision @ away), odds / total[:, None]
 
-    def mode(self, weight: Array, near: Array) -> Array:
+    def mode(self, weight: Array, near: Array, enough: float = ENOUGH) -> Array:
         """All parameters, from somewhere near."""
         theta = near[self.free]
         best, probability = self.objective(theta, weight)
@@ -224,7 +229,7 @@ class _Newton:
             else:
                 break
             theta, gained, best, probability = theta + size * step, value - best, value, found
-            if gained <= ENOUGH * max(1.0, abs(best)):
+            if gained <= enough * max(1.0, abs(best)):
                 break
         whole = np.zeros(len(self.free))
         whole[self.free] = theta

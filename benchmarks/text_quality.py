@@ -1,0 +1,145 @@
+"""How well `credo.learn` foresees the classes of documents, beside plain naive Bayes and the lecture's recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import credo
+from benchmarks import corpora
+from benchmarks.timing import Limit
+
+THIRD = 1 / 3
+
+
+@dataclass(frozen=True)
+class Least:
+    """A figure that must reach a limit."""
+
+    what: str
+    value: float
+    limit: float
+
+    @property
+    def kept(self) -> bool:
+        return self.value >= self.limit
+
+    def __str__(self) -> str:
+        kept = "yes" if self.kept else "**no**"
+        return f"| {self.what} | {self.value:.4f} | | | at least {self.limit:g} | {kept} |"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of rows held out."""
+
+    accuracy: float
+    log_loss: float
+    ece: float
+
+
+def learned(texts: Any, labels: Any, held_out: Any) -> Outcome:
+    """By all that `credo.learn` does."""
+    model = credo.learn({"text": texts[~held_out], "label": labels[~held_out]}, target="label")
+    scores = model.scores({"text": texts[held_out], "label": labels[held_out]})
+    return Outcome(scores.accuracy, scores.log_loss, scores.ece)
+
+
+def plain(texts: Any, labels: Any, held_out: Any) -> Outcome:
+    """Multinomial naive Bayes of all words, each class's counts plus 1."""
+    return _multinomial(texts, labels, held_out, credo.Text())
+
+
+def lecture(texts: Any, labels: Any, held_out: Any) -> Outcome:
+    """Without the 100 commonest words and those seen less than three times."""
+    return _multinomial(texts, labels, held_out, credo.Text(min_count=3, drop_most_common=100))
+
+
+def _multinomial(texts: Any, labels: Any, held_out: Any, how: Any) -> Outcome:
+    learner = credo.NaiveBayes(kinds={"text": how}, estimate="mean", class_smoothing=0)
+    model = learner.fit({"text": texts[~held_out], "label": labels[~held_out]}, target="label")
+    scores = model.scores({"text": texts[held_out], "label": labels[held_out]})
+    return Outcome(scores.accuracy, scores.log_loss, scores.ece)
+
+
+def thirds(size: int, splits: int) -> Iterator[Any]:
+    for seed in range(splits):
+        drawn = np.random.default_rng(seed).permutation(size)
+        yield drawn < size * THIRD
+
+
+def latest(labels: Any, numbers: Any) -> Any:
+    """The last third of each group."""
+    found = np.zeros(len(labels), dtype=bool)
+    for label in np.unique(labels):
+        own = np.flatnonzero(labels == label)
+        found[own[np.argsort(numbers[own])][len(own) * 2 // 3 :]] = True
+    return found
+
+
+def mean(outcomes: list[Outcome]) -> Outcome:
+    return Outcome(*(float(np.mean([getattr(o, name) for o in outcomes])) for name in ("accuracy", "log_loss", "ece")))
+
+
+def compared(what: str, texts: Any, labels: Any, splits: list[Any], outcomes: list[Outcome]) -> Iterator[Any]:
+    """Never worse than plain naive Bayes."""
+    beside = mean([plain(texts, labels, held_out) for held_out in splits])
+    yield Limit(f"{what}: log-loss, of plain naive Bayes'", mean(outcomes).log_loss / beside.log_loss, 1, "times")
+
+
+def run() -> Iterator[Any]:
+    if not corpora.FOLDER.is_dir():
+        yield "| text | - | skipped: no corpora beside the checkout | | | |"
+        return
+    yield from _newsgroups()
+    yield from _sms()
+    yield from _trec()
+    yield from _imdb()
+
+
+def _newsgroups() -> Iterator[Any]:
+    texts, labels = corpora.newsgroups()
+    late = latest(labels, corpora.newsgroup_numbers())
+    found = learned(texts, labels, late)
+    yield Least("20 Newsgroups, last third by number: accuracy", found.accuracy, 0.85)
+    yield Limit("the same: log-loss", found.log_loss, 0.57, "nats")
+    yield Limit("the same: ECE", found.ece, 0.05, "")
+    splits = list(thirds(len(labels), 5))
+    outcomes = [learned(texts, labels, held_out) for held_out in splits]
+    recipe = [lecture(texts, labels, held_out) for held_out in splits]
+    gains = [a.accuracy - b.accuracy for a, b in zip(outcomes, recipe, strict=True)]
+    whole = mean(outcomes)
+    what = f"accuracy {whole.accuracy:.4f}, log-loss {whole.log_loss:.3f}, ECE {whole.ece:.3f}"
+    yield f"| 20 Newsgroups, five random thirds | {what} | lecture's recipe {mean(recipe).accuracy:.4f} | | | |"
+    yield Least("the same: least gain in accuracy over the lecture's recipe", min(gains), 0.02)
+    yield from compared("the same", texts, labels, splits, outcomes)
+
+
+def _sms() -> Iterator[Any]:
+    texts, labels = corpora.sms()
+    splits = list(thirds(len(labels), 10))
+    outcomes = [learned(texts, labels, held_out) for held_out in splits]
+    yield Least("SMS spam, ten random thirds: accuracy", mean(outcomes).accuracy, 0.983)
+    yield Limit("the same: log-loss", mean(outcomes).log_loss, 0.06, "nats")
+    yield from compared("the same", texts, labels, splits, outcomes)
+
+
+def _trec() -> Iterator[Any]:
+    texts, labels = corpora.trec()
+    splits = list(thirds(len(labels), 5))
+    outcomes = [learned(texts, labels, held_out) for held_out in splits]
+    whole = mean(outcomes)
+    yield f"| TREC questions, five random thirds | accuracy {whole.accuracy:.4f}, log-loss {whole.log_loss:.3f} | | | | |"
+    yield from compared("the same", texts, labels, splits, outcomes)
+
+
+def _imdb() -> Iterator[Any]:
+    texts, labels = corpora.imdb()
+    fold = np.random.default_rng(0).permutation(len(labels)) % 10
+    splits = [fold == k for k in range(10)]
+    outcomes = [learned(texts, labels, held_out) for held_out in splits]
+    yield Least("IMDB, 10-fold: accuracy", mean(outcomes).accuracy, 0.90)
+    yield from compared("the same", texts, labels, splits, outcomes)
