@@ -110,7 +110,7 @@ class Classifier(Labelled):
                 silent |= likelihood.silent(batch, cells)
             if with_base:
                 out += np.reshape(likelihood.base(cells), (-1, 1))
-        return out, silent
+        return terms.slipped(out), silent
 
     def _collected(self, data: object, of_batch: Callable[[Batch], tuple[Array, Silent]]) -> Array:
         """What a function says of each batch, one after another."""
@@ -242,13 +242,15 @@ class Classifier(Labelled):
     def _left_out(self, terms: Terms, weights: Weights, batch: Batch) -> tuple[Array, Hard]:
         batch, own = self.members(batch, weights)
         batch = batch.filled(self.views)
-        out = self.log_prior_left_out(own) + terms.biases
+        log_prior = self.log_prior_left_out(own)
+        out = log_prior + terms.biases
         for form, likelihood in terms.likelihoods:
             cells = likelihood.read(batch)
             if self.tuning is None:
                 likelihood.add_left_out(cells, own, out)
             else:
                 likelihood.add_weighed_left_out(cells, own, self.tuning.weights_of(form, likelihood.voices), out)
+        out = terms.slipped(out, log_prior)
         if (row := _to_log_shares(out)) >= 0:
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(batch.number(row), "itself"))
         return out, own

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 UNITS = {"nats": 1.0, "bits": float(np.log(2))}
 SHOWN, FEW_WORDS, BEGINNING = 12, 8, 60  # columns of an explanation, words of each, characters of a cell
 FEW_CELLS = 100_000  # that are hidden one by one: of many columns fewer rows
+SLIPS = "(slips)"  # what it weighs that some rows are told by the prior alone
 
 
 class Spoken(NamedTuple):
@@ -115,6 +116,9 @@ def explained_row(
     log_joint = prior + sum(voices.values())
     if np.isneginf(log_joint.max()):
         raise EvidenceError(model.impossible(one))
+    if terms.slips:
+        voices[SLIPS] = terms.slipped(log_joint) - log_joint  # up to a number that all classes share
+        log_joint = log_joint + voices[SLIPS]
     share = np.exp(log_joint - np.logaddexp.reduce(log_joint))
     first = model._code_of(of) if of is not None else int(share.argmax())
     others = [k for k in np.argsort(-share) if k != first]

@@ -334,7 +334,8 @@ class Labelled(Additive):
                 likelihood = self._weighed(form, likelihood, tuning)
             chosen.append((form, likelihood))
         biases = np.zeros(len(self.classes)) if tuning is None else tuning.biases_of(self.classes)
-        return Terms(tuple(chosen), self.log_class_prior(self.class_weights), biases)
+        slips = 0.0 if tuning is None else tuning.slips
+        return Terms(tuple(chosen), self.log_class_prior(self.class_weights), biases, slips)
 
     def _weighed(self, form: str, likelihood: Likelihood, tuning: Tuning) -> Likelihood:
         weights = tuning.weights_of(form, likelihood.voices)
@@ -362,6 +363,18 @@ class Terms:
     likelihoods: tuple[tuple[str, Likelihood], ...]
     log_prior: Array
     biases: Array
+    slips: float = 0.0  # the share of rows that the prior alone tells: see credo.models.weighing
+
+    def slipped(self, log_joint: Array, log_prior: Array | None = None) -> Array:
+        """log P(class | row) where rows may slip, else as it was; what no class allows stays so. (rows, classes)"""
+        if not self.slips:
+            return log_joint
+        log_prior = self.log_prior if log_prior is None else log_prior
+        possible = ~np.isneginf(log_joint.max(-1, keepdims=True))
+        told = log_joint - np.logaddexp.reduce(np.where(possible, log_joint, 0.0), axis=-1, keepdims=True)
+        alone = log_prior - np.logaddexp.reduce(log_prior, axis=-1, keepdims=True)
+        found = np.logaddexp(np.log1p(-self.slips) + told, np.log(self.slips) + alone)
+        return np.where(possible, found, log_joint)
 
 
 def _replaced(model: Model, **fields: Any) -> Model:

@@ -47,6 +47,7 @@ class Tuning:
     mixed: str | None = None  # the form whose log-likelihoods are mixed between classes
     mixture: tuple[tuple[float, ...], ...] = ()
     odds: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: c and p}
+    slips: float = 0.0  # the share of rows that are told by the classes' prior alone
 
     def applied_to(self, settings: Settings) -> Settings:
         return replace(settings, smoothing=self.smoothing, strength=self.strength, odds=self.odds)
@@ -69,11 +70,12 @@ class Tuning:
         return np.array(self.mixture)[np.ix_(kept, kept)]
 
     def described(self, rows: float) -> str:
+        slips = f"slips {self.slips:.2g}, " if self.slips else ""
         older = "" if np.isclose(rows, self.rows) else f" (on {self.rows:g} rows: older than the evidence)"
         each = [weight for weights in self.weights.values() for weight in weights.values()]
         return (
             f"smoothing {self.smoothing:g}, strength {self.strength:g}, weights {min(each):.3g} to {max(each):.3g}, "
-            f"log-loss {self.log_loss:.4f}{older}"
+            f"{slips}log-loss {self.log_loss:.4f}{older}"
         )
 
 
@@ -98,7 +100,8 @@ class Candidate:
     def outcome(self) -> tuple[Weighing, Array]:
         """Weights of what it says, and probabilities of rows by weights that others gave."""
         mixed = next((j for j, (form, _) in enumerate(self.sheet.voices) if form == self.mixed), None)
-        return weighed(self.sheet, mixed, FOLDS, self.seed)
+        texts = any(form in TEXT_FORMS for form, _ in self.sheet.voices)
+        return weighed(self.sheet, mixed, FOLDS, self.seed, slips=texts)
 
     @lazy
     def log_loss(self) -> float:
@@ -147,6 +150,7 @@ class Candidate:
         chosen = Tuning(
             used, weights, model.classes, tuple(map(float, weighing.biases)), self.settings.smoothing,
             self.settings.strength, model.n, self.log_loss, mixed, mixture, self.settings.odds,
+            weighing.slips,
         )  # fmt: skip
         narrow = replace(model, views=views, tuning=chosen)
         return replace(narrow, evidence=model.evidence.keeping(narrow.part_names()))

@@ -3,6 +3,9 @@
 logit(class) = log P(class) + bias + Σ w · (what each voice says), with a prior that holds the weights together:
 w = τ + δ, τ ~ N(1/groups, 1) for each group of voices, δ ~ N(0, 1/16), bias ~ N(0, 1), and w ≥ 0. (Weighing naive
 Bayes' columns by conditional likelihood: Zaidi, Cerquides, Carman & Webb 2013.)
+
+Of texts, a few rows are told by the prior alone (slips): all words of a document may mislead, as those of a message in
+the wrong group do, and without slips such rows would silence what others say. P = (1 - ε) softmax(logit) + ε P(class).
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from credo.exact import Array
 
 APART, TOGETHER, BIAS, MIXING = 16.0, 1.0, 1.0, 16.0  # precisions of δ, τ, biases and mixtures
 STEPS, ENOUGH, ROUGHLY = 60, 1e-7, 1e-4  # of Newton's; gains, relative to the log-likelihood, at which they end
+ROUNDS = 6  # of EM for slips
 FEW_CLASSES = 50  # up to which each has a bias
 MIXED_CLASSES = range(3, 11)  # numbers of classes between which a voice may be mixed
 
@@ -65,6 +69,7 @@ class Weighing:
     biases: Array  # (classes,)
     mixed: int | None = None  # the voice that is mixed
     mixture: Array | None = None  # (classes, classes), added to its weight
+    slips: float = 0.0  # the share of rows that are told by the prior alone
 
     def log_joint(self, sheet: Sheet) -> Array:
         total = sheet.prior + self.biases + sheet.said @ self.weights
@@ -73,7 +78,8 @@ class Weighing:
         return np.asarray(total)
 
     def probabilities(self, sheet: Sheet) -> Array:
-        return shares(self.log_joint(sheet))
+        found = shares(self.log_joint(sheet))
+        return found if not self.slips else (1 - self.slips) * found + self.slips * shares(sheet.prior)
 
 
 def shares(log_joint: Array) -> Array:
@@ -145,18 +151,34 @@ class _Design:
         return Weighing(theta[: self.voices], biases, self.mixed, mixture)
 
 
-def weighed(sheet: Sheet, mixed: int | None, folds: int, seed: int) -> tuple[Weighing, Array]:
+def weighed(sheet: Sheet, mixed: int | None, folds: int, seed: int, slips: bool = False) -> tuple[Weighing, Array]:
     """The most probable weights, none negative; and probabilities of rows by weights that other folds' rows gave."""
-    design = _design(sheet, mixed)
-    theta, free = _fitted(design)
+    design, weight, share = _design(sheet, mixed), sheet.weight, 0.0
+    theta, free = _fitted(design, weight, design.prior[0])
+    if slips:
+        theta, free, weight, share = _slipping(design, theta, free)
     newton, fold = _Newton(design, free), np.random.default_rng(seed).permutation(len(sheet.truth)) % folds
     found = np.empty_like(sheet.prior)
     for k in range(folds):
         held_out = fold == k
         if held_out.any():
-            others = newton.mode(np.where(held_out, 0.0, sheet.weight), theta)
-            found[held_out] = design.weighing(others).probabilities(sheet.rows(held_out))
-    return design.weighing(theta), found
+            others = replace(design.weighing(newton.mode(np.where(held_out, 0.0, weight), theta)), slips=share)
+            found[held_out] = others.probabilities(sheet.rows(held_out))
+    return replace(design.weighing(theta), slips=share), found
+
+
+def _slipping(design: _Design, theta: Array, free: NDArray[np.bool_]) -> tuple[Array, NDArray[np.bool_], Array, float]:
+    """By EM, from parameters without slips: the parameters, those that are free, what rows weigh that aren't slips, and
+    the share of slips, which is worth 50 rows beforehand, half a slip among them."""
+    sheet, share = design.sheet, 0.01
+    each, weight = np.arange(len(sheet.truth)), sheet.weight
+    alone = shares(sheet.prior)[each, sheet.truth]
+    for _ in range(ROUNDS):
+        own = (1 - share) * design.weighing(theta).probabilities(sheet)[each, sheet.truth]
+        weight = sheet.weight * own / (own + share * alone)
+        share = float((sheet.weight.sum() - weight.sum() + 0.5) / (sheet.weight.sum() + 50.0))
+        theta, free = _fitted(design, weight, theta, free, ROUGHLY)
+    return theta, free, weight, share
 
 
 def losses_at_modes(sheets: Iterable[Sheet]) -> list[float]:
@@ -176,12 +198,14 @@ def _design(sheet: Sheet, mixed: int | None) -> _Design:
     return _Design(sheet, mixed if sheet.prior.shape[1] in MIXED_CLASSES else None)
 
 
-def _fitted(design: _Design) -> tuple[Array, NDArray[np.bool_]]:
+def _fitted(
+    design: _Design, weight: Array, near: Array, free: NDArray[np.bool_] | None = None, enough: float = ENOUGH
+) -> tuple[Array, NDArray[np.bool_]]:
     """The parameters, and which of them are free: a weight that would be negative is 0."""
-    free = np.ones(design.features.shape[2], dtype=bool)
-    voices, theta = design.voices, design.prior[0]
+    free = np.ones(design.features.shape[2], dtype=bool) if free is None else free.copy()
+    voices, theta = design.voices, near
     while True:
-        theta = _Newton(design, free).mode(design.sheet.weight, theta)
+        theta = _Newton(design, free).mode(weight, theta, enough)
         negative = free[:voices] & (theta[:voices] < 0)
         if not negative.any():
             return theta, free
