@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credo._kernels.codes import turn_block
@@ -23,6 +24,7 @@ from credo.membership import Codes
 ROWS = 60_000  # of a batch: fixed, so that results don't depend on how many workers ran
 HEAVY = 2**25  # bytes of a batch from which on it has fewer rows
 STRINGS = 4  # times their bytes is what they weigh, as their words do
+LONGEST = 2 * HEAVY // STRINGS  # bytes of all texts of a batch, if it isn't one row
 TILE = 2000  # rows that are turned at a time: like ROWS no power of two, lanes so far apart share cache lines
 FIRST = 1024  # rows that tell how heavy a row is
 
@@ -293,7 +295,8 @@ def batch_rows(row_bytes: float) -> int:
 
 
 def recut(parts: Iterable[Batch]) -> Iterator[Batch]:
-    """The same rows in batches of one size; a new one begins early only where a column's type changes."""
+    """The same rows in batches of one size; a new one begins early only where a column's type changes, or texts get
+    long."""
     filled = (part for part in parts if part.rows)
     first = next(filled, None)
     if first is None:
@@ -307,16 +310,48 @@ def recut(parts: Iterable[Batch]) -> Iterator[Batch]:
 
 def _cut(parts: Iterable[Batch], size: int) -> Iterator[Batch]:
     waiting: list[Batch] = []
-    rows = 0
+    rows = weight = 0
     for part in parts:
         waiting.append(part)
         rows += part.rows
-        if rows >= size:
-            whole, left = _joined(waiting), rows % size
-            yield from (whole.slice(offset, size) for offset in range(0, rows - left, size))
-            waiting, rows = [whole.slice(rows - left, left)] if left else [], left
+        weight += sum(array.nbytes for array in _texts(part))
+        if rows >= size or weight > LONGEST:
+            whole = _joined(waiting)
+            ends = _ends(whole, size)
+            yield from (whole.slice(start, end - start) for start, end in pairwise([0, *ends]))
+            done = ends[-1] if ends else 0
+            waiting, rows = [whole.slice(done, rows - done)] if done < rows else [], rows - done
+            weight = sum(array.nbytes for each in waiting for array in _texts(each))
     if waiting:
-        yield _joined(waiting)
+        whole = _joined(waiting)
+        yield from (whole.slice(start, end - start) for start, end in pairwise([0, *_ends(whole, size), rows]))
+
+
+def _ends(batch: Batch, size: int) -> list[int]:
+    """Where batches of so many rows end, or of fewer where their texts would be longer than LONGEST in all; only those
+    that no further row can belong to. What they are doesn't depend on where this batch ends."""
+    texts = [pc.binary_length(array).fill_null(0) for array in _texts(batch)]
+    if not texts:
+        return list(range(size, batch.rows + 1, size))
+    reached = np.cumsum(sum(np.asarray(lengths, dtype=np.int64) for lengths in texts))
+    start, ends = 0, list[int]()
+    while True:
+        before = reached[start - 1] if start else 0
+        end = min(start + size, max(start + 1, int(np.searchsorted(reached, before + LONGEST, side="right"))))
+        if end > batch.rows or (end == batch.rows and end < start + size):
+            return ends
+        ends.append(start := end)
+
+
+def _texts(batch: Batch) -> list[Any]:
+    """Columns of strings, as those whose length Arrow tells."""
+    found = []
+    for array in batch.columns.values():
+        if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+            found.append(array)
+        elif pa.types.is_string_view(array.type):
+            found.append(array.cast(pa.large_string()))
+    return found
 
 
 def _joined(parts: Sequence[Batch]) -> Batch:

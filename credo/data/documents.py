@@ -6,7 +6,6 @@ import os
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import cycle
 from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -136,13 +135,10 @@ def _source(files: Sequence[File], invalid: Invalid, path: str) -> Source:
     def read(wanted: Sequence[str]) -> Iterator[Batch]:
         nonlocal told
         odd: list[str] = []
-        # Where a column's type changes, a batch begins: else as many rows as weigh little at the beginning would be
-        # put together later on, where they may be gigabytes.
-        kinds = cycle((pa.string(), pa.large_string()))
         for rows in _parts(_rows(files, invalid, odd) if "text" in wanted else _labels(files)):
             texts, labels = zip(*rows, strict=True)
-            columns = {"text": (texts, next(kinds)), "label": (labels, pa.string())}
-            yield Batch(0, len(rows), {name: pa.array(*columns[name]) for name in wanted})
+            columns = {"text": texts, "label": labels}
+            yield Batch(0, len(rows), {name: pa.array(columns[name], pa.string()) for name in wanted})
         if odd and not told:
             told = True
             which = f"{counted(len(odd), 'document')} in {_shown(path)}, the first of them {odd[0]}"

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -457,3 +458,22 @@ def test_types_are_those_of_all_files(tmp_path: Path) -> None:
     schema = Schema.infer(tmp_path / "*.jsonl", {"x": "category"})
     assert schema["x"].values == ("1", "2", "many")
     assert schema["new"].kind == "number"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_batches_of_texts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their sizes don't depend on how the rows came, and no batch of several rows is too long."""
+    monkeypatch.setattr("credo.data.LONGEST", 50)
+    rng = np.random.default_rng(seed)
+    texts = ["x" * n if n < 70 else None for n in rng.integers(0, 75 if seed % 2 else 20, 40).tolist()]
+
+    def sizes(cuts: list[int]) -> list[tuple[int, int]]:
+        parts = [texts[start:end] for start, end in pairwise([0, *cuts, len(texts)])]
+        batches = (Batch(0, len(part), {"t": pa.array(part, pa.string())}) for part in parts)
+        return [(batch.start, batch.rows) for batch in recut(batches)]
+
+    whole = sizes([])
+    assert sum(rows for _, rows in whole) == len(texts)
+    assert all(rows == 1 or sum(len(t or "") for t in texts[at : at + rows]) <= 50 for at, rows in whole)
+    for _ in range(5):
+        assert sizes(sorted(rng.integers(0, len(texts) + 1, rng.integers(0, 6)).tolist())) == whole
