@@ -10,8 +10,11 @@ from collections.abc import Sequence
 from importlib import import_module, metadata
 from pathlib import Path
 
-BENCHMARKS = ("beta_intervals", "group_by", "million_groups", "classifiers", "quality")
-PEERS = ("credo-bayes", "numpy", "scipy", "numba", "pyarrow", "duckdb", "conjugate-models", "scikit-learn", "river")
+BENCHMARKS = ("beta_intervals", "group_by", "million_groups", "classifiers", "quality", "text", "text_quality")
+PEERS = (
+    "credo-bayes", "numpy", "scipy", "numba", "pyarrow", "duckdb", "conjugate-models", "scikit-learn", "river",
+    "vowpalwabbit", "fasttext-wheel",
+)  # fmt: skip
 RESULTS = Path(__file__).with_name("RESULTS.md")
 TITLE = """# Measured
 

@@ -1,4 +1,4 @@
-"""Figures of a classifier, as SVG that takes the page's colour: calibration, densities of columns, decision regions.
+"""Figures of a classifier, as SVG that takes the page's colour: calibration, learning curves, densities, regions.
 
 Names from the data never get into a figure: they stand beside it, where they can be escaped.
 """
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from credo.metrics import Scores
     from credo.models.classifier import Classifier
+    from credo.models.curves import LearningCurve
 
 PALETTE = ("#4477aa", "#ee6677", "#228833", "#ccaa33", "#66bbdd", "#aa3377", "#999999", "#ee8833")
 INK = "#010203"  # stands for the colour of the page's text
@@ -166,6 +167,16 @@ def reliability_figure(scores: Scores) -> str:
         return _svg(figure, "reliability diagram")
 
 
+def curve_figure(curve: LearningCurve) -> str:
+    """Accuracy and log-loss of withheld rows, by how many others were learned."""
+    with _inked():
+        figure = curve.plot()
+        for axes in figure.axes:
+            axes.lines[0].set_color(PALETTE[0])
+            _label_logs(axes, "x", np.array(curve.sizes, dtype=np.float64))
+        return _svg(figure, "learning curve")
+
+
 def regions_figure(model: Classifier, columns: Sequence[str], classes: Sequence[int]) -> str | None:
     """Which class is predicted where, of two columns of numbers; faint where it is unsure."""
     shapes = [shape_of(model, name) for name in columns]
@@ -208,17 +219,24 @@ def _colours(count: int) -> list[str]:
 
 
 @contextmanager
-def _drawing(size: tuple[float, float]) -> Iterator[tuple[Figure, Axes]]:
+def _inked() -> Iterator[None]:
+    """What is drawn has the page's colours."""
     import matplotlib
+
+    ink = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color")
+    plain = dict.fromkeys(("axes.spines.top", "axes.spines.right"), False)
+    settings: dict[str, Any] = {"svg.fonttype": "none", "svg.hashsalt": "credo", **dict.fromkeys(ink, INK), **plain}
+    with matplotlib.rc_context(settings):  # type: ignore[arg-type]
+        yield
+
+
+@contextmanager
+def _drawing(size: tuple[float, float]) -> Iterator[tuple[Figure, Axes]]:
     from matplotlib.figure import Figure
 
-    ink = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
-    settings: dict[str, Any] = {"svg.fonttype": "none", "svg.hashsalt": "credo", **dict.fromkeys(ink, INK)}
-    with matplotlib.rc_context(settings):  # type: ignore[arg-type]
+    with _inked():
         figure = Figure(figsize=size, layout="constrained")
-        axes = figure.subplots()
-        axes.spines[["top", "right"]].set_visible(False)
-        yield figure, axes
+        yield figure, figure.subplots()
 
 
 def _svg(figure: Figure, about: str) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from credo.choose import Report
     from credo.metrics import Scores
     from credo.models.classifier import Classifier
+    from credo.models.curves import LearningCurve
 
 DRAWN = 8  # columns whose densities are drawn
 COLOURED = 6  # classes in a figure
@@ -31,9 +32,9 @@ NUMBERS = ("gaussian", "log", "coarse", "binned")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --faint: #66707c; --line: #d9dee4; --paper: #fff; --card: #f5f7f9;
-  --blue: #4477aa; }
+  --blue: #4477aa; --for: 0 158 115; --against: 222 72 72; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e3e7ec; --faint: #98a2ae; --line: #39424d; --paper: #14181d;
-  --card: #1d232a; --blue: #6f9fd0; } }
+  --card: #1d232a; --blue: #6f9fd0; --for: 0 150 110; --against: 214 66 66; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1rem; max-width: 62rem; background: var(--paper); color: var(--ink);
   font: 16px/1.5 system-ui, sans-serif; }
@@ -57,18 +58,29 @@ th, td { max-width: 18rem; overflow-wrap: break-word; } td span { white-space: n
 .key { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px; margin: 0 0.35em 0 0.9em; }
 @media (max-width: 36rem) { body { font-size: 15px; } .wide { width: 5rem; } }
 .values td { border: 0; padding-top: 0.1rem; padding-bottom: 0.1rem; }
+.strongest .wide { width: 6rem; } h3 { font-size: 1rem; margin: 1.2rem 0 0.4rem; }
+.document { background: var(--card); border-radius: 0.5rem; padding: 0.7rem 1rem; margin: 0.8rem 0; }
+.document p { margin: 0.3rem 0; overflow-wrap: anywhere; } .document .text { white-space: pre-wrap; line-height: 1.75;
+  max-height: 24rem; overflow-y: auto; }
+.for, .against { border-radius: 3px; padding: 0.1em 0; -webkit-box-decoration-break: clone; box-decoration-break: clone; }
+.for { background: rgb(var(--for) / var(--a, 0.6)); } .against { background: rgb(var(--against) / var(--a, 0.6)); }
+.key.for, .key.against { padding: 0; }
 """
 
 
-def classifier_page(model: Classifier, path: FilePath) -> None:
-    """Write the page, whole or not at all."""
-    text = page_of(model).encode(errors="replace")
+def classifier_page(
+    model: Classifier, path: FilePath, *, examples: object = None, curve: LearningCurve | None = None
+) -> None:
+    """Write the page, whole or not at all; with a few of the examples, a table, where the model reads texts."""
+    text = page_of(model, examples, curve).encode(errors="replace")
     with explained("save to", path):
         write_whole(Path(path).expanduser().resolve(), [text])
 
 
-def page_of(model: Classifier) -> str:
+def page_of(model: Classifier, examples: object = None, curve: LearningCurve | None = None) -> str:
     """The page's HTML: everything that comes from the data is escaped."""
+    from credo.report_texts import documents, strongest_words
+
     if model.evidence is None:
         raise EvidenceError("nothing was learned yet: fit(data, target=...) first")
     report: Report | None = model.report
@@ -79,6 +91,7 @@ def page_of(model: Classifier) -> str:
     parts += [_columns(model, report)]
     if report is not None:
         parts += [f'<div class="pair">{_calibration(report.scores)}{_confusion(report.scores)}</div>']
+    parts += [_curve(curve), strongest_words(model), documents(model, examples)]
     parts += [_regions(model, heaviest), _densities(model, report, heaviest), _footer(model)]
     title = f"Predicting {escape(str(model.target))}"
     return (
@@ -89,41 +102,41 @@ def page_of(model: Classifier) -> str:
     )
 
 
-def _name(value: object) -> str:
+def named(value: object) -> str:
     """A name from the data, which can't turn around the text beside it."""
     return f"<bdi>{escape(str(value))}</bdi>"
 
 
-def _table(headers: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
+def tabulated(headers: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
     """Cells are HTML already."""
     head = f"<tr>{''.join(f'<th>{header}</th>' for header in headers)}</tr>" if headers else ""
     body = "\n".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return f'<div class="scroll"><table class="{kind}">{head}\n{body}</table></div>'
 
 
-def _bar(share: float) -> str:
+def bar_of(share: float) -> str:
     return f'<div class="wide"><span class="bar" style="width:{100 * share:.1f}%"></span></div>'
 
 
-def _whole(weight: float) -> str:
+def whole(weight: float) -> str:
     return f"{weight:,.0f}" if float(weight).is_integer() else f"{weight:,.2f}"
 
 
 def _heading(model: Classifier) -> str:
     found = sorted(zip(model.class_weights, model.classes, strict=True), key=lambda pair: -pair[0])
-    few = ", ".join(f"{_name(value)} {_whole(n)}" for n, value in found[:8])
+    few = ", ".join(f"{named(value)} {whole(n)}" for n, value in found[:8])
     more = f", … ({len(found):,} classes)" if len(found) > 8 else ""
-    absent = f"; {_whole(model.unlabelled)} rows without it left out" if model.unlabelled else ""
+    absent = f"; {whole(model.unlabelled)} rows without it left out" if model.unlabelled else ""
     return (
-        f"<h1>Predicting {_name(model.target)}</h1>\n"
-        f"<p>{_whole(model.n)} rows: {few}{more}{absent}. Learned by {type(model).__name__}.</p>"
+        f"<h1>Predicting {named(model.target)}</h1>\n"
+        f"<p>{whole(model.n)} rows: {few}{more}{absent}. Learned by {type(model).__name__}.</p>"
     )
 
 
 def _tiles(scores: Scores) -> str:
     value, share = scores.commonest
     tiles = {
-        "accuracy": (f"{scores.accuracy:.1%}", f"always {_name(value)} would be right in {share:.1%}"),
+        "accuracy": (f"{scores.accuracy:.1%}", f"always {named(value)} would be right in {share:.1%}"),
         "log-loss": (f"{scores.log_loss:.4f}", "mean of -log P(truth), in nats"),
         "Brier score": (f"{scores.brier:.4f}", "mean squared error of all probabilities"),
         "calibration error": (f"{scores.ece:.4f}", "mean gap of stated probability and frequency"),
@@ -138,28 +151,28 @@ def _tiles(scores: Scores) -> str:
 
 def _tried(report: Report) -> str:
     rows = [(escape(each.name), f"{each.log_loss:.4f}", f"{each.accuracy:.1%}") for each in report.tried]
-    table = _table(("model", "log-loss", "accuracy"), rows)
+    table = tabulated(("model", "log-loss", "accuracy"), rows)
     return f"<h2>What was tried</h2>\n{table}\n<p>Chosen: {escape(report.why)}.</p>"
 
 
 def _columns(model: Classifier, report: Report | None) -> str:
     if report is None:
         chosen = model.views if model.tuning is None else model.tuning.forms
-        rows = [(_name(name), escape(" + ".join(chosen.get(name, ())) or "left out")) for name in model.views]
-        return f"<h2>Columns</h2>\n{_table(('column', 'read as'), rows[:LISTED])}{_rest(len(rows) - LISTED)}"
+        rows = [(named(name), escape(" + ".join(chosen.get(name, ())) or "left out")) for name in model.views]
+        return f"<h2>Columns</h2>\n{tabulated(('column', 'read as'), rows[:LISTED])}{_rest(len(rows) - LISTED)}"
     most = max((each.weight for each in report.columns), default=0.0) or 1.0
     lines = [
         (
-            _name(each.name),
+            named(each.name),
             escape(each.kind),
             escape(each.form) or "left out",
             f"{each.missing:.1%}" if each.missing else "–",
             f"{each.weight:.2f}" if each.form else "–",
-            _bar(each.weight / most) if each.form else "",
+            bar_of(each.weight / most) if each.form else "",
         )
         for each in report.important[:LISTED]
     ]
-    table = _table(("column", "kind", "read as", "missing", "matters", ""), lines, "words")
+    table = tabulated(("column", "kind", "read as", "missing", "matters", ""), lines, "words")
     about = "Matters: how far it moves the log-odds of the two most probable classes, on average, in nats."
     return f'<h2>Columns</h2>\n{table}{_rest(len(report.columns) - LISTED)}\n<p class="faint">{about}</p>'
 
@@ -177,19 +190,32 @@ def _calibration(scores: Scores) -> str:
     return f"<section><h2>Can its probabilities be believed?</h2>{figure}</section>\n"
 
 
+def _curve(curve: LearningCurve | None) -> str:
+    if curve is None:
+        return ""
+    about = (
+        f"The learning curve: ever more rows are learned, and {curve.scores[0].n:,g} others foreseen by what was "
+        "counted, untuned. Where it is level, more rows of the same kind won't help."
+    )
+    figure = f"<figure>{report_figures.curve_figure(curve)}<figcaption>{about}</figcaption></figure>"
+    return f"<h2>Would more rows help?</h2>\n{figure}"
+
+
 def _confusion(scores: Scores) -> str:
     title, end = "<section><h2>What is taken for what</h2>", "</section>"
     if len(scores.classes) > SQUARE:
-        pairs = [(_name(truth), _name(other), _whole(weight)) for truth, other, weight in scores.most_confused(PAIRS)]
+        pairs = [(named(truth), named(other), whole(weight)) for truth, other, weight in scores.most_confused(PAIRS)]
         about = f"The most confused of {len(scores.classes):,} classes."
-        return f'{title}\n{_table(("truth", "taken for", "rows"), pairs, "words")}\n<p class="faint">{about}</p>{end}'
+        return (
+            f'{title}\n{tabulated(("truth", "taken for", "rows"), pairs, "words")}\n<p class="faint">{about}</p>{end}'
+        )
     matrix = scores.confusion
     share = matrix / np.maximum(matrix.sum(1, keepdims=True), 1e-300)
     rows = [
-        (_name(value), *(_cell(matrix[i, j], share[i, j], i == j) for j in range(len(matrix))))
+        (named(value), *(_cell(matrix[i, j], share[i, j], i == j) for j in range(len(matrix))))
         for i, value in enumerate(scores.classes)
     ]
-    table = _table(("truth", *map(_name, scores.classes)), rows, "matrix")
+    table = tabulated(("truth", *map(named, scores.classes)), rows, "matrix")
     return f'{title}\n{table}\n<p class="faint">A row for each truth, a column for each class predicted.</p>{end}'
 
 
@@ -197,12 +223,12 @@ def _cell(weight: float, share: float, right: bool) -> str:
     """Coloured by its share of the row."""
     colour = "68,119,170" if right else "238,102,119"
     shade = f"background:rgba({colour},{0.75 * share:.2f});border-radius:3px;padding:0.15rem 0.5rem"
-    return f'<span style="{shade}">{_whole(weight)}</span>'
+    return f'<span style="{shade}">{whole(weight)}</span>'
 
 
 def _legend(model: Classifier, classes: Sequence[int]) -> str:
     keys = "".join(
-        f'<span class="key" style="background:{colour}"></span>{_name(model.classes[k])}'
+        f'<span class="key" style="background:{colour}"></span>{named(model.classes[k])}'
         for colour, k in zip(PALETTE, classes, strict=False)
     )
     rest = len(model.classes) - len(classes)
@@ -217,9 +243,9 @@ def _regions(model: Classifier, classes: Sequence[int]) -> str:
     figure = report_figures.regions_figure(model, numbers, classes)
     if figure is None:
         return ""
-    about = f"{_name(numbers[0])} to the right, {_name(numbers[1])} upwards; faint where the model is unsure."
-    whole = f"<figure>{figure}<figcaption>{about}</figcaption></figure><div></div>"
-    return f'<h2>Which class is predicted where</h2>\n{_legend(model, classes)}\n<div class="pair">{whole}</div>'
+    about = f"{named(numbers[0])} to the right, {named(numbers[1])} upwards; faint where the model is unsure."
+    drawn = f"<figure>{figure}<figcaption>{about}</figcaption></figure><div></div>"
+    return f'<h2>Which class is predicted where</h2>\n{_legend(model, classes)}\n<div class="pair">{drawn}</div>'
 
 
 def _densities(model: Classifier, report: Report | None, classes: Sequence[int]) -> str:
@@ -239,10 +265,10 @@ def _density(model: Classifier, name: str, classes: Sequence[int]) -> str:
     if shape is None:
         return ""
     if shape.form == "category":
-        return f"<figure><b>{_name(name)}</b>{_value_bars(shape, classes)}</figure>"
+        return f"<figure><b>{named(name)}</b>{_value_bars(shape, classes)}</figure>"
     about = {"log": "on a logarithmic scale", "binned": "bins at quantiles", "coarse": "bins at quantiles"}
     caption = f"<figcaption>{about.get(shape.form, shape.form)}</figcaption>"
-    return f"<figure><b>{_name(name)}</b>{report_figures.density_figure(shape, classes)}{caption}</figure>"
+    return f"<figure><b>{named(name)}</b>{report_figures.density_figure(shape, classes)}{caption}</figure>"
 
 
 def _value_bars(shape: report_figures.Shape, classes: Sequence[int]) -> str:
@@ -254,10 +280,10 @@ def _value_bars(shape: report_figures.Shape, classes: Sequence[int]) -> str:
         for colour, k in zip(PALETTE, classes, strict=False):
             width = f"width:{100 * shape.heights[k, v] / most:.1f}%"
             bars += f'<div><span class="bar" style="{width};background:{colour}"></span></div>'
-        rows.append((_name(shape.places[v]), f'<div class="wide">{bars}</div>'))
+        rows.append((named(shape.places[v]), f'<div class="wide">{bars}</div>'))
     rest = len(shape.places) - len(order)
     more = f"<figcaption>{rest:,} more values</figcaption>" if rest else ""
-    return _table((), rows, "values") + more
+    return tabulated((), rows, "values") + more
 
 
 def _footer(model: Classifier) -> str:

@@ -228,3 +228,31 @@ def add_students_of_row(x: Array, pooled: Array, known: Array, strength: float, 
             log_near = math.log(near) if near < math.inf else math.log(inverse) + 2.0 * math.log(away)
             peak = known[4, k, j] + 0.5 * math.log(inverse / math.pi)
             out[k] += peak - (1.5 + 0.5 * after) * log_near
+
+
+@kernel
+def log_rising(z: float, x: int) -> float:
+    """log z(z + 1)...(z + x - 1); Stirling's series of both ends where Γ would lose digits."""
+    if x <= 16:
+        product = 1.0
+        for t in range(x):
+            product *= z + t
+        return math.log(product)
+    if z < 100.0:
+        return math.lgamma(z + x) - math.lgamma(z)
+    y = z + x
+    series = (z - 0.5) * math.log1p(x / z) + x * math.log(y) - x
+    return series + (1.0 / y - 1.0 / z) / 12.0 - (1.0 / y**3 - 1.0 / z**3) / 360.0
+
+
+@kernel
+def add_words_of_row(n: Array, counts: Cells, totals: Array, a: float, size: int, out: Array) -> None:
+    """out (classes) += log p(words | class) of a Dirichlet-multinomial: a word that comes counts times has n (words,
+    classes) of the classes' totals, and `size` words have a more each."""
+    positions = 0
+    for i in range(len(counts)):
+        positions += counts[i]
+        for k in range(len(out)):
+            out[k] += log_rising(n[i, k] + a, counts[i])
+    for k in range(len(out)):
+        out[k] -= log_rising(totals[k] + a * size, positions)

@@ -29,7 +29,7 @@ class WordsTally(Foreseeing):
 
     def __init__(self, block: Texts, words: Any, before: Array, texts: Array) -> None:
         self._block, self._words, self._before = block, words, before
-        self._totals = before.sum(0).tolist()
+        self._totals = before.sum(0)
         self._texts = [[0.0] * len(texts), [0.0] * len(texts)]  # high and low, of the documents that came
         self._added: dict[int, list[list[float]]] = {}  # {word: high and low of each class}, in order of appearance
         self._new: list[str] = []
@@ -57,8 +57,8 @@ class WordsTally(Foreseeing):
     look = read
 
     def add(self, k: int, weight: float) -> None:
-        while k >= len(self._totals):
-            self._totals.append(0.0)
+        if k >= len(self._totals):
+            self._totals = np.append(self._totals, np.zeros(k + 1 - len(self._totals)))
         if self._known:
             _add(self._texts, k, weight)
         for word, count in self._found.items():
@@ -87,8 +87,8 @@ class WordsTally(Foreseeing):
         return Evidence(schema, parts)
 
     def score(self, settings: Settings, out: Array) -> None:
-        """log Γ ratios of a Dirichlet-multinomial, over the words that are known."""
-        from credo.blocks.words import log_rising
+        """That of a Dirichlet-multinomial, over the words that are known."""
+        from credo._kernels.live import add_words_of_row
 
         codes, counts = [], []
         for word, count in self._found.items():
@@ -97,11 +97,13 @@ class WordsTally(Foreseeing):
                 counts.append(count)
         if not codes:
             return
-        n = np.array([self._row(code, len(out)) for code in codes])
-        a, x = settings.smoothing, np.array(counts)[:, None]
+        if self._added or len(out) > self._before.shape[1]:
+            n = np.array([self._row(code, len(out)) for code in codes])
+        else:
+            n = self._before[codes]
+        totals = self._totals if len(self._totals) == len(out) else np.array(_filled(self._totals, len(out)))
         size = len(self._words) + len(self._new)
-        above = np.log(n + a) if x.max() == 1 else log_rising(n + a, x)
-        out += above.sum(0) - log_rising(np.array(_filled(self._totals, len(out))) + a * size, x.sum())
+        add_words_of_row(n, np.array(counts), totals, float(settings.smoothing), size, out)
 
     def _row(self, code: int, classes: int) -> list[float]:
         """A word's counts in all classes."""
@@ -125,5 +127,5 @@ def _add(pair: list[list[float]], k: int, value: float) -> None:
     high[k] = new
 
 
-def _filled(values: Sequence[float], size: int) -> list[float]:
+def _filled(values: Sequence[float] | Array, size: int) -> list[float]:
     return [*values, *[0.0] * (size - len(values))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from credo.models.classifier import Classifier
     from credo.models.curves import LearningCurve
 
+PICTURES = (".png", ".svg", ".pdf")
 MODELS = ("auto", "naive-bayes", "gaussian")
 KINDS = ("category", "number", "count", "text", "ignore")
 FORMS = ("log", "binned")  # of a number
@@ -43,7 +46,10 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--output", "-o", help="A .credo file for the model.")
 @click.option("--report", help="An .html file for a page with figures, that needs nothing beside itself.")
 @click.option("--learning-curve", "curve", is_flag=True, help="How well ever more rows foresee a withheld third.")
-def learn(data: str, target: str, top: int, output: str | None, report: str | None, curve: bool, **how: Any) -> None:
+@click.option("--plot", help="A .png, .svg or .pdf file for the learning curve's picture.")
+def learn(
+    data: str, target: str, top: int, output: str | None, report: str | None, curve: bool, plot: str | None, **how: Any
+) -> None:
     """Learn to predict a column from the others, and say how well.
 
     DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), or a pattern such as 'logs/*.csv'. Its columns may
@@ -53,25 +59,28 @@ def learn(data: str, target: str, top: int, output: str | None, report: str | No
     Examples:
       credo learn pumps.csv --target fault -o pumps.credo
       credo learn pumps.csv --target fault --report pumps.html
+      credo learn mail.csv --target label --learning-curve --plot curve.png
       credo learn visits.parquet --target bought --kind zip=category --kind price=log
       credo learn survey.csv --target answer --weight persons --model naive-bayes
     """
     from credo.cli.output import MODEL, PAGE, check
 
-    for path, ending in ((output, MODEL), (report, PAGE)):
+    for path, endings in ((output, (MODEL,)), (report, (PAGE,)), (plot, PICTURES)):
         if path:
-            check(path, (ending,))
+            check(path, endings)
     with shown_progress("learning"):
         model = learned(data, target, **how)
         if output:  # before printing, which a reader may cut short
             _save(model, output)
+        found = model.learning_curve(data, weight=how["weight"]) if curve or plot else None
         if report:
-            _write_page(model, report)
-        found = model.learning_curve(data, weight=how["weight"]) if curve else None
+            _write_page(model, report, data, found)
+        if plot and found is not None:
+            _draw_curve(found, plot)
     _print(model, data, top)
     if found is not None:
         _print_curve(found)
-    for path in filter(None, (output, report)):
+    for path in filter(None, (output, report, plot)):
         click.echo(f"wrote {path}", err=True)
 
 
@@ -90,10 +99,19 @@ def _save(model: Classifier, path: str) -> None:
     save(model, path)
 
 
-def _write_page(model: Classifier, path: str) -> None:
+def _write_page(model: Classifier, path: str, data: str, curve: LearningCurve | None) -> None:
     from credo.report_page import classifier_page
 
-    classifier_page(model, path)
+    classifier_page(model, path, examples=data, curve=curve)
+
+
+def _draw_curve(curve: LearningCurve, path: str) -> None:
+    from credo.storage import explained, write_whole
+
+    place, out = Path(path).expanduser().resolve(), io.BytesIO()
+    curve.plot().savefig(out, format=place.suffix[1:].lower(), dpi=150)
+    with explained("save to", path):
+        write_whole(place, [out.getvalue()])
 
 
 def _print_curve(curve: LearningCurve) -> None:

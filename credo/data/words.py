@@ -65,7 +65,7 @@ class Reading:
         """As they are counted: a pair follows its second word."""
         return self.named(self.pattern.findall(document.lower() if self.lowercase else document))
 
-    @property
+    @cached_property
     def pattern(self) -> re.Pattern[str]:
         pattern = re.compile(PATTERN if self.token_pattern is None else self.token_pattern)
         if pattern.groups > 1:
@@ -186,6 +186,8 @@ class Vocabulary:
     def read(self, array: Any) -> Documents:
         if _plainly(array.nbytes, self.how):
             return _counted_plainly(array, self.how, self._code_of)
+        if len(array) == 1 and array.nbytes < LITTLE:
+            return self._read_alone(array[0].as_py() or "")
         table, rules, codes = self._index
         documents, _ = _counted(array, self.how.lowercase, rules, table)
         return documents if codes is None else _recoded(documents, codes)
@@ -201,6 +203,17 @@ class Vocabulary:
             return documents.words.tolist(), documents.counts.tolist(), int(documents.strange[0])
         strange = found.pop(-1, 0)
         return list(found), list(found.values()), strange
+
+    def _read_alone(self, document: str) -> Documents:
+        """As fast as it goes: tables for many documents take longer than one to make."""
+        words, counts, strange = self.read_one(document)
+        return Documents(
+            np.array([0, len(words)]),
+            np.array(words, np.int32),
+            np.array(counts, np.int32),
+            np.array([document != ""]),
+            np.array([strange]),
+        )
 
     def _codes_in(self, document: str) -> list[int]:
         from credo._kernels.words import read_document

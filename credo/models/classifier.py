@@ -61,8 +61,12 @@ class Classifier(Labelled):
         """P(class | row). (rows, classes)"""
         return self._collected(data, self._probabilities)
 
-    def _probabilities(self, batch: Batch) -> tuple[Array, Silent]:
-        log_joint, silent = self._log_joint(self.tuned, batch)
+    def probabilities(self, batch: Batch) -> Array:
+        """The same of a batch, without a word about cells that say nothing."""
+        return self._probabilities(batch, tells=False)[0]
+
+    def _probabilities(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
+        log_joint, silent = self._log_joint(self.tuned, batch, tells=tells)
         if (row := lower_to_top(log_joint)) >= 0:
             raise EvidenceError(self.impossible(batch.slice(row, 1)))
         shares = np.exp(log_joint, out=log_joint)

@@ -11,15 +11,15 @@ import pyarrow as pa
 from credo.blocks.levels import MISSING, NEW, Levels
 from credo.blocks.tally import Foreseeing, Row
 from credo.data import ROWS as BATCH
-from credo.data import source
+from credo.data import Batch
 from credo.data.cells import LARGEST
+from credo.data.tables import array_of
 from credo.errors import DataError
 from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array
 from credo.models.forms import TEXT_FORMS
 from credo.models.labelled import UNLABELLED
 from credo.models.naive_bayes import NaiveBayes
-from credo.notices import quietly
 from credo.schema import Schema
 from credo.statistics import Counts
 
@@ -57,6 +57,8 @@ class Live:
         blocks = {block.counted: block for _, block in model.blocks(model.views)}
         self._tallies = [block.tally(evidence, self._target) for block in blocks.values()]
         self._values, self._order = model.classes, range(len(self._before))
+        self._settings = model.settings
+        self._log_prior: Array | None = None
         self._foreseeing = [tally for tally in self._tallies if isinstance(tally, Foreseeing)]
         self._foresees = _sums_suffice(model) and len(self._foreseeing) == len(self._tallies)
 
@@ -81,7 +83,7 @@ class Live:
             self._rows.add(k, weight)
             for tally in self._tallies:
                 tally.add(k, weight)
-        self._frozen = None
+        self._frozen = self._log_prior = None
         self._number += 1
         if self._number == self._end:  # where `update` would begin a new batch, too: pairs lose nothing up to here
             self._begin(self.freeze())
@@ -130,9 +132,9 @@ class Live:
         """{class: probability}. A value that was never seen says nothing."""
         if self._foresees and (shares := self._shares(row)) is not None:
             return {self._values[k]: shares[k] for k in self._order}
-        model = self.freeze()
-        with quietly():
-            (found,) = model.predict_proba(source([self._filled(row)]))
+        model, filled = self.freeze(), self._filled(row)
+        cells = {name: array_of([filled[name]], name, self._number) for name in model.views}
+        (found,) = model.probabilities(Batch(self._number, 1, cells))
         return dict(zip(model.classes, found.tolist(), strict=True))
 
     def _shares(self, row: Mapping[str, Any]) -> list[float] | None:
@@ -141,7 +143,9 @@ class Live:
             return None
         if type(row) is not dict or not self._model.views.keys() <= row.keys():
             row = self._filled(row)
-        settings, out = self._model.settings, self._model.log_class_prior(self._rows.value + self._before)
+        if self._log_prior is None:
+            self._log_prior = self._model.log_class_prior(self._rows.value + self._before)
+        settings, out = self._settings, self._log_prior.copy()
         for tally in self._foreseeing:
             tally.look(row, self._number)
             tally.score(settings, out)
