@@ -62,7 +62,8 @@ th, td { max-width: 18rem; overflow-wrap: break-word; } td span { white-space: n
 .document { background: var(--card); border-radius: 0.5rem; padding: 0.7rem 1rem; margin: 0.8rem 0; }
 .document p { margin: 0.3rem 0; overflow-wrap: anywhere; } .document .text { white-space: pre-wrap; line-height: 1.75;
   max-height: 24rem; overflow-y: auto; }
-.for, .against { border-radius: 3px; padding: 0.1em 0; -webkit-box-decoration-break: clone; box-decoration-break: clone; }
+.for, .against { border-radius: 3px; padding: 0.1em 0;
+  -webkit-box-decoration-break: clone; box-decoration-break: clone; }
 .for { background: rgb(var(--for) / var(--a, 0.6)); } .against { background: rgb(var(--against) / var(--a, 0.6)); }
 .key.for, .key.against { padding: 0; }
 """

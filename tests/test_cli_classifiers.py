@@ -116,6 +116,45 @@ def test_a_model_and_a_page_are_written(learned: Any, tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"m.credo", "m.html"}
 
 
+@pytest.fixture
+def mail(tmp_path: Path) -> str:
+    """Messages of two kinds, the one after the other."""
+    rng = np.random.default_rng(0)
+    words = {"spam": "win a free prize now claim cash <script>", "ham": "see you at home for lunch"}
+    kinds = ["spam"] * 30 + ["ham"] * 30
+    texts = [" ".join(rng.choice(words[kind].split(), 6)) for kind in kinds]
+    return written(tmp_path / "mail.parquet", {"text": texts, "label": kinds})
+
+
+def test_a_page_of_texts_shows_documents_and_the_curve(mail: str, tmp_path: Path) -> None:
+    path = tmp_path / "mail.html"
+    text = ran("learn", mail, "-t", "label", "--report", str(path), "--learning-curve")
+    assert "Learning ever more rows, a third (20) withheld" in text
+    page = path.read_text()
+    for title in ("Words that decide", "Documents, explained", "Would more rows help?"):
+        assert f"<h2>{title}</h2>" in page
+    assert page.count(", labelled <bdi>spam</bdi>") == page.count(", labelled <bdi>ham</bdi>") == 3
+    assert '<span class="for"' in page
+    assert "<script" not in page
+    assert "&lt;" in page
+
+
+def test_a_page_without_a_curve(mail: str, tmp_path: Path) -> None:
+    path = tmp_path / "mail.html"
+    assert "Learning ever more rows" not in ran("learn", mail, "-t", "label", "--report", str(path))
+    assert "Would more rows help?" not in path.read_text()
+
+
+@pytest.mark.parametrize(("ending", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("PDF", b"%PDF")])
+def test_the_picture_of_a_learning_curve(mail: str, tmp_path: Path, ending: str, start: bytes) -> None:
+    path = tmp_path / f"curve.{ending}"
+    result = run("learn", mail, "-t", "label", "--plot", str(path))
+    assert result.exit_code == 0
+    assert "Learning ever more rows" in result.stdout
+    assert f"wrote {path}" in result.stderr
+    assert path.read_bytes().startswith(start)
+
+
 def test_kinds_and_weights_are_asked_for(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 3, 200)
@@ -486,6 +525,7 @@ def test_a_classifier_without_a_report_is_shown(tmp_path: Path) -> None:
         (("learn", TABLE, "-t", "fault", "-o", "m.csv"), "must end in .credo"),
         (("learn", TABLE, "-t", "fault", "-o", "nowhere/m.credo"), "there is no folder nowhere"),
         (("learn", TABLE, "-t", "fault", "--report", "r.pdf"), "must end in .html"),
+        (("learn", TABLE, "-t", "fault", "--plot", "curve.gif"), "must end in one of .png, .svg, .pdf"),
         (("predict", "nope.credo", TABLE), "there is no such file"),
         (("predict", TABLE, TABLE), "is not a credo file"),
         (("predict", "{model}", "nope.csv"), "there is no file 'nope.csv'"),

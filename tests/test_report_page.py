@@ -18,6 +18,7 @@ from credo.errors import CredoError, EvidenceError, Notice
 from credo.families.normal_inverse_wishart import Covariance
 from credo.report_figures import shape_of
 from credo.report_page import classifier_page, page_of
+from credo.report_texts import DOCUMENTS, LONGEST, UNSEEN, pieces
 
 EVIL = "<script>alert(1)</script>\"'&$\\frac{"
 VOID = {"meta", "br", "img", "input", "link"}
@@ -67,6 +68,24 @@ def learned(data: Any, target: str = "y", **how: Any) -> Any:
         return credo.learn(data, target, **how)
 
 
+def check_alone(page: str) -> None:
+    """Nothing runs and nothing is loaded."""
+    found = Reader(page)
+    tags = {tag for tag, _ in found.seen}
+    assert not tags & {"script", "link", "iframe", "object", "embed", "form", "base"}
+    assert "svg" in tags
+    for tag, attributes in found.seen:
+        for name in ("src", "href", "xlink:href", "action"):
+            value = attributes.get(name) or "#"
+            assert value.startswith(("#", "data:image/png;base64,")), (tag, name, value[:60])
+        assert not any(name.startswith("on") for name in attributes)
+    assert "default-src 'none'" in page
+    addresses = set(re.findall(r"https?://[^\"' )<]+", page))
+    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert "@import" not in page
+    assert not re.search(r"url\((?!#)", page)
+
+
 def test_the_page_says_what_was_found() -> None:
     model = learned(PUMPS, "fault")
     text = Reader(page_of(model)).text
@@ -82,21 +101,7 @@ def test_the_page_says_what_was_found() -> None:
 
 
 def test_the_page_needs_nothing_beside_itself() -> None:
-    page = page_of(learned({name: table()[name] for name in ("size", "price", "y")}))
-    found = Reader(page)
-    tags = {tag for tag, _ in found.seen}
-    assert not tags & {"script", "link", "iframe", "object", "embed", "form", "base"}
-    assert "svg" in tags
-    for tag, attributes in found.seen:
-        for name in ("src", "href", "xlink:href", "action"):
-            value = attributes.get(name) or "#"
-            assert value.startswith(("#", "data:image/png;base64,")), (tag, name, value[:60])
-        assert not any(name.startswith("on") for name in attributes)
-    assert "default-src 'none'" in page
-    addresses = set(re.findall(r"https?://[^\"' )<]+", page))
-    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
-    assert "@import" not in page
-    assert not re.search(r"url\((?!#)", page)
+    check_alone(page_of(learned({name: table()[name] for name in ("size", "price", "y")})))
 
 
 def test_names_from_the_data_are_only_text() -> None:
@@ -193,3 +198,159 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["page.html"]  # noqa: PTH208
     with pytest.raises(CredoError, match="there is no folder"):
         classifier_page(model, tmp_path / "nowhere" / "page.html")
+
+
+# Texts
+
+ABOUT = {
+    "prize": "win a free prize now, claim your cash prize by text or call this number for free entry",
+    "lunch": "shall we have lunch at home today, the kids are asking when you come home for dinner",
+    "bug": "the server is down again, the log says a disk is full and the nightly build has failed",
+}
+
+
+def messages(n: int = 90, seed: int = 0, **more: Any) -> dict[str, Any]:
+    """Words of a class's sentence, with some of another's."""
+    rng, names = np.random.default_rng(seed), list(ABOUT)
+    kinds = rng.integers(0, 3, n)
+    texts = [
+        " ".join([*rng.choice(ABOUT[names[k]].split(), 7), *rng.choice(ABOUT[names[(k + 1) % 3]].split(), 3)])
+        for k in kinds
+    ]
+    return {"text": texts, "y": [names[k] for k in kinds], **more}
+
+
+@pytest.fixture(scope="module")
+def of_messages() -> Any:
+    return learned(messages())
+
+
+def coloured(page: str) -> list[tuple[str, float, str]]:
+    """Side, weight and text of each piece."""
+    found = re.findall(r'<span class="(for|against)" style="--a:0\.\d\d" title="([^"]+)">([^<]*)</span>', page)
+    return [(side, float(weight), text) for side, weight, text in found]
+
+
+def test_words_and_documents_are_shown(of_messages: Any) -> None:
+    data = messages()
+    page = page_of(of_messages, data)
+    check_alone(page)
+    text = Reader(page).text
+    for title in ("Words that decide", "Documents, explained"):
+        assert text.count(title) == 1
+    for value in of_messages.classes:
+        for each in of_messages.top_words(value, 12).to_pylist():
+            assert f"{each['word']}{each['weight']:+.2f}{each['count']:g}" in text
+    shown = [data["y"].index(value) for value in ABOUT]
+    for row in shown:
+        why = of_messages.explain({"text": data["text"][row]})
+        assert f"P({why.of}) = {why.probability:.4g}, labelled {data['y'][row]}" in text
+        assert data["text"][row] in text
+    assert page.count('class="document"') == DOCUMENTS
+    parts = coloured(page)
+    assert {side for side, _, _ in parts} == {"for", "against"}
+    assert all((side == "for") == (weight > 0) for side, weight, _ in parts)
+
+
+def test_without_examples_there_are_no_documents(of_messages: Any) -> None:
+    page = page_of(of_messages)
+    assert "Words that decide" in page
+    assert "Documents, explained" not in page
+
+
+def test_a_model_without_texts_has_no_such_part() -> None:
+    page = page_of(learned(table()), table())
+    assert "Words that decide" not in page
+    assert "Documents, explained" not in page
+
+
+def test_a_document_is_only_text(of_messages: Any) -> None:
+    text = f"{EVIL} prize <img src=x onerror=alert(1)> \x00\x1b\u202e http://evil.example/ claim"
+    page = page_of(of_messages, {"text": [text], "y": ["prize"]})
+    found = Reader(page)
+    assert not {"script", "img", "a"} & {tag for tag, _ in found.seen}
+    assert "<script" not in page
+    assert not any(name.startswith("on") for _, attributes in found.seen for name in attributes)
+    assert "\x00" not in page
+    assert "\x1b" not in page
+    assert UNSEEN.sub("·", text) in found.text
+
+
+def test_words_of_every_kind_are_only_text() -> None:
+    data = messages()
+    model = credo.NaiveBayes(kinds={EVIL: credo.Text(token_pattern=r"\S+")})
+    texts = [f"{text} <script>{y}</script>" for text, y in zip(data["text"], data["y"], strict=True)]
+    evil = {EVIL: texts, "y": [f"{EVIL}{y}" for y in data["y"]]}
+    page = page_of(model.fit(evil, "y"), evil)
+    assert "<script" not in page
+    assert "<script>prize</script>" in Reader(page).text
+
+
+def test_a_long_document_is_cut(of_messages: Any) -> None:
+    text = "prize " * 1000
+    found = Reader(page_of(of_messages, {"text": [text]})).text
+    assert f"{text[:LONGEST]} …" in found
+    assert text[: LONGEST + 1] not in found
+
+
+def test_pieces_are_the_text_and_say_what_its_words_say(of_messages: Any) -> None:
+    text = "Claim a PRIZE, the kids claim: dinner! (Nothing else.)"
+    spoken = of_messages.explain({"text": text}).words["text"]
+    found = pieces(text, spoken)
+    assert "".join(piece.text for piece in found) == text
+    assert sum(piece.weight for piece in found) == pytest.approx(sum(each.weight for each in spoken if each.places))
+
+
+def test_each_class_has_a_document_however_the_rows_are_ordered(of_messages: Any) -> None:
+    data = messages()
+    order = np.argsort(data["y"], kind="stable")
+    ordered = {name: [cells[i] for i in order] for name, cells in data.items()}
+    text = Reader(page_of(of_messages, ordered)).text
+    for value in ABOUT:
+        assert text.count(f"labelled {value}") == DOCUMENTS // len(ABOUT)
+
+
+def test_a_wrong_label_stands_out(of_messages: Any) -> None:
+    page = page_of(of_messages, {"text": [ABOUT["prize"]], "y": ["lunch"]})
+    assert ", <b>but labelled <bdi>lunch</bdi></b>" in page
+
+
+TEXTS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "presences": (credo.NaiveBayes(kinds={"text": credo.Text("bernoulli")}), messages()),
+    "pairs": (credo.NaiveBayes(kinds={"text": credo.Text(ngrams=2)}), messages()),
+    "most likely": (credo.NaiveBayes(estimate="ml"), messages()),
+    "beside numbers": (credo.NaiveBayes(), messages(size=np.arange(90.0))),
+    "two columns": (credo.NaiveBayes(), messages(other=messages(seed=1)["text"])),
+    "missing cells": (credo.NaiveBayes(), messages(other=[None, "a few words", ""] * 30)),
+}
+
+
+@pytest.mark.parametrize(("model", "data"), TEXTS.values(), ids=TEXTS.keys())
+def test_texts_of_every_kind_have_a_page(model: Any, data: Any) -> None:
+    fitted = model.fit(data, "y")
+    for examples in (data, {name: data[name] for name in data if name != "y"}):
+        page = page_of(fitted, examples)
+        Reader(page)
+        assert page.count('class="document"') == DOCUMENTS
+        assert "nan" not in page
+        assert coloured(page)
+
+
+def test_words_known_by_a_hash_are_coloured_but_not_listed() -> None:
+    model = credo.NaiveBayes(kinds={"text": credo.Text(hashed=1000)}).fit(messages(), "y")
+    page = page_of(model, messages())
+    assert "Words that decide" not in page
+    assert coloured(page)
+
+
+def test_examples_without_a_text_show_none(of_messages: Any) -> None:
+    assert "Documents, explained" not in page_of(of_messages, {"text": ["", None], "y": ["prize", "lunch"]})
+
+
+def test_a_learning_curve_is_drawn(of_messages: Any) -> None:
+    curve = of_messages.learning_curve(messages())
+    page = page_of(of_messages, curve=curve)
+    check_alone(page)
+    assert page.count('aria-label="learning curve"') == 1
+    assert "and 30 others foreseen" in page
+    assert "Would more rows help?" not in page_of(of_messages)
