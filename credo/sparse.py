@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from credo.exact import Array, Exact
 from credo.membership import Codes
 from credo.statistics import ROUNDING, Positions, Statistics
 
+MANY = 2**21  # entries that are put in order at once: so many take 120 MB on the way
 DENSE = 4  # times as many cells as entries: up to there, adding them up in a table with all zeros is faster
 
 
@@ -127,12 +129,33 @@ class Sparse:
     @classmethod
     def gather(cls, parts: Sequence[Sparse], places: Sequence[Sequence[Positions]], shape: Sequence[int]) -> Sparse:
         """The sum of parts whose rows and columns lie at these places of a larger table."""
-        rows = np.concatenate(
-            [np.asarray(own, np.int32)[part.rows] for part, (own, _) in zip(parts, places, strict=True)]
-        )
-        columns = [np.asarray(own, np.int32)[part.columns] for part, (_, own) in zip(parts, places, strict=True)]
-        high, low = (np.concatenate([getattr(part, half) for part in parts]) for half in ("high", "low"))
-        return cls._summed(rows, np.concatenate(columns), Exact(high, low), (shape[0], shape[1]))
+        slices = 1 + sum(len(part.high) for part in parts) // MANY
+        bounds = np.linspace(0, shape[0], slices + 1).astype(int).tolist()
+        return cls._stacked([cls._gathered(parts, places, rows, shape[1]) for rows in pairwise(bounds)])
+
+    @classmethod
+    def _gathered(
+        cls, parts: Sequence[Sparse], places: Sequence[Sequence[Positions]], bounds: tuple[int, int], width: int
+    ) -> Sparse:
+        """The rows from one on up to another."""
+        (start, end), found = bounds, []
+        for part, (row_places, column_places) in zip(parts, places, strict=True):
+            rows, columns = (np.asarray(each, dtype=np.int32) for each in (row_places, column_places))
+            sizes, here = np.diff(part.starts), (rows >= start) & (rows < end)
+            cells = slice(None) if here.all() else np.repeat(here, sizes)
+            own = np.repeat(rows[here] - np.int32(start), sizes[here])
+            found.append((own, columns[part.columns[cells]], part.high[cells], part.low[cells]))
+        rows, columns, high, low = (np.concatenate(each) for each in zip(*found, strict=True))
+        return cls._summed(rows, columns, Exact(high, low), (end - start, width))
+
+    @classmethod
+    def _stacked(cls, tables: Sequence[Sparse]) -> Sparse:
+        """One below the other."""
+        if len(tables) == 1:
+            return tables[0]
+        starts = np.append(0, np.cumsum(np.concatenate([np.diff(table.starts) for table in tables])))
+        columns, high, low = (np.concatenate([getattr(t, name) for t in tables]) for name in ("columns", "high", "low"))
+        return cls(starts, columns, high, low, tables[0].width)
 
     def without_zeros(self) -> Sparse:
         kept = self.high + self.low != 0

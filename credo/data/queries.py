@@ -16,7 +16,7 @@ from typing import Any
 from credo.data import batch_rows
 from credo.errors import DataError
 
-FETCHED = 8192  # rows that DuckDB hands over at a time where cells may be long texts
+FETCHED = 2048  # rows that DuckDB hands over at a time where cells may be long texts
 NUMBERS = {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"}
 LONGEST = 2**24  # bytes of a line of text
 

@@ -155,3 +155,14 @@ def test_odds(run: Callable[[Any], Any], c: float, p: float) -> None:
         others = np.arange(25) != i
         expected = odds_by_hand(matrix[others], groups[others], weight[others], matrix[i : i + 1], c, p)
         np.testing.assert_allclose(left[i : i + 1, :, 1, 0], expected, atol=1e-7)
+
+
+def test_many_entries_are_added_slice_by_slice(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    tables = [rng.integers(0, 3, (50, 4)) * 1.0 for _ in range(3)]
+    places = [(rng.permutation(70)[:50], rng.permutation(4)) for _ in range(3)]
+    sums = [Sparse.gather([Sparse.dense(t, 0 * t) for t in tables], places, (70, 4))]
+    monkeypatch.setattr("credo.sparse.MANY", 20)
+    sums.append(Sparse.gather([Sparse.dense(t, 0 * t) for t in tables], places, (70, 4)))
+    for field in ("starts", "columns", "high", "low"):
+        np.testing.assert_array_equal(*(getattr(each, field) for each in sums))
