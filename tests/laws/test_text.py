@@ -184,13 +184,13 @@ def test_words_that_only_one_class_has() -> None:
 
 
 def with_odds(table: Table, weights: Any) -> Classifier:
-    """A tuning in which words speak in two ways."""
+    """A tuning in which words speak in three ways, and a few rows slip."""
     plain = credo.NaiveBayes().fit(table, "kind", weight=weights)
     wide = widened(plain, source(table), weights)
-    forms = {"text": ("words", "odds"), "size": ("gaussian",)}
-    voices = {"words": {"text": 0.3}, "odds": {"text": 0.8}, "gaussian": {"size": 1.0}}
-    odds = {"text": (4.0, 1.0)}
-    tuning = Tuning(forms, voices, plain.classes, (0.1, -0.1), 0.5, 1.0, plain.n, 0.0, odds=odds)
+    forms = {"text": ("words", "odds", "pairs"), "size": ("gaussian",)}
+    voices = {"words": {"text": 0.3}, "odds": {"text": 0.8}, "pairs": {"text": 0.4}, "gaussian": {"size": 1.0}}
+    odds = {"text": (4.0, 1.0), "(pairs) text": (2.0, 0.5)}
+    tuning = Tuning(forms, voices, plain.classes, (0.1, -0.1), 0.5, 1.0, plain.n, 0.0, odds=odds, slips=0.02)
     return changed(wide, tuning=tuning)
 
 
@@ -205,6 +205,32 @@ def test_leaving_a_text_out_of_a_tuned_model_is_forgetting_it(table: Table, weig
             one = pick(table, [i])
             left = model.forget(one, weight=None if weights is None else weights[[i]])
             np.testing.assert_allclose(scores.probabilities[i : i + 1], left.predict_proba(one), atol=1e-9)
+
+
+def test_slips_are_part_of_the_reasons(table: Table) -> None:
+    """Prior and weights add up to the log-odds, which no text can carry beyond what a slip leaves."""
+    model = with_odds(table, None)
+    text = {"text": "win free gold " * 50, "size": 9.0}
+    with unheard():
+        reasons = model.explain(text, of="spam", against="ham")
+        (shares,) = model.predict_proba([text])
+    assert reasons.prior + sum(reasons.weights.values()) == pytest.approx(np.log(shares[1] / shares[0]), abs=1e-9)
+    assert reasons.weights["(slips)"] < 0
+    assert shares[0] >= 0.02 * np.exp(model.tuned.log_prior[0]) * (1 - 1e-12)
+
+
+def test_pairs_alone_can_tell() -> None:
+    """The same words in another order."""
+    rng = np.random.default_rng(2)
+    kind = rng.integers(0, 2, 200)
+    texts = [
+        ("not good but bad" if k else "not bad but good") + f" {'so it goes'[: rng.integers(1, 10)]}" for k in kind
+    ]
+    model = credo.learn({"text": texts, "kind": kind}, target="kind", kinds={"text": credo.Text()})
+    assert "pairs" in model.tuning.forms["text"]
+    assert model.report.scores.accuracy == 1.0
+    assert model.predict({"text": ["not bad but good", "not good but bad"]}).tolist() == [0, 1]
+    assert any(" " in spoken.word for spoken in model.explain({"text": "not good but bad"}).words["text"])
 
 
 def test_odds_add(table: Table) -> None:
