@@ -83,7 +83,9 @@ def _placed(evidence: Evidence, part: Part) -> bool:
 def _in_rows(table: Sparse) -> bool:
     """Whether cells lie in rows one after another, by columns that there are: kernels trust it."""
     starts, columns, size = table.starts, table.columns, len(table.high)
-    if starts.dtype != np.int64 or columns.dtype != np.int32 or {len(columns), len(table.low)} != {size}:
+    if starts.dtype != np.int64 or columns.dtype != np.int32 or len(columns) != size:
+        return False
+    if len(table.low) not in (0, size):
         return False
     if starts.ndim != 1 or not len(starts) or starts[0] != 0 or starts[-1] != size or (np.diff(starts) < 0).any():
         return False

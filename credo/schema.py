@@ -156,13 +156,13 @@ def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
         return replace(first, declared=declared), [np.arange(len(first.levels))] * len(columns)
     declared_levels = [column.levels[: column.declared] for column in columns]
     parts = _same_type(first, declared_levels + [column.levels for column in columns])
-    encoded = pa.concat_arrays(parts).dictionary_encode()
-    codes = np.asarray(encoded.indices, dtype=np.intp)
+    encoded = pa.chunked_array(parts).dictionary_encode().chunks  # which share a dictionary
+    codes = np.concatenate([np.asarray(chunk.indices, dtype=np.intp) for chunk in encoded])
     skip = sum(len(part) for part in declared_levels)
     cuts = skip + np.cumsum([0, *(len(column.levels) for column in columns)])
     places = [codes[start:stop] for start, stop in pairwise(cuts)]
     declared = int(codes[:skip].max(initial=-1)) + 1
-    return replace(first, levels=encoded.dictionary, declared=declared), places
+    return replace(first, levels=encoded[-1].dictionary, declared=declared), places
 
 
 def _same_type(column: Column, parts: Sequence[Any]) -> list[Any]:

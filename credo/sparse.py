@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.sparse import add_entries, add_to_cells, collect_cells, order_by
+from credo._kernels.sparse import add_entries, add_lists, collect_cells, order_by
 from credo.exact import Array, Exact
 from credo.membership import Codes
 from credo.statistics import ROUNDING, Positions, Statistics
 
-MANY = 2**21  # entries that are put in order at once: so many take 120 MB on the way
+MANY = 2**16  # entries that are put in order at once: so many take 4 MB on the way
 DENSE = 4  # times as many cells as entries: up to there, adding them up in a table with all zeros is faster
 
 
@@ -33,22 +33,34 @@ class Sparse:
     starts: NDArray[np.int64]  # (rows + 1,) where each row's cells begin
     columns: Codes  # of each cell, ascending within a row
     high: Array
-    low: Array
+    low: Array  # empty where all are 0, as those of counts are
     width: int
+
+    @classmethod
+    def _made(cls, starts: NDArray[np.int64], columns: Codes, cells: Exact, width: int) -> Sparse:
+        return cls(starts, columns, cells.high, cells.low if cells.low.any() else np.empty(0), width)
 
     @classmethod
     def of(cls, rows: object, columns: object, values: object, shape: tuple[int, int]) -> Sparse:
         """The sum of entries, each a value of a cell."""
-        rows, columns = np.asarray(rows, np.int32), np.asarray(columns, np.int32)
-        entries: Array = np.asarray(values, dtype=np.float64)
+        entries = Exact.of(np.asarray(values, dtype=np.float64))
+        return cls._summed(np.asarray(rows, np.int32), np.asarray(columns, np.int32), entries, shape)
+
+    @classmethod
+    def of_lists(
+        cls, rows: Codes, starts: NDArray[np.int64], columns: Codes, values: Array, shape: tuple[int, int]
+    ) -> Sparse:
+        """The same of entries that come in lists, from each start on to the next, of one column each."""
         if shape[0] * shape[1] > DENSE * len(rows):
-            return cls._summed(rows, columns, Exact.of(entries), shape)
-        high, low = np.zeros((2, *shape))
-        add_to_cells(rows, columns, entries, high, low)
-        starts, own = np.zeros(shape[0] + 1, dtype=np.int64), np.empty(len(rows), dtype=np.int32)
-        cells = np.empty((2, len(rows)))
-        size = collect_cells(high, low, starts, own, cells[0], cells[1])
-        return cls(starts, own[:size].copy(), cells[0, :size].copy(), cells[1, :size].copy(), shape[1])
+            return cls.of(rows, np.repeat(columns, np.diff(starts)), values, shape)
+        high, low = np.zeros(shape), np.zeros((0, 0))
+        size = add_lists(rows, starts, columns, values, high, low)
+        if size < 0:  # the sums don't fit into floats
+            high, low = np.zeros((2, *shape))
+            size = add_lists(rows, starts, columns, values, high, low)
+        ends, own, cells = np.zeros(shape[0] + 1, dtype=np.int64), np.empty(size, dtype=np.int32), np.empty((2, size))
+        collect_cells(high, low, ends, own, cells[0], cells[1])
+        return cls._made(ends, own, Exact(*cells), shape[1])
 
     @classmethod
     def dense(cls, high: Array, low: Array) -> Sparse:
@@ -67,7 +79,7 @@ class Sparse:
         size = add_entries(rows, columns, values.high, values.low, order, starts, own, high, low)
         if size < len(own):
             own, high, low = own[:size].copy(), high[:size].copy(), low[:size].copy()
-        return cls(starts, own, high, low, shape[1])
+        return cls._made(starts, own, Exact(high, low), shape[1])
 
     @property
     def rows(self) -> Codes:
@@ -76,7 +88,7 @@ class Sparse:
 
     @property
     def cells(self) -> Exact:
-        return Exact(self.high, self.low)
+        return Exact(self.high, self.low if len(self.low) else np.zeros_like(self.high))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -90,7 +102,7 @@ class Sparse:
     def value(self) -> Array:
         """The nearest floats, zeros and all."""
         found = np.zeros(self.shape)
-        found[self.rows, self.columns] = self.high + self.low
+        found[self.rows, self.columns] = self.cells.value
         return found
 
     @property
@@ -100,7 +112,7 @@ class Sparse:
     def along(self, axis: int) -> Array:
         """The sum of each row, or of each column."""
         places = self.columns if axis else self.rows
-        return np.asarray(np.bincount(places, self.high + self.low, self.shape[axis]), dtype=np.float64)
+        return np.asarray(np.bincount(places, self.cells.value, self.shape[axis]), dtype=np.float64)
 
     def __add__(self, other: Sparse) -> Sparse:
         return Sparse.gather([self, other], [self._everywhere] * 2, self.shape)
@@ -109,8 +121,7 @@ class Sparse:
         return self + other * -1.0
 
     def __mul__(self, factor: float) -> Sparse:
-        scaled = self.cells * factor
-        return replace(self, high=scaled.high, low=scaled.low)
+        return Sparse._made(self.starts, self.columns, self.cells * factor, self.width)
 
     def take(self, axis: int, positions: Positions) -> Sparse:
         """Those rows, or columns."""
@@ -119,7 +130,7 @@ class Sparse:
             sizes = np.diff(self.starts)[positions]
             starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
             at = np.arange(starts[-1]) + np.repeat(self.starts[positions] - starts[:-1], sizes)
-            return Sparse(starts, self.columns[at], self.high[at], self.low[at], self.width)
+            return Sparse._made(starts, self.columns[at], self.cells[at], self.width)
         place = np.full(self.width, -1, dtype=np.int32)
         place[positions] = np.arange(len(positions), dtype=np.int32)
         kept = place[self.columns] >= 0
@@ -144,7 +155,8 @@ class Sparse:
             sizes, here = np.diff(part.starts), (rows >= start) & (rows < end)
             cells = slice(None) if here.all() else np.repeat(here, sizes)
             own = np.repeat(rows[here] - np.int32(start), sizes[here])
-            found.append((own, columns[part.columns[cells]], part.high[cells], part.low[cells]))
+            low = part.low[cells] if len(part.low) else np.zeros(len(own))
+            found.append((own, columns[part.columns[cells]], part.high[cells], low))
         rows, columns, high, low = (np.concatenate(each) for each in zip(*found, strict=True))
         return cls._summed(rows, columns, Exact(high, low), (end - start, width))
 
@@ -154,15 +166,19 @@ class Sparse:
         if len(tables) == 1:
             return tables[0]
         starts = np.append(0, np.cumsum(np.concatenate([np.diff(table.starts) for table in tables])))
-        columns, high, low = (np.concatenate([getattr(t, name) for t in tables]) for name in ("columns", "high", "low"))
+        columns, high = (np.concatenate([getattr(table, name) for table in tables]) for name in ("columns", "high"))
+        low = np.empty(0)
+        if any(len(table.low) for table in tables):
+            low = np.concatenate([table.cells.low for table in tables])
         return cls(starts, columns, high, low, tables[0].width)
 
     def without_zeros(self) -> Sparse:
-        kept = self.high + self.low != 0
+        cells = self.cells
+        kept = cells.value != 0
         if kept.all():
             return self
         starts = np.append(0, np.cumsum(kept))[self.starts]
-        return Sparse(starts, self.columns[kept], self.high[kept], self.low[kept], self.width)
+        return Sparse._made(starts, self.columns[kept], cells[kept], self.width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,5 +201,5 @@ class WordSums(Statistics):
         if (left.high < -ROUNDING * before.high).any() or not np.isfinite(before.high).all():
             return None
         gone = left.high <= ROUNDING * before.high
-        high, low = (np.where(gone, 0.0, part) for part in (left.high, left.low))
-        return type(self)(replace(left, high=high, low=low).without_zeros())
+        cells = Exact.zeros(len(gone)).where(gone, left.cells)
+        return type(self)(Sparse._made(left.starts, left.columns, cells, left.width).without_zeros())

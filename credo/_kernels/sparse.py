@@ -13,31 +13,43 @@ Integers = NDArray[np.int64]
 
 
 @late_kernel
-def add_to_cells(rows: Codes, columns: Codes, values: Array, high: Array, low: Array) -> None:
-    """high + low (rows, columns) += values, at their cells."""
-    for i in range(len(rows)):
-        r, c, v = rows[i], columns[i], values[i]
-        old = high[r, c]
-        new = old + v
-        step = new - old
-        low[r, c] += (old - (new - step)) + (v - step)
-        high[r, c] = new
+def add_lists(rows: Codes, starts: Integers, columns: Codes, values: Array, high: Array, low: Array) -> int:
+    """high + low (rows, columns) += values, at their cells, of which there are so many; -1 if low is needed, but empty.
+
+    Entries come in lists, those of list i from startsᵢ on: their rows differ, their column is columnsᵢ.
+    """
+    cells = 0
+    for i in range(len(columns)):
+        c = columns[i]
+        for at in range(starts[i], starts[i + 1]):
+            r, v = rows[at], values[at]
+            old = high[r, c]
+            cells += old == 0.0 and v != 0.0
+            new = old + v
+            step = new - old
+            error = (old - (new - step)) + (v - step)
+            if error != 0.0:
+                if len(low) == 0:
+                    return -1
+                low[r, c] += error
+            high[r, c] = new
+    return cells
 
 
 @late_kernel
-def collect_cells(high: Array, low: Array, starts: Integers, columns: Codes, out_high: Array, out_low: Array) -> int:
-    """The cells of a table that aren't 0, row by row, and how many they are; no more than there is room for."""
+def collect_cells(high: Array, low: Array, starts: Integers, columns: Codes, out_high: Array, out_low: Array) -> None:
+    """The cells of a table that aren't 0, row by row; low may be empty."""
     cells = 0
     for r in range(high.shape[0]):
         for c in range(high.shape[1]):
-            if high[r, c] != 0.0 or low[r, c] != 0.0:
+            if high[r, c] != 0.0:
+                rest = low[r, c] if len(low) else 0.0
                 columns[cells] = c
-                s = high[r, c] + low[r, c]
-                out_low[cells] = low[r, c] - (s - high[r, c])
+                s = high[r, c] + rest
+                out_low[cells] = rest - (s - high[r, c])
                 out_high[cells] = s
                 cells += 1
         starts[r + 1] = cells
-    return cells
 
 
 @late_kernel

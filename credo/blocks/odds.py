@@ -50,9 +50,8 @@ class Odds(Texts):
     def sums(self, documents: Documents, member: Hard, shape: tuple[int, int]) -> dict[str, Sparse]:
         sizes, own = np.diff(documents.starts), np.empty(len(documents.words))
         contribute(documents.counts, documents.starts, member.weight, own)
-        each = (own, np.repeat(member.weight, sizes))
-        groups = np.repeat(member.codes, sizes)
-        tables = (Sparse.of(documents.words, groups, values, shape) for values in each)
+        lists = documents.words, documents.starts, member.codes
+        tables = (Sparse.of_lists(*lists, values, shape) for values in (own, np.repeat(member.weight, sizes)))
         return dict(zip((self.label, self.documents), tables, strict=True))
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> OddsLikelihood:

@@ -121,11 +121,10 @@ class Texts(Block):
 
     def sums(self, documents: Documents, member: Hard, shape: tuple[int, int]) -> dict[str, Sparse]:
         """The tables that documents add up to."""
-        weight, sizes = member.weight, np.diff(documents.starts)
-        each = np.repeat(weight, sizes)
+        each = np.repeat(member.weight, np.diff(documents.starts))
         if not self.once:
-            each = each * documents.counts  # rounded as it will be when it is taken away
-        return {self.label: Sparse.of(documents.words, np.repeat(member.codes, sizes), each, shape)}
+            each *= documents.counts  # rounded as it will be when it is taken away
+        return {self.label: Sparse.of_lists(documents.words, documents.starts, member.codes, each, shape)}
 
     def pruned(self, evidence: Evidence) -> Evidence:
         """The commonest words, of many more than may speak: so a stream of texts takes so much memory and no more."""

@@ -23,7 +23,7 @@ from credo.membership import Codes
 
 ROWS = 60_000  # of a batch: fixed, so that results don't depend on how many workers ran
 HEAVY = 2**25  # bytes of a batch from which on it has fewer rows
-STRINGS = 4  # times their bytes is what they weigh, as their words do
+STRINGS = 8  # times their bytes is what they weigh, as their words do
 LONGEST = 2 * HEAVY // STRINGS  # bytes of all texts of a batch, if it isn't one row
 TILE = 2000  # rows that are turned at a time: like ROWS no power of two, lanes so far apart share cache lines
 FIRST = 1024  # rows that tell how heavy a row is

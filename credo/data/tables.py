@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import chain, count, islice
 from typing import Any
@@ -13,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo._kernels.codes import code_words
-from credo.data import ROWS, Batch, Source, batch_rows, source
+from credo.data import LONGEST, ROWS, Batch, Source, batch_rows, source
 from credo.errors import DataError, SchemaError
 
 Read = Callable[[Sequence[str]], Iterator[Batch]]
@@ -24,6 +25,7 @@ NOTHING = "the iterator gives no rows: it is empty, or was read before (an itera
 
 MANY = 4096  # words, from which on it is worth while to find out how few of them are different
 FEW_WORDS = 1024
+HEAD, LONG = 64, 256  # first cells that tell whether strings are long, and how long these are on average
 
 _begun: WeakSet[Any] = WeakSet()  # iterators whose first rows are gone
 
@@ -128,7 +130,45 @@ def _from_columns(data: Mapping[Any, Any]) -> Source:
     if len(set(lengths)) > 1:
         shown = ", ".join(f"{name} {length}" for name, length in zip(names, lengths, strict=True))
         raise DataError(f"the columns have different lengths: {shown}")
-    return _lazy(names, lengths[0] if lengths else 0, lambda j: array_of(columns[j], names[j]))
+    whole = _lazy(names, lengths[0] if lengths else 0, lambda j: array_of(columns[j], names[j]))
+    long = {name: values for name, values in zip(names, columns, strict=True) if _are_long(values)}
+    return _in_pieces(whole, long) if long else whole
+
+
+def _are_long(values: Any) -> bool:
+    """Whether these are Python's strings, and the first of them long ones: copies of all would take much memory."""
+    if not isinstance(values, list | tuple | np.ndarray) or getattr(values, "dtype", np.dtype("O")).kind != "O":
+        return False
+    return bool(np.mean([len(cell) if isinstance(cell, str) else 0 for cell in values[:HEAD]] or [0]) > LONG)
+
+
+def _in_pieces(whole: Source, long: Mapping[str, Any]) -> Source:
+    """The same table; columns of long strings become Arrow's a few rows at a time, each time they are read."""
+    rows = whole.rows or 0
+
+    def read(wanted: Sequence[str]) -> Iterator[Batch]:
+        steps = [_rows_of(long[name]) for name in wanted if name in long]
+        if not steps:
+            yield from whole.read(wanted)
+            return
+        others, step = next(whole.read([name for name in wanted if name not in long])), min(steps)
+        for start in range(0, rows, step):
+            part = others.slice(start, min(step, rows - start))
+            texts = {name: _texts(long[name][start : start + step], name, start) for name in wanted if name in long}
+            yield replace(part, columns={name: texts.get(name, part.columns.get(name)) for name in wanted})
+
+    return replace(whole, read=read)
+
+
+def _rows_of(values: Sequence[Any]) -> int:
+    """How many rows hold about as much as a batch may."""
+    lengths = [len(cell) if isinstance(cell, str) else 0 for cell in values[:HEAD]]
+    return max(1, int(LONGEST // 8 // np.mean(lengths)))
+
+
+def _texts(values: Any, name: str, start: int) -> Any:
+    found = array_of(values, name, start)
+    return found.cast(pa.string()) if pa.types.is_null(found.type) else found
 
 
 def _column(values: Any, name: str) -> Any:

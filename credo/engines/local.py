@@ -78,7 +78,7 @@ def mapped(function: Callable[[Part], Result], batches: Iterable[Part]) -> Itera
         try:
             for batch in batches:
                 waiting.append((batch.rows, pool.submit(function, batch)))
-                if len(waiting) > 2 * count:
+                if len(waiting) > count:
                     yield first()
             while waiting:
                 yield first()

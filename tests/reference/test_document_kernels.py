@@ -57,6 +57,22 @@ def test_sparse_sums(run: Callable[[Any], Any], entries: int) -> None:
         assert abs(Fraction(found) + Fraction(more) - exact) <= 1e16 * 2.0**-95
 
 
+@pytest.mark.parametrize("fine", [False, True])
+def test_lists_of_entries(fine: bool) -> None:
+    """In a table with all its zeros or in order, with sums that fit into floats or don't: the same."""
+    rng = np.random.default_rng(fine)
+    lists = [rng.permutation(20)[: rng.integers(0, 20)] for _ in range(30)]
+    rows, columns = np.concatenate(lists).astype(np.int32), rng.integers(0, 3, 30).astype(np.int32)
+    starts = np.append(0, np.cumsum([len(each) for each in lists])).astype(np.int64)
+    values: Any = rng.uniform(0.1, 1.0, len(rows)) if fine else rng.integers(0, 5, len(rows)) * 1.0
+    found = Sparse.of_lists(rows, starts, columns, values, (20, 3))
+    ordered = Sparse.of(rows, np.repeat(columns, np.diff(starts)), values, (20, 3)).without_zeros()
+    for field in ("starts", "columns", "high"):
+        np.testing.assert_array_equal(getattr(found, field), getattr(ordered, field))
+    np.testing.assert_allclose(found.cells.low, ordered.cells.low, atol=1e-30)
+    assert found.low.any() == fine
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_sparse_tables(seed: int) -> None:
     """Beside dense ones: +, -, times, taken rows and columns, sums, parts put where they belong."""
@@ -159,7 +175,7 @@ def test_odds(run: Callable[[Any], Any], c: float, p: float) -> None:
 
 def test_many_entries_are_added_slice_by_slice(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
-    tables = [rng.integers(0, 3, (50, 4)) * 1.0 for _ in range(3)]
+    tables: list[Any] = [rng.integers(0, 3, (50, 4)) * 1.0 for _ in range(3)]
     places = [(rng.permutation(70)[:50], rng.permutation(4)) for _ in range(3)]
     sums = [Sparse.gather([Sparse.dense(t, 0 * t) for t in tables], places, (70, 4))]
     monkeypatch.setattr("credo.sparse.MANY", 20)
