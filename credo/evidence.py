@@ -57,7 +57,8 @@ class Evidence:
         for before, after in zip(self.schema, schema, strict=False):
             if before.levels is not None and len(after.levels) > len(before.levels):
                 never = after.levels[len(before.levels)].as_py()
-                raise EvidenceError(f"can't forget what was never learned: column {before.name!r} has no {never!r}")
+                name = before.name.rpartition(") ")[2]  # "(pairs) text" is what the text has
+                raise EvidenceError(f"can't forget what was never learned: column {name!r} has no {never!r:.60}")
         left = dict(self.parts)
         for name in other.parts:
             if name not in self.parts:

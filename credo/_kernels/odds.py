@@ -28,7 +28,7 @@ def contribute(counts: Codes, starts: Integers, weight: Array, out: Array) -> No
             squares += math.log1p(counts[at]) ** 2
         for at in range(starts[i], starts[i + 1]):
             own = weight[i] * math.log1p(counts[at]) / math.sqrt(squares)
-            out[at] = math.floor(own * GRID + 0.5) / GRID
+            out[at] = np.floor(own * GRID + 0.5) / GRID
 
 
 @late_kernel
@@ -137,7 +137,7 @@ def add_odds(
             for at in range(starts[i], starts[i + 1]):
                 v = words[at]
                 if documents[v] >= least:
-                    taken += math.floor(w * math.log1p(counts[at]) / norm * GRID + 0.5) / GRID
+                    taken += np.floor(w * math.log1p(counts[at]) / norm * GRID + 0.5) / GRID
                     places += w
                     gone += documents[v] - w < least
         mass, places = whole - taken, everything[1] - places
@@ -146,6 +146,8 @@ def add_odds(
         unit = mass / places
         a = 0.1 * unit
         room = a * (everything[0] - gone)
+        if room <= 0.0:  # no word is left
+            continue
         number = everything[2] - (w if mine >= 0 else 0.0)
         for k in range(classes):
             size = max(totals[k] - (taken if k == mine else 0.0), 0.0)
@@ -162,7 +164,7 @@ def add_odds(
             for p in range(more):
                 share[p] = x * rare ** powers[p]
                 squares[p] += share[p] * share[p]
-            given = math.floor(w * x / norm * GRID + 0.5) / GRID if mine >= 0 else 0.0
+            given = np.floor(w * x / norm * GRID + 0.5) / GRID if mine >= 0 else 0.0
             t = 0.0
             for e in range(rows[v], rows[v + 1]):
                 t += max(values[e] - given, 0.0) if columns[e] == mine else values[e]

@@ -46,13 +46,35 @@ class PresencesLikelihood(TextLikelihood):
 
     @cached_property
     def _tables(self) -> tuple[Array, Array]:
-        """log θ/(1 - θ), and log (1 - θ); of words that aren't kept, 0."""
+        """log θ/(1 - θ), and log (1 - θ); 0 of words that aren't kept, the latter also of those that must be there."""
         a, there = self._offset, (self.weights > 0)[:, None]
-        with np.errstate(divide="ignore"):
+        others = np.maximum(self.texts - self.n + a, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
             size = np.log(self.texts + 2 * a)
             here = np.log(self.n + a)
-            absent = np.where(there, np.log(np.maximum(self.texts - self.n + a, 0.0)) - size, 0.0)
-        return np.where(there, here - size, 0.0) - absent, absent
+            absent = np.where(there & (others > 0), np.log(others) - size, 0.0)
+            return np.where(there & (self.texts + 2 * a > 0), here - size, 0.0) - absent, absent
+
+    @cached_property
+    def _certain(self) -> NDArray[np.bool_] | None:
+        """Words that all texts of a class hold, where nothing says that others may do without; None if there are none.
+        (words, classes)"""
+        if self._offset:
+            return None
+        found = (self.weights > 0)[:, None] & (self.texts > 0) & (self.n >= self.texts)
+        return found if found.any() else None
+
+    def _lacking(self, cells: Documents, own: Hard) -> NDArray[np.bool_]:
+        """Documents without a word that all texts of another class hold. (documents, classes)"""
+        certain = self._certain
+        if certain is None:
+            return np.zeros((1, 1), dtype=bool)
+        held = np.zeros((own.rows, self.n.shape[1]), dtype=np.int64)
+        np.add.at(held, np.repeat(np.arange(own.rows), np.diff(cells.starts)), certain[cells.words])
+        lacking: NDArray[np.bool_] = held < certain.sum(0)
+        rows = np.flatnonzero(own.codes >= 0)
+        lacking[rows, own.codes[rows]] = False  # of its own class, the kernel knows
+        return lacking
 
     def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None:
         odds, absent = self._tables
@@ -65,6 +87,7 @@ class PresencesLikelihood(TextLikelihood):
             cells.starts, own.codes, own.weight, said, strange, zeros,
         )  # fmt: skip
         said[rows[zeros[rows] > 0], own.codes[rows[zeros[rows] > 0]]] = -np.inf
+        said = np.where(self._lacking(cells, own), -np.inf, said)
         said += self._unknown(strange, own)
         out[cells.known] += said[cells.known]
 
@@ -87,7 +110,8 @@ class PresencesLikelihood(TextLikelihood):
             return np.zeros((len(strange), 1))
         texts = np.repeat(self.texts[None], len(strange), axis=0)
         rows = np.flatnonzero(own.codes >= 0)
-        texts[rows, own.codes[rows]] -= own.weight[rows]
+        left = texts[rows, own.codes[rows]] - own.weight[rows]
+        texts[rows, own.codes[rows]] = np.maximum(left, 0.0)  # a missing text was none of them
         return np.asarray(np.log(np.where((strange > 0)[:, None], a, texts + a)) - np.log(texts + 2 * a))
 
     def words_of(self, cells: Documents) -> dict[str, Array]:

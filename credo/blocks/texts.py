@@ -6,7 +6,8 @@ What is kept is one table (words, classes) of sums, most of which are 0, and how
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -100,7 +101,8 @@ class Texts(Block):
         """The batch's documents and their words, cut once for all blocks that count them."""
         key = (self.name, self.reading)
         if key not in batch.memo:
-            batch.memo[key] = learned(strings(batch, self.name), self.reading)
+            with _utf8(self.name):
+                batch.memo[key] = learned(strings(batch, self.name), self.reading)
         found: tuple[Documents, Any] = batch.memo[key]
         return found
 
@@ -108,7 +110,8 @@ class Texts(Block):
         """The batch's documents by words that are known; once for all who look them up in the same ones."""
         key = (self.name, self.reading, id(column.levels))
         if key not in batch.memo:
-            batch.memo[key] = vocabulary_of(column, self.reading).read(strings(batch, self.name))
+            with _utf8(self.name):
+                batch.memo[key] = vocabulary_of(column, self.reading).read(strings(batch, self.name))
         found: Documents = batch.memo[key]
         return found
 
@@ -148,6 +151,14 @@ def vocabulary_of(column: Column, reading: Reading) -> Vocabulary:
     return known[reading]
 
 
+@contextmanager
+def _utf8(name: str) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise DataError(f"column {name!r} holds bytes that aren't UTF-8 ({error.reason}): it is no text") from None
+
+
 def strings(batch: Batch, name: str) -> Any:
     """The column as Arrow strings."""
     array = batch.column(name)
@@ -158,7 +169,7 @@ def strings(batch: Batch, name: str) -> Any:
     if not pa.types.is_string(array.type):
         value = next(cell.as_py() for cell in array if cell.is_valid) if array.null_count < len(array) else None
         if value is not None:
-            raise DataError(f"column {name!r} has the value {value!r} where text is needed: give strings")
+            raise DataError(f"column {name!r} has the value {value!r:.60} where text is needed: give strings")
         array = array.cast(pa.string())
     return array
 
@@ -252,7 +263,7 @@ class TextLikelihood(Independent):
         """log P(word | class k)/P(word | the other classes), smoothed whatever the estimate; -∞ if cut out. (words,)"""
         a, there = max(self.settings.smoothing, ALONE), self.weights > 0
         own, others = self.n[:, k], self.n.sum(1) - self.n[:, k]
-        totals = [(each[there] + a).sum() for each in (own, others)]
+        totals = [max((each[there] + a).sum(), ALONE) for each in (own, others)]
         return np.where(there, np.log((own + a) / totals[0]) - np.log((others + a) / totals[1]), -np.inf)
 
     def parameters(self) -> list[Parameter]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from credo.blocks.block import Settings
 from credo.blocks.tally import Foreseeing, Row
-from credo.data.tables import array_of
+from credo.data.tables import array_of, is_missing
 from credo.errors import DataError
 from credo.evidence import Evidence, Part
 from credo.exact import Array
@@ -46,7 +46,7 @@ class WordsTally(Foreseeing):
     def read(self, row: Row, number: int) -> None:
         text = row[self._block.name]
         if not isinstance(text, str):
-            if text is not None and text == text:  # NaN is a missing cell
+            if not is_missing(text):
                 what = f"column {self._block.name!r} has the value {text!r:.60} (row {number + 1}) where text is needed"
                 raise DataError(f"{what}: give strings")
             text = ""

@@ -111,7 +111,7 @@ def _parsed(array: Any, name: str, number: Numbering) -> Any:
     except pa.ArrowInvalid:
         row, value = next((i, cell.as_py()) for i, cell in enumerate(array) if not _spells_number(cell))
         raise DataError(
-            f"column {name!r} has the value {value!r} (row {number(row)}) where a number is needed. If it means "
+            f"column {name!r} has the value {value!r:.60} (row {number(row)}) where a number is needed. If it means "
             f"a missing cell, leave it empty; if the column holds names, use kinds={{{name!r}: 'category'}}"
         ) from None
 
@@ -159,7 +159,7 @@ def truths(array: Any, name: str, number: Numbering, success: object = None) -> 
             wrong = table.index(-1)
             row = number(int(np.flatnonzero(codes == wrong)[0]))
             raise DataError(
-                f"column {name!r} has the value {values[wrong]!r} (row {row}) where yes or no is needed "
+                f"column {name!r} has the value {values[wrong]!r:.60} (row {row}) where yes or no is needed "
                 "(true/false, yes/no, 1/0). Say which value counts with success=..."
             )
     return np.asarray([*table, -1], dtype=np.int32)[codes]

@@ -187,9 +187,9 @@ def array_of(values: Any, name: str, start: int = 0) -> Any:
         values = np.asarray(values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiuT":  # in the machine's byte order; T: strings
         values = values.astype(object if values.dtype.kind == "T" else values.dtype.newbyteorder("="), copy=False)
-    if isinstance(values, np.ndarray) and values.dtype.kind == "U" and (coded := _coded_words(values)) is not None:
-        return coded
     try:
+        if isinstance(values, np.ndarray) and values.dtype.kind == "U" and (coded := _coded_words(values)) is not None:
+            return coded
         if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
             return pa.chunked_array(values)
         return pa.array(values, from_pandas=True)
@@ -209,21 +209,32 @@ def _coded_words(values: NDArray[np.str_]) -> Any:
 
 def _odd_cell(values: Any, name: str, start: int) -> str:
     """Which cell isn't like those before it."""
-    known = [(row, cell) for row, cell in enumerate(values, start + 1) if not _is_missing(cell)]
+    known = [(row, cell) for row, cell in enumerate(values, start + 1) if not is_missing(cell)]
     first = known[0][1] if known else None
     for row, cell in known:
         if _type_of(cell) != _type_of(first):
             return (
-                f"column {name!r} has the value {cell!r} (row {row}), {_type_of(cell)} where those before it are "
+                f"column {name!r} has the value {cell!r:.60} (row {row}), {_type_of(cell)} where those before it are "
                 f"{_type_of(first)}; a column holds values of one type. If it means a missing cell, use None"
             )
+    for row, cell in known:
+        if isinstance(cell, str) and not _whole(cell):
+            return f"column {name!r}, row {row}: {cell!r:.60} isn't text, as half a character (a surrogate) is in it"
     return (
         f"column {name!r} holds {_type_of(first)} values that credo can't read; it reads numbers of up to 64 bits, "
         "booleans, dates and strings of whole characters"
     )
 
 
-def _is_missing(cell: object) -> bool:
+def _whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_missing(cell: object) -> bool:
     absent = cell is None or type(cell).__name__ in ("NAType", "NaTType")
     return absent or (isinstance(cell, float | np.floating) and bool(np.isnan(cell)))
 

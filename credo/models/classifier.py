@@ -85,7 +85,7 @@ class Classifier(Labelled):
         return self._named(self._collected(data, best)[:, 0].astype(np.intp))
 
     def _named(self, codes: NDArray[np.intp]) -> NDArray[Any]:
-        return np.array(self.classes)[codes]
+        return _array_of(self.classes)[codes]
 
     def decide(self, data: object, loss: Loss | None = None, *, reject: float | None = None) -> NDArray[Any]:
         """The decision of least expected loss for each row; None where rejecting (at that loss) is cheaper.
@@ -168,7 +168,7 @@ class Classifier(Labelled):
             if under.any():
                 value = batch.column(name)[0].as_py() if name in batch.names else None
                 where = ", ".join(str(self.classes[k]) for k in np.flatnonzero(under)[:3])
-                cells.append(f"{name}={value!r} (never with {where})")
+                cells.append(f"{name}={value!r:.60} (never with {where})")
         return (
             f"row {batch.number(0)} is impossible under every class: {'; '.join(cells) or 'no class has rows'}. "
             "Smoothing makes it possible: use estimate='bayes' or 'mean'"
@@ -405,3 +405,9 @@ def _loss_matrix(loss: Loss | None, classes: Sequence[Any]) -> Array:
                 raise DataError(wrong)
             matrix[places[truth], places[decision]] = cost
     return matrix
+
+
+def _array_of(classes: Sequence[Any]) -> NDArray[Any]:
+    """NumPy's own type where it can hold them: it drops a NUL at a string's end."""
+    found = np.array(classes)
+    return found if found.tolist() == list(classes) else np.array([*classes, None], dtype=object)[:-1]

@@ -169,7 +169,8 @@ def _placed(text: str, weights: dict[str, float], reading: Any) -> tuple[Spoken,
 
 def strongest_words(model: Classifier, k: int, n: int, column: str | None) -> Any:
     """The words of a text column by how much they say for a class in all its texts: one seen once says little."""
-    texts = {each.names[0]: each for _, each in model.plain.likelihoods if isinstance(each, TextLikelihood)}
+    plain = (getattr(each, "dependent", each) for _, each in model.plain.likelihoods)
+    texts = {each.names[0]: each for each in plain if isinstance(each, TextLikelihood)}
     if column is not None and column not in texts:
         raise SchemaError(f"no text column {column!r}; {suggest(column, texts)}")
     if not texts:
@@ -179,7 +180,7 @@ def strongest_words(model: Classifier, k: int, n: int, column: str | None) -> An
     likelihood = texts[column] if column is not None else next(iter(texts.values()))
     weights, counts = likelihood.for_class(k), likelihood.n[:, k]
     spoken = np.flatnonzero((weights > 0) & (counts > 0))
-    order = spoken[np.argsort(-(weights * counts)[spoken], kind="stable")][:n]
+    order = spoken[np.argsort(-(weights[spoken] * counts[spoken]), kind="stable")][:n]
     words = likelihood.words.take(pa.array(order))
     return pa.table({"word": words, "weight": weights[order], "count": counts[order]})
 

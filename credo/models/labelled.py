@@ -200,6 +200,9 @@ class Labelled(Additive):
                 return f"only one of them has a column {name!r}"
             if one != two:
                 return f"column {name!r} is {one[0]} in one and {two[0]} in the other: say which with kinds"
+        for (_, mine), (_, its) in zip(self.blocks(self.views), other.blocks(other.views), strict=True):
+            if mine != its:
+                return f"column {mine.names[0]!r} is read otherwise in each: give both the same kinds"
         options = [(what, getattr(self, what), getattr(other, what)) for what in ("class_smoothing", "class_prior")]
         options += [(s.name, getattr(self.settings, s.name), getattr(other.settings, s.name)) for s in fields(Settings)]
         different = ((what, one, two) for what, one, two in options if one != two)
@@ -352,7 +355,7 @@ class Labelled(Additive):
         codes = table[own]
         if (codes == -2).any():
             strange = levels[int(own[codes == -2][0])].as_py()
-            raise EvidenceError(f"column {self.target!r} has {strange!r}, which was never learned")
+            raise EvidenceError(f"column {self.target!r} has {strange!r:.60}, which was never learned")
         return codes
 
 

@@ -265,4 +265,7 @@ class _Newton:
         slope = residual @ self.flat - self.precision @ (theta - self.mean)
         scaled = self.flat * np.sqrt(probability * weight[:, None]).reshape(-1, 1)
         curvature = scaled.T @ scaled - expected.T @ (expected * weight[:, None]) + self.precision
-        return np.asarray(np.linalg.solve(curvature, slope))
+        try:
+            return np.asarray(np.linalg.solve(curvature, slope))
+        except np.linalg.LinAlgError:  # as where rows weigh so much that the prior drowns
+            return np.asarray(np.linalg.lstsq(curvature, slope, rcond=None)[0])

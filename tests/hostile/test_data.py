@@ -59,7 +59,7 @@ def test_columns_that_arent() -> None:
     assert "complex numbers" in refused(credo.estimate, scipy.sparse.csr_array(np.ones((3, 2), dtype=complex)), "x0")
     assert "column 'x' holds complex" in refused(credo.estimate, {"x": np.ones(3, dtype=complex)}, "x")
     assert "column 'x' holds object values that credo can't read" in refused(credo.estimate, {"x": [object()]}, "x")
-    assert "column 'x' holds str values that credo can't read" in refused(credo.estimate, {"x": ["\ud800"]}, "x")
+    assert "column 'x', row 1: '\\ud800' isn't text" in refused(credo.estimate, {"x": ["\ud800"]}, "x")
     assert "column 'x' holds number values that credo can't read" in refused(credo.estimate, {"x": [2**70]}, "x")
 
 

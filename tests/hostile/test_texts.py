@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import credo
-from credo.errors import EvidenceError, Notice
+from credo.errors import CredoError, EvidenceError, Notice
 from credo.models.classifier import Classifier
 from tests.hostile.refusals import refused
 from tests.hostile.test_classifiers import NEVER, assert_sound
@@ -249,10 +249,10 @@ def test_lone_surrogates(how: credo.Text) -> None:
             (live.observe, {"text": "apple", "label": text}),
         ]
         for call, data in calls:
-            assert "strings of whole characters" in refused(call, data)
+            assert "half a character" in refused(call, data)
         np.testing.assert_array_equal(live.freeze().predict_proba(TABLE), before)
-    assert "strings of whole characters" in refused(credo.learn, table, target="label")
-    assert "strings of whole characters" in refused(fitted, {"text": TEXTS, "label": [*LABELS[1:], text]})
+    assert "half a character" in refused(credo.learn, table, target="label")
+    assert "half a character" in refused(fitted, {"text": TEXTS, "label": [*LABELS[1:], text]})
 
 
 def test_files_that_are_not_utf8(tmp_path: Path) -> None:
@@ -552,3 +552,78 @@ def test_texts_read_in_other_ways_do_not_merge() -> None:
         category + words
     same = [fitted(TABLE, credo.Text(stop_words=stop)) for stop in (("apple", "pie"), ("pie", "apple"))]
     assert (same[0] + same[1]).n == 12
+
+
+# What was wrong once
+
+
+def apples(**how: Any) -> Any:
+    texts = ["red apple pie", "green apple tart", "blue sky rain", "grey sky storm", "apple cake", "rain cloud"]
+    table = {"text": texts, "label": ["food", "food", "sky", "sky", "food", "sky"]}
+    return table, credo.NaiveBayes(kinds={"text": credo.Text(**how)}).fit(table, "label")
+
+
+@pytest.mark.parametrize("how", [{"ngrams": 2}, {"lowercase": False}, {"min_count": 2}, {"hashed": True}])
+def test_other_ways_to_read_do_not_merge(how: dict[str, Any]) -> None:
+    with pytest.raises(CredoError, match="column 'text' is read otherwise in each"):
+        apples()[1] + apples(**how)[1]
+
+
+def test_words_that_all_of_a_class_have_without_a_prior() -> None:
+    """Bernoulli, maximum likelihood: impossible is what lacks such a word, and only that."""
+    table = {"text": ["same words", "same", "other words", "other"], "label": ["x", "x", "y", "y"]}
+    for estimate in ("ml", "map"):
+        learner = credo.NaiveBayes(estimate=estimate, kinds={"text": credo.Text("bernoulli")})
+        model = learner.fit(table, "label")
+        np.testing.assert_allclose(model.predict_proba({"text": ["same words", "other"]}), [[1, 0], [0, 1]])
+        with pytest.raises(CredoError, match="impossible under every class"):
+            model.predict_proba({"text": ["words"]})
+        alike = {"text": ["same words"] * 4, "label": ["x", "y"] * 2}
+        left_out = learner.fit(alike, "label").leave_one_out(alike).probabilities
+        np.testing.assert_allclose(left_out, [[1 / 3, 2 / 3], [2 / 3, 1 / 3]] * 2)
+
+
+@pytest.mark.parametrize("weight", [1e6, 1e10, 1e15, 1e20])
+def test_heavy_documents_are_tuned(weight: float) -> None:
+    table, _ = apples()
+    heavy = [weight] * 6
+    model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(table, "label", weight=heavy).tune(table, weight=heavy)
+    assert model.predict(table).tolist() == table["label"]
+
+
+def test_top_words_of_few() -> None:
+    assert apples(min_count=2)[1].top_words("food")["word"].to_pylist() == ["apple"]
+    assert apples(min_count=9)[1].top_words("food").num_rows == 0
+    table, _ = apples()
+    averaged = credo.NaiveBayes(average=True, kinds={"text": credo.Text()}).fit(table, "label")
+    assert averaged.top_words("food", 1)["word"].to_pylist() == ["apple"]
+
+
+def test_half_a_character_is_told_with_its_row() -> None:
+    _, model = apples()
+    for texts in (["apple", "apple \ud800"], np.array(["apple"] + ["apple \ud800"] * 5000)):
+        with pytest.raises(CredoError, match=r"column .text., row 2: .* half a character"):
+            model.predict_proba({"text": texts})
+
+
+def test_bytes_that_are_no_text() -> None:
+    _, model = apples()
+    buffers = pa.py_buffer(np.array([0, 3], np.int32).tobytes()), pa.py_buffer(b"\xff\xfe\x80")
+    with pytest.raises(CredoError, match="column 'text' holds bytes that aren't UTF-8"):
+        model.predict_proba(pa.table({"text": pa.StringArray.from_buffers(1, *buffers)}))
+
+
+def test_a_label_that_ends_in_nothing() -> None:
+    """NumPy drops a NUL at a string's end."""
+    table, _ = apples()
+    model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit({**table, "label": ["a\0", "a"] * 3}, "label")
+    assert model.predict(table).tolist() == ["a\0", "a"] * 3
+
+
+def test_errors_are_short() -> None:
+    _, model = apples()
+    with pytest.raises(CredoError) as caught:
+        model.forget({"text": ["x" * 10**6], "label": ["food"]})
+    assert len(str(caught.value)) < 300
+    with pytest.raises(CredoError, match="column 'text' has no 'apple rain'"):
+        model.tune(apples()[0]).forget({"text": ["apple rain"], "label": ["food"]})
