@@ -15,7 +15,8 @@ from credo.exact import Array, Exact
 from credo.membership import Codes
 from credo.statistics import ROUNDING, Positions, Statistics
 
-MANY = 2**16  # entries that are put in order at once: so many take 4 MB on the way
+MANY = 2**16  # entries from which on they are put in order slice by slice: so many take 4 MB on the way
+SLICES = 8  # at most: each looks at all rows
 DENSE = 4  # times as many cells as entries: up to there, adding them up in a table with all zeros is faster
 
 
@@ -140,7 +141,9 @@ class Sparse:
     @classmethod
     def gather(cls, parts: Sequence[Sparse], places: Sequence[Sequence[Positions]], shape: Sequence[int]) -> Sparse:
         """The sum of parts whose rows and columns lie at these places of a larger table."""
-        slices = 1 + sum(len(part.high) for part in parts) // MANY
+        if len(parts) == 1 and parts[0].shape == tuple(shape) and all(map(_in_order, places[0])):
+            return parts[0]
+        slices = min(1 + sum(len(part.high) for part in parts) // MANY, SLICES)
         bounds = np.linspace(0, shape[0], slices + 1).astype(int).tolist()
         return cls._stacked([cls._gathered(parts, places, rows, shape[1]) for rows in pairwise(bounds)])
 
@@ -179,6 +182,10 @@ class Sparse:
             return self
         starts = np.append(0, np.cumsum(kept))[self.starts]
         return Sparse._made(starts, self.columns[kept], cells[kept], self.width)
+
+
+def _in_order(places: Positions) -> bool:
+    return bool((np.asarray(places) == np.arange(len(places))).all())
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from credo.exact import Array
 
 APART, TOGETHER, BIAS, MIXING = 16.0, 1.0, 1.0, 16.0  # precisions of δ, τ, biases and mixtures
 STEPS, ENOUGH, ROUGHLY = 60, 1e-7, 1e-4  # of Newton's; gains, relative to the log-likelihood, at which they end
-ROUNDS = 6  # of EM for slips
+ROUNDS = 4  # of EM for slips
 FEW_CLASSES = 50  # up to which each has a bias
 MIXED_CLASSES = range(3, 11)  # numbers of classes between which a voice may be mixed
 
@@ -154,7 +154,7 @@ class _Design:
 def weighed(sheet: Sheet, mixed: int | None, folds: int, seed: int, slips: bool = False) -> tuple[Weighing, Array]:
     """The most probable weights, none negative; and probabilities of rows by weights that other folds' rows gave."""
     design, weight, share = _design(sheet, mixed), sheet.weight, 0.0
-    theta, free = _fitted(design, weight, design.prior[0])
+    theta, free = _fitted(design, weight, design.prior[0], enough=ROUGHLY if slips else ENOUGH)
     if slips:
         theta, free, weight, share = _slipping(design, theta, free)
     newton, fold = _Newton(design, free), np.random.default_rng(seed).permutation(len(sheet.truth)) % folds
@@ -173,11 +173,11 @@ def _slipping(design: _Design, theta: Array, free: NDArray[np.bool_]) -> tuple[A
     sheet, share = design.sheet, 0.01
     each, weight = np.arange(len(sheet.truth)), sheet.weight
     alone = shares(sheet.prior)[each, sheet.truth]
-    for _ in range(ROUNDS):
+    for again in reversed(range(ROUNDS)):
         own = (1 - share) * design.weighing(theta).probabilities(sheet)[each, sheet.truth]
         weight = sheet.weight * own / (own + share * alone)
         share = float((sheet.weight.sum() - weight.sum() + 0.5) / (sheet.weight.sum() + 50.0))
-        theta, free = _fitted(design, weight, theta, free, ROUGHLY)
+        theta, free = _fitted(design, weight, theta, free, ROUGHLY if again else ENOUGH)
     return theta, free, weight, share
 
 
