@@ -27,7 +27,7 @@ from credo.schema import Column
 from credo.sparse import Sparse
 from credo.statistics import ALONE
 
-DOUBTS, POWERS = (2.0, 4.0, 8.0, 16.0), (0.5, 1.0, 1.5)
+DOUBTS, POWERS = (2.0, 4.0, 16.0, 64.0), (0.5, 1.0, 1.5, 2.0)
 USUAL = (2.0, 1.0)  # c and p, where nobody chose
 
 
