@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
 
-GRID = 2.0**30  # contributions are whole multiples of 1/GRID, so that sums of millions are exact in any order
+GRID = 2.0**30  # shares are whole multiples of 1/GRID, so that sums of millions are exact in any order
 
 
 @late_kernel
@@ -27,8 +27,8 @@ def contribute(counts: Codes, starts: Integers, weight: Array, out: Array) -> No
         for at in range(starts[i], starts[i + 1]):
             squares += math.log1p(counts[at]) ** 2
         for at in range(starts[i], starts[i + 1]):
-            own = weight[i] * math.log1p(counts[at]) / math.sqrt(squares)
-            out[at] = np.floor(own * GRID + 0.5) / GRID
+            share = math.log1p(counts[at]) / math.sqrt(squares)
+            out[at] = weight[i] * (np.floor(share * GRID + 0.5) / GRID)
 
 
 @late_kernel
@@ -91,7 +91,7 @@ def add_settled_odds(
                 out[i, k] += f * score[k]
 
 
-@late_kernel_of(lambda words, *rest: words.size * len(rest[6]))
+@late_kernel_of(lambda words, *rest: words.size * len(rest[6]) * len(rest[8]) * len(rest[9]))
 def add_odds(
     words: Codes,
     counts: Codes,
@@ -123,23 +123,33 @@ def add_odds(
     classes, many, more = len(totals), len(doubts), len(powers)
     base, odds, sure = np.zeros(classes), np.zeros(classes), np.zeros(classes)
     score, damped = np.zeros((many, more, classes)), np.zeros(classes)
-    squares, share = np.zeros(more), np.zeros(more)
+    squares, share, lost = np.zeros(more), np.zeros(more), np.zeros(classes)
     whole = 0.0
     for k in range(classes):
         whole += totals[k]
     for i in range(len(starts) - 1):
         mine, w = own[i], weight[i]
         norm, taken, gone, places = 0.0, 0.0, 0, 0.0
+        for k in range(classes):
+            lost[k] = 0.0
         if mine >= 0:
             for at in range(starts[i], starts[i + 1]):
                 norm += math.log1p(counts[at]) ** 2
             norm = math.sqrt(norm)
             for at in range(starts[i], starts[i + 1]):
                 v = words[at]
-                if documents[v] >= least:
-                    taken += np.floor(w * math.log1p(counts[at]) / norm * GRID + 0.5) / GRID
+                if documents[v] < least:
+                    continue
+                if documents[v] - w < least:  # it goes with this document, and with what others had of it
+                    gone += 1
+                    places += documents[v]
+                    for e in range(rows[v], rows[v + 1]):
+                        lost[columns[e]] += values[e]
+                else:
                     places += w
-                    gone += documents[v] - w < least
+                    lost[mine] += w * (np.floor(math.log1p(counts[at]) / norm * GRID + 0.5) / GRID)
+            for k in range(classes):
+                taken += lost[k]
         mass, places = whole - taken, everything[1] - places
         if mass <= 0.0 or places <= 0.0:
             continue
@@ -150,7 +160,7 @@ def add_odds(
             continue
         number = everything[2] - (w if mine >= 0 else 0.0)
         for k in range(classes):
-            size = max(totals[k] - (taken if k == mine else 0.0), 0.0)
+            size = max(totals[k] - lost[k], 0.0)
             base[k] = math.log((size + room) / (mass - size + room))
         score[:] = 0.0
         squares[:] = 0.0
@@ -164,7 +174,7 @@ def add_odds(
             for p in range(more):
                 share[p] = x * rare ** powers[p]
                 squares[p] += share[p] * share[p]
-            given = np.floor(w * x / norm * GRID + 0.5) / GRID if mine >= 0 else 0.0
+            given = w * (np.floor(x / norm * GRID + 0.5) / GRID) if mine >= 0 else 0.0
             t = 0.0
             for e in range(rows[v], rows[v + 1]):
                 t += max(values[e] - given, 0.0) if columns[e] == mine else values[e]

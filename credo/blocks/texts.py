@@ -111,8 +111,9 @@ class Texts(Block):
         key = (self.name, self.reading, id(column.levels))
         if key not in batch.memo:
             with _utf8(self.name):
-                batch.memo[key] = vocabulary_of(column, self.reading).read(strings(batch, self.name))
-        found: Documents = batch.memo[key]
+                documents = vocabulary_of(column, self.reading).read(strings(batch, self.name))
+            batch.memo[key] = column.levels, documents  # the former so that its id stays its own
+        found: Documents = batch.memo[key][1]
         return found
 
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
@@ -146,9 +147,7 @@ class Texts(Block):
 def vocabulary_of(column: Column, reading: Reading) -> Vocabulary:
     """The column's words, indexed once however many likelihoods read by them."""
     known: dict[Reading, Vocabulary] = column.__dict__.setdefault("vocabularies", {})
-    if reading not in known:
-        known[reading] = Vocabulary.of(column.levels, reading)
-    return known[reading]
+    return known.setdefault(reading, Vocabulary.of(column.levels, reading))  # which indexes nothing yet
 
 
 @contextmanager

@@ -323,8 +323,7 @@ def _cut(parts: Iterable[Batch], size: int) -> Iterator[Batch]:
             waiting, rows = [whole.slice(done, rows - done)] if done < rows else [], rows - done
             weight = sum(array.nbytes for each in waiting for array in _texts(each))
     if waiting:
-        whole = _joined(waiting)
-        yield from (whole.slice(start, end - start) for start, end in pairwise([0, *_ends(whole, size), rows]))
+        yield _joined(waiting)
 
 
 def _ends(batch: Batch, size: int) -> list[int]:

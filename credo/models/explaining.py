@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 UNITS = {"nats": 1.0, "bits": float(np.log(2))}
 SHOWN, FEW_WORDS, BEGINNING = 12, 8, 60  # columns of an explanation, words of each, characters of a cell
 FEW_CELLS = 100_000  # that are hidden one by one: of many columns fewer rows
+LEAST = -1e3  # nats that a column says against a class where rows may slip
 SLIPS = "(slips)"  # what it weighs that some rows are told by the prior alone
 
 
@@ -59,7 +60,7 @@ class Explanation:
         return pa.table(
             {
                 "column": ["(prior)", *names],
-                "value": ["", *(_shown(self.values.get(name)) for name in names)],
+                "value": ["", *(_shown(self.values[name]) if name in self.values else "" for name in names)],
                 f"weight ({self.unit})": [self.prior, *(self.weights[name] for name in names)],
             }
         )
@@ -72,12 +73,13 @@ class Explanation:
         speaking = [name for name in self.strongest if self.weights[name] or self.values.get(name) is not None]
         shown = speaking[:SHOWN]
         for name in shown:
-            lines.append(f"  {self.weights[name]:+8.3f}  {name} = {_shown(self.values.get(name))}")
+            value = f" = {_shown(self.values[name])}" if name in self.values else ""
+            lines.append(f"  {self.weights[name]:+8.3f}  {name}{value}")
             lines += [f"            {each.weight:+8.3f}  {each.word}" for each in self.words.get(name, ())[:FEW_WORDS]]
         if len(speaking) > SHOWN:
             rest = sum(self.weights[name] for name in speaking[SHOWN:])
             lines.append(f"  {rest:+8.3f}  {counted(len(speaking) - SHOWN, 'more column')}")
-        if silent := len(self.weights) - len(speaking):
+        if silent := len(self.values.keys() - set(speaking)):
             lines.append(f"            {counted(silent, 'missing cell')}")
         lines.append(f"  {self.log_odds:+8.3f}  log-odds")
         return "\n".join(lines)
@@ -116,9 +118,10 @@ def explained_row(
     log_joint = prior + sum(voices.values())
     if np.isneginf(log_joint.max()):
         raise EvidenceError(model.impossible(one))
-    if terms.slips:
-        voices[SLIPS] = terms.slipped(log_joint) - log_joint  # up to a number that all classes share
-        log_joint = log_joint + voices[SLIPS]
+    if terms.slips:  # by which nothing is impossible: the weights that would say so are bounded
+        slipped, voices = terms.slipped(log_joint), {name: np.maximum(each, LEAST) for name, each in voices.items()}
+        voices[SLIPS] = slipped - prior - sum(voices.values())  # up to a number that all classes share
+        log_joint = slipped
     share = np.exp(log_joint - np.logaddexp.reduce(log_joint))
     first = model._code_of(of) if of is not None else int(share.argmax())
     others = [k for k in np.argsort(-share) if k != first]
@@ -137,7 +140,7 @@ def explained_row(
         model.classes[second],
         float(prior[first] - prior[second]) / size,
         weights,
-        {name: _cell(one, name) for name in weights},
+        {name: _cell(one, name) for name in weights if name != SLIPS},
         float(share[first]),
         unit,
         _words(model, one, first, second, size),

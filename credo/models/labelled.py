@@ -30,7 +30,8 @@ UNLABELLED = "(rows without a class)"
 TARGET = "target"  # what a class column is called that comes as an array
 NOTHING = "nothing was learned yet: fit(data, target=...) first"
 RESERVED = re.compile(
-    r"\((rows|rows without a class|numbers|logarithms|together|features|joint [01]+)\)|\((texts|documents|odds)\) .*"
+    r"\((rows|rows without a class|numbers|logarithms|together|features|joint [01]+|slips)\)"
+    r"|\((texts|documents|odds|pairs)\) .*"
 )
 Model = TypeVar("Model", bound="Labelled")
 
@@ -199,7 +200,8 @@ class Labelled(Additive):
             if one is None or two is None:
                 return f"only one of them has a column {name!r}"
             if one != two:
-                return f"column {name!r} is {one[0]} in one and {two[0]} in the other: say which with kinds"
+                forms = [" and ".join(each) for each in ((one, two) if one[0] == two[0] else (one[:1], two[:1]))]
+                return f"column {name!r} is {forms[0]} in one and {forms[1]} in the other: say which with kinds"
         for (_, mine), (_, its) in zip(self.blocks(self.views), other.blocks(other.views), strict=True):
             if mine != its:
                 return f"column {mine.names[0]!r} is read otherwise in each: give both the same kinds"

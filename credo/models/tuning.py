@@ -252,6 +252,15 @@ def _finite(said: Array) -> Array:
     return np.where(np.isfinite(said), said, np.maximum(said, IMPOSSIBLE))
 
 
+def _bounded(said: Array) -> Array:
+    """The same of texts, whose log-likelihoods are far below 0: impossible is less than all that a row allows."""
+    known = np.isfinite(said)
+    top = np.where(known, said, -np.inf).max(1, keepdims=True)
+    below = said - np.where(np.isfinite(top), top, 0.0)
+    least = np.minimum(np.where(known, below, 0.0).min(1, keepdims=True), IMPOSSIBLE)
+    return np.where(known, below, least)
+
+
 def _groups(voices: Sequence[tuple[str, str]]) -> tuple[int, ...]:
     """Columns by themselves are one group; each block of several is one of its own, and each form of texts."""
     blocks = list(dict.fromkeys(form for form, name in voices if name == ALL or form in TEXT_FORMS))
@@ -306,7 +315,7 @@ def scored(
             for v in range(len(likelihood.voices)):
                 out = np.zeros(said.shape[:2])
                 likelihood.pick([v]).add_left_out(likelihood.cells_of(cells, [v]), own, out)
-                said[:, :, j] = _centred(_finite(out)) if voices[j][0] in TEXT_FORMS else out
+                said[:, :, j] = _centred(_bounded(out)) if voices[j][0] in TEXT_FORMS else out
                 j += 1
         return said, model.log_prior_left_out(own), own.codes, own.weight
 

@@ -177,7 +177,8 @@ def _slipping(design: _Design, theta: Array, free: NDArray[np.bool_]) -> tuple[A
         own = (1 - share) * design.weighing(theta).probabilities(sheet)[each, sheet.truth]
         weight = sheet.weight * own / (own + share * alone)
         share = float((sheet.weight.sum() - weight.sum() + 0.5) / (sheet.weight.sum() + 50.0))
-        theta, free = _fitted(design, weight, theta, free, ROUGHLY if again else ENOUGH)
+        # Each time anew, a voice may come back that slips had silenced.
+        theta, free = _fitted(design, weight, theta, None, ROUGHLY if again else ENOUGH)
     return theta, free, weight, share
 
 

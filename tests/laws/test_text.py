@@ -183,9 +183,9 @@ def test_words_that_only_one_class_has() -> None:
     assert model.n_parameters == 1 + 2 * (len(model.seen.schema["x"].values) - 1)
 
 
-def with_odds(table: Table, weights: Any) -> Classifier:
+def with_odds(table: Table, weights: Any, **how: Any) -> Classifier:
     """A tuning in which words speak in three ways, and a few rows slip."""
-    plain = credo.NaiveBayes().fit(table, "kind", weight=weights)
+    plain = credo.NaiveBayes(kinds={"text": credo.Text(**how)}).fit(table, "kind", weight=weights)
     wide = widened(plain, source(table), weights)
     forms = {"text": ("words", "odds", "pairs"), "size": ("gaussian",)}
     voices = {"words": {"text": 0.3}, "odds": {"text": 0.8}, "pairs": {"text": 0.4}, "gaussian": {"size": 1.0}}
@@ -195,16 +195,30 @@ def with_odds(table: Table, weights: Any) -> Classifier:
 
 
 @pytest.mark.parametrize("weight", [None, "some"])
-def test_leaving_a_text_out_of_a_tuned_model_is_forgetting_it(table: Table, weight: Any) -> None:
-    """Also where words speak by their odds, in which all classes have a part."""
+@pytest.mark.parametrize("least", [1, 3])
+def test_leaving_a_text_out_of_a_tuned_model_is_forgetting_it(table: Table, weight: Any, least: int) -> None:
+    """Also where words speak by their odds, in which all classes have a part, and where some are cut out then."""
     weights = None if weight is None else np.random.default_rng(1).choice([0.5, 1.0, 3.25], 160)
-    model = with_odds(table, weights)
+    model = with_odds(table, weights, min_count=least)
     with unheard():
         scores = model.leave_one_out(table, weight=weights)
         for i in range(0, 160, 13):
             one = pick(table, [i])
             left = model.forget(one, weight=None if weights is None else weights[[i]])
             np.testing.assert_allclose(scores.probabilities[i : i + 1], left.predict_proba(one), atol=1e-9)
+
+
+def test_a_weight_is_a_number_of_rows_in_odds_too(table: Table) -> None:
+    """Learned with weight 2 is learned twice, and can be forgotten so."""
+    once = with_odds(table, None)
+    new = {"text": ["win a free train and a gold lunch, lunch, lunch"], "size": [1.0], "kind": ["ham"]}
+    twice = once.update(new).update(new)
+    heavy = once.update(new, weight=[2.0])
+    with unheard():
+        np.testing.assert_allclose(heavy.predict_proba(table), twice.predict_proba(table), atol=1e-13)
+        back = heavy.forget(new).forget(new)
+        np.testing.assert_allclose(back.predict_proba(table), once.predict_proba(table), atol=1e-13)
+    assert back.seen.schema["(pairs) text"].values == once.seen.schema["(pairs) text"].values
 
 
 def test_slips_are_part_of_the_reasons(table: Table) -> None:
