@@ -10,26 +10,9 @@ import numpy as np
 
 import credo
 from benchmarks import corpora
-from benchmarks.timing import Limit
+from benchmarks.timing import Least, Limit
 
 THIRD = 1 / 3
-
-
-@dataclass(frozen=True)
-class Least:
-    """A figure that must reach a limit."""
-
-    what: str
-    value: float
-    limit: float
-
-    @property
-    def kept(self) -> bool:
-        return self.value >= self.limit
-
-    def __str__(self) -> str:
-        kept = "yes" if self.kept else "**no**"
-        return f"| {self.what} | {self.value:.4f} | | | at least {self.limit:g} | {kept} |"
 
 
 @dataclass(frozen=True)

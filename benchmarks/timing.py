@@ -55,6 +55,23 @@ class Limit:
 
 
 @dataclass(frozen=True)
+class Least:
+    """A figure that must reach a limit."""
+
+    what: str
+    value: float
+    limit: float
+
+    @property
+    def kept(self) -> bool:
+        return self.value >= self.limit
+
+    def __str__(self) -> str:
+        kept = "yes" if self.kept else "**no**"
+        return f"| {self.what} | {self.value:.4f} | | | at least {self.limit:g} | {kept} |"
+
+
+@dataclass(frozen=True)
 class Ratio:
     """A figure that must be less than a peer's."""
 

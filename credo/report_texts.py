@@ -56,8 +56,8 @@ def pieces(text: str, spoken: Sequence[Spoken]) -> list[Piece]:
 
 def strongest_words(model: Classifier) -> str:
     """Of each column of texts and each of the commonest classes; words known by a hash alone can't be shown."""
-    texts = (each for _, each in model.plain.likelihoods if isinstance(each, TextLikelihood)) if _texts(model) else ()
-    columns = [each.names[0] for each in texts if not each.block.reading.buckets]
+    plain = (getattr(each, "dependent", each) for _, each in model.plain.likelihoods) if _texts(model) else ()
+    columns = [t.names[0] for t in plain if isinstance(t, TextLikelihood) and not t.block.reading.buckets]
     if not columns:
         return ""
     classes = _commonest(model)[:CLASSES]

@@ -125,7 +125,7 @@ class Sparse:
         return Sparse._made(self.starts, self.columns, self.cells * factor, self.width)
 
     def take(self, axis: int, positions: Positions) -> Sparse:
-        """Those rows, or columns."""
+        """Those rows, or columns; of columns each once."""
         positions = np.asarray(positions, dtype=np.intp)
         if axis == 0:
             sizes = np.diff(self.starts)[positions]

@@ -354,3 +354,10 @@ def test_a_learning_curve_is_drawn(of_messages: Any) -> None:
     assert page.count('aria-label="learning curve"') == 1
     assert "and 30 others foreseen" in page
     assert "Would more rows help?" not in page_of(of_messages)
+
+
+def test_an_averaged_model_shows_its_words() -> None:
+    texts = ["red apple pie", "green apple tart", "blue sky rain", "grey sky storm"] * 5
+    table = {"text": texts, "label": ["food", "food", "sky", "sky"] * 5}
+    model = credo.NaiveBayes(average=True, kinds={"text": credo.Text()}).fit(table, "label")
+    assert "apple" in page_of(model)

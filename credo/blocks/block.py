@@ -33,7 +33,7 @@ class Settings:
     m: float | None = None  # the m-estimate: Dirichlet(m p) instead
     p: Mapping[str, Mapping[Any, float]] = field(default_factory=dict)  # {column: {value: share}}; else all alike
     strength: float = 1.0  # rows that the prior on a number's mean and variance is worth
-    odds: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # {text column: (c, p)}: see blocks.odds
+    odds: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: (c, p)}
 
 
 class Parameter(NamedTuple):
