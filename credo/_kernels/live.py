@@ -246,13 +246,13 @@ def log_rising(z: float, x: int) -> float:
 
 
 @kernel
-def add_words_of_row(n: Array, counts: Cells, totals: Array, a: float, size: int, out: Array) -> None:
-    """out (classes) += log p(words | class) of a Dirichlet-multinomial: a word that comes counts times has n (words,
-    classes) of the classes' totals, and `size` words have a more each."""
+def add_words_of_row(n: Array, rows: Cells, counts: Cells, totals: Array, a: float, size: int, out: Array) -> None:
+    """out (classes) += log p(words | class) of a Dirichlet-multinomial: a word that comes counts times has its row of
+    n (words, classes) of the classes' totals, and `size` words have a more each."""
     positions = 0
     for i in range(len(counts)):
         positions += counts[i]
         for k in range(len(out)):
-            out[k] += log_rising(n[i, k] + a, counts[i])
+            out[k] += log_rising(n[rows[i], k] + a, counts[i])
     for k in range(len(out)):
         out[k] -= log_rising(totals[k] + a * size, positions)

@@ -97,13 +97,12 @@ class WordsTally(Foreseeing):
                 counts.append(count)
         if not codes:
             return
-        if self._added or len(out) > self._before.shape[1]:
-            n = np.array([self._row(code, len(out)) for code in codes])
-        else:
-            n = self._before[codes]
+        n, rows = self._before, np.array(codes)
+        if self._added or len(out) > n.shape[1]:
+            n, rows = np.array([self._row(code, len(out)) for code in codes]), np.arange(len(codes))
         totals = self._totals if len(self._totals) == len(out) else np.array(_filled(self._totals, len(out)))
         size = len(self._words) + len(self._new)
-        add_words_of_row(n, np.array(counts), totals, float(settings.smoothing), size, out)
+        add_words_of_row(n, rows, np.array(counts), totals, float(settings.smoothing), size, out)
 
     def _row(self, code: int, classes: int) -> list[float]:
         """A word's counts in all classes."""

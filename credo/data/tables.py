@@ -167,7 +167,7 @@ def _rows_of(values: Sequence[Any]) -> int:
 
 
 def _texts(values: Any, name: str, start: int) -> Any:
-    found = array_of(values, name, start)
+    found = array_of(values, name, start, pa.system_memory_pool())  # Arrow's own keeps what a piece leaves for a while
     return found.cast(pa.string()) if pa.types.is_null(found.type) else found
 
 
@@ -179,7 +179,7 @@ def _column(values: Any, name: str) -> Any:
     return values if hasattr(values, "__len__") else list(values)
 
 
-def array_of(values: Any, name: str, start: int = 0) -> Any:
+def array_of(values: Any, name: str, start: int = 0, pool: Any = None) -> Any:
     """A Python sequence, or any kind of array, as an Arrow array."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
@@ -192,7 +192,7 @@ def array_of(values: Any, name: str, start: int = 0) -> Any:
             return coded
         if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
             return pa.chunked_array(values)
-        return pa.array(values, from_pandas=True)
+        return pa.array(values, from_pandas=True, memory_pool=pool)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise DataError(_odd_cell(values, name, start)) from None
 
