@@ -28,6 +28,14 @@ class EvidenceError(CredoError, ValueError):
     """Evidence can't be taken away (it was never seen), or nothing can be said from it."""
 
 
+class NetworkError(CredoError, ValueError):
+    """Arrows, states or tables that make no network, or a file that holds none."""
+
+
+class SizeError(CredoError):
+    """An exact answer would take more memory than there is."""
+
+
 class StorageError(CredoError):
     """A file can't be written, or isn't a whole, untouched credo file of a known version."""
 

@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from functools import cache, wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ Args = ParamSpec("Args")
 Result = TypeVar("Result")
 
 SMALL = 4096  # cells that plain Python walks through sooner than Numba can be loaded (about 0.7 s)
+REORDERED = {"reassoc", "contract", "arcp", "nsz"}  # never the flags that assume there is no NaN or infinity
 PATIENCE = 16 * SMALL  # cells in all, after which it is loaded for the least of them
 
 _walked = 0
@@ -21,13 +22,22 @@ _walked = 0
 
 def kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:
     """Compile at the first call, with NumPy's rules for 1/0; a cache that can't be written is done without."""
+    return _compiled(function, fastmath=False)
+
+
+def fast_kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:
+    """A kernel whose sums may be added in another order, several at a time."""
+    return _compiled(function, fastmath=REORDERED)
+
+
+def _compiled(function: Callable[Args, Result], fastmath: Any) -> Callable[Args, Result]:
     from numba import njit
 
     compiled: Callable[Args, Result]
     try:
-        compiled = njit(cache=True, nogil=True, error_model="numpy")(function)
+        compiled = njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath)(function)
     except RuntimeError:  # Numba: "no locator available", as in a read-only install
-        compiled = njit(nogil=True, error_model="numpy")(function)
+        compiled = njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
     return compiled
 
 

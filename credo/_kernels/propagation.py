@@ -1,0 +1,109 @@
+"""What a tree of cliques is asked: each question in one call."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.jit import kernel
+from credo._kernels.junction import (
+    Cliques,
+    Factors,
+    Walks,
+    collect,
+    decode,
+    distribute,
+    multiply_factors,
+    read_marginals,
+    weigh_states,
+)
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Junction(NamedTuple):
+    """All that stays as it is from one question to the next."""
+
+    card: Integers
+    places: Integers  # where each variable's states start, if they stand one after another
+    factors: Factors
+    cliques: Cliques
+    walks: Walks
+    base: Array  # the product of the factors that don't change; empty: none is kept
+    changing: Integers  # the others
+
+
+class Room(NamedTuple):
+    """What a question is worked out in."""
+
+    tables: Array
+    separators: Array
+    scales: Array
+    spare: Array
+
+
+@kernel
+def fill_tables(which: Integers, factors: Factors, cliques: Cliques, walks: Walks, tables: Array) -> None:
+    """tables = the product of some factors, none of which is touched by evidence."""
+    tables[:] = 1.0
+    multiply_factors(which, np.full(len(cliques.entry), -1), factors, cliques, walks, tables)
+
+
+@kernel
+def enter(codes: Integers, weights: Array, tree: Junction, tables: Array) -> float:
+    """tables = the factors with the evidence: codes of observed states, -1 where there are none, and (unless empty)
+    weights of all states; the logarithm of what all is known of."""
+    if len(tree.base):
+        tables[:] = tree.base
+    else:
+        tables[:] = 1.0
+    log_constant = multiply_factors(tree.changing, codes, tree.factors, tree.cliques, tree.walks, tables)
+    for v in range(len(codes)):
+        first, last = tree.places[v], tree.places[v + 1]
+        if tree.cliques.entry[v] < 0:
+            if len(weights) and codes[v] >= 0:
+                log_constant += np.log(weights[first + codes[v]])
+            continue
+        if codes[v] >= 0:
+            only = np.zeros(last - first)
+            only[codes[v]] = 1.0
+            weigh_states(v, only, tree.cliques, tables)
+        if len(weights) and (weights[first:last] != 1.0).any():
+            weigh_states(v, weights[first:last], tree.cliques, tables)
+    return log_constant
+
+
+@kernel
+def propagate_up(codes: Integers, weights: Array, tree: Junction, room: Room) -> float:
+    """The logarithm of the sum of all (or, where variables are maximised, of the largest)."""
+    log_constant = enter(codes, weights, tree, room.tables)
+    if log_constant == -np.inf:
+        return log_constant
+    return log_constant + collect(tree.cliques, tree.walks, room.tables, room.separators, room.scales)
+
+
+@kernel
+def propagate_all(codes: Integers, weights: Array, tree: Junction, room: Room, out: Array) -> float:
+    """The same; out: what is believed of each variable, those that are observed being in their states."""
+    found = propagate_up(codes, weights, tree, room)
+    if found == -np.inf:
+        return found
+    distribute(tree.cliques, tree.walks, room.tables, room.separators, room.scales, room.spare)
+    read_marginals(tree.cliques, tree.card, room.tables, room.separators, tree.places, out)
+    for v in range(len(codes)):
+        if tree.cliques.entry[v] < 0 and codes[v] >= 0:
+            out[tree.places[v] : tree.places[v + 1]] = 0.0
+            out[tree.places[v] + codes[v]] = 1.0
+    return found
+
+
+@kernel
+def propagate_best(codes: Integers, weights: Array, tree: Junction, room: Room, chosen: Integers) -> float:
+    """The logarithm of the largest; chosen: the states of the maximised variables there."""
+    found = propagate_up(codes, weights, tree, room)
+    if found > -np.inf:
+        decode(tree.cliques, tree.card, room.tables, chosen)
+    return found

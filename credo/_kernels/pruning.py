@@ -1,0 +1,88 @@
+"""Which factors a question needs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.jit import kernel
+from credo._kernels.junction import Factors
+
+Flags = NDArray[np.bool_]
+Integers = NDArray[np.int64]
+
+
+@kernel
+def mark_ancestors(factors: Factors, children: Integers, wanted: Flags, used: Flags) -> None:
+    """used: the tables of the wanted variables and of all above them; the others sum to 1, and are left out."""
+    table = np.full(len(wanted), -1, dtype=np.int64)
+    for f in range(len(children)):
+        if children[f] < 0:
+            used[f] = True
+        else:
+            table[children[f]] = f
+    stack, size = np.empty(len(wanted), dtype=np.int64), 0
+    for v in range(len(wanted)):
+        if wanted[v]:
+            stack[size] = v
+            size += 1
+    while size:
+        size -= 1
+        f = table[stack[size]]
+        if f < 0 or used[f]:
+            continue
+        used[f] = True
+        for i in range(factors.starts[f], factors.starts[f + 1]):
+            v = factors.scope[i]
+            if table[v] >= 0 and not used[table[v]]:
+                stack[size] = v
+                size += 1
+                if size == len(stack):  # some stand there twice
+                    stack = np.append(stack, stack)
+
+
+@kernel
+def drop_unconnected(factors: Factors, with_zeros: Flags, targets: Flags, free: Flags, used: Flags) -> None:
+    """Factors that no chain of free variables joins to a target go, with all of their part, if none in it has zeros:
+    then evidence there can't be impossible, and says nothing of the targets."""
+    n, many = len(free), len(used)
+    part = np.arange(n + 1)  # the last stands for all that is needed
+    for f in range(many):
+        if used[f]:
+            first = n if with_zeros[f] else -1
+            for i in range(factors.starts[f], factors.starts[f + 1]):
+                v = factors.scope[i]
+                if free[v]:
+                    a = root_of(part, v)
+                    if first < 0:
+                        first = a
+                    else:
+                        b = root_of(part, first)
+                        part[min(a, b)] = max(a, b)
+    for v in range(n):
+        if targets[v]:
+            part[root_of(part, v)] = n
+    for f in range(many):
+        if used[f]:
+            needed = with_zeros[f]
+            for i in range(factors.starts[f], factors.starts[f + 1]):
+                v = factors.scope[i]
+                needed = needed or (free[v] and root_of(part, v) == n)
+            used[f] = needed
+
+
+@kernel
+def mark_scopes(factors: Factors, used: Flags, there: Flags) -> None:
+    """there: the variables of used factors too."""
+    for f in range(len(used)):
+        if used[f]:
+            for i in range(factors.starts[f], factors.starts[f + 1]):
+                there[factors.scope[i]] = True
+
+
+@kernel
+def root_of(part: Integers, v: int) -> int:
+    while part[v] != v:
+        part[v] = part[part[v]]
+        v = part[v]
+    return v

@@ -1,0 +1,154 @@
+"""Drawing states: forward along the arrows, from a tree of cliques, or one variable after another (Gibbs).
+
+Each draw's number decides it, together with the seed: results don't depend on how rows are cut or on threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.jit import kernel
+from credo._kernels.junction import Cliques, Factors
+
+Array = NDArray[np.float64]
+Codes = NDArray[Any]  # of whatever width the states need
+Integers = NDArray[np.int64]
+
+TILE = 1024  # rows whose columns stay in the cache
+
+
+@kernel
+def draw(seed: np.uint64, number: np.uint64) -> Any:
+    """A number in [0, 1): splitmix64 of the counter (Steele, Lea and Flood, 2014)."""
+    z = seed + (number + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.float64((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
+
+
+@kernel
+def draw_forward(
+    order: Integers,
+    card: Integers,
+    factors: Factors,
+    sums: Array,
+    fixed: Integers,
+    weights: Array,
+    places: Integers,
+    seed: np.uint64,
+    start: int,
+    codes: Codes,
+    log_weights: Array,
+) -> None:
+    """codes (variables, rows): each variable given its parents, those that are fixed being as they are; log_weights
+    (rows): how probable the fixed ones are there, and how likely what was seen is. Of a variable's table, factor number
+    v, sums holds each row's running sums."""
+    n, rows = codes.shape
+    at = np.empty(TILE, dtype=np.int64)
+    log_weights[:] = 0.0
+    for first in range(0, rows, TILE):
+        size = min(TILE, rows - first)
+        for v in order:
+            own = codes[v]
+            at[:size] = factors.values_at[v]
+            for i in range(factors.starts[v], factors.starts[v + 1] - 1):
+                above, step = codes[factors.scope[i]], factors.steps[i]
+                for r in range(size):
+                    at[r] += above[first + r] * step
+            if fixed[v] >= 0:
+                own[first : first + size] = fixed[v]
+                for r in range(size):
+                    log_weights[first + r] += np.log(factors.values[at[r] + fixed[v]])
+            else:
+                last = card[v] - 1
+                base = np.uint64(start + first) * np.uint64(n) + np.uint64(v)
+                for r in range(size):
+                    x = draw(seed, base + np.uint64(r) * np.uint64(n))
+                    k = 0
+                    while k < last and x >= sums[at[r] + k]:
+                        k += 1
+                    own[first + r] = k
+            if len(weights):
+                for r in range(size):
+                    log_weights[first + r] += np.log(weights[places[v] + own[first + r]])
+
+
+@kernel
+def draw_from_tree(cliques: Cliques, card: Integers, tables: Array, seed: np.uint64, start: int, codes: Codes) -> None:
+    """codes (variables, rows), of those in the tree: from the roots, after messages went there, the rest of each clique
+    as probable as its table says for what was drawn before."""
+    n, rows = codes.shape
+    for c in range(len(cliques.parent) - 1, -1, -1):
+        begin, end = cliques.starts[c], cliques.starts[c + 1]
+        split = begin + cliques.kept[c]
+        rest = 1
+        for i in range(split, end):
+            rest *= card[cliques.members[i]]
+        for r in range(rows):
+            place = 0
+            for i in range(begin, split):
+                place = place * card[cliques.members[i]] + codes[cliques.members[i], r]
+            place = cliques.tables_at[c] + place * rest
+            total = tables[place : place + rest].sum()
+            x = draw(seed, np.uint64(start + r) * np.uint64(n) + np.uint64(cliques.members[end - 1])) * total
+            k, last = 0, 0
+            for k in range(rest):
+                if tables[place + k] > 0.0:
+                    last = k
+                    x -= tables[place + k]
+                    if x < 0.0:
+                        break
+            for i in range(end - 1, split - 1, -1):
+                v = cliques.members[i]
+                codes[v, r] = last % card[v]
+                last //= card[v]
+
+
+@kernel
+def draw_in_turn(
+    free: Integers,
+    near_at: Integers,
+    near: Integers,
+    card: Integers,
+    factors: Factors,
+    weights: Array,
+    places: Integers,
+    seed: np.uint64,
+    start: int,
+    now: Integers,
+    codes: Codes,
+) -> None:
+    """codes (variables, rows): the states after each round in which every free variable was drawn given all others.
+    near: the factors that have a variable; now: where the chain is."""
+    chances = np.empty(card.max())
+    number = np.uint64(start) * np.uint64(len(card))
+    for r in range(codes.shape[1]):
+        for v in free:
+            own = chances[: card[v]]
+            for k in range(len(own)):
+                own[k] = weights[places[v] + k] if len(weights) else 1.0
+            for j in range(near_at[v], near_at[v + 1]):
+                f = near[j]
+                at, step = factors.values_at[f], 0
+                for i in range(factors.starts[f], factors.starts[f + 1]):
+                    if factors.scope[i] == v:
+                        step = factors.steps[i]
+                    else:
+                        at += now[factors.scope[i]] * factors.steps[i]
+                for k in range(len(own)):
+                    own[k] *= factors.values[at + k * step]
+            x = draw(seed, number) * own.sum()
+            number += np.uint64(1)
+            last = now[v]
+            for k in range(len(own)):
+                if own[k] > 0.0:
+                    last = k
+                    x -= own[k]
+                    if x < 0.0:
+                        break
+            now[v] = last
+        for v in range(len(card)):
+            codes[v, r] = now[v]

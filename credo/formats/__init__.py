@@ -1,0 +1,62 @@
+"""Files of networks: which formats there are, by the end of a file's name.
+
+    .bif                 BIF, as bnlearn's repository has it
+    .xmlbif .bifxml .xml XMLBIF 0.3
+    .xdsl .dsl           GeNIe and SMILE
+    .net .hugin          Hugin
+    .uai                 the inference competitions: no names, and Markov networks too
+    .json                credo's own, Markov networks too
+
+Any of them may end in .gz. Names that a format can't hold are written as identifiers, and the true ones kept in a
+remark that credo reads back; UAI alone loses them. States that aren't strings (numbers, booleans) become strings in all
+formats but .json; in .uai they become 0, 1, ... .
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from credo.errors import NetworkError
+from credo.formats.files import PACKED, FilePath, read_text, write_text
+from credo.models.network import MarkovNetwork, Network
+
+FORMATS = {
+    ".bif": "bif",
+    ".xmlbif": "xmlbif",
+    ".bifxml": "xmlbif",
+    ".xml": "xmlbif",
+    ".xdsl": "xdsl",
+    ".dsl": "dsl",
+    ".net": "hugin",
+    ".hugin": "hugin",
+    ".uai": "uai",
+    ".json": "json_form",
+}
+UNDIRECTED = {"uai", "json_form"}  # that hold Markov networks
+
+
+def read(path: FilePath) -> Network | MarkovNetwork:
+    """A network from a file. Rows that are rounded to a sum within 0.01 of 1 are scaled, and a notice tells it."""
+    found: Network | MarkovNetwork = _format_of(path).read(read_text(path), str(path))
+    return found
+
+
+def write(network: Network | MarkovNetwork, path: FilePath) -> None:
+    """To a file, whole or not at all; what was there is replaced."""
+    form = _format_of(path)
+    if isinstance(network, MarkovNetwork) and form.__name__.rpartition(".")[2] not in UNDIRECTED:
+        raise NetworkError(f"{path}: a Markov network has no arrows; write it as .uai or .json")
+    if isinstance(network, Network) and not network.tables:
+        raise NetworkError(f"can't write {path}: the network has no tables yet; fit it first")
+    write_text(form.write(network), path)
+
+
+def _format_of(path: FilePath) -> ModuleType:
+    name = Path(path).name.lower().removesuffix(PACKED)
+    suffix = Path(name).suffix
+    if suffix not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise NetworkError(f"{path} must end in one of {known} (and .gz, if it is packed), but ends in {suffix!r}")
+    return import_module(f"{__name__}.{FORMATS[suffix]}")

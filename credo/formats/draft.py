@@ -1,0 +1,196 @@
+"""What a file says of a network, checked with the places in the file at hand, before it is one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import log10, prod
+from typing import Any
+
+import numpy as np
+
+from credo.errors import NetworkError, suggest
+from credo.exact import Array
+from credo.formats.names import Remark, cut, remark_in
+from credo.models.network import Network
+from credo.notices import tell
+
+ROUNDED = 0.01  # by which a row's sum may miss 1: files are rounded
+NOTED = 1e-4  # from which on that is told
+MOST_PARENTS = 63  # NumPy's arrays have at most 64 axes
+SHOWN = 4  # names that an error suggests
+LONGEST_ROW = 200  # characters of its parents' states in an error
+ROOM = 2**24  # numbers in tables that a file doesn't spell out
+
+Fault = Callable[[Any, str], NetworkError]  # makes an error from a place in the file and a sentence
+
+
+@dataclass(eq=False)
+class Node:
+    """A variable as the file writes it; `at` is where, for errors."""
+
+    name: str
+    states: tuple[Any, ...]
+    at: Any
+    parents: tuple[str, ...] = ()
+    table: Array | None = None  # of all rows, one after another: the last parent's state changes fastest
+    remark: str = ""
+    row_at: Callable[[int], Any] | None = None  # where a row stands, if that is known
+    true: Remark = field(default_factory=Remark)
+
+
+@dataclass
+class Draft:
+    """The variables of a file, which `network` puts together; `weights` says that rows needn't sum to 1."""
+
+    file: str
+    fault: Fault
+    weights: bool = False
+    nodes: dict[str, Node] = field(default_factory=dict)
+    room: int = field(default_factory=lambda: ROOM)
+
+    def add(self, node: Node) -> Node:
+        if node.name in self.nodes:
+            raise self.fault(node.at, f"{cut(node.name)!r} is declared twice")
+        if not node.states:
+            raise self.fault(node.at, f"{cut(node.name)!r} must have at least one state, but has none")
+        self._all_different(node, node.states)
+        self.nodes[node.name] = node
+        return node
+
+    def named(self, name: str, at: Any) -> Node:
+        if name not in self.nodes:
+            raise self.fault(at, f"unknown variable {cut(name)!r}; {suggest(cut(name), map(cut, self.nodes), SHOWN)}")
+        return self.nodes[name]
+
+    def defined(self, name: str, parents: Sequence[str], at: Any) -> Node:
+        """The variable of this name, its parents now known."""
+        node = self.named(name, at)
+        if node.table is not None or node.parents:
+            raise self.fault(at, f"{cut(name)!r} has two tables")
+        node.at, node.parents = at, tuple(parents)
+        return node
+
+    def shape(self, node: Node) -> tuple[int, ...]:
+        """(the parents' states..., own states), as numbers."""
+        if len(node.parents) > MOST_PARENTS:
+            raise self.fault(node.at, f"{cut(node.name)!r} has {len(node.parents)} parents; {MOST_PARENTS} is the most")
+        if len({*node.parents, node.name}) <= len(node.parents):
+            raise self.fault(node.at, f"{cut(node.name)!r} has a parent twice, or is its own")
+        return (*(len(self.named(parent, node.at).states) for parent in node.parents), len(node.states))
+
+    def make_room(self, size: int, at: Any) -> None:
+        """Refuses numbers that would fill the memory from a few words in a file."""
+        self.room -= size
+        if self.room < 0:
+            raise self.fault(at, f"the tables that rules fill would have more than {ROOM} numbers, which is the most")
+
+    def network(self) -> Network:
+        if not self.nodes:
+            raise NetworkError(f"{self.file} has no variables: a network must have at least one")
+        rounding = _Rounding()
+        tables = {name: self._table(node, rounding) for name, node in self.nodes.items()}
+        self._read_remarks()
+        names = {name: node.name if node.true.name is None else node.true.name for name, node in self.nodes.items()}
+        order = sorted(self.nodes, key=lambda name: self.nodes[name].true.place or 0)
+        try:
+            made = Network(
+                {names[name]: tuple(names[parent] for parent in self.nodes[name].parents) for name in order},
+                {names[name]: tables[name] for name in order},
+                {names[name]: self.nodes[name].true.states or self.nodes[name].states for name in order},
+            )
+        except NetworkError as error:  # a circle
+            raise NetworkError(f"{self.file}: {error!s:.300}") from None
+        rounding.told(self.file)
+        return made
+
+    def _table(self, node: Node, rounding: _Rounding) -> Array:
+        shape = self.shape(node)
+        if node.table is None:
+            raise self.fault(node.at, f"{cut(node.name)!r} has no table")
+        if node.table.size != prod(shape):
+            wanted = f"{many(prod(shape))} numbers, but has {node.table.size}"
+            raise self.fault(node.at, f"the table of {cut(node.name)!r} must have {wanted}")
+        rows = node.table.reshape(-1, shape[-1])
+        if not (np.isfinite(rows).all() and (rows >= 0).all()):
+            bad = int(np.nonzero(~(np.isfinite(rows) & (rows >= 0)).all(1))[0][0])
+            raise self._row_fault(node, bad, f"must be probabilities, but is {_listed(rows[bad])}")
+        return self._scaled(node, rows, rounding).reshape(shape)
+
+    def _scaled(self, node: Node, rows: Array, rounding: _Rounding) -> Array:
+        """The rows, each summing to 1."""
+        with np.errstate(over="ignore"):
+            sums = rows.sum(1)
+        off = np.abs(sums - 1.0)
+        worst = int(off.argmax())
+        if off[worst] > ROUNDED and not self.weights:
+            raise self._row_fault(node, worst, f"must sum to 1, but sums to {sums[worst]:.9g}")
+        if not (np.isfinite(sums) & (sums > 0)).all():
+            bad = int(np.nonzero(~(np.isfinite(sums) & (sums > 0)))[0][0])
+            raise self._row_fault(node, bad, f"can't be scaled to 1: it sums to {sums[bad]:g}")
+        rounding.note(float(off[worst]), lambda: f"{self.row(node, worst)} sums to {sums[worst]:.9g}")
+        return np.asarray(rows / sums[:, None])
+
+    def _row_fault(self, node: Node, row: int, message: str) -> NetworkError:
+        at = node.row_at(row) if node.row_at else node.at
+        return self.fault(at, f"the row {self.row(node, row)} {message}")
+
+    def row(self, node: Node, row: int) -> str:
+        """As in P(Fire | Storm=yes)."""
+        causes = ""
+        for parent in reversed(node.parents):
+            row, code = divmod(row, len(self.nodes[parent].states))
+            causes = f"{cut(parent)}={cut(str(self.nodes[parent].states[code]))}{', ' + causes if causes else ''}"
+        given = causes if len(causes) <= LONGEST_ROW else causes[:LONGEST_ROW] + "..."
+        return f"P({cut(node.name)}{' | ' + given if given else ''})"
+
+    def _read_remarks(self) -> None:
+        """The true names, where remarks keep them."""
+        found: dict[str, Node] = {}
+        for node in self.nodes.values():
+            try:
+                node.true = remark_in(node.remark) or Remark()
+            except ValueError as error:
+                raise self.fault(node.at, f"credo's remark on {cut(node.name)!r} {error}") from None
+            if node.true.states is not None:
+                if len(node.true.states) != len(node.states):
+                    raise self.fault(node.at, f"credo's remark on {cut(node.name)!r} has other states than the file")
+                self._all_different(node, node.true.states)
+            name = node.name if node.true.name is None else node.true.name
+            if found.setdefault(name, node) is not node:
+                raise self.fault(node.at, f"{cut(name)!r} is declared twice")
+
+    def _all_different(self, node: Node, states: Sequence[Any]) -> None:
+        if len(set(states)) < len(states):
+            twice, _ = Counter(states).most_common(1)[0]
+            raise self.fault(node.at, f"{cut(node.name)!r} has the state {cut(str(twice))!r} twice")
+
+
+@dataclass
+class _Rounding:
+    """The row of a file whose sum misses 1 by most."""
+
+    most: float = 0.0
+    row: str = ""
+
+    def note(self, off: float, row: Callable[[], str]) -> None:
+        if off > max(self.most, NOTED):
+            self.most, self.row = off, row()
+
+    def told(self, file: str) -> None:
+        if self.row:
+            tell(f"{file}: rows that don't sum to 1 were scaled to it; {self.row}, which is furthest from it")
+
+
+def many(number: int) -> str:
+    """A number that may have more digits than an error has room for.
+
+    >>> many(12), many(2**63)
+    ('12', 'about 10^18')
+    """
+    return str(number) if number < 10**15 else f"about 10^{int(log10(number))}"
+
+
+def _listed(row: Array) -> str:
+    return ", ".join(f"{number:g}" for number in row[:5].tolist()) + (", ..." if len(row) > 5 else "")

@@ -1,0 +1,70 @@
+"""The text of a file, unpacked and decoded, and back: whatever is wrong with the bytes is one clear error."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from os import PathLike
+from pathlib import Path
+
+from credo.errors import NetworkError
+from credo.storage import explained, write_whole
+
+FilePath = str | PathLike[str]
+
+MOST_BYTES = 2**30  # of text: what unpacks to more is no network, but a bomb
+PACKED = ".gz"
+DECLARED = re.compile(
+    rb"\s*<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})"
+)  # in an XML file's first line
+ENCODINGS = {"utf-8": "utf-8", "us-ascii": "utf-8", "iso-8859-1": "latin-1", "windows-1252": "cp1252"}
+
+
+def read_text(path: FilePath) -> str:
+    """All of a file, at most MOST_BYTES of it, unpacked where its name ends in .gz."""
+    with explained("load", path):
+        file = Path(path).expanduser()
+        if file.exists() and not file.is_file():  # a pipe would keep the reader waiting for ever
+            raise NetworkError(f"can't load {path}: it is a folder or a device, not a file")
+        data = _unpacked(file, path) if file.name.lower().endswith(PACKED) else _some(file)
+    if len(data) > MOST_BYTES:
+        raise NetworkError(f"{path} holds more than {MOST_BYTES} bytes of text, which is the most that is read")
+    return _decoded(data, path)
+
+
+def write_text(text: str, path: FilePath) -> None:
+    """Whole or not at all, packed where the name ends in .gz."""
+    data = text.encode()
+    with explained("save to", path):
+        file = Path(path).expanduser().resolve()
+        write_whole(file, [gzip.compress(data, mtime=0) if file.name.lower().endswith(PACKED) else data])
+
+
+def _some(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(MOST_BYTES + 1)
+
+
+def _unpacked(file: Path, path: FilePath) -> bytes:
+    try:
+        with file.open("rb") as packed, gzip.open(packed) as opened:
+            return opened.read(MOST_BYTES + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise NetworkError(f"{path} isn't a whole gzip file: {error}") from None
+
+
+def _decoded(data: bytes, path: FilePath) -> str:
+    try:
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            return data.decode("utf-16")
+        declared = DECLARED.match(data[:300])
+        encoding = declared[1].decode().lower() if declared else "utf-8"
+        if encoding not in ENCODINGS:
+            raise NetworkError(f"{path} is in {encoding}, which isn't read; known: {', '.join(ENCODINGS)}")
+        return data.decode(ENCODINGS[encoding]).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise NetworkError(
+            f"{path}, line {line}: byte {data[error.start]:#04x} isn't {error.encoding}; convert the file to UTF-8"
+        ) from None

@@ -1,0 +1,122 @@
+"""XML without what makes it dangerous: no entities but the five that it has by itself, and nothing from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from credo.errors import NetworkError
+from credo.exact import Array
+from credo.formats.names import cut
+from credo.formats.scan import floats
+
+DEEPEST = 100  # elements in elements
+LONGEST_DEFAULT = 100  # characters of an attribute that a document type gives to every element
+
+Place = tuple[int, int]  # line and column
+
+
+@dataclass(eq=False)
+class Element:
+    """A tag, what stands in it, and where."""
+
+    tag: str
+    attributes: dict[str, str]
+    at: Place
+    children: list[Element] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=list)
+    stranger: str = ""  # the first tag in it that isn't known
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces).strip()
+
+    def all(self, *tags: str) -> Iterator[Element]:
+        return (child for child in self.children if child.tag in tags)
+
+    def first(self, *tags: str) -> Element | None:
+        return next(self.all(*tags), None)
+
+    def texts(self, *tags: str) -> list[str]:
+        return [child.text for child in self.all(*tags)]
+
+
+class Markup:
+    """A parsed XML text: its top element, those in it that are `known`, and errors with a line and a column.
+
+    >>> Markup("<a><b>1 &lt; 2</b><c/></a>", "x.xml", "a", {"b"}).root.texts("b")
+    ['1 < 2']
+    """
+
+    root: Element
+
+    def __init__(self, text: str, file: str, top: str, known: Collection[str]) -> None:
+        self._file, self._top, self._known = file, top, known
+        self._open: list[Element | None] = []  # None where it isn't known, and so nothing in it is
+        self._skipped_lines = 0
+        self._parse(text)
+
+    def fault(self, at: Place, message: str) -> NetworkError:
+        return NetworkError(f"{self._file}, line {at[0] + self._skipped_lines}, column {at[1] + 1}: {message}")
+
+    def numbers(self, element: Element) -> Array:
+        """Those that stand in an element."""
+        words = element.text.split()
+        try:
+            return floats(words)
+        except ValueError as error:
+            raise self.fault(element.at, f"expected numbers in this {element.tag}, but found {error}") from None
+
+    def _parse(self, text: str) -> None:
+        start = text.lstrip()  # white space before the declaration is against the rules, but does no harm
+        self._skipped_lines = text.count("\n", 0, len(text) - len(start))
+        self._parser = expat.ParserCreate("utf-8")  # whatever is declared: the text is decoded already
+        self._parser.buffer_text = True
+        self._parser.EntityDeclHandler = self._refuse_entity
+        self._parser.SkippedEntityHandler = self._refuse_entity
+        self._parser.AttlistDeclHandler = self._check_default
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+        try:
+            self._parser.Parse(start.encode(errors="replace"), True)
+        except expat.ExpatError as error:
+            reason = expat.ErrorString(error.code)
+            raise self.fault((error.lineno, error.offset), f"this isn't XML: {reason}") from None
+
+    @property
+    def _here(self) -> Place:
+        return self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        if len(self._open) >= DEEPEST:
+            raise self.fault(self._here, f"more than {DEEPEST} elements stand in each other")
+        element = Element(tag, attributes, self._here)
+        if not self._open:
+            if tag != self._top:
+                raise self.fault(self._here, f"expected <{self._top}> at the top, but found <{cut(tag)}>")
+            self.root = element
+            self._open.append(element)
+            return
+        above = self._open[-1]
+        kept = above is not None and tag in self._known
+        if above is not None and kept:
+            above.children.append(element)
+        elif above is not None:
+            above.stranger = above.stranger or tag
+        self._open.append(element if kept else None)
+
+    def _end(self, _: str) -> None:
+        self._open.pop()
+
+    def _text(self, text: str) -> None:
+        if self._open and (element := self._open[-1]) is not None:
+            element.pieces.append(text)
+
+    def _refuse_entity(self, name: str, *_: object) -> None:
+        raise self.fault(self._here, f"the entity {cut(name)!r}: files with entities of their own aren't read")
+
+    def _check_default(self, element: str, _name: str, _kind: str, default: str | None, _required: int) -> None:
+        if default is not None and len(default) > LONGEST_DEFAULT:
+            raise self.fault(self._here, f"the default of an attribute of {cut(element)!r} is too long")

@@ -1,0 +1,159 @@
+"""Names that a format can't hold: an identifier in their place, and a remark that keeps the true ones.
+
+The remark stands in a property of the variable, as in `credo name=Blood~20pressure states=~3C5,5-12 place=3`. Letters
+stand for themselves and the rest is as in a web address, with ~ for %, so that no format's own signs are in it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+from urllib.parse import quote, unquote
+
+from credo.errors import NetworkError
+from credo.models.network import Network
+
+IDENTIFIER = re.compile(r"(?!(?:net|node|class|potential)\Z)[A-Za-z][A-Za-z0-9_]*")
+ANYTHING = re.compile(r".*", re.DOTALL)
+REMARK = "credo "
+REMARKED = re.compile(rf"{REMARK}(?:name|states|place)=")
+LONGEST = 40  # characters of an identifier that is made, and of a name in an error
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What a file can't say of a variable in its own words; None where it can."""
+
+    name: str | None = None
+    states: tuple[str, ...] | None = None
+    place: int | None = None  # among the variables, where the file has another order
+
+    def __str__(self) -> str:
+        words = [] if self.name is None else [f"name={_encoded(self.name)}"]
+        if self.states is not None:
+            words.append(f"states={','.join(map(_encoded, self.states))}")
+        if self.place is not None:
+            words.append(f"place={self.place}")
+        return REMARK + " ".join(words) if words else ""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """How a network's names and states are written in a file, and the remarks that keep the true ones."""
+
+    names: Mapping[str, str]
+    states: Mapping[str, tuple[str, ...]]
+    remarks: Mapping[str, str]
+
+
+def labels_of(
+    network: Network,
+    plain_name: re.Pattern[str],
+    plain_state: re.Pattern[str],
+    order: Sequence[str] | None = None,
+) -> Labels:
+    """Names as they are where they are plain, and cleaned where they aren't; `order` is that of the file."""
+    names = cleaned(network.variables, plain_name, "v")
+    places = {name: i for i, name in enumerate(network.variables)}
+    moved = order is not None and tuple(order) != network.variables
+    states, remarks = {}, {}
+    for name in network.variables:
+        true = state_words(name, network.states[name])
+        states[name] = tuple(cleaned(true, plain_state, "s").values())
+        remark = Remark(
+            name if names[name] != name else None,
+            true if states[name] != true else None,
+            places[name] if moved else None,
+        )
+        remarks[name] = str(remark)
+    return Labels(names, states, remarks)
+
+
+def state_words(name: str, states: Sequence[Any]) -> tuple[str, ...]:
+    """States as strings, all different."""
+    words = tuple(map(str, states))
+    if len(set(words)) < len(words):
+        twice = next(word for i, word in enumerate(words) if word in words[:i])
+        raise NetworkError(f"{name!r} has two states that both are written as {twice!r}; write the network as .json")
+    return words
+
+
+def cleaned(names: Sequence[str], plain: re.Pattern[str], first: str) -> dict[str, str]:
+    """Each name, and an identifier of its own for it: itself where it is plain.
+
+    >>> cleaned(["a_b", "a b", "5 kg", ""], IDENTIFIER, "v")
+    {'a_b': 'a_b', 'a b': 'a_b_2', '5 kg': 'v5_kg', '': 'v'}
+    """
+    found = {name: name if plain.fullmatch(name) else "" for name in names}
+    taken, numbers = set(found.values()) - {""}, dict[str, int]()
+    for name in (name for name, identifier in found.items() if not identifier):
+        base = re.sub(r"[^A-Za-z0-9_]", "_", name[:LONGEST])
+        base = base if base[:1].isalpha() else first + base
+        for number in count(numbers.get(base, 1)):
+            identifier = base if number == 1 else f"{base}_{number}"
+            if identifier not in taken and plain.fullmatch(identifier):
+                break
+        numbers[base] = number + 1
+        found[name] = identifier
+        taken.add(identifier)
+    return found
+
+
+def remark_in(text: str) -> Remark | None:
+    """The remark that a property is, if it is one; a ValueError if it is a broken one.
+
+    >>> remark_in("credo name=a~20b states=x,y")
+    Remark(name='a b', states=('x', 'y'), place=None)
+    """
+    if not REMARKED.match(text):
+        return None
+    try:
+        said = dict(word.split("=") for word in text.removeprefix(REMARK).split())
+        states = tuple(map(_decoded, said["states"].split(","))) if "states" in said else None
+        name = _decoded(said["name"]) if "name" in said else None
+        return Remark(name, states, int(said["place"]) if "place" in said else None)
+    except ValueError:
+        raise ValueError("can't be read: it was changed") from None
+
+
+def _encoded(text: str) -> str:
+    return quote(text, safe="", errors="surrogatepass").replace("~", "%7E").replace("%", "~")
+
+
+def _decoded(text: str) -> str:
+    return unquote(text.replace("~", "%"), errors="surrogatepass")
+
+
+def quoted(text: str) -> str:
+    """In double quotes, what could end them escaped as in JSON.
+
+    >>> print(quoted('5" pipe'))
+    "5\\" pipe"
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character
+        return json.dumps(text)
+    return json.dumps(text, ensure_ascii=False)
+
+
+def unquoted(token: str) -> str:
+    """What stands in the quotes, if there are any."""
+    if token[:1] != '"':
+        return token
+    if "\\" not in token:
+        return token[1:-1]
+    try:
+        return str(json.loads(token, strict=False))
+    except ValueError:  # a path, say, with single backslashes
+        return token[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+
+
+def cut(text: str) -> str:
+    """As much of a name as an error has room for, on one line."""
+    short = text if len(text) <= LONGEST else text[:LONGEST] + "..."
+    return short if short.isprintable() else repr(short)[1:-1]

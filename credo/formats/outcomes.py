@@ -1,0 +1,28 @@
+"""Variables that their parents' states settle: a row names a state, which is then certain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from credo.errors import suggest
+from credo.formats.draft import SHOWN, Draft, Node, many
+from credo.formats.names import cut
+
+
+def certain_rows(draft: Draft, node: Node, outcomes: Sequence[str]) -> None:
+    """Gives a node its table: probability 1 for the state that each row names."""
+    shape = draft.shape(node)
+    if len(outcomes) != prod(shape[:-1]):
+        wanted = f"{many(prod(shape[:-1]))} resulting states, but has {len(outcomes)}"
+        raise draft.fault(node.at, f"{cut(node.name)!r} must have {wanted}")
+    places = {state: i for i, state in enumerate(node.states)}
+    if stranger := next((outcome for outcome in outcomes if outcome not in places), None):
+        known = suggest(cut(stranger), map(cut, places), SHOWN)
+        raise draft.fault(node.at, f"{cut(node.name)!r} has no state {cut(stranger)!r}; {known}")
+    draft.make_room(prod(shape), node.at)
+    table = np.zeros((len(outcomes), shape[-1]))
+    table[np.arange(len(outcomes)), [places[outcome] for outcome in outcomes]] = 1.0
+    node.table = table.ravel()

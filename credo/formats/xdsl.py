@@ -1,0 +1,78 @@
+"""XDSL, the XML format of GeNIe and SMILE: tables run over the parents in order, the own states fastest.
+
+A variable's name is its id; what GeNIe shows on the screen in its place isn't read.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from credo.formats.draft import Draft, Node
+from credo.formats.markup import Element, Markup
+from credo.formats.names import IDENTIFIER, REMARK, cut, labels_of
+from credo.formats.outcomes import certain_rows
+from credo.models.network import Network
+
+CHANCE = {"cpt", "deterministic"}
+OTHER_KINDS = {"noisymax", "noisyadder", "decision", "utility", "mau", "equation"}
+KNOWN = {"nodes", "state", "parents", "probabilities", "resultingstates", "property", "dynamic"}
+KNOWN |= CHANCE | OTHER_KINDS
+UNSHOWN = {chr(code) for code in (*range(32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF)}  # that XML can't hold
+
+
+def read(text: str, file: str) -> Network:
+    markup = Markup(text, file, "smile", KNOWN)
+    draft = Draft(file, markup.fault)
+    nodes = markup.root.first("nodes")
+    if nodes is None:
+        raise markup.fault(markup.root.at, "expected <nodes> in this <smile>")
+    if dynamic := markup.root.first("dynamic"):
+        raise markup.fault(dynamic.at, "dynamic networks aren't read")
+    if nodes.stranger:
+        raise markup.fault(nodes.at, f"there is a node of the unknown kind {cut(nodes.stranger)!r}")
+    for element in nodes.children:
+        draft.add(_node(element, markup))
+    for element in nodes.children:
+        _define(draft, element, markup)
+    return draft.network()
+
+
+def write(network: Network) -> str:
+    labels = labels_of(network, IDENTIFIER, IDENTIFIER, order=network.order)
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<smile version="1.0" id="unknown">', "\t<nodes>"]
+    for name in network.order:  # parents must come first
+        lines.append(f'\t\t<cpt id="{labels.names[name]}">')
+        lines += [f'\t\t\t<state id="{state}" />' for state in labels.states[name]]
+        if network.parents[name]:
+            lines.append(f"\t\t\t<parents>{' '.join(labels.names[p] for p in network.parents[name])}</parents>")
+        numbers = " ".join(map(repr, network.tables[name].ravel().tolist()))
+        lines.append(f"\t\t\t<probabilities>{numbers}</probabilities>")
+        if labels.remarks[name]:
+            lines.append(f'\t\t\t<property id="credo">{escape(labels.remarks[name], quote=False)}</property>')
+        lines.append("\t\t</cpt>")
+    lines += ["\t</nodes>", "\t<extensions>", '\t\t<genie version="1.0" app="credo" name="unknown">']
+    for name in network.order:
+        shown = escape("".join("_" if sign in UNSHOWN else sign for sign in name), quote=False)
+        lines.append(f'\t\t\t<node id="{labels.names[name]}"><name>{shown}</name></node>')
+    return "\n".join([*lines, "\t\t</genie>", "\t</extensions>", "</smile>", ""])
+
+
+def _node(element: Element, markup: Markup) -> Node:
+    name = element.attributes.get("id", "")
+    if element.tag in OTHER_KINDS:
+        known = " and ".join(sorted(CHANCE))
+        raise markup.fault(element.at, f"the node {cut(name)!r} is of the kind {element.tag!r}; only {known} are read")
+    if element.tag not in CHANCE or not name:
+        raise markup.fault(element.at, f"expected a cpt with an id, but found {element.tag!r}")
+    remark = next((text for text in element.texts("property") if text.startswith(REMARK)), "")
+    states = tuple(state.attributes.get("id", "") for state in element.all("state"))
+    return Node(name, states, element.at, remark=remark)
+
+
+def _define(draft: Draft, element: Element, markup: Markup) -> None:
+    node = draft.nodes[element.attributes["id"]]
+    node.parents = tuple(" ".join(element.texts("parents")).split())
+    if table := element.first("probabilities"):
+        node.table = markup.numbers(table)
+    elif results := element.first("resultingstates"):
+        certain_rows(draft, node, results.text.split())

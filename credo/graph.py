@@ -1,0 +1,177 @@
+"""Arrows between names: reading them, their order, and what they say is independent of what."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from typing import TypeVar
+
+from credo.errors import NetworkError, suggest
+
+Name = TypeVar("Name", bound=Hashable)
+Parents = Mapping[str, tuple[str, ...]]  # each name, and those that point at it
+
+NAME = r"[^\s,;\"<>\-→←](?:[^\s,;\"<>\-→←]|-(?!>))*"
+TOKEN = re.compile(rf'[^\S\n]*(?:"((?:[^"\\]|\\.)*)"|(->|<-|→|←|[,;\n])|({NAME}))')
+BNLEARN = re.compile(r"\s*(?:\[[^\[\]]*\]\s*)+")  # as in [Storm][Lightning|Storm][Fire|Storm:Lightning]
+ARROWS = {"->": True, "→": True, "<-": False, "←": False}
+
+
+def parse_arrows(text: str) -> dict[str, tuple[str, ...]]:
+    """Arrows as people write them, one statement a line or between semicolons; or as R's bnlearn prints them.
+
+    >>> parse_arrows("Storm, Bus -> Campfire -> Fire; Storm -> Fire")
+    {'Storm': (), 'Bus': (), 'Campfire': ('Storm', 'Bus'), 'Fire': ('Campfire', 'Storm')}
+    >>> parse_arrows("[Storm][Fire|Storm]")
+    {'Storm': (), 'Fire': ('Storm',)}
+    """
+    found: dict[str, dict[str, None]] = {}
+    if BNLEARN.fullmatch(text):
+        for node in re.findall(r"\[([^\[\]]*)\]", text):
+            name, _, parents = node.partition("|")
+            found.setdefault(name.strip(), {}).update(dict.fromkeys(p.strip() for p in parents.split(":") if p.strip()))
+    else:
+        for groups, signs in map(_groups, _statements(text)):
+            for name in (name for group in groups for name in group):
+                found.setdefault(name, {})
+            for left, sign, right in zip(groups, signs, groups[1:], strict=False):
+                causes, effects = (left, right) if ARROWS[sign] else (right, left)
+                for effect in effects:
+                    found[effect].update(dict.fromkeys(causes))
+    return {name: tuple(parents) for name, parents in found.items()}
+
+
+def _statements(text: str) -> Iterator[list[tuple[str, bool]]]:
+    """Tokens, each with whether it is a name. A line that ends in an arrow or a comma goes on in the next."""
+    statement: list[tuple[str, bool]] = []
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        found = TOKEN.match(text, at)
+        if found is None:
+            raise NetworkError(f"arrows can't be read at {text[at : at + 20].strip()!r}: write them as 'A, B -> C'")
+        quoted, sign, name = found.groups()
+        at = found.end()
+        if quoted is not None:
+            statement.append((re.sub(r"\\(.)", r"\1", quoted), True))
+        elif name is not None:
+            statement.append((name, True))
+        elif sign == ";" or (sign == "\n" and statement and statement[-1][1]):
+            yield statement
+            statement = []
+        elif sign != "\n":
+            statement.append((sign, False))
+    yield statement
+
+
+def _groups(statement: list[tuple[str, bool]]) -> tuple[list[list[str]], list[str]]:
+    """Groups of names, and the arrows between them."""
+    groups, signs = [list[str]()], list[str]()
+    for i, (token, is_name) in enumerate(statement):
+        if is_name != (i % 2 == 0):
+            raise NetworkError(f"arrows can't be read at {token!r}: write them as 'A, B -> C; C -> D'")
+        if is_name:
+            groups[-1].append(token)
+        elif token != ",":
+            signs.append(token)
+            groups.append([])
+    if statement and len(statement) % 2 == 0:
+        raise NetworkError(f"arrows end in {statement[-1][0]!r}: a name must follow")
+    return groups, signs
+
+
+def in_order(parents: Mapping[Name, tuple[Name, ...]]) -> tuple[Name, ...]:
+    """The names, parents before their children; a cycle is an error that shows it.
+
+    >>> in_order({"Fire": ("Storm",), "Storm": ()})
+    ('Storm', 'Fire')
+    """
+    waiting = {name: len(above) for name, above in parents.items()}
+    below = children(parents)
+    ready, order = deque(name for name, count in waiting.items() if not count), list[Name]()
+    while ready:
+        name = ready.popleft()
+        order.append(name)
+        for child in below[name]:
+            waiting[child] -= 1
+            if not waiting[child]:
+                ready.append(child)
+    if len(order) < len(parents):
+        raise NetworkError(f"the arrows run in a circle: {' -> '.join(map(str, _circle(parents, set(order))))}")
+    return tuple(order)
+
+
+def _circle(parents: Mapping[Name, tuple[Name, ...]], done: Collection[Name]) -> list[Name]:
+    name = next(name for name in parents if name not in done)
+    path: dict[Name, None] = {}
+    while name not in path:
+        path[name] = None
+        name = next(parent for parent in parents[name] if parent not in done)
+    circle = [*path][[*path].index(name) :]
+    return [name, *reversed(circle)]
+
+
+def children(parents: Mapping[Name, tuple[Name, ...]]) -> dict[Name, list[Name]]:
+    """Each name, and those that it points at."""
+    below: dict[Name, list[Name]] = {name: [] for name in parents}
+    for name, above in parents.items():
+        for parent in above:
+            below[parent].append(name)
+    return below
+
+
+def checked(parents: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    """The same, with every parent a known name, named once."""
+    found = {}
+    for name, above in parents.items():
+        if isinstance(above, str):
+            raise NetworkError(f"the parents of {name!r} must be a list of names, but are {above!r}: write [{above!r}]")
+        found[name] = tuple(above)
+        if len(set(found[name])) < len(found[name]):
+            raise NetworkError(f"{name!r} has a parent twice: {', '.join(found[name])}")
+        for parent in found[name]:
+            if parent not in parents:
+                raise NetworkError(f"{name!r} has an unknown parent {parent!r}; {suggest(parent, parents)}")
+    return found
+
+
+def reached(names: Iterable[str], along: Mapping[str, Iterable[str]]) -> set[str]:
+    """These names, and all that can be reached from them."""
+    found, waiting = set(names), list(names)
+    while waiting:
+        for name in along[waiting.pop()]:
+            if name not in found:
+                found.add(name)
+                waiting.append(name)
+    return found
+
+
+def connected(start: Collection[str], given: Collection[str], parents: Parents) -> set[str]:
+    """What depends on the names, given others: all that an active trail leads to.
+
+    A trail runs from a name to its parents and children; through a name that is given only where two arrows meet in
+    it, and through one where two arrows meet only if it or a descendant is given.
+    """
+    below, observed = children(parents), set(given)
+    opened = reached(observed, parents)  # whose arrows may meet
+    seen: set[tuple[str, bool]] = set()
+    waiting = [(name, True) for name in start]  # True: coming from a child
+    while waiting:
+        name, upward = waiting.pop()
+        if (name, upward) in seen:
+            continue
+        seen.add((name, upward))
+        if upward and name not in observed:
+            waiting += [(parent, True) for parent in parents[name]] + [(child, False) for child in below[name]]
+        elif not upward:
+            if name not in observed:
+                waiting += [(child, False) for child in below[name]]
+            if name in opened:
+                waiting += [(parent, True) for parent in parents[name]]
+    return {name for name, _ in seen if name not in observed}
+
+
+def blanket(name: str, parents: Parents) -> set[str]:
+    """Parents, children and the children's other parents: given these, nothing else says anything of the name."""
+    below = children(parents)[name]
+    return {*parents[name], *below, *(other for child in below for other in parents[child])} - {name}

@@ -1,0 +1,227 @@
+"""Answers by sampling, each with its error; and by loopy propagation, where sampling isn't wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.loopy import Loops, pass_messages, read_beliefs
+from credo._kernels.sampling import draw_forward, draw_in_turn
+from credo.errors import DataError, EvidenceError, NetworkError
+from credo.exact import Array
+from credo.inference.findings import Findings
+from credo.inference.potentials import Integers, Potentials
+from credo.notices import tell
+
+Codes = NDArray[np.int32]
+BATCH = 2**14  # samples that are drawn at a time
+CHAINS, BATCHES = 4, 25  # of Gibbs sampling: chains, and parts of each, whose means show the error
+WARMING = 10  # one in so many rounds more, which are thrown away
+ROUNDS, SETTLED = 1000, 1e-12  # of loopy propagation
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A table of probabilities, the standard error of each, and how many independent samples would be as good."""
+
+    table: Array
+    error: Array
+    effective: float
+    method: str
+
+
+def estimates(
+    potentials: Potentials,
+    findings: Findings,
+    asked: Sequence[Sequence[int]],
+    method: str,
+    samples: int,
+    seed: int,
+) -> list[Estimate]:
+    """What is believed of variables together, of each group that is asked for."""
+    if method == "loopy":
+        return _loopy(potentials, findings, asked)
+    if not isinstance(samples, int | np.integer) or samples < 1:
+        raise DataError(f"the number of samples must be whole and at least 1, but is {samples!r}")
+    if method == "gibbs":
+        return _gibbs(potentials, findings, asked, samples, seed)
+    if (potentials.children < 0).any():
+        raise NetworkError(f'a network without arrows can\'t be sampled by {method}: use method="gibbs"')
+    drawn = _forward if method == "forward" else _weighted
+    return _averaged(potentials, drawn(potentials, findings, samples, seed), asked, method)
+
+
+def running_sums(potentials: Potentials) -> Array:
+    """Of each row of each variable's table, in the place of the table's values."""
+    found, at = potentials.factors.values.copy(), potentials.factors.values_at
+    for f, v in enumerate(potentials.children.tolist()):
+        own = found[at[f] : at[f + 1]].reshape(-1, int(potentials.card[v]))
+        np.cumsum(own, axis=1, out=own)
+    return found
+
+
+def drawn_forward(
+    potentials: Potentials, findings: Findings, seed: int
+) -> Callable[[int, NDArray[np.signedinteger]], Array]:
+    """What draws rows from a first one on into codes (variables, rows), and says the logarithms of their weights."""
+    sums, mixed = running_sums(potentials), mixed_seed(seed)
+
+    def draw(start: int, codes: NDArray[np.signedinteger]) -> Array:
+        log_weights = np.empty(codes.shape[1])
+        about = potentials.order, potentials.card, potentials.factors, sums
+        fixed = findings.codes, findings.weights, potentials.places
+        draw_forward(*about, *fixed, mixed, start, codes, log_weights)
+        return log_weights
+
+    return draw
+
+
+def mixed_seed(seed: int) -> np.uint64:
+    """Seeds that are neighbours shall not draw the same numbers, one after the other."""
+    return np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+
+
+def _weighted(potentials: Potentials, findings: Findings, samples: int, seed: int) -> Iterator[tuple[Codes, Array]]:
+    """Likelihood weighting: observed variables stay as they are, and a sample weighs what they are worth in it."""
+    draw = drawn_forward(potentials, findings, seed)
+    for start in range(0, samples, BATCH):
+        codes = np.empty((len(potentials.card), min(BATCH, samples - start)), dtype=np.int32)
+        yield codes, draw(start, codes)
+
+
+def _forward(potentials: Potentials, findings: Findings, samples: int, seed: int) -> Iterator[tuple[Codes, Array]]:
+    """Forward sampling: all variables are drawn, and what disagrees with the evidence is thrown away."""
+    draw = drawn_forward(potentials, Findings(np.full(len(potentials.card), -1), findings.weights), seed)
+    known = np.flatnonzero(findings.codes >= 0)
+    for start in range(0, samples, BATCH):
+        codes = np.empty((len(potentials.card), min(BATCH, samples - start)), dtype=np.int32)
+        log_weights = draw(start, codes)
+        agree = (codes[known] == findings.codes[known, None]).all(0)
+        yield codes, np.where(agree, log_weights, -np.inf)
+
+
+def _averaged(
+    potentials: Potentials, drawn: Iterator[tuple[Codes, Array]], asked: Sequence[Sequence[int]], method: str
+) -> list[Estimate]:
+    """P = Σ w·1 / Σ w, with the standard error √Σ w²(1 - P)² / Σ w."""
+    shapes = [tuple(potentials.card[list(group)]) for group in asked]
+    sums, squares = [np.zeros(shape) for shape in shapes], [np.zeros(shape) for shape in shapes]
+    total = square = 0.0
+    top = -np.inf
+    for codes, log_weights in drawn:
+        higher = max(top, float(log_weights.max()))
+        if higher == -np.inf:
+            continue
+        scale = np.exp(top - higher)
+        top, weights = higher, np.exp(log_weights - higher)
+        total, square = total * scale + weights.sum(), square * scale**2 + (weights**2).sum()
+        for i, (group, shape) in enumerate(zip(asked, shapes, strict=True)):
+            cells = np.ravel_multi_index(tuple(codes[list(group)]), shape)
+            size = sums[i].size
+            sums[i] = sums[i] * scale + np.bincount(cells, weights, size).reshape(shape)
+            squares[i] = squares[i] * scale**2 + np.bincount(cells, weights**2, size).reshape(shape)
+    if total == 0.0:
+        raise EvidenceError(
+            f"no sample of {method} agrees with the evidence: it is improbable or impossible. More samples=, "
+            'method="likelihood-weighting" or method="gibbs" may find some'
+        )
+    found = []
+    for part, own in zip(sums, squares, strict=True):
+        p = part / total
+        variance = own * (1.0 - 2.0 * p) + p**2 * square
+        found.append(Estimate(p, np.sqrt(np.maximum(variance, 0.0)) / total, float(total**2 / square), method))
+    return found
+
+
+def _gibbs(
+    potentials: Potentials, findings: Findings, asked: Sequence[Sequence[int]], samples: int, seed: int
+) -> list[Estimate]:
+    """Each free variable in turn, given all others; the error by means of parts, since samples depend on each other."""
+    near_at, near = potentials.near
+    free = np.flatnonzero(findings.codes < 0)
+    rounds = max(2, samples // (CHAINS * BATCHES))
+    means: list[list[Array]] = [[] for _ in asked]
+    for chain in range(CHAINS):
+        mixed, now = mixed_seed(seed * CHAINS + chain), _start(potentials, findings, seed * CHAINS + chain)
+        step, warm = 0, -(-rounds * BATCHES // WARMING)
+        for size in (warm, *[rounds] * BATCHES):
+            codes = np.empty((len(potentials.card), size), dtype=np.int32)
+            about = potentials.card, potentials.factors, findings.weights, potentials.places
+            draw_in_turn(free, near_at, potentials.factor_of[near], *about, mixed, step, now, codes)
+            step += size
+            if step > warm:
+                for group, parts in zip(asked, means, strict=True):
+                    shape = tuple(potentials.card[list(group)])
+                    cells = np.ravel_multi_index(tuple(codes[list(group)]), shape)
+                    parts.append(np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape) / size)
+    return [_of_means(np.array(parts), CHAINS * BATCHES * rounds) for parts in means]
+
+
+def _of_means(parts: Array, samples: int) -> Estimate:
+    p = parts.mean(0)
+    error = parts.std(0, ddof=1) / np.sqrt(len(parts))
+    varying = error > 0
+    effective = float(np.min((p * (1 - p))[varying] / error[varying] ** 2)) if varying.any() else float(samples)
+    return Estimate(p, error, min(effective, float(samples)), "gibbs")
+
+
+def _start(potentials: Potentials, findings: Findings, seed: int) -> Integers:
+    """A state that is possible: the best of some drawn forward; without arrows, of a search that makes zeros fewer."""
+    if (potentials.children >= 0).all():
+        for codes, log_weights in _weighted(potentials, findings, BATCH, seed):
+            if log_weights.max() > -np.inf:
+                return np.asarray(codes[:, log_weights.argmax()], dtype=np.int64)
+        raise EvidenceError("no possible state was found to start from: the evidence is improbable or impossible")
+    random = np.random.default_rng(seed)
+    now = np.where(findings.codes >= 0, findings.codes, random.integers(0, potentials.card))
+    soft = potentials.softened
+    near_at, near = potentials.near
+    codes = np.empty((len(now), 50), dtype=np.int32)
+    free, about = np.flatnonzero(findings.codes < 0), (findings.weights, potentials.places)
+    for step in range(20):
+        draw_in_turn(
+            free,
+            near_at,
+            potentials.factor_of[near],
+            potentials.card,
+            soft,
+            *about,
+            mixed_seed(seed),
+            50 * step,
+            now,
+            codes,
+        )
+        if potentials.log_value(now) > -np.inf:
+            return now
+    raise EvidenceError("no possible state was found to start from: the evidence is improbable or impossible")
+
+
+def _loopy(potentials: Potentials, findings: Findings, asked: Sequence[Sequence[int]]) -> list[Estimate]:
+    """Loopy propagation tells of one variable at a time; damped where it doesn't settle by itself."""
+    if any(len(group) > 1 for group in asked):
+        raise NetworkError("loopy propagation tells of one variable at a time: ask for each, or sample")
+    factors, card = potentials.factors, potentials.card
+    at = np.append(0, np.cumsum(card[factors.scope]))
+    local = findings.weights.copy() if len(findings.weights) else np.ones(int(potentials.places[-1]))
+    for v in np.flatnonzero(findings.codes >= 0):
+        first, own = potentials.places[v], np.zeros(int(card[v]))
+        own[findings.codes[v]] = local[first + findings.codes[v]]
+        local[first : potentials.places[v + 1]] = own
+    loops = Loops(card, potentials.places, factors, *potentials.near, at[:-1])
+    messages, change = np.ones(int(at[-1])), np.inf
+    for i in range(ROUNDS):
+        change = pass_messages(loops, local, 0.0 if i < isqrt(ROUNDS) * 3 else 0.5, messages)
+        if change < SETTLED:
+            break
+    else:
+        tell(f"loopy propagation didn't settle: its messages still change by {change:.1g}")
+    beliefs = np.empty_like(local)
+    read_beliefs(loops, local, messages, beliefs)
+    found = [beliefs[potentials.places[v] : potentials.places[v + 1]] for (v,) in asked]
+    if not all(own.any() for own in found):
+        raise EvidenceError("the evidence is impossible")
+    return [Estimate(own, np.full(own.shape, np.nan), np.nan, "loopy") for own in found]

@@ -1,0 +1,104 @@
+"""What is known of a network's variables: states, sets of states, and how likely what was seen is in each state."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from credo.errors import EvidenceError, SchemaError, suggest
+from credo.exact import Array
+from credo.inference.potentials import Integers, Potentials
+
+Given = Mapping[str, Any] | None
+NOTHING = np.empty(0)
+TRUTH = {True: ("true", "yes", "y", "t", "1"), False: ("false", "no", "n", "f", "0")}  # a boolean, in others' words
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """codes: each variable's state, -1 if it isn't known; weights: of all states one after another, or empty."""
+
+    codes: Integers
+    weights: Array
+
+    @classmethod
+    def of(cls, potentials: Potentials, given: Given) -> Findings:
+        """From {name: state}, {name: [possible states]} or {name: {state: how likely what was seen is in it}}.
+
+        None says nothing. A state may be given as the text of its value.
+        """
+        codes, weights = np.full(len(potentials.names), -1), NOTHING
+        for name, value in (given or {}).items():
+            v = variable(potentials, name)
+            if value is None:
+                continue
+            code = _code(potentials, v, value)
+            if isinstance(code, int):
+                codes[v] = code
+            else:
+                if not len(weights):
+                    weights = np.ones(int(potentials.places[-1]))
+                weights[potentials.places[v] : potentials.places[v + 1]] = code
+        return cls(codes, weights)
+
+    def without(self, v: int, potentials: Potentials) -> Findings:
+        """The same, but for what is known of one variable."""
+        codes, weights = self.codes.copy(), self.weights.copy()
+        codes[v] = -1
+        if len(weights):
+            weights[potentials.places[v] : potentials.places[v + 1]] = 1.0
+        return Findings(codes, weights)
+
+
+def variable(potentials: Potentials, name: object) -> int:
+    """A variable's number."""
+    number = potentials.number.get(name) if isinstance(name, str) else None
+    if number is None:
+        raise SchemaError(f"there is no variable {name!r}; {suggest(name, potentials.names)}")
+    return number
+
+
+def state(potentials: Potentials, v: int, value: object) -> int:
+    """The number of a state, given as it is or as text; a boolean also in words."""
+    found = find_state(potentials, v, value)
+    if found is None:
+        raise EvidenceError(f"{potentials.names[v]!r} has no state {value!r}; {suggest(value, potentials.states[v])}")
+    return found
+
+
+def find_state(potentials: Potentials, v: int, value: object) -> int | None:
+    """The same; None if there is no such state."""
+    found = potentials.codes[v].get(value) if isinstance(value, Hashable) else None
+    if found is None:
+        words = TRUTH[bool(value)] if isinstance(value, bool | np.bool_) else (str(value),)
+        spelt = potentials.spelt[v]
+        found = next((spelt[word] for word in words if word in spelt), None)
+    if found is None and isinstance(value, float | np.floating) and value.is_integer():  # 1.0 for "1"
+        found = potentials.spelt[v].get(str(int(value)))
+    return found
+
+
+def _code(potentials: Potentials, v: int, value: Any) -> int | Array:
+    """A state's number, or weights of all states."""
+    if isinstance(value, str):
+        return state(potentials, v, value)
+    if isinstance(value, Mapping):
+        weights = np.zeros(len(potentials.states[v]))
+        for each, likelihood in value.items():
+            if not isinstance(likelihood, float | int | np.number) or not 0 <= likelihood < np.inf:
+                name = potentials.names[v]
+                raise EvidenceError(
+                    f"the likelihood of {name}={each} must be a number of at least 0, not {likelihood!r}"
+                )
+            weights[state(potentials, v, each)] = likelihood
+    elif isinstance(value, Collection) and not isinstance(value, bytes):
+        weights = np.zeros(len(potentials.states[v]))
+        weights[[state(potentials, v, each) for each in value]] = 1.0
+    else:
+        return state(potentials, v, value)
+    if not weights.any():
+        raise EvidenceError(f"what is given of {potentials.names[v]!r} leaves no state possible")
+    return weights

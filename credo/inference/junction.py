@@ -1,0 +1,138 @@
+"""A junction tree: compiled once for a pattern of evidence, asked many times with other values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels import assembly
+from credo._kernels.propagation import Junction, Room, fill_tables, propagate_all, propagate_best, propagate_up
+from credo._kernels.sampling import draw_from_tree
+from credo._kernels.triangulation import FILL, WEIGHT
+from credo.exact import Array
+from credo.inference.findings import Findings
+from credo.inference.potentials import Flags, Integers, Potentials
+
+FEW, MANY, TRIES = 2**12, 2**17, 8  # cells that are worth one try only; a second; more
+HELD = 2**25  # cells up to which the product of what doesn't change is kept
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What a tree is compiled for: which variables have known states, which factors count, what is asked for."""
+
+    observed: Flags
+    there: Flags  # variables that matter
+    used: Flags  # factors that do
+    maximised: Flags | None  # variables; the others are summed out before
+    together: Integers  # variables whose joint table is asked for
+
+    @property
+    def stage(self) -> Integers:
+        """When variables may go: -1 not at all, 0 first, 1 last."""
+        last = np.zeros(len(self.observed), dtype=np.int64)
+        if self.maximised is not None:
+            last[self.maximised] = 1
+        last[self.together] = 1
+        last[self.observed | ~self.there] = -1
+        return last
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The best order found for summing variables out, and the size of the tables that it takes."""
+
+    question: Question
+    stage: Integers
+    found: tuple[Integers, NDArray[np.uint64], Integers, Integers, Integers, float]
+
+    @property
+    def cells(self) -> float:
+        return self.found[-1]
+
+    @classmethod
+    def of(cls, potentials: Potentials, question: Question) -> Plan:
+        """Min-fill first; where tables get large, min-weight and other ways to break ties, each as long as it pays."""
+        stage, log_card = question.stage, potentials.log_card
+        near = assembly.connected(potentials.factors, question.used, ~question.observed, question.together)
+        chance = np.zeros(len(stage))
+        best = assembly.triangulate(near, log_card, stage, FILL, chance)
+        if best[-1] > FEW:
+            best = min(best, assembly.triangulate(near, log_card, stage, WEIGHT, chance), key=lambda found: found[-1])
+        if best[-1] > MANY:
+            random = np.random.default_rng(0)
+            for i in range(TRIES):
+                chance = random.random(len(stage))
+                found = assembly.triangulate(near, log_card, stage, (FILL, WEIGHT)[i % 2], chance)
+                best = min(best, found, key=lambda found: found[-1])
+        return cls(question, stage, best)
+
+
+class Tree:
+    """Tables of cliques, and the paths between them."""
+
+    def __init__(self, potentials: Potentials, plan: Plan) -> None:
+        self.potentials = potentials
+        factors, card = potentials.factors, potentials.card
+        cliques, walks = assembly.assemble(factors, card, plan.question.used, plan.stage, *plan.found[:-1])
+        self.cells = int(cliques.tables_at[-1])
+        every, base = np.flatnonzero(cliques.homes > -2), np.empty(0)
+        if self.cells <= HELD:
+            base = np.empty(self.cells)
+            fill_tables(np.setdiff1d(every, cliques.touched, assume_unique=True), factors, cliques, walks, base)
+            every = cliques.touched
+        self.junction = Junction(card, potentials.places, factors, cliques, walks, base, every)
+        self._idle: list[Room] = []  # what messages are written in, while nobody does
+
+    def log_total(self, codes: Integers, weights: Array) -> float:
+        """log Σ of all cells that agree with the evidence; -inf if none does."""
+        with self._room() as room:
+            return self.potentials.log_scale + propagate_up(codes, weights, self.junction, room)
+
+    def marginals(self, codes: Integers, weights: Array, out: Array) -> float:
+        """The same; out: what is believed of each variable, in the order of the states."""
+        with self._room() as room:
+            return self.potentials.log_scale + propagate_all(codes, weights, self.junction, room, out)
+
+    def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
+        """What is believed of the variables that the tree was compiled for, an axis for each; and the logarithm."""
+        cliques = self.junction.cliques
+        members = cliques.members[cliques.starts[-2] :].tolist()
+        with self._room() as room:
+            found = propagate_up(codes, weights, self.junction, room)
+            table = room.tables[cliques.tables_at[-2] :].reshape(self.potentials.card[members])
+            joint = table.transpose([members.index(v) for v in variables]).copy()
+        return joint / max(joint.sum(), np.finfo(float).tiny), self.potentials.log_scale + found
+
+    def best(self, codes: Integers, weights: Array) -> tuple[Integers, float]:
+        """The states of the maximised variables in which the rest is most probable, and the logarithm of that."""
+        chosen = codes.copy()
+        with self._room() as room:
+            found = propagate_best(codes, weights, self.junction, room, chosen)
+        return chosen, self.potentials.log_scale + found
+
+    def draw(self, findings: Findings, seed: np.uint64, start: int, out: NDArray[Any]) -> None:
+        """out (variables, rows): states, as probable together as the evidence makes them."""
+        cliques = self.junction.cliques
+        with self._room() as room:
+            propagate_up(findings.codes, findings.weights, self.junction, room)
+            for v in np.flatnonzero(cliques.entry < 0):
+                out[v] = findings.codes[v]
+            draw_from_tree(cliques, self.potentials.card, room.tables, seed, start, out)
+
+    @contextmanager
+    def _room(self) -> Iterator[Room]:
+        """Of this call alone: popping from a list and putting back are single steps, even among threads."""
+        try:
+            room = self._idle.pop()
+        except IndexError:
+            at = self.junction.cliques.separators_at
+            sizes = self.cells, int(at[-1]), len(at) - 1, int(np.diff(at).max(initial=1))
+            room = Room(*map(np.empty, sizes))
+        yield room
+        self._idle.append(room)

@@ -1,0 +1,226 @@
+"""Answers for many rows of a table: any cells may miss, others in each row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.rows import (
+    IMPOSSIBLE,
+    TOO_LONG,
+    Rooted,
+    Walk,
+    complete_rows,
+    predict_rows,
+    score_rows,
+    write_edges,
+)
+from credo.data import Batch, source
+from credo.data.tables import is_missing
+from credo.engines import local
+from credo.errors import DataError, EvidenceError, counted
+from credo.exact import Array
+from credo.inference.findings import NOTHING, find_state, variable
+from credo.inference.junction import HELD, Plan, Tree
+from credo.inference.potentials import Flags, Integers
+from credo.inference.trees import NOBODY
+from credo.notices import tell
+
+if TYPE_CHECKING:
+    from credo.models.answering import Answering
+
+Codes = NDArray[np.int32]
+Result = TypeVar("Result")
+FEW = 10_000  # values of a coded column that are looked up one by one
+BUDGET = 2.0**14  # cells that one row may walk through; else a tree is compiled for its pattern
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """The cells of a batch as numbers of states."""
+
+    batch: Batch
+    columns: Codes  # (columns, rows), -1 where a cell is missing
+    unknown: dict[str, int]  # cells of values that the network doesn't have
+
+    @property
+    def rows(self) -> int:
+        return self.batch.rows
+
+
+class Rows:
+    """A network, and the columns of a table that are its variables."""
+
+    def __init__(self, net: Answering, data: object) -> None:
+        self.net, self.potentials, self.table = net, net.potentials, source(data)
+        self.names = [name for name in self.table.names if name in self.potentials.number]
+        if not self.names:
+            known, read = ", ".join(self.table.names[:8]), ", ".join(self.potentials.names[:8])
+            raise DataError(f"no column is a variable of the network: the table has {known}; the network {read}")
+        self.column_of = np.full(len(self.potentials.names), -1)
+        for i, name in enumerate(self.names):
+            self.column_of[self.potentials.number[name]] = i
+
+    def probabilities(self, name: str) -> Array:
+        """(rows, states) of one variable, whatever its own column says."""
+        target, held = variable(self.potentials, name), self.potentials
+        self.column_of[target] = -1
+        rooted, size = self._rooted(np.array([target])), int(held.card[target])
+        has = np.array([target in scope for scope in held.scopes], dtype=np.bool_)
+        near, others = np.flatnonzero(has), np.flatnonzero(held.with_zeros & ~has)
+
+        def answer(coded: Coded) -> Array:
+            out, status = np.empty((coded.rows, size)), np.full(coded.rows, TOO_LONG, dtype=np.uint8)
+            if rooted is not None:
+                about = (coded.columns, self.column_of, target, near, others, BUDGET, held.card, held.factors)
+                predict_rows(*about, rooted, _walk(rooted, len(held.card)), out, status)
+            for row in np.flatnonzero(status == TOO_LONG).tolist():
+                out[row], found = self.net.trees.joint(self._codes(coded, row), NOTHING, [target])
+                status[row] = 0 if found > -np.inf else IMPOSSIBLE
+            self._check(coded, status == IMPOSSIBLE)
+            return out
+
+        return np.concatenate([np.empty((0, size)), *self._mapped(answer)])
+
+    def log_prob(self) -> Array:
+        """(rows): log P(row), summed over what is missing."""
+        rooted, held = self._rooted(NOBODY), self.potentials
+
+        def answer(coded: Coded) -> Array:
+            out = np.full(coded.rows, np.nan)
+            if rooted is not None:
+                walk = _walk(rooted, len(held.card))
+                score_rows(coded.columns, self.column_of, BUDGET, held.card, held.factors, rooted, walk, out)
+            for row in np.flatnonzero(np.isnan(out)).tolist():
+                out[row] = self.net.trees.log_total(self._codes(coded, row), NOTHING) - held.log_scale
+            return out + held.log_scale
+
+        return np.concatenate([np.empty(0), *self._mapped(answer)])
+
+    def imputed(self) -> Any:
+        """The table with the missing cells of its variables filled in, as an Arrow table."""
+        import pyarrow as pa
+
+        rooted, held = self._rooted(NOBODY, everything=True), self.potentials
+        levels = [pa.array(values) for values in held.states]
+
+        def answer(coded: Coded) -> Any:
+            found, done = np.empty((len(held.card), coded.rows), dtype=np.int32), np.full(coded.rows, np.nan)
+            if rooted is not None:
+                walk = _walk(rooted, len(held.card))
+                complete_rows(coded.columns, self.column_of, BUDGET, held.card, rooted, walk, found, done)
+            for row in np.flatnonzero(np.isnan(done)).tolist():
+                found[:, row], done[row] = self.net.trees.best(self._codes(coded, row), NOTHING, None)
+            self._check(coded, done == -np.inf)
+            own = {name: coded.batch.column(name) for name in coded.batch.names}
+            for name in self.names:
+                v = held.number[name]
+                own[name] = _filled(own[name], levels[v].take(pa.array(found[v])))
+            return pa.table(own)
+
+        return pa.concat_tables(self._mapped(answer, self.table.names))
+
+    # Inside
+
+    def _rooted(self, together: Integers, everything: bool = False) -> Rooted | None:
+        """A tree for any evidence in the table's columns; None if it is too large to be filled once and for all."""
+        held = self.potentials
+        wanted = (self.column_of >= 0) | everything
+        wanted[together] = True
+        plan = Plan.of(held, self.net.trees.question(np.zeros(len(wanted), dtype=np.bool_), wanted, together))
+        if plan.cells > HELD:
+            return None
+        junction = Tree(held, plan).junction
+        return Rooted(junction.cliques, junction.base, *write_edges(junction.cliques, held.card, held.with_zeros))
+
+    def _mapped(self, answer: Callable[[Coded], Result], names: tuple[str, ...] | None = None) -> Iterator[Result]:
+        unknown: dict[str, int] = {}
+
+        def answered(batch: Batch) -> tuple[Result, dict[str, int]]:
+            coded = self._coded(batch)
+            return answer(coded), coded.unknown
+
+        for found, strange in local.mapped(answered, self.table.batches(self.names if names is None else names)):
+            for name, count in strange.items():
+                unknown[name] = unknown.get(name, 0) + count
+            yield found
+        for name, count in unknown.items():
+            tell(f"{counted(count, 'cell')} of {name!r} hold values that the network doesn't know: taken as missing")
+
+    def _coded(self, batch: Batch) -> Coded:
+        columns, unknown = np.empty((len(self.names), batch.rows), dtype=np.int32), dict[str, int]()
+        for i, name in enumerate(self.names):
+            codes, values = _categories(batch, name)
+            v = self.potentials.number[name]
+            found = [find_state(self.potentials, v, value) for value in values]
+            table = np.array([*(-1 if code is None else code for code in found), -1], dtype=np.int32)
+            np.take(table, codes, out=columns[i], mode="wrap")
+            if strange := [k for k, value in enumerate(values) if found[k] is None and not is_missing(value)]:
+                count = int(np.isin(codes, strange).sum())
+                unknown |= {name: count} if count else {}
+        return Coded(batch, columns, unknown)
+
+    def _codes(self, coded: Coded, row: int) -> Integers:
+        cells = np.append(coded.columns[:, row], -1).astype(np.int64)
+        return np.asarray(cells[self.column_of])
+
+    def _check(self, coded: Coded, impossible: Flags) -> None:
+        if not impossible.any():
+            return
+        row = int(impossible.argmax())
+        codes, held = self._codes(coded, row), self.potentials
+        given = {held.names[v]: held.states[v][codes[v]] for v in np.flatnonzero(codes >= 0)}
+        try:
+            self.net.query(held.names[int(np.argmin(codes))], given, method="exact")
+        except EvidenceError as error:
+            raise EvidenceError(f"row {coded.batch.number(row)}: {error}") from None
+
+
+def _categories(batch: Batch, name: str) -> tuple[NDArray[Any], list[Any]]:
+    """A column's codes, -1 where a cell is missing, and their values: as they are, where it is coded already."""
+    import pyarrow as pa
+
+    column = batch.column(name)
+    if not pa.types.is_dictionary(column.type) or len(column.dictionary) > FEW:
+        codes, levels = batch.categories(name)
+        return codes, levels.to_pylist()
+    codes = column.indices
+    codes = codes.fill_null(-1) if codes.null_count else codes
+    return codes.to_numpy(zero_copy_only=False), column.dictionary.to_pylist()
+
+
+def _filled(column: Any, states: Any) -> Any:
+    """A column with states where cells are missing; as text, if they aren't of its type."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if column.type != states.type:
+        try:
+            states = states.cast(states.type if pa.types.is_null(column.type) else column.type)
+        except pa.ArrowException:
+            column, states = column.cast(pa.string()), states.cast(pa.string())
+    return pc.if_else(column.is_valid(), column.cast(states.type), states)
+
+
+def _walk(tree: Rooted, variables: int) -> Walk:
+    cliques = tree.cliques
+    cells, members = int(cliques.separators_at[-1]), int(np.diff(cliques.starts).max(initial=0))
+    children = int(np.bincount(cliques.parent[cliques.parent >= 0], minlength=1).max())
+    # the last root's message may be its whole table
+    cells += int(np.diff(cliques.tables_at[-2:]).sum())
+    return Walk(
+        np.empty(variables, dtype=np.int64),
+        np.empty(len(cliques.parent), dtype=np.bool_),
+        np.empty(cells),
+        np.empty(cells, dtype=np.int64),
+        np.empty(members, dtype=np.int64),
+        np.empty(members, dtype=np.int64),
+        np.empty((members, children + 2), dtype=np.int64),
+        np.empty(children + 2, dtype=np.int64),
+    )

@@ -1,0 +1,187 @@
+"""Exact answers: which factors a question needs, which tree it runs in, and whether that fits in memory."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from math import prod
+from threading import Lock
+
+import numpy as np
+
+from credo._kernels.pruning import drop_unconnected, mark_ancestors, mark_scopes
+from credo.errors import SizeError
+from credo.exact import Array
+from credo.inference.findings import Findings
+from credo.inference.junction import HELD, Plan, Question, Tree
+from credo.inference.potentials import Flags, Integers, Potentials
+
+SMALL, MIDDLE = 2**11, 2**15  # cells of a tree for any evidence: up to SMALL none is compiled for a pattern that comes
+# again, and up to MIDDLE none for one that comes the first time
+SEEN = 10_000  # patterns that are remembered
+KEPT = 2**26  # cells of all trees that are kept for when their pattern comes again
+ALL, NOBODY = np.empty((2, 0), dtype=np.int64)  # variables; ALL is told by what it is, not by what is in it
+LIMIT = 8 * 2**30  # bytes that an answer may take
+
+
+class Trees:
+    """Answers to questions about the variables of potentials, by their numbers."""
+
+    def __init__(self, potentials: Potentials) -> None:
+        self.potentials = potentials
+        self._trees: OrderedDict[bytes, Tree] = OrderedDict()
+        self._seen: set[bytes] = set()
+        self._lock = Lock()
+
+    def log_total(self, codes: Integers, weights: Array) -> float:
+        """The logarithm of the probability of the evidence (or, without arrows, of all that agrees with it)."""
+        return self._tree(codes, weights, None).log_total(codes, weights)
+
+    def marginals(self, codes: Integers, weights: Array, out: Array) -> float:
+        """The same; out: what is believed of each variable."""
+        return self._tree(codes, weights, ALL).marginals(codes, weights, out)
+
+    def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
+        """What is believed of some variables together, an axis for each, and whether anything is: its logarithm."""
+        free = [v for v in variables if codes[v] < 0]
+        if len(free) == 1 and self._plan.cells <= SMALL:
+            own, places = np.empty(int(self.potentials.places[-1])), self.potentials.places
+            found = self.marginals(codes, weights, own)
+            table = own[places[free[0]] : places[free[0] + 1]]
+        elif free:
+            check_table([int(self.potentials.card[v]) for v in free])
+            table, found = self._tree(codes, weights, np.array(free)).joint(codes, weights, free)
+        else:
+            table, found = np.ones(()), self.log_total(codes, weights)
+        whole = np.zeros([int(self.potentials.card[v]) for v in variables])
+        whole[tuple(slice(None) if codes[v] < 0 else int(codes[v]) for v in variables)] = table
+        return whole, found
+
+    def best(self, codes: Integers, weights: Array, variables: Sequence[int] | None) -> tuple[Integers, float]:
+        """The most probable states of some variables together (None: of all), and the logarithm of that."""
+        n = len(codes)
+        maximised = np.zeros(n, dtype=np.bool_)
+        maximised[list(range(n)) if variables is None else list(variables)] = True
+        observed = codes >= 0
+        wanted = maximised | observed | self._weighed(weights)
+        key = b"best" + np.packbits([observed, maximised, wanted]).tobytes()
+        tree = self._held(key, lambda: self.question(observed, wanted, NOBODY, maximised))
+        return tree.best(codes, weights)
+
+    def for_all(self, findings: Findings) -> Tree:
+        """The tree in which all variables are, with that evidence."""
+        return self._tree(findings.codes, findings.weights, ALL)
+
+    # Trees
+
+    def _tree(self, codes: Integers, weights: Array, targets: Integers | None) -> Tree:
+        """For the joint table of targets, for the marginals of ALL, or (None) for the sum of all."""
+        observed = codes >= 0
+        pattern = observed.tobytes()
+        if (targets is None or targets is ALL) and self._serves(pattern):
+            return self._whole
+        if targets is ALL:
+            return self._held(b"all " + pattern, lambda: self.question(observed, self._everything, NOBODY))
+        wanted = observed | self._weighed(weights)
+        together = NOBODY if targets is None else targets
+        wanted[together] = True
+        key = b"some" + np.packbits([observed, wanted]).tobytes() + together.tobytes()
+        return self._held(key, lambda: self.question(observed, wanted, together))
+
+    def _serves(self, pattern: bytes) -> bool:
+        """Whether the tree for any evidence is as good as one for this pattern would be."""
+        if self._plan.cells <= SMALL:
+            return True
+        if self._plan.cells > MIDDLE or pattern in self._seen:
+            return False
+        if len(self._seen) == SEEN:
+            self._seen.clear()
+        self._seen.add(pattern)
+        return True
+
+    @cached_property
+    def _everything(self) -> Flags:
+        return np.ones(len(self.potentials.card), dtype=np.bool_)
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return Plan.of(self.potentials, self.question(~self._everything, self._everything, NOBODY))
+
+    @cached_property
+    def _whole(self) -> Tree:
+        return Tree(self.potentials, self._plan)
+
+    def question(self, observed: Flags, wanted: Flags, together: Integers, maximised: Flags | None = None) -> Question:
+        """Without tables of variables that nothing is known or asked of, nor of any below them: they sum to 1. And
+        without what isn't connected with what is asked."""
+        held = self.potentials
+        used = np.zeros(len(held.children), dtype=np.bool_)
+        mark_ancestors(held.factors, held.children, wanted, used)
+        if len(together):
+            asked = np.zeros(len(observed), dtype=np.bool_)
+            asked[together] = True
+            drop_unconnected(held.factors, held.with_zeros, asked, ~observed, used)
+        there = held.loose.copy()
+        mark_scopes(held.factors, used, there)
+        there[together] = True
+        return Question(observed, there, used, maximised, together)
+
+    def _weighed(self, weights: Array) -> Flags:
+        if not len(weights):
+            return ~self._everything
+        return np.asarray(np.logical_or.reduceat(weights != 1.0, self.potentials.places[:-1]))
+
+    def _held(self, key: bytes, question: Callable[[], Question]) -> Tree:
+        """The tree for a question, from those that were asked before if it is there."""
+        with self._lock:
+            if key in self._trees:
+                self._trees.move_to_end(key)  # the last that would go
+                return self._trees[key]
+        plan = Plan.of(self.potentials, question())
+        check_size(plan.cells)
+        with self._lock:
+            while self._trees and plan.cells + sum(tree.cells for tree in self._trees.values()) > KEPT:
+                self._trees.popitem(last=False)
+        tree = Tree(self.potentials, plan)
+        with self._lock:
+            self._trees[key] = tree
+        return tree
+
+
+def check_size(cells: float) -> None:
+    """Refuse tables that don't fit, before they are made."""
+    need = cells * (16 if cells <= HELD else 8) * 1.1  # separators and walks are a small share of it
+    have = available()
+    if need > have:
+        raise SizeError(
+            f"an exact answer needs {size_shown(need)} for its tables; {size_shown(have)} may be used. "
+            'Ask with method="auto" or "sampling" for an estimate, or give more evidence'
+        )
+
+
+def check_table(card: Sequence[int]) -> None:
+    """Refuse a joint table that nobody could read."""
+    if prod(card) * 8 > LIMIT / 8:
+        raise SizeError(f"the joint table of {len(card)} variables has {prod(card):.3g} cells: ask for fewer together")
+
+
+def available() -> float:
+    """Bytes that tables may take: three quarters of what is free now, and at most LIMIT."""
+    try:
+        with open("/proc/meminfo") as file:  # noqa: PTH123 - a pseudo-file
+            free = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        pages = getattr(os, "sysconf", lambda _: 0)
+        free = pages("SC_PHYS_PAGES") * pages("SC_PAGE_SIZE") or LIMIT
+    return min(LIMIT, 0.75 * free)
+
+
+def size_shown(size: float) -> str:
+    """Bytes, for people.
+
+    >>> size_shown(3.2e9), size_shown(1e30)
+    ('3.0 GB', '9.3e+20 GB')
+    """
+    return f"{size / 2**30:.1f} GB" if size < 1e15 else f"{size / 2**30:.2g} GB"

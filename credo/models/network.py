@@ -1,0 +1,211 @@
+"""Belief networks: arrows between variables, and a table for each; and Markov networks, which have factors alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from credo import graph
+from credo.errors import NetworkError, SchemaError, suggest
+from credo.exact import Array
+from credo.factor import Factor
+from credo.models.answering import Answering
+from credo.models.conditional import States, states_of, table_of
+
+if TYPE_CHECKING:
+    from credo.inference.findings import Given
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Network(Answering):
+    """P(all) = ∏ P(name | parents), over a DAG with a table for each name.
+
+    The arrows are {name: parents}, or text. States are {name: values}, or values that all have in common.
+
+    >>> fire = Network("Storm -> Fire", {"Storm": 0.2, "Fire": {"yes": 0.25, "no": 0.01}})
+    >>> fire.states
+    {'Storm': ('yes', 'no'), 'Fire': ('yes', 'no')}
+    """
+
+    parents: Mapping[str, tuple[str, ...]]
+    tables: Mapping[str, Array]  # (the parents' states..., own states); empty where only the arrows are known
+    states: States
+
+    directed: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        arrows: str | Mapping[str, Iterable[str]],
+        tables: Mapping[str, Any] | None = None,
+        states: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
+    ) -> None:
+        parents = graph.checked(graph.parse_arrows(arrows) if isinstance(arrows, str) else arrows)
+        if not parents:
+            raise NetworkError("a network must have at least one variable")
+        graph.in_order(parents)  # refuses circles
+        tables = dict(tables or {})
+        for what, named in (("a table", tables), ("states", states if isinstance(states, Mapping) else ())):
+            if stranger := next((name for name in named if name not in parents), None):
+                raise NetworkError(f"there is {what} for {stranger!r}, which isn't there; {suggest(stranger, parents)}")
+        if tables and (missing := next((name for name in parents if name not in tables), None)):
+            raise NetworkError(f"{missing!r} has no table; give one for each name, or none at all")
+        known: dict[str, tuple[Any, ...]] = {}
+        for name in parents if tables or states else ():
+            given = states.get(name) if isinstance(states, Mapping) else states
+            known[name] = states_of(name, given, tables.get(name), parents[name])
+        object.__setattr__(self, "parents", parents)
+        object.__setattr__(self, "states", known)
+        made = {name: table_of(name, tables[name], parents[name], known) for name in parents if tables}
+        object.__setattr__(self, "tables", made)
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork:
+        """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the name's end."""
+        from credo.formats import read
+
+        return read(path)
+
+    def write(self: Network | MarkovNetwork, path: str | PathLike[str]) -> None:
+        """To a file, in the format that the name's end says."""
+        from credo.formats import write
+
+        write(self, path)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(self.parents)
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """The variables, parents before their children."""
+        return graph.in_order(self.parents)
+
+    @cached_property
+    def factors(self) -> tuple[Factor, ...]:
+        """One for each variable: its table, over the parents and itself."""
+        if not self.tables:
+            raise NetworkError("the network has arrows but no tables: give tables=")
+        return tuple(Factor((*above, name), self.tables[name]) for name, above in self.parents.items())
+
+    # What the arrows say
+
+    def ancestors(self, name: str) -> set[str]:
+        """All that arrows lead from to the variable."""
+        return graph.reached([self._known(name)], self.parents) - {name}
+
+    def descendants(self, name: str) -> set[str]:
+        """All that arrows lead to from the variable."""
+        return graph.reached([self._known(name)], graph.children(self.parents)) - {name}
+
+    def markov_blanket(self, name: str) -> set[str]:
+        """Parents, children and the children's other parents: given these, nothing else says anything of it."""
+        return graph.blanket(self._known(name), self.parents)
+
+    def d_separated(self, a: str | Iterable[str], b: str | Iterable[str], given: str | Iterable[str] = ()) -> bool:
+        """Whether the arrows make a and b independent, given others, whatever the tables."""
+        left, right, known = (self._names(each) for each in (a, b, given))
+        if both := (left & right) | (left & known) | (right & known):
+            raise SchemaError(f"{min(both)!r} is named twice: a, b and given must have nothing in common")
+        return not graph.connected(left, known, self.parents) & right
+
+    def independencies(self) -> list[Independence]:
+        """What each variable is independent of, given its parents: all that isn't below it. All else follows."""
+        found = []
+        for name, above in self.parents.items():
+            others = tuple(o for o in self.variables if o not in {name, *above, *self.descendants(name)})
+            if others:
+                found.append(Independence(name, others, above))
+        return found
+
+    def do(self, states: Mapping[str, Any]) -> Network:
+        """The network in which somebody sets variables to states: no arrow leads to them any more."""
+        from credo.inference.findings import state
+
+        parents, tables = dict(self.parents), dict(self.tables)
+        for name, value in states.items():
+            parents[self._known(name)] = ()
+            tables[name] = np.zeros(len(self.states[name]))
+            tables[name][state(self.potentials, self._number(name), value)] = 1.0
+        return Network(parents, tables, self.states)
+
+    def sample(self, size: int, given: Given = None, seed: int | None = None) -> Any:
+        """An Arrow table of rows drawn from the network, given the evidence: exactly so, however improbable that is."""
+        from credo.inference.drawing import drawn_table
+
+        return drawn_table(self, size, given, seed)
+
+    def plot(self, given: Given = None, ax: Any = None) -> Any:
+        """The arrows, and what is believed of each variable."""
+        from credo.report_network import plot_network
+
+        return plot_network(self, given, ax)
+
+    def __repr__(self) -> str:
+        from credo.report_network import described
+
+        return described(self)
+
+    def _known(self, name: str) -> str:
+        if name not in self.parents:
+            raise SchemaError(f"there is no variable {name!r}; {suggest(name, self.parents)}")
+        return name
+
+    def _names(self, given: str | Iterable[str]) -> set[str]:
+        return {self._known(name) for name in ([given] if isinstance(given, str) else given)}
+
+
+@dataclass(frozen=True)
+class Independence:
+    """A variable is independent of others, given its parents.
+
+    >>> print(Independence("Thunder", ("Storm", "Rain"), ("Lightning",)))
+    Thunder ⟂ Storm, Rain | Lightning
+    """
+
+    name: str
+    others: tuple[str, ...]
+    given: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} ⟂ {', '.join(self.others)}{' | ' + ', '.join(self.given) if self.given else ''}"
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class MarkovNetwork(Answering):
+    """P(all) ∝ ∏ factor: variables and factors over some of them, without arrows, as a UAI file may hold.
+
+    >>> net = MarkovNetwork({"a": (0, 1), "b": (0, 1)}, [Factor(("a", "b"), np.array([[3.0, 1.0], [1.0, 3.0]]))])
+    >>> net.variables
+    ('a', 'b')
+    """
+
+    states: States
+    factors: tuple[Factor, ...]
+
+    directed: ClassVar[bool] = False
+
+    def __init__(self, states: Mapping[str, Sequence[Any]], factors: Iterable[Factor]) -> None:
+        if not states:
+            raise NetworkError("a network must have at least one variable")
+        known = {name: states_of(name, values, None) for name, values in states.items()}
+        made = tuple(factors)
+        for factor in made:
+            if stranger := next((name for name in factor.scope if name not in known), None):
+                raise NetworkError(f"a factor is about {stranger!r}, which isn't there; {suggest(stranger, known)}")
+            wanted = tuple(len(known[name]) for name in factor.scope)
+            if factor.table.shape != wanted or len(set(factor.scope)) < len(factor.scope):
+                raise NetworkError(f"a factor over {factor.scope} must have {wanted} numbers, not {factor.table.shape}")
+            if not (np.isfinite(factor.table).all() and (factor.table >= 0).all()):
+                raise NetworkError(f"a factor over {factor.scope} must have numbers of at least 0")
+        object.__setattr__(self, "states", known)
+        object.__setattr__(self, "factors", made)
+
+    write = Network.write
+
+    def __repr__(self) -> str:
+        return f"MarkovNetwork of {len(self.states)} variables and {len(self.factors)} factors"
