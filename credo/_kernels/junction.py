@@ -22,6 +22,7 @@ Map = NDArray[np.int32]
 
 ONE, ROW, STEPPED, MAPPED = 0, 1, 2, 3  # how a run lies
 LONG, SHORT, LONGEST = 8, 64, 256  # a run is one dimension if that is so long; else it has a map, of at most LONGEST
+FAINT = 1e-150  # below which a product wants its logarithm taken
 DEPTH = 64  # dimensions that a table may have: with more, even of two states each, it fits in no memory
 
 
@@ -131,8 +132,12 @@ def write_walk(large: Integers, card: Integers, step: Integers, w: int, at: Inte
         else:
             lengths[depth], steps[depth] = card[v], step[v]
             depth += 1
+    whole = 1
+    for d in range(depth):
+        whole = min(whole * lengths[d], LONGEST + 1)
     inner, run = min(depth, 1), lengths[0] if depth else 1
-    while run < SHORT and inner < depth and lengths[0] < LONG and run * lengths[inner] <= LONGEST:
+    mapped = whole <= LONGEST or lengths[0] < LONG  # a small table is one run
+    while inner < depth and mapped and (run < SHORT or whole <= LONGEST) and run * lengths[inner] <= LONGEST:
         run *= lengths[inner]
         inner += 1
     walks.runs[w] = run
@@ -182,7 +187,8 @@ def multiply_walk(table: Array, first: int, small: Array, at: int, w: int, walks
     """table *= small, cell by cell, along the walk."""
     begin, end = walks.starts[w], walks.starts[w + 1]
     run, kind, place = walks.runs[w], walks.kinds[w], walks.places[w]
-    digits[: end - begin] = 0
+    for d in range(end - begin):
+        digits[d] = 0
     while at >= 0:
         if kind == ONE:
             x = small[at]
@@ -206,7 +212,8 @@ def add_walk(table: Array, first: int, small: Array, at: int, w: int, walks: Wal
     """small += table, cell by cell, along the walk."""
     begin, end = walks.starts[w], walks.starts[w + 1]
     run, kind, place = walks.runs[w], walks.kinds[w], walks.places[w]
-    digits[: end - begin] = 0
+    for d in range(end - begin):
+        digits[d] = 0
     while at >= 0:
         if kind == ONE:
             total = 0.0
@@ -265,37 +272,79 @@ def weigh_states(v: int, weights: Array, cliques: Cliques, tables: Array) -> Non
 
 
 @fast_kernel
+def sum_rows(table: Array, first: int, rest: int, out: Array) -> float:
+    """out: the sums of rows of so many cells; the sum of all. Rows of two or three are spelt out: most are so short."""
+    whole = 0.0
+    if rest == 2:
+        for s in range(len(out)):
+            out[s] = table[first + 2 * s] + table[first + 2 * s + 1]
+    elif rest == 3:
+        for s in range(len(out)):
+            out[s] = table[first + 3 * s] + table[first + 3 * s + 1] + table[first + 3 * s + 2]
+    else:
+        for s in range(len(out)):
+            x = 0.0
+            for t in range(first + s * rest, first + (s + 1) * rest):
+                x += table[t]
+            out[s] = x
+    for s in range(len(out)):
+        whole += out[s]
+    return whole
+
+
+@kernel
+def top_rows(table: Array, first: int, rest: int, out: Array) -> float:
+    """out: the largest of each row of so many cells; the largest of all."""
+    whole = 0.0
+    for s in range(len(out)):
+        out[s] = 0.0
+        for t in range(first + s * rest, first + (s + 1) * rest):
+            out[s] = max(out[s], table[t])
+        whole = max(whole, out[s])
+    return whole
+
+
+@kernel
+def scale_rows(table: Array, first: int, rest: int, by: Array) -> None:
+    """Each row of so many cells, times its number."""
+    if rest == 2:
+        for s in range(len(by)):
+            table[first + 2 * s] *= by[s]
+            table[first + 2 * s + 1] *= by[s]
+    elif rest == 3:
+        for s in range(len(by)):
+            table[first + 3 * s] *= by[s]
+            table[first + 3 * s + 1] *= by[s]
+            table[first + 3 * s + 2] *= by[s]
+    else:
+        for s in range(len(by)):
+            x = by[s]
+            for t in range(first + s * rest, first + (s + 1) * rest):
+                table[t] *= x
+
+
+@kernel
 def collect(cliques: Cliques, walks: Walks, tables: Array, separators: Array, scales: Array) -> float:
     """Messages towards the roots; the logarithm of all. scales: 1 / the sum of each message; -inf: nothing is left."""
     digits = np.empty(DEPTH, dtype=np.int64)
-    log_total = 0.0
+    log_total, product = 0.0, 1.0
     for c in range(len(cliques.parent)):
         first, last = cliques.tables_at[c], cliques.tables_at[c + 1]
         start, stop = cliques.separators_at[c], cliques.separators_at[c + 1]
-        rest = (last - first) // (stop - start)
-        whole = 0.0
-        for s in range(start, stop):
-            x = 0.0
-            if cliques.largest[c]:
-                for t in range(first, first + rest):
-                    x = max(x, tables[t])
-                whole = max(whole, x)
-            else:
-                for t in range(first, first + rest):
-                    x += tables[t]
-                whole += x
-            separators[s] = x
-            first += rest
+        rest, own = (last - first) // (stop - start), separators[start:stop]
+        whole = top_rows(tables, first, rest, own) if cliques.largest[c] else sum_rows(tables, first, rest, own)
         if not whole > 0.0:
             return -np.inf
-        log_total += np.log(whole)
+        product *= whole
+        if not FAINT < product < 1.0 / FAINT:  # one logarithm for many
+            log_total, product = log_total + np.log(product), 1.0
         scales[c] = 1.0 / whole
-        for s in range(start, stop):
-            separators[s] *= scales[c]
+        for s in range(stop - start):
+            own[s] *= scales[c]
         p = cliques.parent[c]
         if p >= 0:
             multiply_walk(tables, cliques.tables_at[p], separators, start, c, walks, digits)
-    return log_total
+    return log_total + float(np.log(product))
 
 
 @kernel
@@ -311,16 +360,14 @@ def distribute(cliques: Cliques, walks: Walks, tables: Array, separators: Array,
                 tables[t] *= scales[c]
             continue
         size = stop - start
-        spare[:size] = 0.0
-        add_walk(tables, cliques.tables_at[p], spare, 0, c, walks, digits)
-        rest = (last - first) // size
         for s in range(size):
-            old = separators[start + s]
-            x = spare[s] / old * scales[c] if old > 0.0 else 0.0
-            separators[start + s] = spare[s]
-            for t in range(first, first + rest):
-                tables[t] *= x
-            first += rest
+            spare[s] = 0.0
+        add_walk(tables, cliques.tables_at[p], spare, 0, c, walks, digits)
+        for s in range(size):
+            new, old = spare[s], separators[start + s]
+            separators[start + s] = new
+            spare[s] = new / old * scales[c] if old > 0.0 else 0.0
+        scale_rows(tables, first, (last - first) // size, spare[:size])
 
 
 @fast_kernel

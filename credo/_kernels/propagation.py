@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,15 @@ class Room(NamedTuple):
     spare: Array
 
 
+Plain = tuple[Any, ...]  # a Junction or a Room as a plain tuple of such: Numba takes those from Python much faster
+
+
+@kernel
+def named(tree: Plain) -> Junction:
+    factors, cliques, walks = Factors(*tree[2]), Cliques(*tree[3]), Walks(*tree[4])
+    return Junction(tree[0], tree[1], factors, cliques, walks, tree[5], tree[6])
+
+
 @kernel
 def fill_tables(which: Integers, factors: Factors, cliques: Cliques, walks: Walks, tables: Array) -> None:
     """tables = the product of some factors, none of which is touched by evidence."""
@@ -77,7 +86,7 @@ def enter(codes: Integers, weights: Array, tree: Junction, tables: Array) -> flo
 
 
 @kernel
-def propagate_up(codes: Integers, weights: Array, tree: Junction, room: Room) -> float:
+def send_up(codes: Integers, weights: Array, tree: Junction, room: Room) -> float:
     """The logarithm of the sum of all (or, where variables are maximised, of the largest)."""
     log_constant = enter(codes, weights, tree, room.tables)
     if log_constant == -np.inf:
@@ -86,9 +95,16 @@ def propagate_up(codes: Integers, weights: Array, tree: Junction, room: Room) ->
 
 
 @kernel
-def propagate_all(codes: Integers, weights: Array, tree: Junction, room: Room, out: Array) -> float:
+def propagate_up(codes: Integers, weights: Array, plain: Plain, space: Plain) -> float:
+    """The same, as it is asked."""
+    return send_up(codes, weights, named(plain), Room(*space))
+
+
+@kernel
+def propagate_all(codes: Integers, weights: Array, plain: Plain, space: Plain, out: Array) -> float:
     """The same; out: what is believed of each variable, those that are observed being in their states."""
-    found = propagate_up(codes, weights, tree, room)
+    tree, room = named(plain), Room(*space)
+    found = send_up(codes, weights, tree, room)
     if found == -np.inf:
         return found
     distribute(tree.cliques, tree.walks, room.tables, room.separators, room.scales, room.spare)
@@ -101,9 +117,10 @@ def propagate_all(codes: Integers, weights: Array, tree: Junction, room: Room, o
 
 
 @kernel
-def propagate_best(codes: Integers, weights: Array, tree: Junction, room: Room, chosen: Integers) -> float:
+def propagate_best(codes: Integers, weights: Array, plain: Plain, space: Plain, chosen: Integers) -> float:
     """The logarithm of the largest; chosen: the states of the maximised variables there."""
-    found = propagate_up(codes, weights, tree, room)
+    tree, room = named(plain), Room(*space)
+    found = send_up(codes, weights, tree, room)
     if found > -np.inf:
         decode(tree.cliques, tree.card, room.tables, chosen)
     return found

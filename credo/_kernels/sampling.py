@@ -5,13 +5,14 @@ Each draw's number decides it, together with the seed: results don't depend on h
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import kernel
 from credo._kernels.junction import Cliques, Factors
+from credo._kernels.rows import value_of
 
 Array = NDArray[np.float64]
 Codes = NDArray[Any]  # of whatever width the states need
@@ -108,10 +109,30 @@ def draw_from_tree(cliques: Cliques, card: Integers, tables: Array, seed: np.uin
 
 
 @kernel
+def follow(followers: Integers, card: Integers, factors: Factors, now: Integers) -> None:
+    """now: the states of variables that their parents decide, one after another."""
+    for v in followers:
+        at = factors.values_at[v]
+        for i in range(factors.starts[v], factors.starts[v + 1] - 1):
+            at += now[factors.scope[i]] * factors.steps[i]
+        for k in range(card[v]):
+            if factors.values[at + k] > 0.5:
+                now[v] = k
+
+
+class Turns(NamedTuple):
+    """Which variables are drawn in turn, what follows from each, and which factors tell how probable its states are."""
+
+    free: Integers
+    followers_at: Integers  # of the free ones
+    followers: Integers
+    near_at: Integers
+    near: Integers
+
+
+@kernel
 def draw_in_turn(
-    free: Integers,
-    near_at: Integers,
-    near: Integers,
+    turns: Turns,
     card: Integers,
     factors: Factors,
     weights: Array,
@@ -122,33 +143,32 @@ def draw_in_turn(
     codes: Codes,
 ) -> None:
     """codes (variables, rows): the states after each round in which every free variable was drawn given all others.
-    near: the factors that have a variable; now: where the chain is."""
+    now: where the chain is."""
     chances = np.empty(card.max())
     number = np.uint64(start) * np.uint64(len(card))
     for r in range(codes.shape[1]):
-        for v in free:
+        for j in range(len(turns.free)):
+            v = turns.free[j]
+            followers = turns.followers[turns.followers_at[j] : turns.followers_at[j + 1]]
             own = chances[: card[v]]
             for k in range(len(own)):
-                own[k] = weights[places[v] + k] if len(weights) else 1.0
-            for j in range(near_at[v], near_at[v + 1]):
-                f = near[j]
-                at, step = factors.values_at[f], 0
-                for i in range(factors.starts[f], factors.starts[f + 1]):
-                    if factors.scope[i] == v:
-                        step = factors.steps[i]
-                    else:
-                        at += now[factors.scope[i]] * factors.steps[i]
-                for k in range(len(own)):
-                    own[k] *= factors.values[at + k * step]
+                now[v] = k
+                follow(followers, card, factors, now)
+                own[k] = 1.0
+                if len(weights):
+                    own[k] = weights[places[v] + k]
+                    for d in followers:
+                        own[k] *= weights[places[d] + now[d]]
+                for i in range(turns.near_at[j], turns.near_at[j + 1]):
+                    own[k] *= value_of(turns.near[i], now, factors)
             x = draw(seed, number) * own.sum()
             number += np.uint64(1)
-            last = now[v]
             for k in range(len(own)):
                 if own[k] > 0.0:
-                    last = k
+                    now[v] = k
                     x -= own[k]
                     if x < 0.0:
                         break
-            now[v] = last
+            follow(followers, card, factors, now)
         for v in range(len(card)):
             codes[v, r] = now[v]

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.loopy import Loops, pass_messages, read_beliefs
-from credo._kernels.sampling import draw_forward, draw_in_turn
+from credo._kernels.sampling import Turns, draw_forward, draw_in_turn
 from credo.errors import DataError, EvidenceError, NetworkError
 from credo.exact import Array
+from credo.graph import children
 from credo.inference.findings import Findings
 from credo.inference.potentials import Integers, Potentials
 from credo.notices import tell
@@ -21,6 +22,7 @@ Codes = NDArray[np.int32]
 BATCH = 2**14  # samples that are drawn at a time
 CHAINS, BATCHES = 4, 25  # of Gibbs sampling: chains, and parts of each, whose means show the error
 WARMING = 10  # one in so many rounds more, which are thrown away
+SEARCHED = 50  # rounds of a search for a possible state, after which it is looked at
 ROUNDS, SETTLED = 1000, 1e-12  # of loopy propagation
 
 
@@ -141,17 +143,16 @@ def _gibbs(
     potentials: Potentials, findings: Findings, asked: Sequence[Sequence[int]], samples: int, seed: int
 ) -> list[Estimate]:
     """Each free variable in turn, given all others; the error by means of parts, since samples depend on each other."""
-    near_at, near = potentials.near
-    free = np.flatnonzero(findings.codes < 0)
+    turns = _turns(potentials, findings)
+    about = turns, potentials.card, potentials.factors, findings.weights, potentials.places
     rounds = max(2, samples // (CHAINS * BATCHES))
     means: list[list[Array]] = [[] for _ in asked]
     for chain in range(CHAINS):
-        mixed, now = mixed_seed(seed * CHAINS + chain), _start(potentials, findings, seed * CHAINS + chain)
+        mixed, now = mixed_seed(seed * CHAINS + chain), _start(potentials, findings, turns, seed * CHAINS + chain)
         step, warm = 0, -(-rounds * BATCHES // WARMING)
         for size in (warm, *[rounds] * BATCHES):
             codes = np.empty((len(potentials.card), size), dtype=np.int32)
-            about = potentials.card, potentials.factors, findings.weights, potentials.places
-            draw_in_turn(free, near_at, potentials.factor_of[near], *about, mixed, step, now, codes)
+            draw_in_turn(*about, mixed, step, now, codes)
             step += size
             if step > warm:
                 for group, parts in zip(asked, means, strict=True):
@@ -159,6 +160,37 @@ def _gibbs(
                     cells = np.ravel_multi_index(tuple(codes[list(group)]), shape)
                     parts.append(np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape) / size)
     return [_of_means(np.array(parts), CHAINS * BATCHES * rounds) for parts in means]
+
+
+def _turns(potentials: Potentials, findings: Findings) -> Turns:
+    """Variables that their parents decide follow those: alone, neither could ever change."""
+    decided = potentials.decided & (findings.codes < 0)
+    free = np.flatnonzero((findings.codes < 0) & ~decided)
+    below = children({v: tuple(scope[:-1]) for v, scope in enumerate(potentials.scopes)} if decided.any() else {})
+    place = {v: i for i, v in enumerate(potentials.order.tolist())} if decided.any() else {}
+    near_at, near = potentials.near
+    factors_of = potentials.factor_of[near]
+    followers, factors = list[list[int]](), list[list[int]]()
+    for v in free.tolist():
+        found, waiting = set[int](), [v]
+        while waiting and decided.any():
+            new = [child for child in below[waiting.pop()] if decided[child] and child not in found]
+            found.update(new)
+            waiting += new
+        followers.append(sorted(found, key=place.__getitem__))
+        own = {int(f) for each in (v, *found) for f in factors_of[near_at[each] : near_at[each + 1]]}
+        factors.append(sorted(own - found))
+    left = np.ones(len(potentials.children), dtype=np.bool_)
+    left[np.flatnonzero(decided)] = False
+    if (potentials.with_zeros & left).any():
+        tell("some tables have zeros: Gibbs sampling may miss states that it can't reach one variable at a time")
+    return Turns(free, *_listed(followers), *_listed(factors))
+
+
+def _listed(lists: Sequence[Sequence[int]]) -> tuple[Integers, Integers]:
+    """Where each list starts, and all of them one after another."""
+    starts = np.append(0, np.cumsum([len(each) for each in lists])).astype(np.int64)
+    return starts, np.array([value for each in lists for value in each], dtype=np.int64)
 
 
 def _of_means(parts: Array, samples: int) -> Estimate:
@@ -169,34 +201,21 @@ def _of_means(parts: Array, samples: int) -> Estimate:
     return Estimate(p, error, min(effective, float(samples)), "gibbs")
 
 
-def _start(potentials: Potentials, findings: Findings, seed: int) -> Integers:
-    """A state that is possible: the best of some drawn forward; without arrows, of a search that makes zeros fewer."""
+def _start(potentials: Potentials, findings: Findings, turns: Turns, seed: int) -> Integers:
+    """A state that is possible: the best of some drawn forward; without arrows, of a search that avoids zeros."""
     if (potentials.children >= 0).all():
         for codes, log_weights in _weighted(potentials, findings, BATCH, seed):
             if log_weights.max() > -np.inf:
                 return np.asarray(codes[:, log_weights.argmax()], dtype=np.int64)
         raise EvidenceError("no possible state was found to start from: the evidence is improbable or impossible")
-    random = np.random.default_rng(seed)
-    now = np.where(findings.codes >= 0, findings.codes, random.integers(0, potentials.card))
-    soft = potentials.softened
-    near_at, near = potentials.near
-    codes = np.empty((len(now), 50), dtype=np.int32)
-    free, about = np.flatnonzero(findings.codes < 0), (findings.weights, potentials.places)
-    for step in range(20):
-        draw_in_turn(
-            free,
-            near_at,
-            potentials.factor_of[near],
-            potentials.card,
-            soft,
-            *about,
-            mixed_seed(seed),
-            50 * step,
-            now,
-            codes,
-        )
+    now = np.random.default_rng(seed).integers(0, potentials.card)
+    now = np.where(findings.codes >= 0, findings.codes, now)
+    codes = np.empty((len(now), SEARCHED), dtype=np.int32)
+    about = turns, potentials.card, potentials.softened, findings.weights, potentials.places
+    for step in range(0, 20 * SEARCHED, SEARCHED):
         if potentials.log_value(now) > -np.inf:
             return now
+        draw_in_turn(*about, mixed_seed(seed), step, now, codes)
     raise EvidenceError("no possible state was found to start from: the evidence is improbable or impossible")
 
 

@@ -30,12 +30,13 @@ class Findings:
 
         None says nothing. A state may be given as the text of its value.
         """
-        codes, weights = np.full(len(potentials.names), -1), NOTHING
+        codes, weights = potentials.unknown.copy(), NOTHING
         for name, value in (given or {}).items():
             v = variable(potentials, name)
             if value is None:
                 continue
-            code = _code(potentials, v, value)
+            known = potentials.codes[v].get(value) if type(value) is str else None
+            code = _code(potentials, v, value) if known is None else known
             if isinstance(code, int):
                 codes[v] = code
             else:
@@ -55,10 +56,10 @@ class Findings:
 
 def variable(potentials: Potentials, name: object) -> int:
     """A variable's number."""
-    number = potentials.number.get(name) if isinstance(name, str) else None
-    if number is None:
+    found: int | None = potentials.number.get(name)  # type: ignore[call-overload]
+    if found is None:
         raise SchemaError(f"there is no variable {name!r}; {suggest(name, potentials.names)}")
-    return number
+    return found
 
 
 def state(potentials: Potentials, v: int, value: object) -> int:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels import assembly
-from credo._kernels.propagation import Junction, Room, fill_tables, propagate_all, propagate_best, propagate_up
+from credo._kernels.propagation import Junction, fill_tables, propagate_all, propagate_best, propagate_up
 from credo._kernels.sampling import draw_from_tree
 from credo._kernels.triangulation import FILL, WEIGHT
 from credo.exact import Array
@@ -87,52 +86,54 @@ class Tree:
             fill_tables(np.setdiff1d(every, cliques.touched, assume_unique=True), factors, cliques, walks, base)
             every = cliques.touched
         self.junction = Junction(card, potentials.places, factors, cliques, walks, base, every)
-        self._idle: list[Room] = []  # what messages are written in, while nobody does
+        self._plain = tuple(tuple(part) if isinstance(part, tuple) else part for part in self.junction)
+        self._idle: list[tuple[Array, ...]] = []  # what messages are written in, while nobody does
 
     def log_total(self, codes: Integers, weights: Array) -> float:
         """log Σ of all cells that agree with the evidence; -inf if none does."""
-        with self._room() as room:
-            return self.potentials.log_scale + propagate_up(codes, weights, self.junction, room)
+        space = self._space()
+        found = propagate_up(codes, weights, self._plain, space)
+        self._idle.append(space)
+        return self.potentials.log_scale + found
 
     def marginals(self, codes: Integers, weights: Array, out: Array) -> float:
         """The same; out: what is believed of each variable, in the order of the states."""
-        with self._room() as room:
-            return self.potentials.log_scale + propagate_all(codes, weights, self.junction, room, out)
+        space = self._space()
+        found = propagate_all(codes, weights, self._plain, space, out)
+        self._idle.append(space)
+        return self.potentials.log_scale + found
 
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
         """What is believed of the variables that the tree was compiled for, an axis for each; and the logarithm."""
-        cliques = self.junction.cliques
+        cliques, space = self.junction.cliques, self._space()
         members = cliques.members[cliques.starts[-2] :].tolist()
-        with self._room() as room:
-            found = propagate_up(codes, weights, self.junction, room)
-            table = room.tables[cliques.tables_at[-2] :].reshape(self.potentials.card[members])
-            joint = table.transpose([members.index(v) for v in variables]).copy()
+        found = propagate_up(codes, weights, self._plain, space)
+        table = space[0][cliques.tables_at[-2] :].reshape(self.potentials.card[members])
+        joint = table.transpose([members.index(v) for v in variables]).copy()
+        self._idle.append(space)
         return joint / max(joint.sum(), np.finfo(float).tiny), self.potentials.log_scale + found
 
     def best(self, codes: Integers, weights: Array) -> tuple[Integers, float]:
         """The states of the maximised variables in which the rest is most probable, and the logarithm of that."""
-        chosen = codes.copy()
-        with self._room() as room:
-            found = propagate_best(codes, weights, self.junction, room, chosen)
+        chosen, space = codes.copy(), self._space()
+        found = propagate_best(codes, weights, self._plain, space, chosen)
+        self._idle.append(space)
         return chosen, self.potentials.log_scale + found
 
     def draw(self, findings: Findings, seed: np.uint64, start: int, out: NDArray[Any]) -> None:
         """out (variables, rows): states, as probable together as the evidence makes them."""
-        cliques = self.junction.cliques
-        with self._room() as room:
-            propagate_up(findings.codes, findings.weights, self.junction, room)
-            for v in np.flatnonzero(cliques.entry < 0):
-                out[v] = findings.codes[v]
-            draw_from_tree(cliques, self.potentials.card, room.tables, seed, start, out)
+        cliques, space = self.junction.cliques, self._space()
+        propagate_up(findings.codes, findings.weights, self._plain, space)
+        for v in np.flatnonzero(cliques.entry < 0):
+            out[v] = findings.codes[v]
+        draw_from_tree(cliques, self.potentials.card, space[0], seed, start, out)
+        self._idle.append(space)
 
-    @contextmanager
-    def _room(self) -> Iterator[Room]:
-        """Of this call alone: popping from a list and putting back are single steps, even among threads."""
+    def _space(self) -> tuple[Array, ...]:
+        """Of this call alone: taking from a list and putting back are single steps, even among threads."""
         try:
-            room = self._idle.pop()
+            return self._idle.pop()
         except IndexError:
             at = self.junction.cliques.separators_at
             sizes = self.cells, int(at[-1]), len(at) - 1, int(np.diff(at).max(initial=1))
-            room = Room(*map(np.empty, sizes))
-        yield room
-        self._idle.append(room)
+            return tuple(map(np.empty, sizes))

@@ -93,6 +93,16 @@ class Potentials:
         return np.array(in_order(parents), dtype=np.int64)
 
     @cached_property
+    def decided(self) -> Flags:
+        """Variables whose parents leave no choice: each row of the table has a 1 and zeros."""
+        found = np.zeros(len(self.card), dtype=np.bool_)
+        at, values = self.factors.values_at, self.factors.values
+        for f, v in enumerate(self.children.tolist()):
+            own = values[at[f] : at[f + 1]]
+            found[v] |= v >= 0 and len(self.scopes[f]) > 1 and bool(((own == 0.0) | (own == 1.0)).all())
+        return found
+
+    @cached_property
     def softened(self) -> Factors:
         """The same factors, with what is impossible only very improbable: a way out of impossible states."""
         return self.factors._replace(values=np.maximum(self.factors.values, 1e-6))
@@ -111,6 +121,11 @@ class Potentials:
         found = np.ones(len(self.card), dtype=np.bool_)
         found[self.factors.scope] = False
         return found
+
+    @cached_property
+    def unknown(self) -> Integers:
+        """The codes of variables of which nothing is known."""
+        return np.full(len(self.card), -1)
 
     @cached_property
     def codes(self) -> list[dict[Any, int]]:

@@ -23,6 +23,7 @@ SMALL, MIDDLE = 2**11, 2**15  # cells of a tree for any evidence: up to SMALL no
 SEEN = 10_000  # patterns that are remembered
 KEPT = 2**26  # cells of all trees that are kept for when their pattern comes again
 ALL, NOBODY = np.empty((2, 0), dtype=np.int64)  # variables; ALL is told by what it is, not by what is in it
+LARGEST = 2**24  # cells of a joint table that is asked for
 LIMIT = 8 * 2**30  # bytes that an answer may take
 
 
@@ -51,7 +52,6 @@ class Trees:
             found = self.marginals(codes, weights, own)
             table = own[places[free[0]] : places[free[0] + 1]]
         elif free:
-            check_table([int(self.potentials.card[v]) for v in free])
             table, found = self._tree(codes, weights, np.array(free)).joint(codes, weights, free)
         else:
             table, found = np.ones(()), self.log_total(codes, weights)
@@ -163,7 +163,7 @@ def check_size(cells: float) -> None:
 
 def check_table(card: Sequence[int]) -> None:
     """Refuse a joint table that nobody could read."""
-    if prod(card) * 8 > LIMIT / 8:
+    if prod(card) > LARGEST:
         raise SizeError(f"the joint table of {len(card)} variables has {prod(card):.3g} cells: ask for fewer together")
 
 

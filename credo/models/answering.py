@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
@@ -34,6 +34,26 @@ class Estimated(dict[Any, float]):
     method: str
     standard_error: dict[Any, float]
     effective_samples: float
+
+
+class Marginals(Mapping[str, Posterior]):
+    """{name: {state: probability}}; each is made when it is looked at."""
+
+    def __init__(self, places: Mapping[str, tuple[tuple[Any, ...], slice]], values: list[float]) -> None:
+        self._places, self._values = places, values
+
+    def __getitem__(self, name: str) -> Posterior:
+        states, place = self._places[name]
+        return dict(zip(states, self._values[place]))  # noqa: B905 - as long by construction
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 class MostProbable(dict[str, Any]):
@@ -88,13 +108,16 @@ class Answering:
         `given` holds what is known: {name: state}, {name: [states, one of which it is]}, or {name: {state: how likely
         what was seen is in that state}}. "exact" refuses what doesn't fit in memory; "auto" then samples, and says so.
         """
+        from credo.inference.trees import check_table
+
         names = [variables] if isinstance(variables, str) else list(variables)
         if not names or len(set(names)) < len(names):
             raise SchemaError(
                 f"a query must name variables, each once, but names {', '.join(map(str, names)) or 'none'}"
             )
         findings, numbers = self._findings(given), [self._number(name) for name in names]
-        keys = [*self.states[names[0]]] if isinstance(variables, str) else [*product(*(self.states[n] for n in names))]
+        check_table([len(self.states[name]) for name in names])
+        keys = self.states[names[0]] if isinstance(variables, str) else [*product(*(self.states[n] for n in names))]
         if _is_exact(method):
             try:
                 table, found = self.trees.joint(findings.codes, findings.weights, numbers)
@@ -106,18 +129,14 @@ class Answering:
 
     def marginals(
         self, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
-    ) -> dict[str, Posterior]:
+    ) -> Mapping[str, Posterior]:
         """{name: {state: probability}} of all variables."""
         findings = self._findings(given)
         if _is_exact(method):
             try:
                 flat = np.empty(int(self.potentials.places[-1]))
                 self._check(self.trees.marginals(findings.codes, findings.weights, flat), given)
-                values = flat.tolist()
-                return {
-                    name: dict(zip(states, values[first:last], strict=True))
-                    for name, states, first, last in self._places
-                }
+                return Marginals(self._places, flat.tolist())
             except SizeError as error:
                 method = self._instead(method, error)
         each = [[v] for v in range(len(self.states))]
@@ -217,19 +236,20 @@ class Answering:
         }
 
     @cached_property
-    def _places(self) -> list[tuple[str, tuple[Any, ...], int, int]]:
+    def _places(self) -> dict[str, tuple[tuple[Any, ...], slice]]:
         at = self.potentials.places.tolist()
-        return [(name, states, at[i], at[i + 1]) for i, (name, states) in enumerate(self.states.items())]
+        return {name: (own, slice(at[i], at[i + 1])) for i, (name, own) in enumerate(self.states.items())}
 
     def _number(self, name: object) -> int:
         from credo.inference.findings import variable
 
         return variable(self.potentials, name)
 
-    def _findings(self, given: Given) -> Findings:
+    @cached_property
+    def _findings(self) -> Callable[[Given], Findings]:
         from credo.inference.findings import Findings
 
-        return Findings.of(self.potentials, given)
+        return partial(Findings.of, self.potentials)
 
     def _check(self, log_probability: float, given: Given) -> None:
         if log_probability > -np.inf:
@@ -267,9 +287,11 @@ class Answering:
 
 
 def _is_exact(method: str) -> bool:
+    if method in ("auto", "exact"):
+        return True
     if method not in get_args(Method):
         raise NetworkError(f"there is no method {method!r}; {suggest(method, get_args(Method))}")
-    return method in ("auto", "exact")
+    return False
 
 
 def _told(keys: Sequence[Any], found: Estimate) -> Estimated:

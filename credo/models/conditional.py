@@ -68,11 +68,11 @@ def table_of(name: str, given: object, above: Sequence[str], states: States) -> 
 def checked_table(name: str, table: Array, above: Sequence[str], states: States) -> Array:
     """The same, its rows scaled to sum to 1 in every digit; an error that names the row where they are far from it."""
     if not (np.isfinite(table).all() and (table >= 0).all()):
-        where = next(zip(*np.nonzero(~(np.isfinite(table) & (table >= 0))), strict=True))
+        where = tuple(np.argwhere(~(np.isfinite(table) & (table >= 0)))[0])
         raise NetworkError(f"{_shown(name, where, above, states)} must be a probability, but is {table[where]:g}")
     sums = table.sum(-1, keepdims=True)
     if np.abs(sums - 1.0).max(initial=0.0) > ROUNDING:
-        where = next(zip(*np.nonzero(np.abs(sums[..., 0] - 1.0) > ROUNDING), strict=True))
+        where = tuple(np.argwhere(np.abs(sums[..., 0] - 1.0) > ROUNDING)[0])
         given = _shown(name, where, above, states)
         raise NetworkError(f"the row {given} must sum to 1, but sums to {sums[where][0]:.9g}")
     return np.asarray(table / sums)

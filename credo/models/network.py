@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,8 @@ from credo.models.conditional import States, states_of, table_of
 
 if TYPE_CHECKING:
     from credo.inference.findings import Given
+
+EXAMPLES = Path(__file__).parent.parent / "samples" / "networks"
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -69,6 +72,20 @@ class Network(Answering):
         from credo.formats import read
 
         return read(path)
+
+    @classmethod
+    def example(cls, name: str) -> Network:
+        """One of the networks that come with credo: asia, earthquake, sprinkler or storm.
+
+        >>> Network.example("sprinkler").query("Rain", {"WetGrass": "yes"})["yes"].__round__(4)
+        0.7079
+        """
+        found = {path.stem: path for path in EXAMPLES.glob("*.bif")}
+        if name not in found:
+            raise NetworkError(f"there is no example {name!r}; {suggest(name, sorted(found))}")
+        net = cls.read(found[name])
+        assert isinstance(net, Network)
+        return net
 
     def write(self: Network | MarkovNetwork, path: str | PathLike[str]) -> None:
         """To a file, in the format that the name's end says."""

@@ -1,0 +1,139 @@
+"""Networks that make none, and questions that can't be answered: one clear error each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from credo.errors import CredoError, DataError, EvidenceError, NetworkError, Notice, SchemaError, SizeError
+from credo.factor import Factor
+from credo.models.network import MarkovNetwork, Network
+
+RAIN = Network("Rain -> Wet", {"Rain": 0.3, "Wet": {"yes": 1.0, "no": 0.0}})
+
+
+@pytest.mark.parametrize(
+    ("arrows", "tables", "states", "says"),
+    [
+        ("A -> B -> C -> A", None, None, "circle: .* -> "),
+        ({"A": ["A"]}, None, None, "circle: A -> A"),
+        ({"A": ["B"]}, None, None, "unknown parent 'B'"),
+        ({"Storm": [], "Fire": ["Strom"]}, None, None, "Did you mean 'Storm'"),
+        ({"A": "B", "B": []}, None, None, "list of names"),
+        ({"A": ["B", "B"], "B": []}, None, None, "parent twice"),
+        ({}, None, None, "at least one variable"),
+        ("A ->", None, None, "a name must follow"),
+        ("-> A", None, None, "can't be read at '->'"),
+        ("A B", None, None, "can't be read at 'B'"),
+        ("A", {"A": [0.5, 0.6]}, None, r"P\(A\) must sum to 1, but sums to 1.1"),
+        ("A -> B", {"A": 0.5, "B": [[0.5, 0.5], [0.2, 0.7]]}, None, r"P\(B \| A=no\) must sum to 1, but sums to 0.9"),
+        ("A", {"A": [1.5, -0.5]}, None, "must be a probability"),
+        ("A", {"A": [float("nan"), 1.0]}, None, "must be a probability"),
+        ("A", {"A": [0.2, 0.3, 0.5]}, None, "must have 2 numbers"),
+        ("A -> B", {"A": 0.5}, None, "'B' has no table"),
+        ("A", {"A": 0.5, "Z": 0.5}, None, "a table for 'Z'"),
+        ("A", {"A": 0.5}, {"Z": (1, 2)}, "states for 'Z'"),
+        ("A", {"A": 0.5}, {"A": (1, 1)}, "state 1 twice"),
+        ("A", {"A": 0.5}, {"A": ()}, "at least one state"),
+        ("A", {"A": {"yes": 0.5, "maybe": 0.5}}, {"A": ("yes", "no")}, "state 'maybe'"),
+        ("A -> B", {"A": 0.5, "B": {"yes": 0.5}}, None, r"no row P\(B \| A=no\)"),
+        ("A -> B", {"A": 0.5, "B": {"yes": 0.5, "on": 0.5}}, None, "known: yes, no"),
+        ("A", {"A": "half"}, None, "must be numbers"),
+    ],
+)
+def test_what_makes_no_network(arrows: Any, tables: Any, states: Any, says: str) -> None:
+    with pytest.raises(NetworkError, match=says):
+        Network(arrows, tables, states)
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "says"),
+    [
+        (lambda: RAIN.query("Rian"), SchemaError, "Did you mean 'Rain'"),
+        (lambda: RAIN.query("Rain", {"Wett": "yes"}), SchemaError, "Did you mean 'Wet'"),
+        (lambda: RAIN.query("Rain", {"Wet": "yse"}), EvidenceError, "no state 'yse'.*Did you mean 'yes'"),
+        (lambda: RAIN.query([]), SchemaError, "names none"),
+        (lambda: RAIN.query(["Rain", "Rain"]), SchemaError, "each once"),
+        (lambda: RAIN.query("Rain", {"Wet": []}), EvidenceError, "leaves no state possible"),
+        (lambda: RAIN.query("Rain", {"Wet": {"yes": -1.0}}), EvidenceError, "at least 0"),
+        (lambda: RAIN.query("Rain", {"Wet": {"yes": float("nan")}}), EvidenceError, "at least 0"),
+        (lambda: RAIN.query("Rain", method="exakt"), NetworkError, "Did you mean 'exact'"),  # type: ignore[arg-type]
+        (lambda: RAIN.query("Rain", method="gibbs", samples=0), DataError, "samples"),
+        (
+            lambda: RAIN.query("Wet", {"Rain": "yes", "Wet": "no"}),
+            EvidenceError,
+            "Rain = yes and Wet = no can't be true",
+        ),
+        (lambda: RAIN.marginals({"Rain": "yes", "Wet": "no"}), EvidenceError, "Rain = yes and Wet = no"),
+        (lambda: RAIN.most_probable(given={"Rain": "yes", "Wet": "no"}), EvidenceError, "Rain = yes and Wet = no"),
+        (lambda: RAIN.sample(5, {"Rain": "yes", "Wet": "no"}), EvidenceError, "Rain = yes and Wet = no"),
+        (lambda: RAIN.explain("Rain", {"Rain": "yes"}), EvidenceError, "nothing to explain"),
+        (lambda: RAIN.d_separated("Rain", "Rain"), SchemaError, "named twice"),
+        (lambda: RAIN.d_separated("Rain", "Snow"), SchemaError, "no variable 'Snow'"),
+        (lambda: RAIN.sample(-1), DataError, "at least 0"),
+        (lambda: RAIN.predict_proba("Rain", {"Snow": ["yes"]}), DataError, "no column is a variable"),
+        (lambda: RAIN.predict_proba("Snow", {"Wet": ["yes"]}), SchemaError, "no variable 'Snow'"),
+        (lambda: RAIN.do({"Rain": "maybe"}), EvidenceError, "no state 'maybe'"),
+        (lambda: RAIN.believing({"Rain": {"yes": 0.5}}), EvidenceError, "sum to 1"),
+        (lambda: Network("A -> B").query("A"), NetworkError, "no tables"),
+        (lambda: Network.example("asai"), NetworkError, "Did you mean 'asia'"),
+    ],
+)
+def test_questions_that_cannot_be_answered(ask: Any, error: type[CredoError], says: str) -> None:
+    with pytest.raises(error, match=says):
+        ask()
+
+
+def test_an_impossible_row_is_named() -> None:
+    net = Network("Rain -> Wet -> Slip", {"Rain": 0.3, "Wet": {"yes": 1.0, "no": 0.0}, "Slip": {"yes": 0.5, "no": 0.1}})
+    rows = {"Rain": ["yes", "no", "no"], "Wet": ["yes", "no", "yes"]}
+    with pytest.raises(EvidenceError, match=r"row 3: .*Rain = no and Wet = yes"):
+        net.predict_proba("Slip", rows)
+    with pytest.raises(EvidenceError, match=r"row 3: .*Rain = no and Wet = yes"):
+        net.impute({**rows, "Slip": [None, None, None]})
+    assert net.log_prob(rows)[2] == -np.inf
+
+
+def test_unknown_values_are_missing_and_counted() -> None:
+    with pytest.warns(Notice, match="2 cells of 'Wet'"):
+        found = RAIN.predict_proba("Rain", {"Wet": ["yes", "perhaps", "no", None, "who knows"]})
+    assert found.tolist() == pytest.approx(np.array([[1, 0], [0.3, 0.7], [0, 1], [0.3, 0.7], [0.3, 0.7]]))
+
+
+def grid(size: int) -> MarkovNetwork:
+    """Squares of a board that like to be as their neighbours are."""
+    states = {f"x{i}_{j}": (0, 1) for i in range(size) for j in range(size)}
+    alike = np.array([[2.0, 1.0], [1.0, 2.0]])
+    factors = [Factor((f"x{i}_{j}", f"x{i + 1}_{j}"), alike) for i in range(size - 1) for j in range(size)]
+    factors += [Factor((f"x{i}_{j}", f"x{i}_{j + 1}"), alike) for i in range(size) for j in range(size - 1)]
+    return MarkovNetwork(states, factors)
+
+
+def test_what_does_not_fit_is_refused_before_it_is_made() -> None:
+    with pytest.raises(SizeError, match=r"needs [0-9.e+]+ GB"):
+        grid(60).query("x0_0", method="exact")
+    with pytest.raises(SizeError, match="needs"):
+        grid(60).log_probability()
+    with pytest.raises(SizeError, match="joint table"):
+        grid(6).query([f"x{i}_{j}" for i in range(6) for j in range(6)])
+
+
+def test_auto_samples_then_and_says_so() -> None:
+    net = grid(50)
+    with pytest.warns(Notice, match="estimated by gibbs"):
+        found = net.query("x3_3", {"x3_4": 1, "x2_3": 1, "x4_3": 1}, samples=4000)
+    assert found.method == "gibbs"  # type: ignore[attr-defined]
+    assert found[1] > 0.7
+    assert 0 < found.standard_error[1] < 0.1  # type: ignore[attr-defined]
+
+
+def test_deep_and_wide_networks() -> None:
+    names = [f"a{i}" for i in range(2000)]
+    chain = Network(" -> ".join(names), {name: [[0.9, 0.1], [0.2, 0.8]] if i else 0.5 for i, name in enumerate(names)})
+    assert chain.query("a1999")["yes"] == pytest.approx(2 / 3)
+    assert chain.log_probability({f"a{i}": "yes" for i in range(0, 2000, 2)}) > -2000
+    star = {"hub": (), **{f"b{i}": ("hub",) for i in range(2000)}}
+    wide = Network(star, {name: [[0.9, 0.1], [0.2, 0.8]] if above else 0.5 for name, above in star.items()})
+    assert wide.query("hub", {f"b{i}": "yes" for i in range(2000)})["yes"] == pytest.approx(1.0)
