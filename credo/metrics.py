@@ -52,7 +52,8 @@ class Scores:
     @property
     def log_loss(self) -> float:
         """The mean of -log P(truth), in nats."""
-        return -self._mean(self.log_probabilities[np.arange(len(self.truth)), self.truth])
+        loss = -self._mean(self.log_probabilities[np.arange(len(self.truth)), self.truth])
+        return 0.0 if loss <= 0 else loss  # and not -0.0, nor what rounding leaves below
 
     @property
     def brier(self) -> float:

@@ -194,9 +194,10 @@ def _calibration(scores: Scores) -> str:
 def _curve(curve: LearningCurve | None) -> str:
     if curve is None:
         return ""
+    how = ", on which the model is tuned anew each time," if curve.tuned else ""
     about = (
-        f"The learning curve: ever more rows are learned, and {curve.scores[0].n:,g} others foreseen by what was "
-        "counted, untuned. Where it is level, more rows of the same kind won't help."
+        f"The learning curve: ever more rows are learned{how} and {curve.scores[0].n:,g} others foreseen. Where it is "
+        "level, more rows of the same kind won't help."
     )
     figure = f"<figure>{report_figures.curve_figure(curve)}<figcaption>{about}</figcaption></figure>"
     return f"<h2>Would more rows help?</h2>\n{figure}"

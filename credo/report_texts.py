@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from credo.blocks.texts import TextLikelihood
 from credo.data import Batch, Source, source
 from credo.errors import EvidenceError
-from credo.models.explaining import SLIPS, Explanation, Spoken
-from credo.models.forms import TEXT_FORMS
+from credo.models.explaining import SHOWN_AS, Explanation, Spoken
+from credo.models.forms import ODDS_FORMS, TEXT_FORMS
 from credo.report_page import bar_of, named, tabulated, whole
 
 if TYPE_CHECKING:
@@ -25,7 +24,8 @@ CLASSES, WORDS = 8, 12  # whose words are shown; how many of each
 DOCUMENTS, LONGEST = 6, 1500  # that are shown; characters of each
 SAID, SUMMED = 8, 4  # words that are listed below a text, columns of a sum
 FAINTEST = 1 / 20  # of the strongest weight: what says less isn't coloured
-CAUTION = "allowance for slips"
+WEIGHT = "log P(word | class)/P(word | the others), and how often the class has it"
+TUNED_WEIGHT = "as the tuned model weighs it on average against the other classes, and how many of its texts have it"
 CERTAIN = 50.0  # nats: more says no more
 UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # what a page must not hold
 
@@ -56,8 +56,7 @@ def pieces(text: str, spoken: Sequence[Spoken]) -> list[Piece]:
 
 def strongest_words(model: Classifier) -> str:
     """Of each column of texts and each of the commonest classes; words known by a hash alone can't be shown."""
-    plain = (getattr(each, "dependent", each) for _, each in model.plain.likelihoods) if _texts(model) else ()
-    columns = [t.names[0] for t in plain if isinstance(t, TextLikelihood) and not t.block.reading.buckets]
+    columns = [name for name in _texts(model) if not getattr((model.kinds or {}).get(name), "hashed", False)]
     if not columns:
         return ""
     classes = _commonest(model)[:CLASSES]
@@ -67,9 +66,11 @@ def strongest_words(model: Classifier) -> str:
         for name in columns
     ]
     rest = len(model.classes) - len(classes)
+    more = f"; {rest:,} more classes are not shown" if rest else ""
+    weight = TUNED_WEIGHT if _reads_odds(model) else WEIGHT
     about = (
-        "Each with its weight of evidence, log P(word | class)/P(word | the others) in nats, and how often the class "
-        f"has it. The bar is their product{f'; {rest:,} more classes are not shown' if rest else ''}."
+        f"Each with its weight of evidence, {weight}, in nats. The bar is their product, what it says in all texts of "
+        f"the class{more}."
     )
     return f'<h2>Words that decide</h2>\n<p class="faint">{about}</p>\n{chr(10).join(parts)}'
 
@@ -106,6 +107,10 @@ def documents(model: Classifier, examples: object) -> str:
 
 def _texts(model: Classifier) -> list[str]:
     return [name for name, forms in model.views.items() if forms[0] in TEXT_FORMS]
+
+
+def _reads_odds(model: Classifier) -> bool:
+    return model.tuning is not None and any(form in ODDS_FORMS for own in model.tuning.forms.values() for form in own)
 
 
 def _commonest(model: Classifier) -> list[Any]:
@@ -173,7 +178,7 @@ def _piece(piece: Piece, largest: float) -> str:
 def _sum(found: Explanation) -> str:
     """prior + weights = log-odds."""
     names = [name for name in found.strongest if found.weights[name]]
-    shown = (f"{CAUTION if name == SLIPS else named(name)} {found.weights[name]:+.2f}" for name in names[:SUMMED])
+    shown = (f"{SHOWN_AS.get(name) or named(name)} {found.weights[name]:+.2f}" for name in names[:SUMMED])
     terms = [f"prior {found.prior:+.2f}", *shown]
     if len(names) > SUMMED:
         terms.append(f"{len(names) - SUMMED:,} more {sum(found.weights[name] for name in names[SUMMED:]):+.2f}")

@@ -24,6 +24,7 @@ import credo
 from credo.cli.demo import ADS, PUMPS
 from credo.cli.screen import bars, leanings
 from credo.errors import Notice
+from credo.metrics import Scores
 from tests.test_cli import CREDO, process, ran, read_back, refused, run, start, terminal_output
 
 TABLE = str(PUMPS)
@@ -129,8 +130,11 @@ def mail(tmp_path: Path) -> str:
 def test_a_page_of_texts_shows_documents_and_the_curve(mail: str, tmp_path: Path) -> None:
     path = tmp_path / "mail.html"
     text = ran("learn", mail, "-t", "label", "--report", str(path), "--learning-curve")
-    assert "Learning ever more rows, a third (20) withheld" in text
+    assert "Learning ever more rows, a third (20) withheld; tuned anew for each" in text
+    assert re.search(r"accuracy, 0\.\d{3} to 1\.000", text)
+    assert re.search(r"^ +1 .* ●$", text.rstrip(), re.MULTILINE) is None  # the worst is at the other end
     page = path.read_text()
+    assert "on which the model is tuned anew each time" in page
     for title in ("Words that decide", "Documents, explained", "Would more rows help?"):
         assert f"<h2>{title}</h2>" in page
     assert page.count(", labelled <bdi>spam</bdi>") == page.count(", labelled <bdi>ham</bdi>") == 3
@@ -405,6 +409,36 @@ def test_missing_cells_weigh_nothing(model: str, tmp_path: Path) -> None:
     path = tmp_path / "few.csv"
     path.write_text("hours,load\n100,50\n")
     assert re.search(r"^flow +missing +\+0\.000 ", ran("explain", model, str(path)), re.MULTILINE)
+
+
+def test_texts_are_explained_by_their_words(mail: str, tmp_path: Path) -> None:
+    saved, note = str(tmp_path / "m.credo"), tmp_path / "note.txt"
+    ran("learn", mail, "-t", "label", "-o", saved)
+    text = ran("explain", saved, mail)
+    assert "text: words for spam +, for ham -" in text
+    assert "green" not in text
+    assert "allowance for slips" in text
+    assert text.endswith("the data has label: the model may have learned from this very row\n")
+    note.write_text("claim a prize", encoding="utf-8")
+    assert "may have learned" not in ran("explain", saved, str(note))
+    assert '"claim a prize","spam"' in ran("predict", saved, str(note))
+    assert '"claim a prize","spam"' in ran("predict", saved, str(tmp_path / "*.txt"))
+    shown = terminal_output([CREDO, "explain", saved, mail], {"TERM": "xterm-256color", "COLUMNS": "100"})
+    assert "words for spam in green, for ham in red" in shown
+
+
+def test_a_sum_of_text_models_is_shown(mail: str, tmp_path: Path) -> None:
+    table = parquet.read_table(mail)
+    for name, rows in (("a", table.take(list(range(0, 60, 2)))), ("b", table.take(list(range(1, 60, 2))))):
+        credo.save(credo.NaiveBayes().fit(rows, "label"), tmp_path / f"{name}.credo")
+    ran("merge", str(tmp_path / "a.credo"), str(tmp_path / "b.credo"), "-o", str(tmp_path / "c.credo"))
+    assert re.search(r"^text +words +\d+ words$", ran("show", str(tmp_path / "c.credo")), re.MULTILINE)
+
+
+def test_a_log_loss_is_never_below_0() -> None:
+    scores = Scores(("a", "b"), np.array([[0.0, -np.inf]]), np.array([0]), np.ones(1))
+    assert str(scores.log_loss) == "0.0"
+    assert "log-loss 0.0000" in repr(scores)
 
 
 def test_classes_that_are_numbers_can_be_named(tmp_path: Path) -> None:

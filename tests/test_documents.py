@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import mailbox
 import warnings
@@ -16,12 +17,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import credo
 import credo.data
 from credo.data import Batch, documents, mail, source
 from credo.data.documents import LARGEST
 from credo.data.documents import documents as documents_of
 from credo.data.mail import message_text, messages, stripped
-from credo.errors import DataError, Notice
+from credo.errors import DataError, Notice, SchemaError
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -79,9 +81,55 @@ def test_messages_of_an_mbox_have_its_label(tmp_path: Path) -> None:
 def test_files_beside_the_folders_have_no_label(tmp_path: Path) -> None:
     write(tmp_path / "ham" / "1", "x")
     write(tmp_path / "README", "y")
-    with pytest.warns(Notice, match="^1 file beside the folders in .* left out: they have no label$"):
+    with pytest.warns(Notice, match="^1 file beside the folders in .* left out: it has no label$"):
         table = source(tmp_path)
     assert column(table) == ["x"]
+
+
+def test_mailboxes_beside_each_other_are_labels(tmp_path: Path) -> None:
+    for name in ("ham.mbox", "Spam.MBOX"):
+        write(tmp_path / name, f"From me\nSubject: {name}\n\nx\n")
+    write(tmp_path / "ham.mbox.gz", gzip.compress(b"From me\nSubject: 3\n\ny\n"))
+    assert column(tmp_path, "label") == ["Spam", "ham", "ham"]
+    assert column(tmp_path) == ["Spam.MBOX\n\nx\n", "ham.mbox\n\nx\n", "3\n\ny\n"]
+    write(tmp_path / "1.eml", "x")
+    assert source(tmp_path).names == ("text",)
+    for name in ("1.eml", "ham.mbox", "ham.mbox.gz"):
+        (tmp_path / name).unlink()
+    assert source(tmp_path).names == ("text",)  # one alone tells nothing apart
+
+
+def test_how_labels_come_about_is_said_where_there_are_none(tmp_path: Path) -> None:
+    write(tmp_path / "ham.mbox", "From me\nSubject: 1\n\nx\n")
+    with pytest.raises(SchemaError, match=r"^no column 'label'; known: text\. These are documents: each one's label "):
+        credo.NaiveBayes().fit(tmp_path, "label")
+
+
+def test_a_text_file_is_a_document(tmp_path: Path) -> None:
+    for name in ("1.txt", "2.TXT", "3.txt"):
+        write(tmp_path / name, name)
+    write(tmp_path / "4.txt.gz", gzip.compress(b"packed"))
+    assert column(tmp_path / "2.TXT") == ["2.TXT"]
+    assert column(f"{tmp_path}/*.txt") == ["1.txt", "3.txt"]
+    assert column(tmp_path / "4.txt.gz") == ["packed"]
+
+
+def test_binary_files_are_left_out(tmp_path: Path) -> None:
+    for name in ("1.txt", "2.txt"):
+        write(tmp_path / "a" / name, name)
+    write(tmp_path / "a" / "1.png", b"\x89PNG\0")
+    write(tmp_path / "b" / "2.jpg", b"\xff\xd8\0")
+    told = rf"^2 binary files in {tmp_path} left out, the first of them {tmp_path}/a/1.png$"
+    with pytest.warns(Notice, match=told):
+        table = source(tmp_path)
+    assert (table.rows, column(table), column(table, "label")) == (2, ["1.txt", "2.txt"], ["a", "a"])
+    with pytest.warns(Notice, match=r"^1 binary file in .*/a/\*"):
+        assert column(documents_of(f"{tmp_path}/a/*")) == ["1.txt", "2.txt"]
+
+
+def test_what_documents_look_like(tmp_path: Path) -> None:
+    write(tmp_path / "ham" / "1", "x")
+    assert repr(documents_of(tmp_path)) == "<a table of 1 row: text, label>"
 
 
 def test_only_the_columns_that_are_wanted_are_read(tmp_path: Path) -> None:
@@ -269,6 +317,17 @@ def test_of_alternatives_the_plain_one_that_says_something() -> None:
     assert message_text(message.as_bytes()) == "x\n\nRich & bold"
     message.add_alternative("Plain & simple", subtype="plain")
     assert message_text(message.as_bytes()) == "x\n\nPlain & simple\n"
+
+
+def test_a_message_that_is_forwarded() -> None:
+    inner = b"Subject: inner\nContent-Type: text/html\n\n<p>Hello <b>you</b>"
+    head = b"Subject: outer\nContent-Type: message/rfc822\n"
+    assert message_text(head + b"\n" + inner) == "outer\n\ninner\n\nHello you"
+    packed = b"Content-Transfer-Encoding: base64\n\n" + base64.encodebytes(inner)
+    assert message_text(head + packed) == "outer\n\ninner\n\nHello you"
+    assert message_text(head + b"Content-Disposition: attachment; filename=x.eml\n\n" + inner) == "outer\n\n"
+    parts = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nSee below.\n--b\nContent-Type: message/rfc822\n\n"
+    assert message_text(parts + inner + b"\n--b--\n") == "See below.\ninner\n\nHello you"
 
 
 def test_texts_that_follow_each_other_are_one_body() -> None:

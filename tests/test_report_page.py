@@ -353,7 +353,15 @@ def test_a_learning_curve_is_drawn(of_messages: Any) -> None:
     check_alone(page)
     assert page.count('aria-label="learning curve"') == 1
     assert "and 30 others foreseen" in page
+    assert "on which the model is tuned anew each time" in page
+    plain = of_messages.untuned().learning_curve(messages())
+    assert "tuned anew" not in page_of(of_messages, curve=plain)
     assert "Would more rows help?" not in page_of(of_messages)
+
+
+def test_what_the_weights_of_words_are_is_said(of_messages: Any) -> None:
+    assert "as the tuned model weighs it on average" in page_of(of_messages)
+    assert "log P(word | class)/P(word | the others)" in page_of(of_messages.untuned())
 
 
 def test_an_averaged_model_shows_its_words() -> None:

@@ -48,6 +48,11 @@ class Averaged(Likelihood):
         """That a column depends on the class. (columns,)"""
         return self.dependent.log_evidence() - self.alike.log_evidence()
 
+    @property
+    def surely(self) -> Independent:
+        """As if all columns depended on the class, weighted."""
+        return self.dependent.weighted(self._weights)
+
     def read(self, batch: Batch) -> Any:
         return self.dependent.read(batch)
 
@@ -103,6 +108,18 @@ class Averaged(Likelihood):
             found[name] = np.zeros(shape)
             self.pick([j]).add(self.cells_of(cells, [j]), found[name])
         return found
+
+    def words_of(self, cells: Any) -> dict[str, Array]:
+        """Of one text, what each word says: in each class as far from what it says in none as the mixture lies."""
+        apart, same = (each.weighted(np.ones(1)) for each in (self.dependent, self.alike))
+        own: dict[str, Array] = apart.words_of(cells)  # type: ignore[attr-defined]
+        alike: dict[str, Array] = same.words_of(cells)  # type: ignore[attr-defined]
+        nothing = np.zeros(1)
+        far, near = sum(own.values(), nothing), sum(alike.values(), nothing)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            part = (_mixed(far, near, self.log_odds) - near) / (far - near)
+        part = np.where(np.isfinite(part), part, 1.0)
+        return {word: self._weights[0] * (alike[word] + part * (own[word] - alike[word])) for word in own}
 
     def add_left_out(self, cells: Any, own: Hard, out: Array) -> None:
         everyone = Hard(np.zeros_like(own.codes), 1, own.weight)

@@ -56,9 +56,9 @@ class Odds(Texts):
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> OddsLikelihood:
         texts = float(evidence[self.texts].n.value.sum())
-        tables = evidence[self.label].n, evidence[self.documents].n.along(0)
+        tables = evidence[self.label].n, evidence[self.documents].n
         choice = settings.odds.get(self.axis, USUAL)
-        return OddsLikelihood(self, evidence.schema[self.axis], *tables, texts, choice)
+        return OddsLikelihood(self, evidence.schema[self.axis], *tables, tables[1].along(0), texts, choice)
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,7 @@ class OddsLikelihood(Likelihood):
     block: Odds
     column: Column  # of words
     table: Sparse  # (words, classes)
+    documents: Sparse  # (words, classes)
     holding: Array  # (words,) documents
     texts: float
     choice: tuple[float, float]  # c and p
@@ -169,6 +170,39 @@ class OddsLikelihood(Likelihood):
         alone = Documents(np.arange(len(at) + 1), words, counts, np.ones(len(at), bool), np.zeros(len(at), np.int64))
         weighed = self.weight * self._of_new(alone) * (share / norm)[:, None]
         return dict(zip(self.column.levels.take(pa.array(words)).to_pylist(), weighed, strict=True))
+
+    def said_for(self, k: int, others: Array) -> Array:
+        """What each word says for class k, against the others by their shares, in all texts of the class. (words,)
+
+        Σ w q f/‖q‖ over those texts, whose norms aren't known any more: 1/‖log(1 + x)‖ is in the sums, and rarities
+        lengthen all alike, by the root of their mean square over words that come t²/d times, t their sum, d documents.
+        """
+        rarity, never, nothing, base, more = self._settled
+        said, cells = np.zeros(len(rarity)), np.flatnonzero(self.table.columns == k)
+        words = self.table.rows[cells]
+        if not len(words):
+            return said
+        lead = never[words]
+
+        def damped(j: int) -> Array:
+            odds = lead - base[j]
+            sure = odds * odds * nothing[words]
+            return np.asarray(odds * sure / (sure + self.choice[0]))
+
+        against = np.bincount(self.table.rows, others[self.table.columns] * more, len(rarity))[words]
+        for j in np.flatnonzero(others):
+            against += others[j] * damped(int(j))
+        often = self.table.along(0) ** 2 / np.maximum(self.holding, ALONE)
+        length = np.sqrt((often * rarity**2).sum() / max(float(often[rarity > 0].sum()), ALONE))
+        own = damped(k) + more[cells] - against
+        said[words] = self.weight * rarity[words] * own * self.table.high[cells] / max(float(length), ALONE)
+        return said
+
+    def texts_of(self, k: int) -> Array:
+        """How many texts of class k hold each word. (words,)"""
+        found, cells = np.zeros(len(self.holding)), np.flatnonzero(self.documents.columns == k)
+        found[self.documents.rows[cells]] = self.documents.high[cells]
+        return found
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
         return {}  # the column's own form is what is drawn from

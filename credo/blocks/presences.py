@@ -131,6 +131,14 @@ class PresencesLikelihood(TextLikelihood):
         a = self._offset
         return np.where(self.weights[:, None] > 0, (self.n + a) / np.maximum(self.texts + 2 * a, ALONE), 0.0)
 
+    def for_class(self, k: int) -> Array:
+        """That it is there: log θ/(1 - θ) of class k against the other classes' together; -∞ if cut out. (words,)"""
+        a, there = max(self.settings.smoothing, ALONE), self.weights > 0
+        own, texts = self.n[:, k], self.texts[k]
+        others, rest = self.n.sum(1) - own, self.texts.sum() - texts
+        odds = np.log(own + a) - np.log(np.maximum(texts - own, 0.0) + a)
+        return np.where(there, odds - np.log(others + a) + np.log(np.maximum(rest - others, 0.0) + a), -np.inf)
+
     def log_evidence(self) -> Array:
         """log p(which words each text holds | its class), parameters integrated out. (1,)"""
         from scipy.special import betaln

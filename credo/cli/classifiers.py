@@ -53,7 +53,7 @@ def print_columns(screen: Console, report: Report, most: int) -> None:
     screen.print(on.table(columns, left=(0, 1, 2, 5), yielding=0))
     rest = len(report.columns) - len(shown)
     if rest:
-        on.say(screen, f"{on.counted(rest, 'more column')} that matter less: --top prints more")
+        on.say(screen, f"{on.counted(rest, 'more column')} of less weight: --top prints more")
     on.say(screen, "matters: how far it moves the log-odds of the two likeliest classes, in nats", "dim")
 
 
@@ -164,8 +164,12 @@ def _print_views(screen: Console, model: Classifier) -> None:
 
 
 def _values(column: Column | None) -> str:
-    """Of a category."""
-    if column is None or column.kind != "category" or column.levels is None:
+    """Of a category; of texts, how many words they have."""
+    if column is None or column.levels is None:
+        return ""
+    if column.kind == "text":
+        return on.counted(len(column.levels), "word")
+    if column.kind != "category":
         return ""
     return on.listed(column.levels.slice(0, on.FEW).to_pylist(), len(column.levels))
 

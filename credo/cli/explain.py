@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from credo.data import Source
     from credo.models.classifier import Classifier
     from credo.models.explaining import Explanation, Spoken
 
@@ -35,25 +38,36 @@ def explain(model: str, data: str, row: int, top: int, **what: Any) -> None:
       credo explain pumps.credo new.csv --row 17 --of bearing --against none --bits
     """
     from credo.cli.saved import loaded_classifier
+    from credo.data import source
 
-    found = explained(loaded_classifier(model), data, row, **what)
+    learned, table = loaded_classifier(model), source(data)
+    found = explained(learned, table, row, **what)
     _print(found, f"row {row} of {data}", top)
+    if learned.target in table.names:
+        _print_caution(str(learned.target))
 
 
 def explained(
-    model: Classifier, data: str, row: int, *, of: str | None, against: str | None, bits: bool
+    model: Classifier, table: Source, row: int, *, of: str | None, against: str | None, bits: bool
 ) -> Explanation:
     """Of one row, which is found without reading further."""
-    from credo.data import Source, source
+    from credo.data import Source
     from credo.errors import DataError
 
-    table, seen = source(data), 0
+    seen = 0
     for batch in table.batches([name for name in table.names if name in model.views] or table.names):
         if row <= seen + batch.rows:
             one = Source.of_batch(batch.slice(row - 1 - seen, 1))
             return model.explain(one, _class(model, of), _class(model, against), unit="bits" if bits else "nats")
         seen += batch.rows
     raise DataError(f"there is no row {row}: the data has {seen:,}")
+
+
+def _print_caution(target: str) -> None:
+    """Where rows have a class, as those have that were learned."""
+    from credo.cli import screen as on
+
+    on.say(on.Screen(), f"the data has {on.harmless(target)}: the model may have learned from this very row", "dim")
 
 
 def _class(model: Classifier, name: str | None) -> Any:
@@ -88,6 +102,10 @@ def coloured(text: str, spoken: Sequence[Spoken]) -> Any:
     return shown
 
 
+def _has_colours(screen: Console) -> bool:
+    return screen.color_system is not None and not screen.no_color
+
+
 def _print(found: Explanation, title: str, top: int) -> None:
     from credo.cli import screen as on
 
@@ -108,10 +126,11 @@ def _print(found: Explanation, title: str, top: int) -> None:
         sides = f"{on.harmless(f'for {against} ', half):>{half}}│{on.harmless(f' for {of}', half):<{half}}"
         columns.append((sides, on.leanings(weights, room)))
     screen.print(on.table(columns, left=(0, 1, 3), yielding=1))
+    sides = f"for {of} in green, for {against} in red" if _has_colours(screen) else f"for {of} +, for {against} -"
     for name, spoken in found.words.items():
         if spoken:
             screen.print()
-            on.say(screen, f"{on.harmless(name)}: words for {of} in green, for {against} in red", "dim")
+            on.say(screen, f"{on.harmless(name)}: words {sides}", "dim")
             screen.print(coloured(str(found.values[name]), spoken))
             strongest = (f"{on.harmless(each.word)} {each.weight:+.2f}" for each in spoken[:top])
             on.say(screen, ", ".join(strongest), "dim")

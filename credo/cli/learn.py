@@ -44,7 +44,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 )  # fmt: skip
 @click.option("--top", type=click.IntRange(min=1), default=15, show_default=True, help="How many columns to print.")
 @click.option("--output", "-o", help="A .credo file for the model.")
-@click.option("--report", help="An .html file for a page with figures, that needs nothing beside itself.")
+@click.option("--report", help="An .html file for a page with figures; also the learning curve's, if asked for.")
 @click.option("--learning-curve", "curve", is_flag=True, help="How well ever more rows foresee a withheld third.")
 @click.option("--plot", help="A .png, .svg or .pdf file for the learning curve's picture.")
 def learn(
@@ -53,12 +53,15 @@ def learn(
     """Learn to predict a column from the others, and say how well.
 
     DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), or a pattern such as 'logs/*.csv'. Its columns may
-    be categories and numbers of any scale, with missing cells. Several models are tried on rows that are left out.
+    be categories, numbers of any scale and texts, with missing cells. Or DATA is a folder of folders of documents, text
+    files and mail (.eml .mbox): a folder's name is their label, the column `label`, beside `text`. Several models are
+    tried on rows that are left out.
 
     \b
     Examples:
       credo learn pumps.csv --target fault -o pumps.credo
       credo learn pumps.csv --target fault --report pumps.html
+      credo learn mail/ --target label -o mail.credo --report mail.html
       credo learn mail.csv --target label --learning-curve --plot curve.png
       credo learn visits.parquet --target bought --kind zip=category --kind price=log
       credo learn survey.csv --target answer --weight persons --model naive-bayes
@@ -119,12 +122,14 @@ def _print_curve(curve: LearningCurve) -> None:
 
     screen = on.Screen()
     screen.print()
-    on.say(screen, f"Learning ever more rows, a third ({curve.scores[0].n:g}) withheld; untuned", "bold")
+    how = "; tuned anew for each" if curve.tuned else ""
+    on.say(screen, f"Learning ever more rows, a third ({curve.scores[0].n:g}) withheld{how}", "bold")
+    low, high = min(curve.accuracy), max(curve.accuracy)
     columns = [
         ("rows", [f"{rows:,}" for rows in curve.sizes]),
         ("accuracy", [f"{value:.4f}" for value in curve.accuracy]),
         ("log-loss", [f"{value:.4f}" for value in curve.log_loss]),
-        ("", on.bars(list(curve.accuracy), 20)),
+        (f"accuracy, {low:.3f} to {high:.3f}", on.pictures(curve.accuracy, curve.accuracy, curve.accuracy, 24)),
     ]
     screen.print(on.table(columns, left=(3,)))
 

@@ -22,8 +22,9 @@ def predict(model: str, data: str, output: str | None, proba: bool) -> None:
     """The class of each row, and how probable it is.
 
     MODEL is a .credo file of a classifier, DATA a table with its columns (by name; one that isn't there counts as
-    missing). What is written are DATA's own columns, then `predicted` and `probability`. Rows are streamed: a file may
-    be larger than memory. Without -o, a terminal shows the first rows, and a pipe gets all of them as CSV.
+    missing) or, of texts, a folder, mail, or files such as 'new/*.txt'. What is written are DATA's own columns, then
+    `predicted` and `probability`. Rows are streamed: a file may be larger than memory. Without -o, a terminal shows the
+    first rows, and a pipe gets all of them as CSV.
 
     \b
     Examples:
@@ -31,6 +32,7 @@ def predict(model: str, data: str, output: str | None, proba: bool) -> None:
       credo predict pumps.credo new.csv -o scored.csv
       credo predict pumps.credo 'logs/*.parquet' -o scored.parquet --proba
       credo predict pumps.credo new.csv | head
+      credo predict mail.credo message.txt
     """
     from credo.cli.output import TABLES, check, check_apart, encoded, write_tables
     from credo.cli.saved import loaded_classifier

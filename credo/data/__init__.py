@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from credo._kernels.codes import turn_block
 from credo._kernels.gaussians import count_beyond
 from credo.data import cells
-from credo.errors import DataError, SchemaError, suggest
+from credo.errors import DataError, SchemaError, counted, suggest
 from credo.exact import Array
 from credo.membership import Codes
 
@@ -200,6 +200,8 @@ class Source:
     once: bool = False
     rows: int | None = None  # where known beforehand
     near: bool = False  # whether it lies in memory
+    unnamed: bool = False  # whether it is a list, whose one column is called x for want of a name
+    advice: str = ""  # what an error about a column that isn't there says beside
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """Only those columns, in order, in batches whose size doesn't depend on how the rows came."""
@@ -245,7 +247,7 @@ class Source:
             if start < len(array) and others:
                 raise DataError(f"{name!r} has {len(array)} values, but the table has {start} rows")
 
-        return replace(self, names=(*self.names, name), read=read)
+        return replace(self, names=(*self.names, name), read=read, unnamed=False)
 
     def where(self, chosen: NDArray[np.bool_]) -> Source:
         """Some of the rows, by a flag for each."""
@@ -258,6 +260,16 @@ class Source:
 
         return replace(self, read=read, rows=int(chosen.sum()))
 
+    def renamed(self, name: str) -> Source:
+        """Its one column under another name."""
+        (own,) = self.names
+
+        def read(wanted: Sequence[str]) -> Iterator[Batch]:
+            for part in self.read([own for _ in wanted]):
+                yield Batch(part.start, part.rows, {name: part.columns[own]} if wanted else {})
+
+        return replace(self, names=(name,), read=read, unnamed=False)
+
     def without(self, name: object) -> Source:
         """All columns but one."""
         return replace(self, names=tuple(other for other in self.names if not isinstance(name, str) or other != name))
@@ -266,7 +278,17 @@ class Source:
         known = set(self.names)
         for name in names:
             if name not in known:
-                raise SchemaError(f"no column {name!r}; {suggest(name, self.names)}")
+                advice = f" {self.advice}" if self.advice else ""
+                raise SchemaError(f"no column {name!r}; {suggest(name, self.names)}{advice}")
+
+    def __repr__(self) -> str:
+        """
+        >>> source({"x": [1, 2]})
+        <a table of 2 rows: x>
+        """
+        size = "" if self.rows is None else f" of {counted(self.rows, 'row')}"
+        names = ", ".join(self.names[:8]) + (f", ... ({len(self.names)} in all)" if len(self.names) > 8 else "")
+        return f"<a table{size}: {names}>"
 
 
 def source(data: object) -> Source:

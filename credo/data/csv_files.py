@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from credo.data.queries import LONGEST, Database, compression, literal, not_utf8
 from credo.data.tables import Read
 from credo.engines import local
 from credo.errors import DataError
+from credo.notices import tell
 
 HEAD = 2**16  # bytes that tell text from other things, and one delimiter from another
 
@@ -34,13 +35,15 @@ class CsvFile:
     delimiter: str
     names: tuple[str, ...]
     filled: bool  # whether rows follow the header
+    quote: str = '"'  # none, where quotes are characters like others
 
     def table(self, types: Mapping[str, str]) -> str:
         """For DuckDB: columns c0, c1, ... since it takes `A` and `a` for the same name."""
         columns = (f"'c{j}': '{types.get(name, 'VARCHAR')}'" for j, name in enumerate(self.names))
         return (
             f"read_csv({path_literal(self.path)}, auto_detect=false, header=true, delim={literal(self.delimiter)}, "
-            f"quote='\"', escape='\"', strict_mode=true, max_line_size={LONGEST}, buffer_size={2 * LONGEST}, "
+            f"quote={literal(self.quote)}, escape={literal(self.quote)}, strict_mode=true, max_line_size={LONGEST}, "
+            f"buffer_size={2 * LONGEST}, "
             f"{compression(self.path)}, columns={{{', '.join(columns)}}})"
         )
 
@@ -55,10 +58,10 @@ class CsvFile:
 
 def open_csv(paths: Sequence[Path]) -> tuple[dict[Path, tuple[str, ...]], Read]:
     """The columns of each file, in whatever order, and how to read some that all of them have."""
-    files = [_opened(path) for path in paths]
+    database, types = Database(), dict[str, str]()
+    files = [_with_quotes(database, _opened(path)) for path in paths]
     if not any(file.filled for file in files):
         raise DataError(f"{paths[0]} has a header, but no rows")
-    database, types = Database(), dict[str, str]()
 
     def read(wanted: Sequence[str]) -> Iterator[Batch]:
         types.update(_types(database, files, [name for name in wanted if name not in types]))
@@ -75,7 +78,7 @@ def _opened(path: Path) -> CsvFile:
         raise DataError(f"{path} is UTF-16 text: save it as UTF-8")
     if b"\0" in start:
         raise DataError(f"{path} is a binary file, not text")
-    delimiter = "\t" if ".tsv" in path.name.lower() else _delimiter(start.decode("utf-8-sig", "replace"))
+    delimiter = "\t" if _is_tsv(path) else _delimiter(start.decode("utf-8-sig", "replace"))
     try:
         with opened_text(path) as stream:
             header = next(csv.reader(stream, delimiter=delimiter), [])
@@ -86,8 +89,47 @@ def _opened(path: Path) -> CsvFile:
         raise DataError(f"{path}: the header can't be read: {error}") from None
     if not any(name.strip() for name in header):
         raise DataError(f"{path}: the first line is empty; it must hold the names of the columns")
-    names = tuple(name.strip() or f"column{j}" for j, name in enumerate(header))
-    return CsvFile(path, delimiter, names, filled)
+    return CsvFile(path, delimiter, _named(header), filled)
+
+
+def _named(header: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name.strip() or f"column{j}" for j, name in enumerate(header))
+
+
+def _is_tsv(path: Path) -> bool:
+    return ".tsv" in path.name.lower()
+
+
+def _with_quotes(database: Database, file: CsvFile) -> CsvFile:
+    """As it is, or with quotes as characters: in a .tsv they are that, unless some program quoted all that needs it.
+
+    They are, where they don't pair; or where pairs would join lines that each have a field for every column.
+    """
+    if not _is_tsv(file.path) or not _has_quotes(file.path):
+        return file
+    with opened_text(file.path, "replace") as stream:
+        header = next(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    plain = replace(file, names=_named(header), quote="")
+    quoted_rows, plain_rows = _count(database, file), _count(database, plain)
+    if plain_rows < 0 or (quoted_rows >= 0 and (quoted_rows >= plain_rows or len(plain.names) == 1)):
+        return file
+    tell(f"{file.path}: its quotes don't pair, so that they are read as characters like others")
+    return replace(plain, filled=plain_rows > 0)
+
+
+def _has_quotes(path: Path) -> bool:
+    with opened(path) as stream:
+        return any(b'"' in chunk for chunk in iter(lambda: stream.read(2**20), b""))
+
+
+def _count(database: Database, file: CsvFile) -> int:
+    """How many rows it has; -1 if it can't be read so."""
+    ends = f"count(c0) + count(c{len(file.names) - 1})"  # so that lines are cut
+    try:
+        parts = list(database.run(f"SELECT count(*) AS n, {ends} FROM {file.table({})}", file.path))
+    except DataError:
+        return -1
+    return int(parts[0]["n"][0].as_py())
 
 
 def _delimiter(head: str) -> str:

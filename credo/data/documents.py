@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,8 +22,14 @@ from credo.notices import tell
 Invalid = Literal["replace", "refuse"]
 
 EML, MBOX = ".eml", (".mbox", "mbox")  # the latter is how Apple names them, in folders whose names end in .mbox
+TXT, UTF16 = ".txt", (b"\xff\xfe", b"\xfe\xff")
 LARGEST = 2**29  # bytes of a document: at three for each that isn't UTF-8, it still fits into an Arrow string
 HEAD = 2**16  # bytes in which a NUL tells that a file isn't text
+LABELS = (
+    "These are documents: each one's label is the name of the folder that it lies in, as in mail/spam/1.txt when "
+    "'mail/' is read; if that holds nothing but several .mbox files, the file's name. (A table ends in .csv, .tsv, "
+    ".jsonl, .parquet or .arrow.)"
+)
 
 
 class File(NamedTuple):
@@ -39,8 +46,9 @@ class File(NamedTuple):
 def documents(path: str | PathLike[str], *, invalid: Invalid = "replace") -> Source:
     """A folder of text files and mail; or such files, by name or by a pattern: the columns text and, of folders, label.
 
-    Folders in the folder are labels, and all files below one are of that label. `invalid` says what becomes of bytes
-    that aren't UTF-8 text; in mail, which may be written in any charset, they are always replaced.
+    Folders in the folder are labels, and all files below one are of that label; in a folder of nothing but several
+    .mbox files, each one's name is the label of its messages. Binary files are left out. `invalid` says what becomes of
+    bytes that aren't UTF-8 text; in mail, which may be written in any charset, they are always replaced.
     """
     if invalid not in get_args(Invalid):
         raise DataError(f"invalid must be 'replace' or 'refuse', but is {invalid!r}")
@@ -54,10 +62,10 @@ def documents(path: str | PathLike[str], *, invalid: Invalid = "replace") -> Sou
 
 
 def open_documents(path: str) -> Source | None:
-    """A folder of documents, or mail; None if it is something else, or nothing."""
+    """A folder of documents, mail, or text files; None if it is something else, or nothing."""
     if _is_folder(path):
         return _open_folder(path, "replace")
-    return _open_files(path, "replace") if _ending(path) in (EML, *MBOX) else None
+    return _open_files(path, "replace") if _ending(path) in (TXT, EML, *MBOX) else None
 
 
 def _is_folder(path: str) -> bool:
@@ -76,13 +84,21 @@ def _open_folder(path: str, invalid: Invalid) -> Source | None:
             f"{_shown(path)} holds documents and the table {_shown(tables[0].path)}: name the table, or a pattern "
             f"such as '{_shown(path.rstrip('/'))}/*.csv', or keep the documents in a folder of their own"
         )
-    labelled = [file for file in files if file.label is not None]
+    labelled = [file for file in _by_mailbox(files) if file.label is not None]
     if labelled and (beside := len(files) - len(labelled)):
-        tell(f"{counted(beside, 'file')} beside the folders in {_shown(path)} left out: they have no label")
+        why = "it has no label" if beside == 1 else "they have no label"
+        tell(f"{counted(beside, 'file')} beside the folders in {_shown(path)} left out: {why}")
     for label in {file.label or "" for file in labelled}:
         if label.encode(errors="replace").decode() != label:
-            raise DataError(f"the name of the folder {str(Path(path, label))!a} isn't UTF-8; rename it")
+            raise DataError(f"the name of {str(Path(path, label))!a} isn't UTF-8; rename it")
     return _source(labelled or files, invalid, path) if files else None
+
+
+def _by_mailbox(files: Sequence[File]) -> Sequence[File]:
+    """Labelled by their names, if these are several .mbox files and nothing else."""
+    if len(files) < 2 or any(file.label is not None or file.ending != MBOX[0] for file in files):
+        return files
+    return [file._replace(label=re.sub(r"(?i)\.mbox(\.gz)?$", "", Path(file.path).name)) for file in files]
 
 
 def _open_files(path: str, invalid: Invalid) -> Source:
@@ -128,7 +144,8 @@ def _listed(folder: str, label: str | None, seen: set[tuple[int, int]]) -> list[
         return [(entry, label) for entry in sorted(visible, key=lambda entry: entry.name, reverse=True)]
 
 
-def _source(files: Sequence[File], invalid: Invalid, path: str) -> Source:
+def _source(found: Sequence[File], invalid: Invalid, path: str) -> Source:
+    files = _readable(found, path)
     names = ("text",) if files[0].label is None else ("text", "label")
     told = False
 
@@ -144,7 +161,37 @@ def _source(files: Sequence[File], invalid: Invalid, path: str) -> Source:
             which = f"{counted(len(odd), 'document')} in {_shown(path)}, the first of them {odd[0]}"
             tell(f"not UTF-8 text: {which}; bytes that can't be read were replaced")
 
-    return Source(names, read, rows=None if any(file.ending in MBOX for file in files) else len(files))
+    rows = None if any(file.ending in MBOX for file in files) else len(files)
+    return Source(names, read, rows=rows, advice=LABELS if len(names) == 1 else "")
+
+
+def _readable(files: Sequence[File], path: str) -> Sequence[File]:
+    """Without those that are binary, which a notice counts; refused, if all of them are."""
+    binary = [file.path for file in files if file.ending not in (EML, *MBOX) and _is_binary(_head(file.path))]
+    if len(binary) == len(files):
+        raise DataError(f"{_shown(binary[0])} is a binary file, not text: take it out")
+    if not binary:
+        return files
+    tell(f"{counted(len(binary), 'binary file')} in {_shown(path)} left out, the first of them {_shown(binary[0])}")
+    gone = set(binary)
+    return [file for file in files if file.path not in gone]
+
+
+def _head(path: str) -> bytes:
+    """The beginning of a file; by bare calls, as for many small files streams take more time than what is in them."""
+    if path.lower().endswith(".gz"):
+        with _opened(path) as stream:
+            return bytes(stream.read(HEAD))
+    with _explained(path):
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            return os.read(number, HEAD)
+        finally:
+            os.close(number)
+
+
+def _is_binary(head: bytes) -> bool:
+    return b"\0" in head and head[:2] not in UTF16
 
 
 def _parts(rows: Iterator[tuple[str, str | None]]) -> Iterator[list[tuple[str, str | None]]]:
@@ -198,9 +245,9 @@ def _content(path: str) -> bytes:
 
 def _plain_text(path: str, invalid: Invalid, odd: list[str]) -> str:
     content = _content(path)
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+    if content[:2] in UTF16:
         raise DataError(f"{_shown(path)} is UTF-16 text: save it as UTF-8")
-    if b"\0" in content[:HEAD]:
+    if _is_binary(content[:HEAD]):
         raise DataError(f"{_shown(path)} is a binary file, not text: take it out")
     try:
         text = content.decode()

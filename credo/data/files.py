@@ -55,13 +55,14 @@ def matches(path: str) -> list[Path]:
         found = sorted(Path(p) for p in glob.glob(str(literal_path), recursive=True))  # noqa: PTH207
         files = [file for file in found if not file.is_dir()]
         if not files:
-            raise DataError(f"there is no file {path!r}{_suggested(literal_path)}")
+            raise DataError(f"there is no file {path!r:.300}{_suggested(literal_path)}{_if_text(path)}")
     except CredoError:
         raise
     except PermissionError as error:
         raise DataError(f"{error.filename} can't be read: permission denied") from None
     except (OSError, RuntimeError, ValueError) as error:
-        raise DataError(f"{path!r} can't be opened: {getattr(error, 'strerror', None) or error}") from None
+        why = getattr(error, "strerror", None) or error
+        raise DataError(f"{path!r:.300} can't be opened: {why}{_if_text(path)}") from None
     return files
 
 
@@ -75,12 +76,19 @@ def _suggested(path: Path) -> str:
     return f". Did you mean {near[0]!r}?" if near else ""
 
 
+def _if_text(path: str) -> str:
+    """What one who gave a text in place of a path may have meant."""
+    if len(path.split()) < 2 or "/" in path or re.search(r"\.[a-z0-9]{2,7}$", path):
+        return ""
+    return '. A string is a path: for one text write {"text": ["..."]}'
+
+
 def _format(path: Path) -> str:
     name = Path(path.name.lower())
     kind = FORMATS.get((name.with_suffix("") if is_zipped(name) else name).suffix)
     if kind is None or (is_zipped(name) and kind in ("parquet", "arrow")):
         tables = f"{', '.join(FORMATS)} (and .csv.gz, .tsv.gz, .jsonl.gz)"
-        raise DataError(f"{path}: credo reads {tables}, mail (.eml, .mbox) and folders of documents")
+        raise DataError(f"{path}: credo reads {tables}, text (.txt), mail (.eml, .mbox) and folders of documents")
     return kind
 
 

@@ -93,8 +93,12 @@ def message_text(message: bytes) -> str:
     """
     beginning = BEGINNING.match(message)
     whole = _part(message, beginning.end() if beginning else 0, len(message))
-    subject, body = _subject(whole.field("Subject")), _text(whole, iter(range(MOST_PARTS)), 0)
-    return _whole_characters(f"{subject}\n\n{body}" if subject else body)
+    return _whole_characters(_with_subject(whole, iter(range(MOST_PARTS)), 0))
+
+
+def _with_subject(whole: Part, budget: Iterator[int], depth: int) -> str:
+    subject, body = _subject(whole.field("Subject")), _text(whole, budget, depth)
+    return f"{subject}\n\n{body}" if subject else body
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,10 @@ class Part:
     @property
     def kind(self) -> str:
         return self.header.get_content_type()
+
+    @property
+    def encoding(self) -> str:
+        return self.field("Content-Transfer-Encoding").lower()
 
     @property
     def charset(self) -> str | None:
@@ -150,6 +158,11 @@ def _text(part: Part, budget: Iterator[int], depth: int) -> str:
             forms = (_text(form, budget, depth + 1) for form in sorted(inside, key=_plainness))
             return next((text for text in forms if text and not text.isspace()), "")
         return "\n".join(filter(None, (_text(one, budget, depth + 1) for one in inside)))
+    if kind == "message/rfc822":  # one that is forwarded
+        packed = part.encoding in ("quoted-printable", "base64")
+        content = _unpacked(part) if packed else part.message
+        start, end = (0, len(content)) if packed else (part.start, part.end)
+        return _with_subject(_part(content, start, end), budget, depth + 1)
     if not kind.startswith(("text/", "multipart/")):
         return ""
     text = _decoded(_unpacked(part), part.charset)
@@ -186,10 +199,10 @@ def _boundaries(part: Part, mark: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _unpacked(part: Part) -> bytes:
-    encoding, body = part.field("Content-Transfer-Encoding").lower(), part.message[part.start : part.end]
-    if encoding == "quoted-printable":
+    body = part.message[part.start : part.end]
+    if part.encoding == "quoted-printable":
         return binascii.a2b_qp(body)
-    return _from_base64(body) if encoding == "base64" else body
+    return _from_base64(body) if part.encoding == "base64" else body
 
 
 def _from_base64(body: bytes) -> bytes:

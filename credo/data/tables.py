@@ -89,7 +89,7 @@ def _from_stream(data: Any) -> Source:
         return _lazy(data.columns, len(data), lambda j: array_of(columns[j], data.columns[j]))
     if hasattr(data, "columns") or hasattr(data, "schema"):
         return _from_arrow(pa.table(data))
-    return _from_columns({"x": data})
+    return _from_values(data)
 
 
 def _from_reader(data: Any) -> Source:
@@ -133,6 +133,11 @@ def _from_columns(data: Mapping[Any, Any]) -> Source:
     whole = _lazy(names, lengths[0] if lengths else 0, lambda j: array_of(columns[j], names[j]))
     long = {name: values for name, values in zip(names, columns, strict=True) if _are_long(values)}
     return _in_pieces(whole, long) if long else whole
+
+
+def _from_values(data: Any) -> Source:
+    """One column."""
+    return replace(_from_columns({"x": data}), unnamed=True)
 
 
 def _are_long(values: Any) -> bool:
@@ -255,7 +260,7 @@ def _from_list(data: Sequence[Any]) -> Source:
         if len(widths) > 1:
             raise DataError(f"the rows have different lengths: {min(widths)} to {max(widths)}")
         return _from_columns({f"x{j}": [row[j] for row in data] for j in range(widths.pop())})
-    return _from_columns({"x": data})
+    return _from_values(data)
 
 
 def _from_rows(rows: Sequence[Mapping[Any, Any]], names: Sequence[Any], start: int = 0) -> Source:
@@ -303,7 +308,7 @@ def _from_iterator(data: Iterator[Any]) -> Source:
             part.require(wanted)
             yield from part.read(wanted)
 
-    return Source(head.names, _once(read), once=True)
+    return Source(head.names, _once(read), once=True, unnamed=head.unnamed)
 
 
 def _row_tables(rows: Iterator[Mapping[Any, Any]]) -> Iterator[Source]:
@@ -354,10 +359,10 @@ def _once(read: Read) -> Read:
 
 _FORMS: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (lambda data: hasattr(data, "__arrow_c_stream__"), _from_stream),
-    (lambda data: isinstance(data, pa.Array), lambda data: _from_columns({"x": data})),
+    (lambda data: isinstance(data, pa.Array), _from_values),
     (lambda data: isinstance(data, pa.RecordBatch), lambda data: _from_arrow(pa.Table.from_batches([data]))),
     (lambda data: isinstance(data, Mapping), _from_columns),
-    (lambda data: isinstance(data, np.ndarray) and data.ndim == 1, lambda data: _from_columns({"x": data})),
+    (lambda data: isinstance(data, np.ndarray) and data.ndim == 1, _from_values),
     (lambda data: isinstance(data, np.ndarray) and data.ndim == 2, _from_block),
     (lambda data: hasattr(data, "tocsr") and data.ndim == 2, lambda data: _from_block(data.tocsr())),
     (lambda data: isinstance(data, list | tuple | range), _from_list),

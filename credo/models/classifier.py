@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from credo._kernels.shares import divide_by_total, lower_by_log_total, lower_to_top
 from credo.blocks.block import Silence
-from credo.data import Batch, source
+from credo.data import Batch
 from credo.engines import local
 from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.exact import Array
@@ -118,7 +118,7 @@ class Classifier(Labelled):
 
     def _collected(self, data: object, of_batch: Callable[[Batch], tuple[Array, Silent]]) -> Array:
         """What a function says of each batch, one after another."""
-        table = source(data)
+        table = self.opened(data)
         names, silent = self._present(table), Silent()
         whole: list[Array] = []  # all rows, where their number is known: workers fill it in
         lock = Lock()
@@ -143,7 +143,7 @@ class Classifier(Labelled):
 
     def streamed(self, data: object) -> Iterator[tuple[Batch, Array]]:
         """Batches of a table with their probabilities, one after another, in constant memory."""
-        table = source(data)
+        table = self.opened(data)
         self._present(table)
         silent: Silent = {}
 
@@ -158,7 +158,8 @@ class Classifier(Labelled):
 
     def _tell_silent(self, silent: Silent) -> None:
         for (name, what), cells in silent.items():
-            tell(f"column {name!r}: {counted(cells, 'cell')} with {what}, which say nothing")
+            say = "says" if cells == 1 else "say"
+            tell(f"column {name!r}: {counted(cells, 'cell')} with {what}, which {say} nothing")
 
     def impossible(self, batch: Batch) -> str:
         """Which cells no class allows, of one row."""
@@ -281,7 +282,8 @@ class Classifier(Labelled):
         self, data: object, *, target: object = None, weight: Weight = None, withheld: float = 1 / 3,
         sizes: Sequence[int] | None = None, seed: int = 0,
     ) -> LearningCurve:  # fmt: skip
-        """Accuracy and log-loss of withheld rows, as ever more of the others are learned (untuned)."""
+        """Accuracy and log-loss of withheld rows, as ever more of the others are learned; a tuned model is tuned on
+        the rows of each size."""
         from credo.models.curves import learning_curve
 
         return learning_curve(self, self._labelled(data, target), weight, withheld, sizes, seed)
@@ -310,8 +312,13 @@ class Classifier(Labelled):
         return explained(self, row, of, against, unit)
 
     def top_words(self, value: object, n: int = 10, *, column: str | None = None) -> Any:
-        """An Arrow table: the words that speak most for a class, with log P(word | class)/P(word | the others)."""
-        from credo.models.explaining import strongest_words
+        """An Arrow table: the words that say most for a class against the others, in all its texts together.
+
+        count: how often the class has the word; in a tuned model that reads odds, in how many of its texts. weight:
+        what it says each time. Untuned that is log P(word | class)/P(word | the others); tuned, about what `explain`
+        gives it on average, in all forms that the column is read in, pairs among them. The order is weight · count.
+        """
+        from credo.models.deciding import strongest_words
 
         return strongest_words(self, self._code_of(value), n, column)
 

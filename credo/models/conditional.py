@@ -15,7 +15,7 @@ from credo.exact import Array
 
 States = Mapping[str, tuple[Any, ...]]
 YES_NO = ("yes", "no")  # what a name's states are if nobody says
-ROUNDING = 1e-6  # by which a row's sum may miss 1
+ROUNDING, EXACT = 1e-6, 1e-13  # by which a row's sum may miss 1, and by which it isn't worth scaling
 
 
 def states_of(name: str, given: object, table: object, above: Sequence[str] = ()) -> tuple[Any, ...]:
@@ -66,7 +66,7 @@ def table_of(name: str, given: object, above: Sequence[str], states: States) -> 
 
 
 def checked_table(name: str, table: Array, above: Sequence[str], states: States) -> Array:
-    """The same, its rows scaled to sum to 1 in every digit; an error that names the row where they are far from it."""
+    """The same, its rows scaled to sum to 1; an error that names the row where they are far from it."""
     if not (np.isfinite(table).all() and (table >= 0).all()):
         where = tuple(np.argwhere(~(np.isfinite(table) & (table >= 0)))[0])
         raise NetworkError(f"{_shown(name, where, above, states)} must be a probability, but is {table[where]:g}")
@@ -75,7 +75,7 @@ def checked_table(name: str, table: Array, above: Sequence[str], states: States)
         where = tuple(np.argwhere(np.abs(sums[..., 0] - 1.0) > ROUNDING)[0])
         given = _shown(name, where, above, states)
         raise NetworkError(f"the row {given} must sum to 1, but sums to {sums[where][0]:.9g}")
-    return np.asarray(table / sums)
+    return np.where(np.abs(sums - 1.0) > EXACT, table / sums, table)  # what was scaled once stays as it is
 
 
 def _shown(name: str, where: Sequence[int], above: Sequence[str], states: States) -> str:

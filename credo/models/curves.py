@@ -1,4 +1,4 @@
-"""Learning curves: how well ever more rows foresee withheld ones. Evidence adds, so that each row is learned once."""
+"""Learning curves: how well ever more rows foresee withheld ones. Evidence adds, so that each row is counted once."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class LearningCurve:
 
     sizes: tuple[int, ...]
     scores: tuple[Scores, ...]
+    tuned: bool = False  # whether the model was tuned anew on the rows of each size
 
     @property
     def accuracy(self) -> tuple[float, ...]:
@@ -65,7 +66,7 @@ class LearningCurve:
 def learning_curve(
     model: Classifier, table: Source, weight: Weight, withheld: float, sizes: Sequence[int] | None, seed: int
 ) -> LearningCurve:
-    """Of the model as it is fitted, not tuned: a tuning would have seen the withheld rows."""
+    """Of the model as it is fitted and, if it is tuned, tuned anew: its own tuning has seen the withheld rows."""
     if table.once:
         raise DataError("a learning curve reads the data again, and an iterator can be read only once: give a table")
     if not isinstance(withheld, int | float) or not 0 < withheld < 1:
@@ -76,19 +77,37 @@ def learning_curve(
     learned = rows - round(withheld * rows)
     if not 0 < learned < rows:
         raise DataError(f"{rows} rows are too few to withhold some of them")
-    chosen, last = _sizes(sizes, learned), np.zeros(rows, dtype=bool)
-    last[order[learned:]] = True
+    chosen, last = _sizes(sizes, learned), _flags(order[learned:], rows)
     current, before, found = None, 0, []
     with quietly():
         for size in chosen:
-            some = np.zeros(rows, dtype=bool)
-            some[order[before:size]] = True
+            some = _flags(order[before:size], rows)
             new = plain.gathered(table.where(some), _weights(weight, some))
             current, before = new if current is None else current + new, size
-            taught = plain.taught_by(current.ordered(), plain.seen)
-            scores = taught.scores(table.where(last), weight=_weights(weight, last))
+            taught = plain.with_evidence(current.ordered())
+            if model.tuning is not None:
+                taught = _tuned(model, taught, table, weight, _flags(order[:size], rows), seed)
+            knowing = taught.taught_by(taught.seen, plain.seen)
+            scores = knowing.scores(table.where(last), weight=_weights(weight, last))
             found.append(replace(scores, how="withheld"))
-    return LearningCurve(tuple(chosen), tuple(found))
+    return LearningCurve(tuple(chosen), tuple(found), model.tuning is not None)
+
+
+def _tuned(
+    model: Classifier, taught: Classifier, table: Source, weight: Weight, rows: NDArray[np.bool_], seed: int
+) -> Any:
+    """What those rows taught, tuned on them as the model was; as it is, while there is nothing to tell apart."""
+    if np.count_nonzero(taught.class_weights) < 2:
+        return taught
+    fresh = replace(model, views=taught.views, evidence=taught.evidence, tuning=None, report=None)  # type: ignore[type-var]
+    return fresh.tune(table.where(rows), weight=_weights(weight, rows), seed=seed)
+
+
+def _flags(places: NDArray[np.intp], rows: int) -> NDArray[np.bool_]:
+    """Which rows are at these places."""
+    found = np.zeros(rows, dtype=bool)
+    found[places] = True
+    return found
 
 
 def _weights(weight: Weight, rows: NDArray[np.bool_]) -> Weight:

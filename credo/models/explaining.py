@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from credo.blocks.averaged import Averaged
 from credo.blocks.odds import OddsLikelihood
 from credo.blocks.texts import TextLikelihood
 from credo.data import Batch, source
-from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
+from credo.errors import DataError, EvidenceError, counted, suggest
 from credo.models.weighing import chosen_rows
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ SHOWN, FEW_WORDS, BEGINNING = 12, 8, 60  # columns of an explanation, words of e
 FEW_CELLS = 100_000  # that are hidden one by one: of many columns fewer rows
 LEAST = -1e3  # nats that a column says against a class where rows may slip
 SLIPS = "(slips)"  # what it weighs that some rows are told by the prior alone
+SHOWN_AS = {SLIPS: "allowance for slips"}
 
 
 class Spoken(NamedTuple):
@@ -59,7 +61,7 @@ class Explanation:
         names = self.strongest
         return pa.table(
             {
-                "column": ["(prior)", *names],
+                "column": ["(prior)", *(SHOWN_AS.get(name, name) for name in names)],
                 "value": ["", *(_shown(self.values[name]) if name in self.values else "" for name in names)],
                 f"weight ({self.unit})": [self.prior, *(self.weights[name] for name in names)],
             }
@@ -74,7 +76,7 @@ class Explanation:
         shown = speaking[:SHOWN]
         for name in shown:
             value = f" = {_shown(self.values[name])}" if name in self.values else ""
-            lines.append(f"  {self.weights[name]:+8.3f}  {name}{value}")
+            lines.append(f"  {self.weights[name]:+8.3f}  {SHOWN_AS.get(name, name)}{value}")
             lines += [f"            {each.weight:+8.3f}  {each.word}" for each in self.words.get(name, ())[:FEW_WORDS]]
         if len(speaking) > SHOWN:
             rest = sum(self.weights[name] for name in speaking[SHOWN:])
@@ -101,7 +103,7 @@ def explained(model: Classifier, row: object, of: object, against: object, unit:
     """Of one row: a dict of its cells, or a table that has but one."""
     if unit not in UNITS:
         raise DataError(f"no such unit, {unit!r}; {suggest(unit, UNITS)}")
-    table = source([row] if isinstance(row, dict) and not any(map(_is_column, row.values())) else row)
+    table = model.opened([row] if isinstance(row, dict) and not any(map(_is_column, row.values())) else row)
     batches = list(table.batches(model._present(table)))
     if sum(batch.rows for batch in batches) != 1:
         raise DataError(f"explain takes one row, but the data has {sum(batch.rows for batch in batches)}")
@@ -152,10 +154,11 @@ def _words(model: Classifier, one: Batch, first: int, second: int, size: float) 
     filled, found = one.filled(model.views), dict[str, dict[str, float]]()
     readings: dict[str, Any] = {}
     for _, likelihood in model.tuned.likelihoods:
-        if isinstance(likelihood, TextLikelihood | OddsLikelihood):
-            name = likelihood.names[0]
-            own, readings[name] = found.setdefault(name, {}), likelihood.block.reading
-            for word, each in likelihood.words_of(likelihood.read(filled)).items():
+        texts = likelihood.dependent if isinstance(likelihood, Averaged) else likelihood
+        if isinstance(texts, TextLikelihood | OddsLikelihood):
+            name, speaking = texts.names[0], likelihood if isinstance(likelihood, Averaged) else texts
+            own, readings[name] = found.setdefault(name, {}), texts.block.reading
+            for word, each in speaking.words_of(texts.read(filled)).items():
                 own[word] = own.get(word, 0.0) + float(each[first] - each[second]) / size
     return {name: _placed(_cell(one, name) or "", weights, readings[name]) for name, weights in found.items()}
 
@@ -168,24 +171,6 @@ def _placed(text: str, weights: dict[str, float], reading: Any) -> tuple[Spoken,
         at.setdefault(word, []).append((start, end))
     spoken = (Spoken(word, weight, tuple(at.get(word, ()))) for word, weight in weights.items())
     return tuple(sorted(spoken, key=lambda each: -abs(each.weight)))
-
-
-def strongest_words(model: Classifier, k: int, n: int, column: str | None) -> Any:
-    """The words of a text column by how much they say for a class in all its texts: one seen once says little."""
-    plain = (getattr(each, "dependent", each) for _, each in model.plain.likelihoods)
-    texts = {each.names[0]: each for each in plain if isinstance(each, TextLikelihood)}
-    if column is not None and column not in texts:
-        raise SchemaError(f"no text column {column!r}; {suggest(column, texts)}")
-    if not texts:
-        raise SchemaError("there is no text column")
-    if column is None and len(texts) > 1:
-        raise SchemaError(f"say which text column is meant, as in column={next(iter(texts))!r}; {suggest('', texts)}")
-    likelihood = texts[column] if column is not None else next(iter(texts.values()))
-    weights, counts = likelihood.for_class(k), likelihood.n[:, k]
-    spoken = np.flatnonzero((weights > 0) & (counts > 0))
-    order = spoken[np.argsort(-(weights[spoken] * counts[spoken]), kind="stable")][:n]
-    words = likelihood.words.take(pa.array(order))
-    return pa.table({"word": words, "weight": weights[order], "count": counts[order]})
 
 
 def contributions(model: Classifier, data: object, rows: int) -> dict[str, float]:

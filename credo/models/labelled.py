@@ -20,7 +20,7 @@ from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array
 from credo.learning import Additive, Weight
 from credo.membership import Codes, Hard
-from credo.models.forms import Views, settled_views
+from credo.models.forms import TEXT_FORMS, Views, settled_views
 from credo.models.tuning import Tuning
 from credo.notices import tell
 from credo.schema import Column, Schema, unite
@@ -85,7 +85,11 @@ class Labelled(Additive):
             raise SchemaError("there is no column to learn from: all of them are ignored")
         self.check_views(views)
         fresh = _replaced(self, target=name, views=views, evidence=None, tuning=None, report=None)
-        return fresh.update(table, weight=weight)
+        model = fresh.update(table, weight=weight)
+        for text in (each for each, (form, *_) in views.items() if form in TEXT_FORMS):
+            if not len(model.seen.schema[text].levels):
+                tell(f"column {text!r} has no word in any row: it says nothing")
+        return model
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
         """Learn from more rows; classes and categories may be new."""
@@ -109,12 +113,20 @@ class Labelled(Additive):
     def _labelled(self, data: object, target: object) -> Source:
         if self.target is None:
             raise EvidenceError(NOTHING)
-        table = source(data)
+        table = self.opened(data)
         if target is not None and not (isinstance(target, str) and target == self.target):
             if isinstance(target, str):
                 raise SchemaError(f"the classes were in column {self.target!r} so far, not in {target!r}")
             table = table.without(self.target).beside(self.target, target)
         table.require([self.target])
+        return table
+
+    def opened(self, data: object) -> Source:
+        """The table; a list of texts, which has no name of its own, is the one column of texts that the model reads."""
+        table = source(data)
+        if table.unnamed and len(self.views) == 1:
+            ((name, forms),) = self.views.items()
+            return table.renamed(name) if forms[0] in TEXT_FORMS else table
         return table
 
     def needs(self, data: Source) -> Sequence[str]:
@@ -217,7 +229,7 @@ class Labelled(Additive):
             if type(one) is not type(two):
                 names = f"a {type(one).__name__} and a {type(two).__name__}"
                 raise EvidenceError(f"{names} keep other sums, which can't be added: learn both with the same model=")
-            tell("the two are tuned differently: their sum is untuned")
+            tell(f"the two are tuned differently: their sum is untuned{_gone(self, other)}")
             total: Self = one + two
             return total
         return super().__add__(other)
@@ -385,6 +397,14 @@ class Terms:
 def _replaced(model: Model, **fields: Any) -> Model:
     """The dataclass with other fields."""
     return replace(model, **fields)  # type: ignore[type-var]
+
+
+def _gone(*models: Labelled) -> str:
+    """What a sum without tunings has lost, for the notice."""
+    more = {f"{form} of {name!r}": 0 for model in models for name, forms in model.views.items() for form in forms[1:]}
+    if not more:
+        return ""
+    return f", and what tuning counted beside is gone ({_few(list(more))}): tune(data) with all rows brings it back"
 
 
 def _few(names: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from credo.data import ROWS as BATCH
 from credo.data import Batch
 from credo.data.cells import LARGEST
 from credo.data.tables import array_of
-from credo.errors import DataError
+from credo.errors import DataError, SchemaError, suggest
 from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array
 from credo.models.forms import TEXT_FORMS
@@ -71,13 +71,13 @@ class Live:
             if not weight:
                 return
         if type(row) is not dict or len(row) < len(self._blank) or self._target not in row:
-            row = self._filled(row)
+            row = self._filled(row, learned=True)
         k = self._classes.find(row[self._target], self._number)
         if k == MISSING:
             self._unlabelled.add(0, weight)
         else:
             if not self._read(row):
-                self._read(self._filled(row))
+                self._read(self._filled(row, learned=True))
             if k == NEW:
                 k = self._new_class()
             self._rows.add(k, weight)
@@ -97,14 +97,26 @@ class Live:
             return False
         return True
 
-    def _filled(self, row: Mapping[Any, Any]) -> Row:
-        """With all columns, as tables have them: under names that are strings."""
+    def _filled(self, row: Mapping[Any, Any], learned: bool = False) -> Row:
+        """With all columns, as tables have them: under names that are strings. One may be missing, but not misspelt."""
         if not isinstance(row, Mapping):
             raise DataError(f"a row is a dict {{column: value}}, but this one is {row!r:.60}")
         filled = {**self._blank, **row}
         if len(filled) > len(self._blank):
-            filled |= {str(name): value for name, value in row.items() if not isinstance(name, str)}
+            named = {str(name): value for name, value in row.items()}
+            self._check_names(named, learned)
+            filled |= named
         return filled
+
+    def _check_names(self, row: Row, learned: bool) -> None:
+        """Of a row with a column that isn't known: that it isn't there in place of another."""
+        absent = [name for name in self._blank if name not in row and (learned or name != self._target)]
+        strange = next((name for name in row if name not in self._blank), None)
+        if absent and strange is not None:
+            raise SchemaError(
+                f"no column {strange!r} is known (row {self._number + 1}), and {absent[0]!r} isn't there; "
+                f"{suggest(strange, absent)} What the model doesn't read, leave out of rows in which cells miss"
+            )
 
     def _new_class(self) -> int:
         k = self._classes.admit(len(self._classes.codes))

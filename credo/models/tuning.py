@@ -107,7 +107,8 @@ class Candidate:
     def log_loss(self) -> float:
         shown = self.outcome[1]
         own = shown[np.arange(len(self.sheet.truth)), self.sheet.truth]
-        return -float(np.average(np.log(np.maximum(own, np.finfo(float).tiny)), weights=self.sheet.weight))
+        loss = -float(np.average(np.log(np.maximum(own, np.finfo(float).tiny)), weights=self.sheet.weight))
+        return 0.0 if loss <= 0 else loss
 
     def resettled(self) -> Candidate:
         """With smoothing and strength, one after the other, as they foresee rows best."""

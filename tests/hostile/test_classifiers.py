@@ -362,6 +362,8 @@ def test_no_rows_to_predict(model: Classifier) -> None:
 
 def test_values_never_seen_say_nothing() -> None:
     rows = {**TABLE, "sky": ["hail", "snow", *TABLE["sky"][2:]]}
+    with pytest.warns(Notice, match="column 'sky': 1 cell with values never seen before, which says nothing"):
+        FITTED.predict({**TABLE, "sky": ["hail", *TABLE["sky"][1:]]})
     with pytest.warns(Notice, match="column 'sky': 2 cells with values never seen before, which say nothing"):
         found = FITTED.predict_proba(rows)
     np.testing.assert_array_equal(found, FITTED.predict_proba({**TABLE, "sky": [None, None, *TABLE["sky"][2:]]}))

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 
 import credo
 from credo import Schema
+from credo.data import source
+from credo.errors import Notice
 from tests.hostile.refusals import read_or_refused, refused
 
 NOBODY = 65534
@@ -158,6 +160,47 @@ def test_quotes_that_dont_close(tmp_path: Path) -> None:
     for content in ('g,x\n"a,1\nb,2\n', 'g,x\n"a"b,1\nb,2\n'):
         text = refused(estimated, write(tmp_path / "a.csv", content), "g")
         assert "line 2: a quote is opened and not closed" in text
+
+
+@pytest.mark.parametrize("line", ['ham\t"hi" she said', 'ham\t"hi there', 'ham\t"hi there\nspam\tx"', '"ham\tx'])
+@pytest.mark.parametrize("packed", [False, True])
+def test_quotes_in_a_tsv_that_are_characters(tmp_path: Path, line: str, packed: bool) -> None:
+    content = f"label\ttext\n{line}\nham\tno\n"
+    path = write(tmp_path / "a.tsv", content)
+    if packed:
+        path = write(tmp_path / "a.tsv.gz", gzip.compress(content.encode()))
+    with pytest.warns(Notice, match=r"a\.tsv.*: its quotes don't pair, so that they are read as characters"):
+        table = source(path)
+    rows = [tuple(each.split("\t")) for each in content.splitlines()[1:]]
+    batches = list(table.batches(table.names))
+    assert [row for b in batches for row in zip(*(b.column(n).to_pylist() for n in b.names), strict=True)] == rows
+
+
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        ('label\ttext\nham\t"two\nlines"\nham\tx\n', ["two\nlines", "x"]),
+        ('label\ttext\nham\t"a ""b"""\n', ['a "b"']),
+        ('"label"\t"text"\nham\t"a\tb"\n', ["a\tb"]),
+        ('label\ttext\nham\tsay "hi"\n', ['say "hi"']),
+        ('text\n"two\nlines"\n', ["two\nlines"]),
+    ],
+)
+def test_quotes_in_a_tsv_that_pair(tmp_path: Path, content: str, texts: list[str]) -> None:
+    table = source(write(tmp_path / "a.tsv", content))
+    assert [cell for batch in table.batches(["text"]) for cell in batch.column("text").to_pylist()] == texts
+
+
+def test_a_tsv_that_is_ragged_either_way(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tsv", 'label\ttext\nham\t"hi\nspam\n')
+    assert "line 2: a quote is opened and not closed" in refused(lambda: list(source(path).batches(["text"])))
+
+
+def test_a_text_in_place_of_a_path() -> None:
+    advice = 'A string is a path: for one text write {"text": ["..."]}'
+    assert refused(source, "Free prize") == f"there is no file 'Free prize'. {advice}"
+    assert refused(source, "Free prize! " * 1000).endswith(advice)
+    assert refused(source, "no such.csv") == "there is no file 'no such.csv'"
 
 
 def test_mixed_line_ends(tmp_path: Path) -> None:

@@ -110,8 +110,11 @@ def test_a_text_without_words_says_nothing() -> None:
 @pytest.mark.parametrize(("how", "text"), NO_WORDS)
 def test_no_text_has_words(how: credo.Text, text: Any) -> None:
     table = {"text": [text] * 6, "label": LABELS}
-    for model in both(table, how):
-        assert_sound(model, table)
+    with pytest.warns(Notice, match=r"^column 'text' has no word in any row: it says nothing$"):
+        models = both(table, how)
+    for model in models:
+        with unheard():
+            assert_sound(model, table)
         np.testing.assert_allclose(model.predict_proba(table), 0.5, atol=1e-9)
         with unheard():
             np.testing.assert_allclose(model.predict_proba({"text": ["apple pie"]}), 0.5, atol=1e-9)
@@ -140,10 +143,12 @@ def test_a_class_without_words(how: credo.Text, text: Any) -> None:
 def test_a_text_column_that_is_missing_everywhere(empty: Any) -> None:
     table = {**TABLE, "note": [empty] * 6}
     kinds = {"text": credo.Text(), "note": credo.Text()}
-    model = credo.NaiveBayes(kinds=kinds).fit(table, "label")
+    with pytest.warns(Notice, match="column 'note' has no word in any row"):
+        model = credo.NaiveBayes(kinds=kinds).fit(table, "label")
     np.testing.assert_allclose(model.predict_proba(table), fitted(TABLE).predict_proba(TABLE), rtol=1e-12)
-    for each in (model, model.tune(table), credo.learn(table, target="label", kinds=kinds)):
-        assert_sound(each, table)
+    with unheard():
+        for each in (model, model.tune(table), credo.learn(table, target="label", kinds=kinds)):
+            assert_sound(each, table)
     with pytest.warns(Notice, match="column 'note' is ignored: every cell is missing"):
         assert_same(credo.NaiveBayes().fit(table, "label"), fitted(TABLE), TABLE)
     later = model.update({"text": ["a pie"], "note": ["hello world"], "label": ["food"]})
@@ -589,6 +594,22 @@ def test_heavy_documents_are_tuned(weight: float) -> None:
     heavy = [weight] * 6
     model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(table, "label", weight=heavy).tune(table, weight=heavy)
     assert model.predict(table).tolist() == table["label"]
+
+
+def test_a_list_of_texts_is_the_one_text_column() -> None:
+    model = fitted(TABLE)
+    for texts in (["apple", "rain"], np.array(["apple", "rain"], dtype=object), pa.array(["apple", "rain"])):
+        assert model.predict(texts).tolist() == ["food", "sky"]
+    assert model.predict(iter([["apple"], ["rain"]])).tolist() == ["food", "sky"]
+    assert model.explain(["apple"]).of == "food"
+    more = model.update({"text": ["red pie"], "label": ["food"]})
+    assert_same(model.update(["red pie"], target=["food"]), more, TABLE)
+    assert "none of the columns is there" in refused(model.predict, {"x": ["apple"]})
+    beside = credo.NaiveBayes(kinds={"text": credo.Text()}).fit({**TABLE, "n": range(6)}, "label")
+    assert "none of the columns is there" in refused(beside.predict, ["apple"])
+    numbers = credo.NaiveBayes().fit({**TABLE, "text": range(6)}, "label")
+    assert "none of the columns is there" in refused(numbers.predict, [1])
+    assert "A string is a path: for one text write" in refused(model.predict, "apple pie")
 
 
 def test_top_words_of_few() -> None:

@@ -413,5 +413,24 @@ def test_a_row_is_a_dict() -> None:
     assert "dict" in refused(live.predict_proba, "a")
 
 
+@pytest.mark.parametrize("tune", [False, True])
+def test_a_column_may_be_missing_but_not_misspelt(tune: bool) -> None:
+    texts = ["free prize", "win a prize", "at home", "home for lunch"]
+    table = {"text": texts, "n": [3.0, 2.5, 1.0, 0.5], "y": ["a", "a", "b", "b"]}
+    model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(table, "y")
+    live = (model.tune(table) if tune else model).live()
+    for row in ({"txt": "free"}, {"txt": "free", "n": 1.0}, {"text": "free", "N": 1.0}):
+        said = refused(live.predict_proba, row)
+        assert re.search(r"^no column '(txt|N)' is known \(row 1\), and '(text|n)' isn't there; known: ", said)
+        assert "isn't there" in refused(live.observe, {**row, "y": "a"})
+    assert "Did you mean 'text'?" in refused(live.predict_proba, {"txt": "free", "n": 1.0})
+    assert "and 'y' isn't there" in refused(live.observe, {"text": "free", "n": 1.0, "yy": "a"})
+    assert live.freeze().n == 4
+    for row in ({"text": "free"}, {}, {"n": 1.0, "y": "a"}, {"text": "free", "n": 1.0, "y": "b", "id": 7}):
+        assert sum(live.predict_proba(row).values()) == pytest.approx(1)
+        live.observe(row)
+    assert live.freeze().n == 6
+
+
 def test_a_model_that_learned_nothing_has_no_twin() -> None:
     assert "fit" in refused(credo.NaiveBayes().live)

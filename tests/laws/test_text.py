@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import credo
 from credo.data import source
 from credo.errors import CredoError, Notice
+from credo.models.blend import Blend
 from credo.models.classifier import Classifier
 from credo.models.tuning import Tuning, widened
 from tests.laws.classifiers import assert_same, changed, pick, unheard, written
@@ -70,6 +72,55 @@ def test_words_that_speak_for_a_class(table: Table, how: credo.Text) -> None:
         model.top_words("ham", column="size")
 
 
+@pytest.mark.parametrize("average", [False, True])
+def test_words_that_decide_are_those_that_reasons_name(average: bool) -> None:
+    """What a tuned model's words say in all texts of a class is about what explanations of these texts add up to."""
+    table = letters(1, 300)
+    table = {"text": np.array([text.replace("İ", "I") for text in table["text"]], dtype=object), "kind": table["kind"]}
+    model = changed(with_odds(table, None), average=average)
+    for value, other in (("spam", "ham"), ("ham", "spam")):
+        said: dict[str, float] = {}
+        texts = table["text"][table["kind"] == value]
+        for text in texts:
+            for each in model.explain({"text": text}, of=value, against=other).words["text"]:
+                said[each.word] = said.get(each.word, 0.0) + each.weight
+        found = model.top_words(value, 12).to_pylist()
+        assert any(" " in each["word"] for each in found)
+        for each in found:
+            assert each["weight"] * each["count"] == pytest.approx(said[each["word"]], rel=0.25)
+            held = [text for text in texts if f" {each['word']} " in f" {text.lower()} "]
+            assert each["count"] == len(held)
+        order = [each["weight"] * each["count"] for each in found]
+        assert order == sorted(order, reverse=True)
+        assert max(said, key=lambda word: said[word]) in [each["word"] for each in found[:3]]
+
+
+def test_a_column_that_tuning_left_out_has_no_words_that_decide(table: Table) -> None:
+    model = with_odds(table, None)
+    assert model.tuning is not None
+    silent = replace(model.tuning, forms={"size": ("gaussian",), "text": ()})
+    assert changed(model, tuning=silent).top_words("spam").num_rows == 0
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_words_of_an_averaged_model_add_up(table: Table, how: credo.Text, average: bool) -> None:
+    few = pick(table, slice(0, 12))
+    model = credo.NaiveBayes(kinds={"text": how}, average=average).fit(few, "kind")
+    with unheard():
+        reasons = model.explain({"text": "Win FREE gold at home", "size": 1.0})
+    spoken = reasons.words["text"]
+    assert sum(each.weight for each in spoken) == pytest.approx(reasons.weights["text"], abs=1e-9)
+
+
+def test_bernoulli_words_decide_by_being_there(table: Table) -> None:
+    model = credo.NaiveBayes(kinds={"text": credo.Text("bernoulli")}).fit(table, "kind")
+    with unheard():
+        reasons = model.explain({"text": "gold"}, of="spam", against="ham")
+    spoken = {each.word: each.weight for each in reasons.words["text"]}
+    found = {each["word"]: each["weight"] for each in model.top_words("spam").to_pylist()}
+    assert found["gold"] == pytest.approx(spoken["gold"])
+
+
 def test_vocabularies_come_and_go(table: Table, how: credo.Text) -> None:
     """Words are there while a document that holds them is."""
     learner = credo.NaiveBayes(kinds={"text": how})
@@ -85,6 +136,19 @@ def test_vocabularies_come_and_go(table: Table, how: credo.Text) -> None:
     assert "n150" not in back.seen.schema["text"].values
     with pytest.raises(CredoError, match="never learned"):
         one.forget(second)
+
+
+def test_a_sum_of_tuned_models_says_what_it_lost(table: Table) -> None:
+    one, two = (with_odds(pick(table, rows), None) for rows in (slice(0, 80), slice(80, 160)))
+    assert two.tuning is not None
+    two = changed(two, tuning=replace(two.tuning, slips=0.03))
+    lost = r"untuned, and what tuning counted beside is gone \(odds of 'text', pairs of 'text',.*: tune\(data\) with"
+    with pytest.warns(Notice, match=lost):
+        both = one + two
+    again = both.tune(table)
+    assert again.tuning == credo.NaiveBayes(kinds=one.kinds).fit(table, "kind").tune(table).tuning
+    plain = credo.NaiveBayes(kinds=one.kinds).fit(table, "kind")
+    assert_same(both, plain, table)
 
 
 def test_texts_one_by_one(table: Table, how: credo.Text) -> None:
@@ -154,6 +218,37 @@ def test_a_curve_is_what_fits_give(table: Table, how: credo.Text) -> None:
     assert curve.table().num_rows == 3
     assert len(model.learning_curve(table).sizes) == 7
     assert curve.plot().axes[0].get_xscale() == "log"
+
+
+@pytest.mark.parametrize("learn", [False, True])
+def test_the_curve_of_a_tuned_model_is_what_fits_and_tunings_give(table: Table, learn: bool) -> None:
+    kinds = {"text": credo.Text(), "size": "ignore"} if learn else {"text": credo.Text()}
+    learner = credo.NaiveBayes(kinds=kinds)
+    model = learner.fit(table, "kind").tune(table)
+    model = credo.learn(table, "kind", model="naive-bayes", kinds=kinds) if learn else model
+    learner = replace(learner, average=model.average)
+    curve = model.learning_curve(table, sizes=[1, 30, 107], seed=3)
+    order = np.random.default_rng(3).permutation(160)
+    withheld = pick(table, np.sort(order[107:]))
+    for size, scores in list(zip(curve.sizes, curve.scores, strict=True))[1:]:
+        rows = pick(table, np.sort(order[:size]))
+        with unheard():
+            expected = learner.fit(rows, "kind").tune(rows, seed=3).scores(withheld)
+        assert scores.log_loss == pytest.approx(expected.log_loss, rel=1e-6)
+        assert scores.accuracy == pytest.approx(expected.accuracy)
+    assert curve.tuned
+    assert not learner.fit(table, "kind").learning_curve(table, sizes=[50]).tuned
+    assert curve.log_loss[-1] < 1
+
+
+def test_the_curve_of_a_blend() -> None:
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, 90)
+    rows = {"a": rng.normal(size=90), "b": rng.choice(["u", "v"], 90), "y": kind}
+    blend = Blend().fit({**rows, "c": rows["a"] + kind}, "y").tune({**rows, "c": rows["a"] + kind})
+    curve = changed(blend, tuning=blend.tuning).learning_curve({**rows, "c": rows["a"] + kind})
+    assert curve.tuned
+    assert curve.accuracy[-1] > 0.9
 
 
 @pytest.mark.parametrize("wrong", [{"sizes": [0]}, {"sizes": [108]}, {"sizes": []}, {"withheld": 0}, {"withheld": 1.5}])
