@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from importlib import import_module, metadata
 from pathlib import Path
 
-BENCHMARKS = ("beta_intervals", "group_by", "million_groups", "classifiers", "quality", "text", "text_quality")
+BENCHMARKS = (
+    "beta_intervals", "group_by", "million_groups", "classifiers", "quality", "text", "text_quality", "networks",
+)  # fmt: skip
 PEERS = (
     "credo-bayes", "numpy", "scipy", "numba", "pyarrow", "duckdb", "conjugate-models", "scikit-learn", "river",
-    "vowpalwabbit", "fasttext-wheel",
+    "vowpalwabbit", "fasttext-wheel", "pyagrum", "pgmpy",
 )  # fmt: skip
 RESULTS = Path(__file__).with_name("RESULTS.md")
 TITLE = """# Measured

@@ -32,8 +32,8 @@ class Line:
 
     def __str__(self) -> str:
         kept = "yes" if self.kept else "**no**"
-        peer = f"{self.peer}: {self.theirs:.3f} s"
-        return f"| {self.what} | {self.ours:.3f} s | {peer} | {self.ratio:.2f} | {self.target:.2g} | {kept} |"
+        peer = f"{self.peer}: {_shown(self.theirs)}"
+        return f"| {self.what} | {_shown(self.ours)} | {peer} | {self.ratio:.2f} | {self.target:.2g} | {kept} |"
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,13 @@ class Ratio:
     def __str__(self) -> str:
         kept = "yes" if self.kept else "**no**"
         return f"| {self.what} | {self.ours:.3g} | {self.theirs:.3g} | | less | {kept} |"
+
+
+def _shown(seconds: float) -> str:
+    """A time, in its unit."""
+    if seconds >= 0.1:
+        return f"{seconds:.3f} s"
+    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} µs"
 
 
 def in_turns(ours: Callable[[], Any], theirs: Callable[[], Any], times: int = 3) -> tuple[float, float]:

@@ -19,7 +19,9 @@ _PUBLIC = {
     "GammaPoisson": "credo.families.gamma",
     "GaussianDiscriminant": "credo.models.discriminant",
     "LinearRegression": "credo.families.linear_regression",
+    "MarkovNetwork": "credo.models.network",
     "NaiveBayes": "credo.models.naive_bayes",
+    "Network": "credo.models.network",
     "NormalInverseGamma": "credo.families.normal",
     "NormalInverseWishart": "credo.families.normal_inverse_wishart",
     "NormalMean": "credo.families.normal",
@@ -28,6 +30,7 @@ _PUBLIC = {
     "ParetoUniform": "credo.families.pareto_uniform",
     "Schema": "credo.schema",
     "Text": "credo.models.forms",
+    "ask": "credo.asking",
     "bayes_factor": "credo.comparison",
     "documents": "credo.data.documents",
     "estimate": "credo.groups",
@@ -38,6 +41,7 @@ _PUBLIC = {
 __all__ = sorted(_PUBLIC)
 
 if TYPE_CHECKING:
+    from credo.asking import ask as ask
     from credo.belief import Belief as Belief
     from credo.choose import learn as learn
     from credo.comparison import bayes_factor as bayes_factor
@@ -59,6 +63,8 @@ if TYPE_CHECKING:
     from credo.models.forms import Number as Number
     from credo.models.forms import Text as Text
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
+    from credo.models.network import MarkovNetwork as MarkovNetwork
+    from credo.models.network import Network as Network
     from credo.numeric import Numeric as Numeric
     from credo.schema import Schema as Schema
     from credo.storage import load as load

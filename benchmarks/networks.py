@@ -1,0 +1,261 @@
+"""Belief networks beside pyAgrum (its best engine) and pgmpy: questions, rows, samples, files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.timing import Limit, Line, in_turns, peak_above
+from credo.models.network import Network
+
+SMALL = ("alarm", "hepar2", "win95pts", "hailfinder")
+MIDDLE = ("andes", "pigs")
+LARGE = ("water", "mildew", "barley", "diabetes", "munin")
+NEW = dict.fromkeys(SMALL, 10.0) | dict.fromkeys(MIDDLE, 2.0) | dict.fromkeys(LARGE, 0.5)  # how much faster
+SAME = dict.fromkeys(SMALL, 50.0) | dict.fromkeys(MIDDLE, 20.0) | dict.fromkeys(LARGE, 1.0)
+KNOWN, PATTERNS, TARGET = 0.1, 20, "HYPOVOLEMIA"
+ROWS = 100_000
+
+
+def run() -> Iterator[Any]:
+    """All marginals with a tenth of the variables known; then what is done with many rows."""
+    for name, target in NEW.items():
+        net = network(name)
+        yield from _marginals(name, net, peer_of(net), target, SAME[name])
+    yield from _pgmpy(network("alarm"))
+    for name in ("munin1", "link"):
+        peak = peak_above(partial(_whole, name))
+        yield Limit(f"{name}, all marginals without evidence, exact: peak memory", peak, 8192, "MB")
+    alarm = network("alarm")
+    yield from _rows(alarm, peer_of(alarm))
+    yield _sampled(alarm, peer_of(alarm))
+    yield _read()
+
+
+def network(name: str) -> Network:
+    """One of the bnlearn repository, from pgmpy's wheel."""
+    found = Network.read(str(_path(name)))
+    assert isinstance(found, Network)
+    return found
+
+
+def _path(name: str) -> Path:
+    return Path(str(resources.files("pgmpy"))) / "utils" / "example_models" / f"{name}.bif.gz"
+
+
+def peer_of(net: Network) -> Any:
+    """The same network in pyAgrum: states by their numbers, since it refuses some of their names."""
+    import pyagrum as gum
+
+    made = gum.BayesNet()
+    for name, states in net.states.items():
+        made.add(gum.LabelizedVariable(name, name, [f"s{k}" for k in range(len(states))]))
+    for name, above in net.parents.items():
+        for parent in above:
+            made.addArc(parent, name)
+    for name, above in net.parents.items():
+        table = made.cpt(name)
+        axes = [*above, name]
+        turned = net.tables[name].transpose([axes.index(each) for each in reversed(table.names)])
+        table[:] = np.ascontiguousarray(turned)
+    return made
+
+
+def _evidence(net: Network, count: int, seed: int) -> list[dict[str, Any]]:
+    """A tenth of the variables, others each time, in states that are possible together."""
+    random = np.random.default_rng(seed)
+    rows = net.sample(count, seed=seed).to_pylist()
+    size = max(1, round(KNOWN * len(net.variables)))
+    return [{str(name): row[name] for name in random.choice(net.variables, size, replace=False)} for row in rows]
+
+
+def _coded(net: Network, given: dict[str, Any]) -> dict[str, int]:
+    return {name: net.states[name].index(state) for name, state in given.items()}
+
+
+def _ours(net: Network, given: dict[str, Any]) -> None:
+    found = net.marginals(given)
+    for name in found:
+        found[name]
+
+
+def _theirs(engine: Any, names: tuple[str, ...], given: dict[str, int]) -> None:
+    engine.setEvidence(given)
+    engine.makeInference()
+    for name in names:
+        engine.posterior(name)
+
+
+def _best_engine(peer: Any, names: tuple[str, ...], given: dict[str, int]) -> Any:
+    import pyagrum as gum
+
+    def seconds(kind: Any) -> float:
+        start = time.perf_counter()
+        _theirs(kind(peer), names, given)
+        return time.perf_counter() - start
+
+    return min((gum.LazyPropagation, gum.ShaferShenoyInference), key=seconds)
+
+
+def _marginals(name: str, net: Network, peer: Any, new: float, same: float) -> Iterator[Line]:
+    """Each pattern new to a network of which nothing is compiled yet; then one pattern, with other values."""
+    patterns = _evidence(net, PATTERNS, 1)
+    codes = [_coded(net, given) for given in patterns]
+    kind = _best_engine(peer, net.variables, codes[0])
+    _ours(net, patterns[0])  # Numba's compiling is once and for all
+
+    def ours_new() -> None:
+        fresh = Network(net.parents, net.tables, net.states)
+        _ = fresh.potentials
+        start.append(time.perf_counter())
+        for given in patterns:
+            _ours(fresh, given)
+
+    def theirs_new() -> None:
+        engine = kind(peer)
+        start.append(time.perf_counter())
+        for given in codes:
+            _theirs(engine, net.variables, given)
+
+    start: list[float] = []
+    few = 1 if name in LARGE else 3
+    ours, theirs = (_since(each, start, few) / PATTERNS for each in (ours_new, theirs_new))
+    best = f"pyAgrum ({kind.__name__})"
+    yield Line(f"{name}, all marginals, evidence pattern new each time", best, ours, theirs, new)
+    names = [*patterns[0]]
+    values = [{each: row[each] for each in names} for row in net.sample(PATTERNS, seed=2).to_pylist()]
+    for _ in range(3):
+        _ours(net, values[0])
+    engine = kind(peer)
+    _theirs(engine, net.variables, _coded(net, values[0]))
+    for each in names:  # from now on only values change
+        engine.chgEvidence(each, _coded(net, values[1])[each])
+
+    def ours_same() -> None:
+        for given in values:
+            _ours(net, given)
+
+    def theirs_same() -> None:
+        for given in values:
+            _changed(engine, net.variables, _coded(net, given))
+
+    ours, theirs = (each / PATTERNS for each in in_turns(ours_same, theirs_same, few))
+    yield Line(f"{name}, all marginals, same pattern, other values", best, ours, theirs, same)
+
+
+def _changed(engine: Any, names: tuple[str, ...], given: dict[str, int]) -> None:
+    for name, code in given.items():
+        engine.chgEvidence(name, code)
+    engine.makeInference()
+    for name in names:
+        engine.posterior(name)
+
+
+def _since(work: Callable[[], None], start: list[float], times: int) -> float:
+    """The best of a few, from where the work says that it begins."""
+    best = float("inf")
+    for _ in range(times):
+        work()
+        best = min(best, time.perf_counter() - start[-1])
+    return best
+
+
+def _pgmpy(net: Network) -> Iterator[Line]:
+    from pgmpy.inference import VariableElimination
+    from pgmpy.readwrite import BIFReader
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "alarm.bif")
+        net.write(path)
+        model = BIFReader(str(path)).get_model()
+    given = _evidence(net, 1, 1)[0]
+    inference = VariableElimination(model)
+
+    def theirs() -> None:
+        for name in net.variables:
+            if name not in given:
+                inference.query([name], evidence=given, show_progress=False)
+
+    yield Line("alarm, all marginals, same pattern", "pgmpy", *in_turns(partial(_ours, net, given), theirs), target=10)
+
+
+def _whole(name: str, measure: Callable[[], None]) -> None:
+    net = network(name)
+    measure()
+    net.marginals(method="exact")
+
+
+def _rows(net: Network, peer: Any) -> Iterator[Line]:
+    """One variable of each row, the others known; then a fifth of all cells missing."""
+    import pyagrum as gum
+    from pyagrum.lib.discreteTypeProcessor import DiscreteTypeProcessor
+    from pyagrum.skbn import BNClassifier
+
+    table = net.sample(ROWS, seed=3)
+    others = [name for name in table.column_names if name != TARGET]
+    coded = {name: np.asarray(table[name].combine_chunks().indices) for name in others}
+    frame = pa.table({name: pa.array([f"s{k}" for k in codes]) for name, codes in coded.items()}).to_pandas()
+    classifier = BNClassifier(type_processor=DiscreteTypeProcessor())
+    classifier.fromTrainedModel(peer, targetAttribute=TARGET, targetModality="s0", copy=False)
+    some = frame.head(ROWS // 20)
+    ours = partial(net.predict_proba, TARGET, table.select(others))
+    ours()
+    seconds, theirs = in_turns(ours, lambda: classifier.predict_proba(some))
+    yield Line(
+        "alarm, predict_proba, all others known, a row", "pyAgrum", seconds / ROWS, theirs / len(some), target=100
+    )
+    random = np.random.default_rng(4)
+    missing = {name: random.random(ROWS) < 0.2 for name in others}
+    holes = pa.table(
+        {
+            name: pa.DictionaryArray.from_arrays(
+                pa.array(coded[name], mask=missing[name]), table[name].combine_chunks().dictionary
+            )
+            for name in others
+        }
+    )
+    engine = gum.LazyPropagation(peer)
+    engine.setTargets({TARGET})
+    rows = [{name: int(coded[name][r]) for name in others if not missing[name][r]} for r in range(300)]
+
+    def row_by_row() -> None:
+        for given in rows:
+            engine.setEvidence(given)
+            engine.makeInference()
+            engine.posterior(TARGET)
+
+    ours = partial(net.predict_proba, TARGET, holes)
+    ours()
+    seconds, theirs = in_turns(ours, row_by_row)
+    yield Line("alarm, predict_proba, 20% missing, a row", "pyAgrum", seconds / ROWS, theirs / len(rows), target=50)
+
+
+def _sampled(net: Network, peer: Any) -> Line:
+    import pyagrum as gum
+
+    def theirs() -> None:
+        generator = gum.BNDatabaseGenerator(peer)
+        generator.drawSamples(1_000_000)
+        pa.Table.from_pandas(generator.to_pandas())
+
+    ours = partial(net.sample, 1_000_000, seed=0)
+    ours()
+    return Line("alarm, 1M rows sampled into an Arrow table", "pyAgrum", *in_turns(ours, theirs, 2), target=10)
+
+
+def _read() -> Line:
+    import pyagrum as gum
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "munin.bif")
+        network("munin").write(path)
+        ours, theirs = in_turns(partial(Network.read, path), partial(gum.loadBN, str(path)))
+    return Line("munin, read from BIF", "pyAgrum", ours, theirs, target=0.2)

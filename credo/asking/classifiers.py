@@ -1,0 +1,253 @@
+"""Questions to classifiers: of the class and of category columns, whatever cells are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import inf, log, prod
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from credo.asking.question import (
+    OneOf,
+    Question,
+    Term,
+    Values,
+    combined,
+    refuse_contradictions,
+    shortened,
+    unknown,
+)
+from credo.errors import EvidenceError, SizeError
+from credo.exact import Array
+from credo.models.answering import MostProbable
+from credo.models.classifier import Classifier
+from credo.models.forms import TEXT_FORMS
+
+CELLS = 1_000_000  # values of columns together that are gone through
+
+
+def ask_classifier(model: Classifier, question: Question) -> Any:
+    """P(class | cells) as `predict_proba` says it, tuned; what else is asked by log p(row, class), which isn't."""
+    _ = model.classes  # refused, where nothing was learned
+    question.plain("a classifier")
+    for term in (*question.asked, *question.given):
+        if term.name.text not in (model.target, *model.views):
+            raise unknown(question, term.name.word, "there is no column", [model.target, *model.views])
+        if term.done:
+            what = f"do(...) asks of networks with arrows, not of a {type(model).__name__}"
+            raise question.error(what, term.at)
+    asking = _Asking(model, question)
+    match question.kind:
+        case "P":
+            return asking.probabilities()
+        case "E":
+            return asking.expectation()
+        case "argmax":
+            return asking.most_probable()
+        case "explain":
+            return asking.explanation()
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """A question whose names are known."""
+
+    model: Classifier
+    question: Question
+
+    @property
+    def target(self) -> str:
+        return str(self.model.target)
+
+    @cached_property
+    def values(self) -> dict[str, Values]:
+        """Of the class and of the category columns."""
+        categories = [name for name, forms in self.model.views.items() if forms[0] == "category"]
+        found = {name: Values(self.model.seen.schema[name].values) for name in categories}
+        return {self.target: Values(self.model.classes), **found}
+
+    @cached_property
+    def given(self) -> dict[str, list[float]]:
+        terms = [term for term in self.question.given if term.name.text in self.values]
+        found = combined(self.question, terms, self.values)
+        refuse_contradictions(self.question, found)
+        return found
+
+    @cached_property
+    def cells(self) -> dict[str, Any]:
+        """Numbers and texts, of which nothing but a value can be given."""
+        found: dict[str, Any] = {}
+        for term in self.question.given:
+            name = term.name.text
+            if name in self.values:
+                continue
+            value = self._cell(term)
+            if found.setdefault(name, value) != value:
+                raise self.question.error(f"{term.name} is given twice", term.at)
+        return found
+
+    def _cell(self, term: Term) -> Any:
+        is_text = self.model.views[term.name.text][0] in TEXT_FORMS
+        what = "a text" if is_text else "a number"
+        if not isinstance(term.test, OneOf) or term.test.negated or len(term.test.values) > 1:
+            raise self.question.error(f"{term.name} is {what}: give its value, as in {term.name}=value", term.at)
+        word = term.test.values[0]
+        if is_text:
+            return word.text
+        if word.number is None or abs(word.number) == inf:
+            raise self.question.error(f"{term.name} must be a number, but is {str(word)!r}", word.at)
+        return word.number
+
+    def check_asked(self) -> None:
+        for term in self.question.asked:
+            if term.name.text not in self.values:
+                known = ", ".join(shortened(name) for name in [*self.values][:8])
+                raise self.question.error(
+                    f"{term.name} is a number or a text, which can only be given, as in "
+                    f"P({shortened(self.target)} | {term.name}=value); to be asked for: {known}",
+                    term.at,
+                )
+
+    # Probabilities
+
+    def possible(self, name: str) -> list[int]:
+        """The values of a category column, or the classes, that what is given leaves."""
+        weights = self.given.get(name) or [1.0] * len(self.values[name].values)
+        return [i for i, weight in enumerate(weights) if weight > 0]
+
+    def rows(self, names: Sequence[str]) -> Any:
+        """A row for each of the values of these columns together, with the cells that are given; others are missing."""
+        places = [self.possible(name) for name in names]
+        size = prod(map(len, places))
+        if size > CELLS:
+            raise SizeError(
+                f"{', '.join(map(shortened, names[:8]))} have {size:.3g} values together, of which at most {CELLS:,} "
+                "are gone through: ask of fewer, or give more"
+            )
+        codes = np.unravel_index(np.arange(size), [len(each) for each in places]) if names else ()
+        chosen = {name: np.array(each)[at] for name, each, at in zip(names, places, codes, strict=True)}
+        columns: dict[str, Any] = {}
+        for name, forms in self.model.views.items():
+            if name not in self.values:
+                kind = pa.string() if forms[0] in TEXT_FORMS else pa.float64()
+                columns[name] = pa.repeat(pa.scalar(self.cells.get(name), kind), size)
+                continue
+            levels = self.model.seen.schema[name].levels
+            if name in chosen:
+                columns[name] = levels.take(pa.array(chosen[name]))
+            elif name in self.given:
+                columns[name] = pa.repeat(levels[self.possible(name)[0]], size)
+            else:
+                columns[name] = pa.nulls(size, levels.type)
+        return pa.table(columns)
+
+    def open_columns(self, asked: Sequence[str]) -> list[str]:
+        """Those asked for, and those of which several values are given."""
+        several = [name for name in self.given if len(self.possible(name)) > 1]
+        return [name for name in dict.fromkeys([*asked, *several]) if name != self.target]
+
+    def log_joint(self, columns: Sequence[str]) -> Array:
+        """log p(columns, class, what is given). (values of each column..., classes)"""
+        shape = [len(self.possible(name)) for name in columns]
+        found = self.model.log_joint(self.rows(columns)).reshape(*shape, len(self.model.classes))
+        found = found[..., self.possible(self.target)]
+        for axis, name in enumerate([*columns, self.target]):
+            if name in self.given:
+                weights = np.log([self.given[name][i] for i in self.possible(name)])
+                found = found + weights.reshape(-1, *[1] * (found.ndim - 1 - axis))
+        settled = [self.given[name] for name in self.given if name not in (*columns, self.target)]
+        found = found + sum(log(max(weights)) for weights in settled)  # one value is left of each
+        if np.isneginf(found.max()):
+            known = ", ".join(f"{term.name}" for term in self.question.given[:8])
+            raise EvidenceError(
+                f"what is given of {known} is impossible under every class: estimate='bayes' or 'mean' make it possible"
+            )
+        return found
+
+    def table(self, asked: Sequence[str]) -> Array:
+        """P(asked | given). (possible values of each...)"""
+        columns = self.open_columns(asked)
+        if [*asked] == [self.target] and self.target not in self.given:
+            return self._tuned(columns)
+        found = self.log_joint(columns)
+        p = np.exp(found - found.max())
+        axes = [*columns, self.target]
+        p = p.sum(tuple(axis for axis, name in enumerate(axes) if name not in asked)) / p.sum()
+        left = [name for name in axes if name in asked]
+        return np.asarray(p.transpose([left.index(name) for name in asked]))
+
+    def _tuned(self, columns: Sequence[str]) -> Array:
+        """P(class | given) = Σ P(values | given) P(class | values, given), over what the columns may be."""
+        rows = self.rows(columns)
+        if not columns:
+            return np.asarray(self.model.predict_proba(rows)[0])
+        found = self.log_joint(columns)
+        weights = np.exp(found - found.max()).sum(-1).reshape(-1)
+        there = np.flatnonzero(weights)
+        return np.asarray(weights[there] @ self.model.predict_proba(rows.take(there)) / weights.sum())
+
+    # Answers
+
+    def probabilities(self) -> Any:
+        self.check_asked()
+        names, terms = self.question.names, [term for term in self.question.asked if term.test is not None]
+        events = combined(self.question, terms, self.values)
+        asked = list(dict.fromkeys([*names, *events]))
+        table = self.table(asked)
+        for axis, name in enumerate(asked):
+            if name in events:
+                happens = np.array(events[name])[self.possible(name)]
+                table = table * happens.reshape(-1, *[1] * (table.ndim - 1 - axis))
+        table = table.sum(tuple(range(len(names), len(asked))))
+        if not names:
+            return float(table)
+        found = dict.fromkeys(product(*(self.values[name].values for name in names)), 0.0)
+        found |= zip(product(*map(self._possible_values, names)), table.reshape(-1).tolist(), strict=True)
+        return found if len(names) > 1 else {value: p for (value,), p in found.items()}
+
+    def _possible_values(self, name: str) -> list[Any]:
+        return [self.values[name].values[i] for i in self.possible(name)]
+
+    def expectation(self) -> float:
+        self.check_asked()
+        self.question.only_names()
+        term = self.question.single()
+        numbers = np.array(self.values[term.name.text].number(self.question, term.name))
+        return float(numbers[self.possible(term.name.text)] @ self.table([term.name.text]))
+
+    def most_probable(self) -> MostProbable:
+        self.check_asked()
+        self.question.only_names()
+        asked = self.question.names or [*self.values]
+        table = self.table(asked)
+        best = np.unravel_index(int(table.argmax()), table.shape)
+        found = MostProbable((name, self._possible_values(name)[i]) for name, i in zip(asked, best, strict=True))
+        whole = self.log_joint(self.open_columns([]))
+        found.log_joint = float(np.logaddexp.reduce(whole.reshape(-1))) + log(table[best])
+        return found
+
+    def explanation(self) -> Any:
+        """What `explain` says of the row that is given."""
+        self.check_asked()
+        term = self.question.single()
+        if term.name.text != self.target:
+            what = f"explain asks of the class, as in explain P({shortened(self.target)} | ...)"
+            raise self.question.error(what, term.at)
+        for each in self.question.given:
+            several = each.name.text in self.given and len(self.possible(each.name.text)) > 1
+            if several or each.name.text == self.target:
+                raise self.question.error(
+                    f"explain takes one value of each column, not as {each.name} is given", each.at
+                )
+        of = None
+        if term.test is not None:
+            weights = self.values[self.target].weights(self.question, term)
+            if sum(weights) != 1:
+                raise self.question.error("explain asks of one class", term.at)
+            of = self.model.classes[weights.index(1.0)]
+        return self.model.explain(self.rows([]), of)

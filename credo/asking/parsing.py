@@ -1,0 +1,259 @@
+"""Text to questions: one pass over tokens, without recursion, in linear time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from math import inf
+from typing import NoReturn, TypeVar
+
+from credo.asking.question import (
+    Above,
+    Kind,
+    Likely,
+    Name,
+    OneOf,
+    Question,
+    QuestionError,
+    Term,
+    Test,
+    Within,
+    Word,
+    shortened,
+)
+
+# A word begins with whatever isn't a sign; quotes inside it (O'Brien), and ! without =, are its own.
+TOKEN = re.compile(
+    r"""\s*(?:(?P<sign>[(){}\[\],|:]|==|!=|<=|>=|[=<>≠≤≥∈])
+    |(?P<quoted>"[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*')
+    |(?P<word>(?:[^\s(){}\[\],|:=<>≠≤≥∈!"']|!(?!=))(?:[^\s(){}\[\],|:=<>≠≤≥∈!]+|!(?!=))*)
+    |(?P<end>\Z)|(?P<unclosed>.))""",
+    re.VERBOSE | re.DOTALL,
+)
+ALIKE = {"==": "=", "≠": "!=", "≤": "<=", "≥": ">=", "∈": "in"}
+ORDERS = {"<", "<=", ">", ">="}
+KINDS: dict[str, Kind] = {"p": "P", "e": "E", "argmax": "argmax", "explain": "explain"}
+FORMS = "P(...), E(...), argmax P(...) or explain P(...)"
+WORD, END = "word", "end"
+MOST = 200_000  # tokens: what has more is no question
+T = TypeVar("T")
+
+
+def parse(text: str) -> Question:
+    """
+    >>> question = parse("P(Fire=yes | Storm in {yes, no}, do(Camp=no))")
+    >>> question.kind, [str(term.name) for term in question.given], question.given[1].done
+    ('P', ['Storm', 'Camp'], True)
+    """
+    return _Parser(text).question()
+
+
+class _Parser:
+    """Looks one token ahead."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.position, self.tokens = text, 0, 0
+        self.sign, self.word = END, Word("", 0)  # the token ahead: a sign, WORD or END
+        self.advance()
+
+    # Tokens
+
+    def advance(self) -> None:
+        found = TOKEN.match(self.text, self.position)
+        assert found is not None
+        self.position = found.end()
+        kind, part = str(found.lastgroup), found[str(found.lastgroup)]
+        at, self.tokens = found.start(kind), self.tokens + 1
+        if self.tokens > MOST:
+            raise QuestionError(f"a question has at most {MOST:,} words and signs", self.text, at)
+        if kind == "unclosed":
+            raise QuestionError("this quote is never closed", self.text, at)
+        if kind == "quoted":
+            self.sign, self.word = WORD, Word(re.sub(r"\\(.)", r"\1", part[1:-1], flags=re.DOTALL), at, quoted=True)
+        else:
+            self.sign = WORD if kind == "word" else END if kind == "end" else ALIKE.get(part, part)
+            self.word = Word(part, at)
+
+    def fail(self, expected: str) -> NoReturn:
+        if self.sign == END:
+            there = "the question ends" if self.text.strip() else "the question is empty"
+        else:
+            there = f"there is {shortened(self.word.text)!r}"
+        raise QuestionError(f"expected {expected}, but {there}", self.text, self.word.at)
+
+    def take(self, sign: str, expected: str | None = None) -> Word:
+        if self.sign != sign:
+            self.fail(expected or repr(sign))
+        taken = self.word
+        self.advance()
+        return taken
+
+    def takes(self, *signs: str) -> bool:
+        """Whether one of the signs is next; then it is taken."""
+        if self.sign in signs:
+            self.advance()
+            return True
+        return False
+
+    def says(self, word: str) -> bool:
+        return self.sign == WORD and not self.word.quoted and self.word.text == word
+
+    # Questions
+
+    def question(self) -> Question:
+        kind = None if self.word.quoted else KINDS.get(self.word.text.lower())
+        if self.sign != WORD or kind is None:
+            self.fail(FORMS)
+        self.advance()
+        if kind == "explain" or (kind == "argmax" and self.sign != "("):
+            if not (self.says("P") or self.says("p")):
+                self.fail("P(...)")
+            self.advance()
+        self.take("(")
+        if self.says("*"):
+            if kind != "argmax":
+                raise QuestionError(
+                    f"{kind} must name what it asks of: only argmax asks of all, *", self.text, self.word.at
+                )
+            self.advance()
+            asked: list[Term] = []
+        else:
+            asked = self.several(self.term)
+        given = self.several(self.finding) if self.takes("|") else []
+        self.take(")", "',', '|' or ')'" if not given else "',' or ')'")
+        if self.sign != END:
+            self.fail("the end of the question")
+        return Question(self.text, kind, tuple(asked), tuple(term for each in given for term in each))
+
+    def several(self, one: Callable[[], T]) -> list[T]:
+        found = [one()]
+        while self.takes(","):
+            found.append(one())
+        return found
+
+    def finding(self) -> list[Term]:
+        """What is known of a variable; or do(...), which may hold several."""
+        if not self.says("do"):
+            return [self.term(likelihoods=True)]
+        name = self.take(WORD)
+        if not self.takes("("):  # a variable of that name
+            return [self.term(name, likelihoods=True)]
+        done = self.several(self.term)
+        for term in done:
+            if not isinstance(term.test, OneOf) or term.test.negated or len(term.test.values) > 1:
+                what = f"do sets each name to one value, as in do({term.name}=value)"
+                raise QuestionError(what, self.text, term.at)
+        self.take(")", "',' or ')'")
+        return [Term(term.name, term.test, done=True) for term in done]
+
+    def term(self, first: Word | None = None, likelihoods: bool = False) -> Term:
+        left = self.name(first)
+        if self.sign in ORDERS:
+            return self.ordered(left)
+        if self.takes("="):
+            if self.sign == "{":
+                if not likelihoods:
+                    self.fail("a value (several stand behind `in`)")
+                return Term(left, self.likely())
+            return Term(left, OneOf((self.value(),)))
+        if self.takes("!="):
+            return Term(left, OneOf((self.value(),), negated=True))
+        if self.says("in") or self.sign == "in":
+            self.advance()
+            return Term(left, self.one_of())
+        if self.sign == WORD:
+            self.fail("'=', ',' or ')' (a name of several words stands in quotes)")
+        return Term(left)
+
+    def name(self, first: Word | None = None) -> Name:
+        word = first or self.take(WORD, "a name")
+        if not self.takes("["):
+            return Name(word)
+        index = self.several(lambda: self.take(WORD, "the name of an entry"))
+        self.take("]", "',' or ']'")
+        return Name(word, tuple(index))
+
+    def value(self) -> Word:
+        """A word, which may begin with < or > as bins do: <5, >=7.5."""
+        before = self.word if self.sign in ORDERS else None
+        if before is not None:
+            self.advance()
+            if self.word.quoted or self.word.at > before.at + len(before.text):
+                raise QuestionError("expected a value, in quotes if it has signs in it", self.text, before.at)
+        found = self.take(WORD, "a value (in quotes, if it has signs in it)")
+        return found if before is None else Word(before.text + found.text, before.at, quoted=True)
+
+    def one_of(self) -> OneOf:
+        self.take("{", "'{' and values, as in {x, y}")
+        values = self.several(self.value)
+        self.take("}", "',' or '}'")
+        return OneOf(tuple(values))
+
+    def likely(self) -> Likely:
+        """{value: likelihood, ...}"""
+        self.take("{")
+        found: dict[str, tuple[Word, float]] = {}
+        while True:
+            word = self.value()
+            self.take(":", "':' and how likely it makes what was seen (several values stand behind `in`)")
+            weight = self.number("a number of at least 0")
+            if not 0 <= weight < inf:
+                what = f"the likelihood of {word} must be a finite number of at least 0"
+                raise QuestionError(what, self.text, word.at)
+            if word.text in found:
+                raise QuestionError(f"{word} has two likelihoods", self.text, word.at)
+            found[word.text] = (word, weight)
+            if not self.takes(","):
+                break
+        self.take("}", "',' or '}'")
+        return Likely(tuple(found.values()))
+
+    def number(self, expected: str) -> float:
+        found = self.word.number if self.sign == WORD else None
+        if found is None:
+            self.fail(expected)
+        self.advance()
+        return found
+
+    def ordered(self, left: Name) -> Term:
+        """name > 1, 1 < name, 0 < name <= 1, or name > other."""
+        at, order = self.word.at, self.sign
+        self.advance()
+        middle = self.name()
+        if self.sign in ORDERS:
+            if self.sign[0] != order[0]:
+                self.fail(f"{order[0]!r} or '{order[0]}=' once more")
+            second = self.sign
+            self.advance()
+            first, last = _number_of(left), self.number("a number")
+            if first is None:
+                raise QuestionError("the first of three must be a number", self.text, left.word.at)
+            return Term(middle, _both(_within(_turned(order), first), _within(second, last)))
+        start, end = _number_of(left), _number_of(middle)
+        if end is not None:
+            return Term(left, _within(order, end))
+        if start is not None:
+            return Term(middle, _within(_turned(order), start))
+        if len(order) > 1:
+            raise QuestionError(f"two names are compared by < or >, not by {order}", self.text, at)
+        return Term(left, Above(middle)) if order == ">" else Term(middle, Above(left))
+
+
+def _number_of(name: Name) -> float | None:
+    return None if name.index else name.word.number
+
+
+def _turned(order: str) -> str:
+    """1 < x is x > 1."""
+    return ("<" if order[0] == ">" else ">") + order[1:]
+
+
+def _within(order: str, end: float) -> Within:
+    if order[0] == ">":
+        return Within(low=end, with_low=order == ">=")
+    return Within(high=end, with_high=order == "<=")
+
+
+def _both(one: Within, two: Within) -> Test:
+    above, below = (one, two) if one.low > -inf else (two, one)
+    return Within(above.low, below.high, above.with_low, below.with_high)

@@ -1,0 +1,277 @@
+"""What a question says, once it is parsed; and the error that points at a place in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import inf
+from numbers import Real
+from typing import Any, Literal
+
+from credo.errors import CredoError, suggest
+
+Kind = Literal["P", "E", "argmax", "explain"]
+LONGEST = 60  # characters of the question that an error repeats
+TRUE, FALSE = ("true", "yes", "1"), ("false", "no", "0")  # what people write for a truth
+
+
+class QuestionError(CredoError, ValueError):
+    """A question that can't be understood, or that the model has no answer to."""
+
+    def __init__(self, what: str, question: str, at: int) -> None:
+        super().__init__(f"{what} (character {at + 1} of the question)")
+        self.what, self.question, self.at = what, question, at
+
+    def pointed(self) -> str:
+        """The part of the question that it is about, with a caret below the place.
+
+        >>> print(QuestionError("expected a name", "P()", 2).pointed())
+        P()
+          ^
+        """
+        first = max(0, self.at - LONGEST // 2)
+        part = self.question[first : first + LONGEST]
+        shown = "".join(letter if letter.isprintable() else " " for letter in part)
+        return f"{shown}\n{' ' * (self.at - first)}^"
+
+
+@dataclass(frozen=True)
+class Word:
+    """A name or a value, and where it stands."""
+
+    text: str
+    at: int
+    quoted: bool = False
+
+    @property
+    def number(self) -> float | None:
+        """What it says, if that is a number."""
+        if self.quoted or not self.text.isascii() or "_" in self.text:
+            return None
+        try:
+            found = float(self.text)
+        except ValueError:
+            return None
+        return None if found != found else found
+
+    def __str__(self) -> str:
+        return shortened(self.text)
+
+
+@dataclass(frozen=True)
+class Name:
+    """A variable; or `name[one, ...]`, one of the entries that it has."""
+
+    word: Word
+    index: tuple[Word, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return self.word.text
+
+    @property
+    def whole(self) -> str:
+        """As it was written, however long."""
+        return f"{self.text}[{', '.join(word.text for word in self.index)}]" if self.index else self.text
+
+    def __str__(self) -> str:
+        return shortened(self.whole)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """=, != and in."""
+
+    values: tuple[Word, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class Within:
+    """<, <=, > and >=."""
+
+    low: float = -inf
+    high: float = inf
+    with_low: bool = False
+    with_high: bool = False
+
+    def __contains__(self, x: float) -> bool:
+        above = x >= self.low if self.with_low else x > self.low
+        return above and (x <= self.high if self.with_high else x < self.high)
+
+
+@dataclass(frozen=True)
+class Likely:
+    """{value: how likely what was seen is, if that is the value}."""
+
+    weights: tuple[tuple[Word, float], ...]
+
+
+@dataclass(frozen=True)
+class Above:
+    """> another name."""
+
+    other: Name
+
+
+Test = OneOf | Within | Likely | Above
+
+
+@dataclass(frozen=True)
+class Term:
+    """A name, what is said of it, and whether somebody makes it so: do(...)."""
+
+    name: Name
+    test: Test | None = None
+    done: bool = False
+
+    @property
+    def at(self) -> int:
+        return self.name.word.at
+
+
+@dataclass(frozen=True)
+class Question:
+    """asked: before the bar; none where it is `*`, all variables. given: behind it."""
+
+    text: str
+    kind: Kind
+    asked: tuple[Term, ...]
+    given: tuple[Term, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The variables whose distribution is asked for, each once."""
+        return list(dict.fromkeys(term.name.whole for term in self.asked if term.test is None))
+
+    def error(self, what: str, at: int) -> QuestionError:
+        return QuestionError(what, self.text, at)
+
+    def plain(self, what: str) -> None:
+        """Refuse names with entries, do(...) and comparisons of two names, of which the model knows nothing."""
+        for term in (*self.asked, *self.given):
+            if term.name.index:
+                raise self.error(f"{what} has no entries, as {term.name} would be", term.at)
+            if isinstance(term.test, Above):
+                raise self.error(f"{what} compares {term.name} with a number, not with {term.test.other}", term.at)
+
+    def single(self) -> Term:
+        """The one term that E and explain ask of."""
+        if len(self.asked) == 1:
+            return self.asked[0]
+        verb = f"{self.kind}{'' if self.kind == 'E' else ' P'}(...)"
+        raise self.error(f"{verb} asks of one name, not of {len(self.asked) or 'all'}", at_second(self.asked))
+
+    def only_names(self) -> None:
+        """Refuse what E and argmax can't ask of."""
+        for term in self.asked:
+            if term.test is not None:
+                raise self.error(
+                    f"{self.kind} asks of names: what is known of {term.name} stands behind the bar, |", term.at
+                )
+
+
+def at_second(terms: tuple[Term, ...]) -> int:
+    return terms[1].at if len(terms) > 1 else 0
+
+
+def shortened(text: str, longest: int = 40) -> str:
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def unknown(question: Question, word: Word, what: str, known: Iterable[object]) -> QuestionError:
+    """There is no such name or value: what is known, and what may have been meant."""
+    names = [shortened(str(each), 80) for each in known]
+    few = 8 if sum(map(len, names[:8])) < 160 else 2
+    return question.error(f"{what} {str(word)!r}; {suggest(word.text[:80], names, few).rstrip('.')}", word.at)
+
+
+class Values:
+    """The values of a variable, as people write them."""
+
+    def __init__(self, values: Iterable[Any], also: Mapping[str, int] | None = None) -> None:
+        self.values, self.also = tuple(values), also or {}
+        self._places: dict[str, int] = {}
+        for i, value in enumerate(self.values):
+            for text in _spellings(value, self.values):
+                self._places.setdefault(text, i)
+        for i, value in enumerate(self.values):
+            self._places[str(value)] = i
+        self._places |= self.also
+
+    def find(self, word: Word) -> int | None:
+        """
+        >>> truths = Values([False, True])
+        >>> [truths.find(Word(text, 0)) for text in ("yes", "False", "1", "maybe")]
+        [1, 0, 1, None]
+        """
+        found = self._places.get(word.text)
+        if found is None and word.number is not None:
+            found = next((i for i, value in enumerate(self.values) if _is_number(value, word.number)), None)
+        return self._places.get(word.text.lower()) if found is None and _are_truths(self.values) else found
+
+    def number(self, question: Question, name: Name) -> list[float]:
+        """The values as numbers, which >, < and E need."""
+        try:
+            return [float(value) for value in self.values]
+        except (TypeError, ValueError):
+            few = ", ".join(shortened(str(value)) for value in self.values[:4])
+            raise question.error(f"{name} must have numbers for values, but has {few}", name.word.at) from None
+
+    def weights(self, question: Question, term: Term) -> list[float]:
+        """How likely each value is by what is said: 0 or 1, but for likelihoods."""
+        match term.test:
+            case OneOf(words, negated):
+                there = {self.place(question, term.name, word) for word in words}
+                return [float((i in there) != negated) for i in range(len(self.values))]
+            case Within() as within:
+                return [float(x in within) for x in self.number(question, term.name)]
+            case Likely(weights):
+                found = [0.0] * len(self.values)
+                for word, weight in weights:
+                    found[self.place(question, term.name, word)] = weight
+                return found
+            case _:
+                raise question.error(f"say what is known of {term.name}, as in {term.name}=value", term.at)
+
+    def place(self, question: Question, name: Name, word: Word) -> int:
+        """Where the value stands; an error that tells the others where there is none."""
+        found = self.find(word)
+        if found is None:
+            raise unknown(question, word, f"{name} has no value", [*self.values, *self.also])
+        return found
+
+
+def _spellings(value: Any, values: tuple[Any, ...]) -> tuple[str, ...]:
+    """Truths in words, where the values are truths."""
+    if not _are_truths(values):
+        return ()
+    return TRUE if value else FALSE
+
+
+def _are_truths(values: tuple[Any, ...]) -> bool:
+    return 0 < len(values) <= 2 and all(not isinstance(value, str) and value in (0, 1) for value in values)
+
+
+def _is_number(value: Any, number: float) -> bool:
+    return isinstance(value, Real) and value == number
+
+
+Given = Mapping[str, list[float]]
+
+
+def combined(question: Question, terms: Iterable[Term], values: Mapping[str, Values]) -> dict[str, list[float]]:
+    """What several terms say of each variable together."""
+    found: dict[str, list[float]] = {}
+    for term in terms:
+        weights = values[term.name.text].weights(question, term)
+        before = found.get(term.name.text, [1.0] * len(weights))
+        found[term.name.text] = [a * b for a, b in zip(before, weights, strict=True)]
+    return found
+
+
+def refuse_contradictions(question: Question, given: Given) -> None:
+    """What is given of a variable must leave it a value."""
+    for term in question.given:
+        if term.name.text in given and not any(given[term.name.text]):
+            raise question.error(f"what is given leaves {term.name} no value", term.at)

@@ -1,0 +1,63 @@
+"""credo convert: a network from one file format to another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+PACKED = ".gz"
+
+
+@click.command()
+@click.argument("file")
+@click.argument("output")
+def convert(file: str, output: str) -> None:
+    """A network from one file format to another.
+
+    The formats go by the names' ends: .bif, .xmlbif (.bifxml, .xml), .xdsl, .dsl, .net (.hugin), .uai, .json, each also
+    with .gz, and .credo. The new file is written whole or not at all.
+
+    \b
+    Examples:
+      credo convert alarm.bif alarm.xdsl
+      credo convert alarm.bif.gz alarm.credo
+    """
+    from credo.cli.output import MODEL, check, check_apart
+    from credo.cli.screen import counted
+    from credo.formats import FORMATS, write
+    from credo.storage import save
+
+    packed = output.lower().endswith(PACKED)
+    check(output[: -len(PACKED)] if packed else output, tuple(FORMATS) if packed else (*FORMATS, MODEL))
+    check_apart(output, file)
+    net = loaded_network(file)
+    if output.lower().endswith(MODEL):
+        save(net, output)
+    else:
+        write(net, output)
+    click.echo(f"wrote {output}: a network of {counted(len(net.variables), 'variable')}")
+
+
+def loaded_network(path: str) -> Any:
+    """From a file of any format that holds networks."""
+    from credo.errors import StorageError
+    from credo.models.answering import Answering
+
+    net = loaded(path)
+    if not isinstance(net, Answering):
+        raise StorageError(f"{path} holds a {type(net).__name__}, not a network")
+    return net
+
+
+def loaded(path: str) -> Any:
+    """What a .credo file holds; of any other name, the network in it."""
+    from credo.cli.output import MODEL
+
+    if path.lower().endswith(MODEL):
+        from credo.storage import load
+
+        return load(path)
+    from credo.formats import read
+
+    return read(path)

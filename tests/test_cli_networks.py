@@ -1,0 +1,199 @@
+"""credo ask and credo convert: what they print, write and refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import credo
+from credo.cli import main
+from tests.test_cli import ran, refused
+
+NET = credo.Network(
+    "Storm -> Lightning; Storm, Bus -> Campfire; Lightning, Campfire -> Fire",
+    {
+        "Storm": 0.1,
+        "Lightning": {"yes": 0.6, "no": 0.02},
+        "Bus": 0.3,
+        "Campfire": {("yes", "yes"): 0.4, ("yes", "no"): 0.1, ("no", "yes"): 0.8, ("no", "no"): 0.2},
+        "Fire": {("yes", "yes"): 0.5, ("yes", "no"): 0.4, ("no", "yes"): 0.1, ("no", "no"): 0.01},
+    },
+)
+
+
+@pytest.fixture
+def fire(tmp_path: Path) -> str:
+    path = tmp_path / "fire.bif"
+    NET.write(path)
+    return str(path)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> dict[str, str]:
+    shop = {"ad": ["a7", "a7", "b2", "b2", "b2"] * 20, "bought": [1, 0, 1, 1, 0] * 20}
+    days = {"wind": ["weak", "strong", "weak", "strong"], "play": ["yes", "no", "yes", "yes"]}
+    models = {
+        "ads": credo.estimate(shop, "bought", by="ad", prior=credo.BetaBernoulli(1, 1)),
+        "coin": credo.BetaBernoulli(1, 1).update({1: 2, 0: 0}),
+        "colours": credo.DirichletCategorical(1).update(["red", "red", "red", "blue", "green"]),
+        "days": credo.NaiveBayes().fit(days, target="play"),
+    }
+    for name, model in models.items():
+        credo.save(model, tmp_path / f"{name}.credo")
+    return {name: str(tmp_path / f"{name}.credo") for name in models}
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of each line."""
+    return [line.split() for line in text.splitlines()]
+
+
+# ask
+
+
+def test_probabilities_are_a_table_with_bars(fire: str) -> None:
+    lines = rows(ran("ask", fire, "P(Storm)"))
+    assert lines[0] == ["P(Storm)"]
+    assert lines[2] == ["Storm", "P"]
+    assert lines[4][:2] == ["yes", "0.100000"]
+    assert lines[5][:2] == ["no", "0.900000"]
+    assert len(lines[5][2]) > 5 * len(lines[4][2])
+
+
+def test_a_narrow_terminal_goes_without_bars(fire: str) -> None:
+    assert "█" not in ran("ask", fire, "P(Storm, Lightning)", columns=30)
+
+
+def test_one_number_is_one_line(fire: str) -> None:
+    assert ran("ask", fire, "P(Storm=yes | Lightning=yes)") == "P(Storm=yes | Lightning=yes) = 0.769231\n"
+
+
+def test_several_questions(fire: str) -> None:
+    text = ran("ask", fire, "P(Storm=yes)", "argmax P(* | Fire=yes)", "P(Storm, Bus=yes)")
+    assert "P(Storm=yes) = 0.1\n\nargmax" in text
+    assert ["Campfire", "yes"] in rows(text)
+    assert "P(these and what is given) = 0.02117" in text
+    assert ["yes", "0.030000"] in [line[:2] for line in rows(text)]
+
+
+def test_many_states_are_cut(fire: str) -> None:
+    text = ran("ask", fire, "P(Storm, Lightning, Bus, Campfire, Fire)", "--top", "3")
+    assert "... and 29 more lines, together" in text
+    assert len(rows(text)) == 8
+
+
+def test_explanations_are_weights(fire: str, saved: dict[str, str]) -> None:
+    text = ran("ask", fire, "explain P(Storm=yes | Lightning=yes, Bus={yes: 1, no: 1})")
+    assert ["prior", "-2.197"] in [line[:2] for line in rows(text)]
+    assert ["Lightning", "yes", "+3.401"] in [line[:3] for line in rows(text)]  # log 0.6/0.02
+    assert "Storm=yes: P = 0.7692" in text
+    text = ran("ask", saved["days"], "explain P(play=no | wind=strong)")
+    assert "no against yes" in text
+    assert "more finding" in ran("ask", fire, "explain P(Storm | Lightning=yes, Bus=yes, Fire=no)", "--top", "1")
+
+
+def test_sampling_shows_its_error(fire: str) -> None:
+    question = ("ask", fire, "P(Storm | Lightning=yes)", "--method", "likelihood-weighting", "--samples", "2000")
+    text = ran(*question, "--seed", "3")
+    assert "±" in text
+    assert "estimated by likelihood-weighting" in text
+    assert text == ran(*question, "--seed", "3")
+    assert text != ran(*question, "--seed", "4")
+
+
+def test_saved_models_answer(saved: dict[str, str]) -> None:
+    assert "= 0.875" in ran("ask", saved["coin"], "P(theta > 0.5)")
+    assert ["theta", "0.7500"] in [line[:2] for line in rows(ran("ask", saved["coin"], "P(theta)"))]
+    assert "P(theta[a7] > theta[b2]) = 0.0" in ran("ask", saved["ads"], "P(theta[a7] > theta[b2])")
+    assert ["red", "0.500000"] in rows(ran("ask", saved["colours"], "E(theta)"))
+    assert ["red", "0.5000"] in [line[:2] for line in rows(ran("ask", saved["colours"], "P(theta)"))]
+    assert ["theta[red]", "0.6"] in rows(ran("ask", saved["colours"], "argmax P(theta)"))
+    assert ["play", "yes"] in rows(ran("ask", saved["days"], "argmax P(play | wind=weak)"))
+
+
+def test_json_for_machines(fire: str, saved: dict[str, str]) -> None:
+    questions = ("P(Storm)", "P(Storm=yes)", "argmax P(Storm)", "explain P(Storm=yes | Lightning=yes)")
+    found = [json.loads(line) for line in ran("ask", fire, "--json", *questions).splitlines()]
+    assert [each["question"] for each in found] == list(questions)
+    assert found[0]["probabilities"][0] == {"states": {"Storm": "yes"}, "probability": pytest.approx(0.1)}
+    assert found[1]["probability"] == pytest.approx(0.1)
+    assert found[2]["most_probable"] == {"Storm": "no"}
+    assert found[3]["explanation"]["weights"][0]["weight"] == pytest.approx(3.401197)
+    found = [json.loads(line) for line in ran("ask", saved["colours"], "--json", "P(theta)", "E(theta)").splitlines()]
+    assert found[0]["distribution"][2]["entry"] == "red"
+    assert found[1]["expectation"][2] == {"entry": "red", "mean": 0.5}
+    (line,) = ran("ask", saved["coin"], "--json", "P(theta)").splitlines()
+    assert json.loads(line)["distribution"]["mean"] == 0.75
+    (line,) = ran("ask", fire, "--json", "P(Storm)", "--method", "forward", "--samples", "100").splitlines()
+    assert json.loads(line)["method"] == "forward"
+
+
+@pytest.mark.parametrize(
+    ("question", "what"),
+    [
+        ("P(Strom)", "there is no variable 'Strom'; known: Storm,"),
+        ("P(Storm=yse)", "Did you mean 'yes'?"),
+        ("P(Storm", "but the question ends"),
+        ("", "the question is empty"),
+    ],
+)
+def test_a_bad_question_is_one_sentence(fire: str, question: str, what: str) -> None:
+    assert what in refused("ask", fire, question)
+
+
+def test_nothing_is_answered_if_one_question_has_no_sense(fire: str) -> None:
+    assert "question ends" in refused("ask", fire, "P(Storm)", "P(")
+
+
+def test_bad_files(tmp_path: Path, saved: dict[str, str]) -> None:
+    assert "there is no such file" in refused("ask", str(tmp_path / "no.bif"), "P(a)")
+    assert "must end in one of" in refused("ask", str(tmp_path / "no.txt"), "P(a)")
+    (tmp_path / "bad.bif").write_text("what is this")
+    assert "bad.bif" in refused("ask", str(tmp_path / "bad.bif"), "P(a)")
+    credo.save(credo.Schema.infer({"a": ["x", "y"]}), tmp_path / "schema.credo")
+    assert "of type Schema" in refused("ask", str(tmp_path / "schema.credo"), "P(a)")
+    assert "Missing argument" in refused("ask", saved["coin"], code=2)
+
+
+def test_names_do_no_harm_to_a_terminal(tmp_path: Path) -> None:
+    net = credo.Network({"a\x1b[31m": []}, {"a\x1b[31m": [0.5, 0.5]}, {"a\x1b[31m": ("x\x07", "y")})
+    net.write(tmp_path / "odd.json")
+    text = ran("ask", str(tmp_path / "odd.json"), "P('a\x1b[31m')")
+    assert "\x1b" not in text
+    assert "\x07" not in text
+
+
+# convert
+
+
+@pytest.mark.parametrize(
+    "name", ["b.xdsl", "b.bif", "b.net", "b.xmlbif", "b.dsl", "b.json", "b.bif.gz", "b.XDSL", "b.credo"]
+)
+def test_there_and_back(fire: str, tmp_path: Path, name: str) -> None:
+    there, back = str(tmp_path / name), str(tmp_path / "back.json")
+    assert ran("convert", fire, there) == f"wrote {there}: a network of 5 variables\n"
+    ran("convert", there, back)
+    question = "P(Fire | Storm=yes)"
+    assert ran("ask", back, question) == ran("ask", there, question) == ran("ask", fire, question)
+
+
+def test_what_convert_refuses(fire: str, tmp_path: Path, saved: dict[str, str]) -> None:
+    assert "the name must end in one of .bif" in refused("convert", fire, str(tmp_path / "b.txt"))
+    assert "the name must end in one of .bif" in refused("convert", fire, str(tmp_path / "b.credo.gz"))
+    assert "there is no folder" in refused("convert", fire, str(tmp_path / "no" / "b.bif"))
+    assert "it is the file that is read" in refused("convert", fire, fire)
+    assert "there is no such file" in refused("convert", str(tmp_path / "no.bif"), str(tmp_path / "b.bif"))
+    assert "holds a Belief, not a network" in refused("convert", saved["coin"], str(tmp_path / "b.bif"))
+    (tmp_path / "bad.bif").write_text("variable x {")
+    refused("convert", str(tmp_path / "bad.bif"), str(tmp_path / "b.bif"))
+    assert not (tmp_path / "b.bif").exists()
+
+
+def test_a_mistake_is_pointed_at_on_a_terminal(fire: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("credo.cli.ask._is_watched", lambda: True)
+    result = CliRunner().invoke(main, ["ask", fire, "P(Storm=yse)"])
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[:2] == ["  P(Storm=yse)", "          ^"]
