@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from credo._kernels.jit import kernel
 from credo._kernels.junction import LONGEST, Cliques, Factors, Walks, lay_out, write_walk
-from credo._kernels.triangulation import connect_scopes, eliminate, join_cliques, list_bits
+from credo._kernels.triangulation import attach_to_smaller, connect_scopes, eliminate, join_cliques, list_bits
 
 Array = NDArray[np.float64]
 Bits = NDArray[np.uint64]
@@ -43,6 +43,7 @@ def triangulate(
         np.empty(there, dtype=np.int64),
     )
     count = join_cliques(order, cliques, stage, home, parent, made)
+    attach_to_smaller(cliques, made, sizes, parent[:count])
     cells = 0.0
     for c in range(count):
         cells += np.exp(sizes[made[c]])

@@ -184,3 +184,25 @@ def join_cliques(
             p = above[last[h]]
             parent[number[h]] = number[holder[p]] if p >= 0 else -1
     return count
+
+
+@kernel
+def attach_to_smaller(cliques: Bits, made: Integers, sizes: Array, parent: Integers) -> None:
+    """parent: the smallest clique that comes later and has all that the parent shares: a message is then multiplied
+    into fewer cells. The tree stays one, since what two cliques share is in all between them."""
+    words = cliques.shape[1]
+    shared = np.empty(words, dtype=np.uint64)
+    for c in range(len(parent)):
+        if parent[c] < 0:
+            continue
+        for word in range(words):
+            shared[word] = cliques[made[c], word] & cliques[made[parent[c]], word]
+        for q in range(c + 1, len(parent)):
+            if sizes[made[q]] < sizes[made[parent[c]]]:
+                inside = True
+                for word in range(words):
+                    if shared[word] & ~cliques[made[q], word]:
+                        inside = False
+                        break
+                if inside:
+                    parent[c] = q
