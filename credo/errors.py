@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+SHOWN = 60  # characters of a question that an error repeats
 SEARCHED = 10_000  # names, of which more would keep the reader of an error waiting
 
 
@@ -34,6 +35,26 @@ class NetworkError(CredoError, ValueError):
 
 class SizeError(CredoError):
     """An exact answer would take more memory than there is."""
+
+
+class QuestionError(CredoError, ValueError):
+    """A question that can't be understood, or that the model has no answer to."""
+
+    def __init__(self, what: str, question: str, at: int) -> None:
+        super().__init__(f"{what} (character {at + 1} of the question)")
+        self.what, self.question, self.at = what, question, at
+
+    def pointed(self) -> str:
+        """The part of the question that it is about, with a caret below the place.
+
+        >>> print(QuestionError("expected a name", "P()", 2).pointed())
+        P()
+          ^
+        """
+        first = max(0, self.at - SHOWN // 2)
+        part = self.question[first : first + SHOWN]
+        shown = "".join(letter if letter.isprintable() else " " for letter in part)
+        return f"{shown}\n{' ' * (self.at - first)}^"
 
 
 class StorageError(CredoError):

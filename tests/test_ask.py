@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import credo
-from credo.asking import Question, QuestionError, parse
+from credo.asking import Question, parse
 from credo.asking.question import Above, Likely, OneOf, Within
-from credo.errors import CredoError, DataError, EvidenceError, NetworkError, SizeError
+from credo.errors import CredoError, DataError, EvidenceError, NetworkError, QuestionError, SizeError
 from credo.factor import Factor
 from credo.models.answering import Estimated, MostProbable
 from tests.networks import evidence, joint, networks

@@ -33,6 +33,8 @@ def loaded_by(statement: str) -> str:
         "from credo.cli import main; main(['--help'], standalone_mode=False)",
         "from credo.cli import main; main(['estimate', '--help'], standalone_mode=False)",
         "from credo.cli import main; main(['show', '--help'], standalone_mode=False)",
+        "from credo.cli import main; main(['ask', '--help'], standalone_mode=False)",
+        "from credo.cli import main; main(['convert', '--help'], standalone_mode=False)",
         "from credo.cli import main; main(['demo', '--help'], standalone_mode=False)",
         "from credo.cli import main; main(['learn', '--help'], standalone_mode=False)",
         "from credo.cli import main; main(['predict', '--help'], standalone_mode=False)",

@@ -26,13 +26,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from credo.asking.parsing import parse
-from credo.asking.question import Question, QuestionError
+from credo.asking.question import Question
 from credo.errors import DataError
 
 if TYPE_CHECKING:
     from credo.models.answering import Method
 
-__all__ = ["Question", "QuestionError", "ask", "parse"]
+__all__ = ["Question", "ask", "parse"]
 
 SAMPLES = 100_000
 

@@ -14,13 +14,13 @@ from credo.asking.question import (
     Name,
     OneOf,
     Question,
-    QuestionError,
     Term,
     Test,
     Within,
     Word,
     shortened,
 )
+from credo.errors import QuestionError
 
 # A word begins with whatever isn't a sign; quotes inside it (O'Brien), and ! without =, are its own.
 TOKEN = re.compile(

@@ -1,4 +1,4 @@
-"""What a question says, once it is parsed; and the error that points at a place in it."""
+"""What a question says, once it is parsed."""
 
 from __future__ import annotations
 
@@ -8,31 +8,10 @@ from math import inf
 from numbers import Real
 from typing import Any, Literal
 
-from credo.errors import CredoError, suggest
+from credo.errors import QuestionError, suggest
 
 Kind = Literal["P", "E", "argmax", "explain"]
-LONGEST = 60  # characters of the question that an error repeats
 TRUE, FALSE = ("true", "yes", "1"), ("false", "no", "0")  # what people write for a truth
-
-
-class QuestionError(CredoError, ValueError):
-    """A question that can't be understood, or that the model has no answer to."""
-
-    def __init__(self, what: str, question: str, at: int) -> None:
-        super().__init__(f"{what} (character {at + 1} of the question)")
-        self.what, self.question, self.at = what, question, at
-
-    def pointed(self) -> str:
-        """The part of the question that it is about, with a caret below the place.
-
-        >>> print(QuestionError("expected a name", "P()", 2).pointed())
-        P()
-          ^
-        """
-        first = max(0, self.at - LONGEST // 2)
-        part = self.question[first : first + LONGEST]
-        shown = "".join(letter if letter.isprintable() else " " for letter in part)
-        return f"{shown}\n{' ' * (self.at - first)}^"
 
 
 @dataclass(frozen=True)

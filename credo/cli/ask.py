@@ -13,7 +13,8 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from credo.asking import Question, QuestionError
+    from credo.asking import Question
+    from credo.errors import QuestionError
     from credo.models.answering import Method
 
 METHODS = ("auto", "exact", "likelihood-weighting", "gibbs", "forward", "loopy")
@@ -53,9 +54,10 @@ def ask(file: str, questions: Sequence[str], top: int, as_json: bool, **how: Any
       credo ask fire.bif 'argmax P(* | ForestFire=yes)' 'explain P(ForestFire=yes | Storm=yes)'
       credo ask ads.credo 'P(theta[a7] > theta[b2])'
     """
-    from credo.asking import QuestionError, parse
+    from credo.asking import parse
     from credo.cli import screen as on
     from credo.cli.convert import loaded
+    from credo.errors import QuestionError
 
     try:
         parsed = [parse(question) for question in questions]

@@ -52,19 +52,17 @@ class Moved:
             value = net.states[name][state(net.potentials, net._number(name), value)]
 
         def odds(some: Mapping[str, Any]) -> float:
-            p = net.query(name, some, method="exact")[value]
-            rest = sum(q for other, q in net.query(name, some, method="exact").items() if other != value)
-            return inf if rest == 0 else -inf if p == 0 else log(p / rest)
+            return _log_odds(net.query(name, some, method="exact"), value)
 
-        prior, whole = odds({}), odds(given)
+        prior, whole = odds({}), _log_odds(after, value)
         now, found, so_far = prior, list[Finding](), dict[str, Any]()
         for each, finding in given.items():
             so_far[each] = finding
-            then = odds(so_far)
+            found_so_far = net.query(name, so_far, method="exact")
+            then = _log_odds(found_so_far, value)
             others = {other: known for other, known in given.items() if other != each}
-            p = net.query(name, so_far, method="exact")[value]
             weight, alone = _step(now, then), _step(prior, odds({each: finding}))
-            found.append(Finding(each, finding, p, weight, alone, _step(odds(others), whole)))
+            found.append(Finding(each, finding, found_so_far[value], weight, alone, _step(odds(others), whole)))
             now = then
         return cls(name, value, prior, tuple(found), whole, after[value])
 
@@ -72,6 +70,11 @@ class Moved:
         from credo.report_network import explained
 
         return explained(self)
+
+
+def _log_odds(shares: Mapping[Any, float], value: Any) -> float:
+    rest = sum(p for other, p in shares.items() if other != value)
+    return inf if rest == 0 else -inf if shares[value] == 0 else log(shares[value] / rest)
 
 
 def _step(before: float, after: float) -> float:
