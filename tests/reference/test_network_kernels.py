@@ -1,0 +1,99 @@
+"""Walks through tables against NumPy's broadcasting, sums and products; cliques against their definition."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from credo._kernels.assembly import triangulate
+from credo._kernels.junction import DEPTH, LONGEST, Walks, add_walk, multiply_walk, write_walk
+from credo._kernels.sampling import draw
+from credo._kernels.triangulation import FILL, WEIGHT, count_bits, list_bits
+
+CARDS = st.lists(st.sampled_from([1, 2, 2, 3, 5, 9, 40]), min_size=1, max_size=5).filter(
+    lambda card: prod(card) < 30_000
+)
+
+
+def walk_of(card: list[int], small: list[int]) -> tuple[Walks, Any]:
+    """A walk through a table over all variables of a table over some, in another order."""
+    step = np.zeros(len(card), dtype=np.int64)
+    for i, v in enumerate(small):
+        step[v] = prod(card[u] for u in small[i + 1 :])
+    starts, lengths, steps, runs, kinds, places = np.zeros((6, 2 + len(card)), dtype=np.int64)
+    walks = Walks(starts, lengths, steps, runs, kinds, places, np.zeros(LONGEST, dtype=np.int32))
+    at = np.zeros(2, dtype=np.int64)
+    write_walk(np.arange(len(card)), np.array(card), step, 0, at, walks)
+    return walks, at
+
+
+@settings(max_examples=300, deadline=None)
+@given(CARDS, st.data())
+def test_a_table_times_and_onto_a_smaller_one(card: list[int], data: st.DataObject) -> None:
+    order = data.draw(st.permutations(range(len(card))))
+    small = order[: data.draw(st.integers(0, len(card)))]
+    random = np.random.default_rng(len(card) + sum(card))
+    table, factor = random.random(card), random.random([card[v] for v in small])
+    walks, at = walk_of(card, small)
+    assert at[1] <= LONGEST
+    assert prod(walks.lengths[: at[0]].tolist()) * walks.runs[0] == table.size
+    wide = factor.transpose(np.argsort(small)).reshape([n if v in small else 1 for v, n in enumerate(card)])
+    found, digits = np.append(7.0, table), np.empty(DEPTH, dtype=np.int64)
+    multiply_walk(found, 1, np.append([8.0, 8.0], factor), 2, 0, walks, digits)
+    assert found[0] == 7.0
+    assert found[1:].reshape(card) == pytest.approx(table * wide, rel=1e-15)
+    sums = np.ones(2 + factor.size)
+    add_walk(np.append(7.0, table), 1, sums, 2, 0, walks, digits)
+    others = tuple(v for v in range(len(card)) if v not in small)
+    wanted = table.sum(others).transpose([sorted(small).index(v) for v in small])
+    assert sums[:2].tolist() == [1.0, 1.0]
+    assert sums[2:].reshape(wanted.shape) - 1.0 == pytest.approx(wanted, rel=1e-12)
+
+
+@given(st.sets(st.integers(0, 191)))
+def test_members_of_sets(members: set[int]) -> None:
+    bits = np.zeros(3, dtype=np.uint64)
+    for v in members:
+        bits[v // 64] |= np.uint64(1) << np.uint64(v % 64)
+    found = np.empty(192, dtype=np.int64)
+    size = list_bits(bits, found)
+    assert found[:size].tolist() == sorted(members)
+    assert sum(int(count_bits(word)) for word in bits) == len(members)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 12), st.integers(0, 2**32), st.sampled_from([FILL, WEIGHT]))
+def test_cliques_are_a_tree_that_holds_every_edge(n: int, seed: int, rule: int) -> None:
+    """Each edge is within a clique, and the cliques that have a variable hang together."""
+    random = np.random.default_rng(seed)
+    edges = np.triu(random.random((n, n)) < 0.35, 1)
+    near = np.zeros((n, 1), dtype=np.uint64)
+    for a, b in np.argwhere(edges | edges.T):
+        near[a, 0] |= np.uint64(1) << np.uint64(b)
+    card = random.integers(2, 5, n)
+    stage = random.integers(0, 2, n)
+    order, steps, home, parent, made, cells = triangulate(near, np.log(card), stage, rule, random.random(n))
+    assert sorted(order.tolist()) == list(range(n))
+    assert (np.diff(stage[order]) >= 0).all()  # those of stage 0 go first
+    cliques = [{v for v in range(n) if (int(steps[i, 0]) >> v) & 1} for i in made]
+    assert cells == pytest.approx(sum(prod(card[list(clique)].tolist()) for clique in cliques))
+    assert all(any({a, b} <= clique for clique in cliques) for a, b in np.argwhere(edges).tolist())
+    assert all(v in cliques[home[v]] for v in range(n))
+    for v in range(n):
+        having = [c for c, clique in enumerate(cliques) if v in clique]
+        tops = [c for c in having if parent[c] < 0 or v not in cliques[parent[c]]]
+        assert len(tops) == 1
+    assert all(p < 0 or p > c for c, p in enumerate(parent.tolist()))
+
+
+def test_draws_are_spread_evenly() -> None:
+    found = np.array([draw(np.uint64(5), np.uint64(i)) for i in range(20_000)])
+    assert 0 <= found.min() < found.max() < 1
+    counts = np.bincount((found * 50).astype(int), minlength=50)
+    assert ((counts - 400) ** 2 / 400).sum() < 85  # χ² of 49 degrees of freedom: one in a thousand is above
+    assert abs(np.corrcoef(found[:-1], found[1:])[0, 1]) < 0.03
