@@ -197,3 +197,12 @@ def test_a_mistake_is_pointed_at_on_a_terminal(fire: str, monkeypatch: pytest.Mo
     result = CliRunner().invoke(main, ["ask", fire, "P(Storm=yse)"])
     assert result.exit_code == 1
     assert result.stderr.splitlines()[:2] == ["  P(Storm=yse)", "          ^"]
+
+
+# show
+
+
+def test_a_network_is_shown(fire: str) -> None:
+    text = ran("show", fire)
+    assert "Network of 5 variables and 5 arrows" in text
+    assert "P(Fire | Lightning, Campfire)" in text

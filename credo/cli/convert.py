@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 PACKED = ".gz"
@@ -24,6 +22,7 @@ def convert(file: str, output: str) -> None:
       credo convert alarm.bif.gz alarm.credo
     """
     from credo.cli.output import MODEL, check, check_apart
+    from credo.cli.saved import loaded_network
     from credo.cli.screen import counted
     from credo.formats import FORMATS, write
     from credo.storage import save
@@ -37,27 +36,3 @@ def convert(file: str, output: str) -> None:
     else:
         write(net, output)
     click.echo(f"wrote {output}: a network of {counted(len(net.variables), 'variable')}")
-
-
-def loaded_network(path: str) -> Any:
-    """From a file of any format that holds networks."""
-    from credo.errors import StorageError
-    from credo.models.answering import Answering
-
-    net = loaded(path)
-    if not isinstance(net, Answering):
-        raise StorageError(f"{path} holds a {type(net).__name__}, not a network")
-    return net
-
-
-def loaded(path: str) -> Any:
-    """What a .credo file holds; of any other name, the network in it."""
-    from credo.cli.output import MODEL
-
-    if path.lower().endswith(MODEL):
-        from credo.storage import load
-
-        return load(path)
-    from credo.formats import read
-
-    return read(path)

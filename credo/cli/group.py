@@ -20,13 +20,13 @@ from credo.errors import CredoError, Notice, suggest
 COMMANDS = {
     "learn": "Learn to predict a column from the others, and say how well.",
     "predict": "The class of each row, and how probable it is.",
-    "ask": "Answer questions, as P(Fire | Storm=yes), from a model or a network.",
+    "ask": "Answer questions such as P(Fire | Storm=yes).",
     "explain": "Why a row is taken for a class: what each column weighs.",
     "update": "Learn from more rows, as if they had been there at first.",
     "forget": "Unlearn rows: what is left is as if they had never come.",
     "merge": "What several files learned, in one.",
     "estimate": "What is believed of a column, or of each group in it.",
-    "show": "What is in a file: a table, or something that credo saved.",
+    "show": "What is in a file: a table, a network, or what credo saved.",
     "convert": "A network from one file format to another.",
     "demo": "A tour in a minute, on data that ships with credo.",
 }

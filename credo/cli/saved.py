@@ -57,3 +57,26 @@ def merged(paths: Sequence[str]) -> Any:
             kinds = f"{paths[0]} holds a {type(first).__name__}, {path} a {type(other).__name__}"
             raise EvidenceError(f"these don't merge: {kinds}") from None
     return total
+
+
+def loaded_network(path: str) -> Any:
+    """From a file of any format that holds networks."""
+    from credo.models.answering import Answering
+
+    net = loaded(path)
+    if not isinstance(net, Answering):
+        raise StorageError(f"{path} holds a {type(net).__name__}, not a network")
+    return net
+
+
+def loaded(path: str) -> Any:
+    """What a .credo file holds; of any other name, the network in it."""
+    from credo.cli.output import MODEL
+
+    if path.lower().endswith(MODEL):
+        from credo.storage import load
+
+        return load(path)
+    from credo.formats import read
+
+    return read(path)

@@ -22,19 +22,25 @@ HEAD = 10  # groups of a saved table
 @click.command()
 @click.argument("file")
 def show(file: str) -> None:
-    """What is in a file: a table, or something that credo saved.
+    """What is in a file: a table, a network, or something that credo saved.
 
     Of a table (.csv .tsv .jsonl .parquet .arrow, or a pattern such as 'logs/*.csv'): each column's kind, how many cells
-    are missing, and some values. Of a .credo file: what was learned, from which columns, with which prior.
+    are missing, and some values. Of a .credo file: what was learned, from which columns, with which prior. Of a network
+    (.bif .xdsl .net and others, see `credo convert --help`): its arrows, and its tables where there are few.
 
     \b
     Examples:
       credo show ads.csv
       credo show 'logs/*.parquet'
       credo show ads.credo
+      credo show alarm.bif
     """
+    from credo.formats import FORMATS
+
     if file.lower().endswith(".credo"):
         _show_saved(file)
+    elif file.lower().removesuffix(".gz").endswith(tuple(FORMATS)):
+        _show_network(file)
     else:
         _show_table(file)
 
@@ -55,6 +61,13 @@ def _show_table(file: str) -> None:
     on.say(screen, "Kinds are found out from all rows. To have a column read in another way:", "dim")
     on.say(screen, f"  credo estimate {quote(file)} --column {quote(name)} --kind category", "dim")
     on.say(screen, f"  credo.estimate({file!r}, {name!r}, kinds={{{name!r}: 'category'}})", "dim")
+
+
+def _show_network(file: str) -> None:
+    from credo.cli import screen as on
+    from credo.cli.saved import loaded_network
+
+    on.say(on.Screen(), repr(loaded_network(file)))
 
 
 def profile_columns(profiles: Mapping[str, Profile]) -> Columns:
