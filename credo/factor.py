@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from credo.exact import Array
@@ -28,14 +28,6 @@ class Factor:
 
     def sum_out(self, names: Collection[str]) -> Factor:
         return Factor(self._without(names), self.table.sum(self._axes(names)))
-
-    def max_out(self, names: Collection[str]) -> Factor:
-        return Factor(self._without(names), self.table.max(self._axes(names)))
-
-    def reduced(self, codes: Mapping[str, int]) -> Factor:
-        """What is left of it where some names have known states."""
-        table = self.table[tuple(codes.get(name, slice(None)) for name in self.scope)]
-        return Factor(self._without(codes), table)
 
     def over(self, scope: tuple[str, ...]) -> Factor:
         """The same, its axes in another order."""

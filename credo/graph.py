@@ -15,6 +15,7 @@ Parents = Mapping[str, tuple[str, ...]]  # each name, and those that point at it
 NAME = r"[^\s,;\"<>\-→←](?:[^\s,;\"<>\-→←]|-(?!>))*"
 TOKEN = re.compile(rf'[^\S\n]*(?:"((?:[^"\\]|\\.)*)"|(->|<-|→|←|[,;\n])|({NAME}))')
 BNLEARN = re.compile(r"\s*(?:\[[^\[\]]*\]\s*)+")  # as in [Storm][Lightning|Storm][Fire|Storm:Lightning]
+MOST = 60  # parents: with two states each, a table of that is too large for any machine
 ARROWS = {"->": True, "→": True, "<-": False, "←": False}
 
 
@@ -120,19 +121,37 @@ def children(parents: Mapping[Name, tuple[Name, ...]]) -> dict[Name, list[Name]]
     return below
 
 
-def checked(parents: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
-    """The same, with every parent a known name, named once."""
+def checked(parents: Mapping[str, Iterable[str]] | Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """{name: parents}, or pairs (cause, effect), with every parent a known name, named once."""
+    if not isinstance(parents, Mapping):
+        parents = _of_pairs(parents)
     found = {}
     for name, above in parents.items():
+        if not isinstance(name, str):
+            raise NetworkError(f"a variable's name must be text, but is {name!r}")
         if isinstance(above, str):
             raise NetworkError(f"the parents of {name!r} must be a list of names, but are {above!r}: write [{above!r}]")
         found[name] = tuple(above)
+        if len(found[name]) > MOST:
+            raise NetworkError(f"{name!r} has {len(found[name])} parents: more than {MOST} can't have a table")
         if len(set(found[name])) < len(found[name]):
             raise NetworkError(f"{name!r} has a parent twice: {', '.join(found[name])}")
         for parent in found[name]:
             if parent not in parents:
                 raise NetworkError(f"{name!r} has an unknown parent {parent!r}; {suggest(parent, parents)}")
     return found
+
+
+def _of_pairs(pairs: object) -> dict[str, tuple[str, ...]]:
+    """Arrows as (cause, effect)."""
+    found: dict[str, dict[str, None]] = {}
+    for pair in pairs if isinstance(pairs, Iterable) else [pairs]:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise NetworkError(f"arrows must be text, {{name: parents}} or pairs (cause, effect), not {pairs!r:.60}")
+        cause, effect = pair
+        found.setdefault(cause, {})
+        found.setdefault(effect, {})[cause] = None
+    return {name: tuple(above) for name, above in found.items()}
 
 
 def reached(names: Iterable[str], along: Mapping[str, Iterable[str]]) -> set[str]:

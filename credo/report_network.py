@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo import graph
+from credo.errors import counted
 
 if TYPE_CHECKING:
     from credo.inference.findings import Given
@@ -38,7 +39,7 @@ def described(net: Network) -> str:
       no      0.01  0.99
     """
     arrows = sum(map(len, net.parents.values()))
-    lines = [f"Network of {_counted(len(net.parents), 'variable')} and {_counted(arrows, 'arrow')}"]
+    lines = [f"Network of {counted(len(net.parents), 'variable')} and {counted(arrows, 'arrow')}"]
     for name, above in [*net.parents.items()][: 3 * FEW]:
         lines.append(f"  {', '.join(above)} -> {name}" if above else f"  {name}")
     if len(net.parents) > 3 * FEW:
@@ -48,10 +49,6 @@ def described(net: Network) -> str:
     for name in [*net.parents][: FEW if len(net.parents) <= FEW else 0]:
         lines += ["", *_table_lines(net, name)]
     return "\n".join(lines)
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def _table_lines(net: Network, name: str) -> list[str]:
@@ -77,8 +74,10 @@ def _table_lines(net: Network, name: str) -> list[str]:
 
 def explained(moved: Moved) -> str:
     """The findings as a table."""
+    from credo.inference.conflict import said
+
     lines = [f"{moved.name} = {moved.value}: P = {moved.probability:.4g}, log-odds {moved.log_odds:+.3f}", ""]
-    names = ["prior", *(f"{each.name} = {_short(each.value)}" for each in moved.findings)]
+    names = ["prior", *(f"{each.name} = {said(each.value)}" for each in moved.findings)]
     width = max(map(len, names))
     lines.append(f"{'':<{width}}  weight   alone  without it     P")
     p = 1.0 / (1.0 + np.exp(-moved.prior))
@@ -87,10 +86,6 @@ def explained(moved: Moved) -> str:
         cells = f"{each.weight:+6.3f}  {each.alone:+6.3f}      {-each.missed:+6.3f}  {each.probability:.4g}"
         lines.append(f"{name:<{width}}  {cells}")
     return "\n".join(lines)
-
-
-def _short(value: Any) -> str:
-    return " or ".join(map(str, value)) if isinstance(value, list | tuple | set | frozenset) else str(value)
 
 
 def plot_network(net: Network, given: Given = None, ax: Any = None) -> Any:

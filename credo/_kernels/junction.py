@@ -22,7 +22,7 @@ Map = NDArray[np.int32]
 
 ONE, ROW, STEPPED, MAPPED = 0, 1, 2, 3  # how a run lies
 LONG, SHORT, LONGEST = 8, 64, 256  # a run is one dimension if that is so long; else it has a map, of at most LONGEST
-FAINT = 1e-150  # below which a product wants its logarithm taken
+FAINT = 1e-150  # products that get smaller are scaled, and a logarithm kept
 DEPTH = 64  # dimensions that a table may have: with more, even of two states each, it fits in no memory
 
 
@@ -44,6 +44,7 @@ class Factors(NamedTuple):
     steps: Integers  # of each variable of the scope, in the factor's table
     values_at: Integers
     values: Array
+    least: Array  # the smallest value above 0 of each
 
 
 class Cliques(NamedTuple):
@@ -244,10 +245,28 @@ def place_of(f: int, codes: Integers, factors: Factors) -> Any:
 
 
 @kernel
+def make_room(c: int, least: float, cliques: Cliques, tables: Array, sunk: Array) -> float:
+    """Before a clique's table is multiplied by numbers the smallest of which is `least`: scale it, if the product of
+    all that came could get too small for a float; the logarithm of that. sunk: how small its largest cell may be."""
+    if sunk[c] * least > FAINT:
+        sunk[c] *= least
+        return 0.0
+    sunk[c] = least
+    own = tables[cliques.tables_at[c] : cliques.tables_at[c + 1]]
+    top = own.max()
+    if not top > 0.0:
+        return 0.0
+    for t in range(len(own)):
+        own[t] /= top
+    return float(np.log(top))
+
+
+@kernel
 def multiply_factors(
-    which: Integers, codes: Integers, factors: Factors, cliques: Cliques, walks: Walks, tables: Array
+    which: Integers, codes: Integers, factors: Factors, cliques: Cliques, walks: Walks, tables: Array, sunk: Array
 ) -> float:
-    """tables *= the factors, where the observed variables have those codes; log of those that all is known of."""
+    """tables *= the factors, where the observed variables have those codes. The logarithm of those that all is known
+    of, and of what tables were scaled by."""
     digits = np.empty(DEPTH, dtype=np.int64)
     log_constant = 0.0
     for f in which:
@@ -255,26 +274,32 @@ def multiply_factors(
         if c == -1:
             log_constant += np.log(factors.values[place_of(f, codes, factors)])
         elif c >= 0:
+            log_constant += make_room(c, factors.least[f], cliques, tables, sunk)
             w = len(cliques.parent) + f
             multiply_walk(tables, cliques.tables_at[c], factors.values, place_of(f, codes, factors), w, walks, digits)
     return log_constant
 
 
 @kernel
-def weigh_states(v: int, weights: Array, cliques: Cliques, tables: Array) -> None:
-    """A clique that has v *= how likely the finding is in each of its states."""
+def weigh_states(v: int, weights: Array, cliques: Cliques, tables: Array, sunk: Array) -> float:
+    """A clique that has v *= how likely the finding is in each of its states; the logarithm of its scale."""
     c, step, card = cliques.entry[v], cliques.entry_step[v], len(weights)
+    least = 1.0
+    for k in range(card):
+        if weights[k] > 0.0:
+            least = min(least, weights[k])
+    scaled = make_room(c, least, cliques, tables, sunk)
     for first in range(cliques.tables_at[c], cliques.tables_at[c + 1], step * card):
         for k in range(card):
             x = weights[k]
             for t in range(first + k * step, first + (k + 1) * step):
                 tables[t] *= x
+    return scaled
 
 
 @fast_kernel
-def sum_rows(table: Array, first: int, rest: int, out: Array) -> float:
-    """out: the sums of rows of so many cells; the sum of all. Rows of two or three are spelt out: most are so short."""
-    whole = 0.0
+def sum_rows(table: Array, first: int, rest: int, out: Array) -> None:
+    """out: the sums of rows of so many cells. Rows of two or three are spelt out: most are so short."""
     if rest == 2:
         for s in range(len(out)):
             out[s] = table[first + 2 * s] + table[first + 2 * s + 1]
@@ -287,21 +312,15 @@ def sum_rows(table: Array, first: int, rest: int, out: Array) -> float:
             for t in range(first + s * rest, first + (s + 1) * rest):
                 x += table[t]
             out[s] = x
-    for s in range(len(out)):
-        whole += out[s]
-    return whole
 
 
 @kernel
-def top_rows(table: Array, first: int, rest: int, out: Array) -> float:
-    """out: the largest of each row of so many cells; the largest of all."""
-    whole = 0.0
+def top_rows(table: Array, first: int, rest: int, out: Array) -> None:
+    """out: the largest of each row of so many cells."""
     for s in range(len(out)):
         out[s] = 0.0
         for t in range(first + s * rest, first + (s + 1) * rest):
             out[s] = max(out[s], table[t])
-        whole = max(whole, out[s])
-    return whole
 
 
 @kernel
@@ -324,25 +343,36 @@ def scale_rows(table: Array, first: int, rest: int, by: Array) -> None:
 
 
 @kernel
-def collect(cliques: Cliques, walks: Walks, tables: Array, separators: Array, scales: Array) -> float:
-    """Messages towards the roots; the logarithm of all. scales: 1 / the sum of each message; -inf: nothing is left."""
+def collect(cliques: Cliques, walks: Walks, tables: Array, separators: Array, scales: Array, sunk: Array) -> float:
+    """Messages towards the roots, each scaled so that its largest number is 1; the logarithm of all. scales: 1 / what
+    each was divided by; -inf: nothing is left."""
     digits = np.empty(DEPTH, dtype=np.int64)
     log_total, product = 0.0, 1.0
     for c in range(len(cliques.parent)):
         first, last = cliques.tables_at[c], cliques.tables_at[c + 1]
         start, stop = cliques.separators_at[c], cliques.separators_at[c + 1]
         rest, own = (last - first) // (stop - start), separators[start:stop]
-        whole = top_rows(tables, first, rest, own) if cliques.largest[c] else sum_rows(tables, first, rest, own)
-        if not whole > 0.0:
+        if cliques.largest[c]:
+            top_rows(tables, first, rest, own)
+        else:
+            sum_rows(tables, first, rest, own)
+        top, least = 0.0, np.inf
+        for s in range(stop - start):
+            x = own[s]
+            top = max(top, x)
+            if x > 0.0:
+                least = min(least, x)
+        if not top > 0.0:
             return -np.inf
-        product *= whole
+        product *= top
         if not FAINT < product < 1.0 / FAINT:  # one logarithm for many
             log_total, product = log_total + np.log(product), 1.0
-        scales[c] = 1.0 / whole
+        scales[c] = 1.0 / top
         for s in range(stop - start):
             own[s] *= scales[c]
         p = cliques.parent[c]
         if p >= 0:
+            log_total += make_room(p, least * scales[c], cliques, tables, sunk)
             multiply_walk(tables, cliques.tables_at[p], separators, start, c, walks, digits)
     return log_total + float(np.log(product))
 

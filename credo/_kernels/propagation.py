@@ -33,7 +33,9 @@ class Junction(NamedTuple):
     cliques: Cliques
     walks: Walks
     base: Array  # the product of the factors that don't change; empty: none is kept
-    changing: Integers  # the others
+    sunk: Array  # (cliques): how small the largest cell in it may be
+    log_base: float  # what it is to be multiplied by, too
+    changing: Integers  # the other factors
 
 
 class Room(NamedTuple):
@@ -43,6 +45,7 @@ class Room(NamedTuple):
     separators: Array
     scales: Array
     spare: Array
+    sunk: Array
 
 
 Plain = tuple[Any, ...]  # a Junction or a Room as a plain tuple of such: Numba takes those from Python much faster
@@ -51,25 +54,28 @@ Plain = tuple[Any, ...]  # a Junction or a Room as a plain tuple of such: Numba 
 @kernel
 def named(tree: Plain) -> Junction:
     factors, cliques, walks = Factors(*tree[2]), Cliques(*tree[3]), Walks(*tree[4])
-    return Junction(tree[0], tree[1], factors, cliques, walks, tree[5], tree[6])
+    return Junction(tree[0], tree[1], factors, cliques, walks, tree[5], tree[6], tree[7], tree[8])
 
 
 @kernel
-def fill_tables(which: Integers, factors: Factors, cliques: Cliques, walks: Walks, tables: Array) -> None:
-    """tables = the product of some factors, none of which is touched by evidence."""
+def fill_tables(which: Integers, factors: Factors, cliques: Cliques, walks: Walks, tables: Array, sunk: Array) -> float:
+    """tables = the product of some factors, none of which is touched by evidence; the logarithm of its scale."""
     tables[:] = 1.0
-    multiply_factors(which, np.full(len(cliques.entry), -1), factors, cliques, walks, tables)
+    sunk[:] = 1.0
+    return multiply_factors(which, np.full(len(cliques.entry), -1), factors, cliques, walks, tables, sunk)
 
 
 @kernel
-def enter(codes: Integers, weights: Array, tree: Junction, tables: Array) -> float:
+def enter(codes: Integers, weights: Array, tree: Junction, tables: Array, sunk: Array) -> float:
     """tables = the factors with the evidence: codes of observed states, -1 where there are none, and (unless empty)
-    weights of all states; the logarithm of what all is known of."""
+    weights of all states; the logarithm of what all is known of, and of what they were scaled by."""
     if len(tree.base):
         tables[:] = tree.base
     else:
         tables[:] = 1.0
-    log_constant = multiply_factors(tree.changing, codes, tree.factors, tree.cliques, tree.walks, tables)
+    sunk[:] = tree.sunk
+    log_constant = tree.log_base
+    log_constant += multiply_factors(tree.changing, codes, tree.factors, tree.cliques, tree.walks, tables, sunk)
     for v in range(len(codes)):
         first, last = tree.places[v], tree.places[v + 1]
         if tree.cliques.entry[v] < 0:
@@ -79,19 +85,19 @@ def enter(codes: Integers, weights: Array, tree: Junction, tables: Array) -> flo
         if codes[v] >= 0:
             only = np.zeros(last - first)
             only[codes[v]] = 1.0
-            weigh_states(v, only, tree.cliques, tables)
+            log_constant += weigh_states(v, only, tree.cliques, tables, sunk)
         if len(weights) and (weights[first:last] != 1.0).any():
-            weigh_states(v, weights[first:last], tree.cliques, tables)
+            log_constant += weigh_states(v, weights[first:last], tree.cliques, tables, sunk)
     return log_constant
 
 
 @kernel
 def send_up(codes: Integers, weights: Array, tree: Junction, room: Room) -> float:
     """The logarithm of the sum of all (or, where variables are maximised, of the largest)."""
-    log_constant = enter(codes, weights, tree, room.tables)
+    log_constant = enter(codes, weights, tree, room.tables, room.sunk)
     if log_constant == -np.inf:
         return log_constant
-    return log_constant + collect(tree.cliques, tree.walks, room.tables, room.separators, room.scales)
+    return log_constant + collect(tree.cliques, tree.walks, room.tables, room.separators, room.scales, room.sunk)
 
 
 @kernel

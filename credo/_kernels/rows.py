@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import kernel
-from credo._kernels.junction import Cliques, Factors
+from credo._kernels.junction import FAINT, Cliques, Factors
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 
-FAINT = 1e-60  # messages below are scaled
 DONE, TOO_LONG, IMPOSSIBLE = 0, 1, 2  # what became of a row
 
 
@@ -24,6 +23,8 @@ class Rooted(NamedTuple):
 
     cliques: Cliques
     tables: Array
+    sunk: Array  # (cliques): how small the largest cell in its table may be
+    log_base: float  # what the tables are to be multiplied by, too
     strides: Integers  # of each clique's members, in its table
     edges_at: Integers  # (cliques): where the steps of its parent's members in its separator start
     edges: Integers
@@ -38,6 +39,7 @@ class Walk(NamedTuple):
     codes: Integers  # of the row's variables, -1 where a cell is missing
     needed: Flags
     messages: Array
+    least: Array  # (cliques): the smallest number above 0 in its message, the largest being 1
     choices: Integers  # where the largest was, of each message's cell
     digits: Integers  # of the missing members of a clique, the separator's first
     sizes: Integers
@@ -165,9 +167,12 @@ def set_out(c: int, kept: int, card: Integers, tree: Rooted, walk: Walk) -> tupl
 @kernel
 def send_message(c: int, kept: int, largest: bool, card: Integers, tree: Rooted, walk: Walk) -> float:
     """Clique c's message: its table times those of its children, summed (or the largest) over the missing members that
-    aren't the message's. The logarithm by which it was scaled; -inf if it is all 0."""
+    aren't the message's, scaled so that its largest number is 1. The logarithm of that; -inf if it is all 0, NaN if
+    that can't be told in floats without logarithms."""
     outer, free, width = set_out(c, kept, card, tree, walk)
-    top = 0.0
+    if faint_product(c, tree, walk):
+        return np.nan
+    top, least = 0.0, np.inf
     while True:
         value, best, tick = 0.0, 0, 0
         while True:
@@ -184,14 +189,29 @@ def send_message(c: int, kept: int, largest: bool, card: Integers, tree: Rooted,
                 break
         walk.messages[walk.cursors[1]], walk.choices[walk.cursors[1]] = value, best
         top = max(top, value)
+        if value > 0.0:
+            least = min(least, value)
         if not advance(0, outer, width, walk):
             break
-    if top > FAINT or top == 0.0:
-        return 0.0 if top > 0.0 else -np.inf
-    while True:  # before it gets too faint for a float
+    if not top > 0.0:
+        return -np.inf
+    walk.least[c] = least / top
+    while True:
         walk.messages[walk.cursors[1]] /= top
         if not advance(0, outer, width, walk):
             return float(np.log(top))
+
+
+@kernel
+def faint_product(c: int, tree: Rooted, walk: Walk) -> bool:
+    """Whether the product of the children's messages may be too small for a float."""
+    product = tree.sunk[c]
+    child = tree.first_child[c]
+    while child >= 0:
+        if walk.needed[child]:
+            product *= walk.least[child]
+        child = tree.next_child[child]
+    return bool(product < FAINT)
 
 
 @kernel
@@ -200,14 +220,12 @@ def settle_row(everything: bool, largest: bool, budget: float, card: Integers, t
     missing; the others are summed out. NaN: that would take too long."""
     if find_needed(everything, card, tree, walk) > budget:
         return np.nan
-    log_scale, last = 0.0, len(tree.cliques.parent) - 1
+    log_scale, last = tree.log_base, len(tree.cliques.parent) - 1
     for c in range(last + 1):
         if walk.needed[c]:
             kept = tree.cliques.kept[c] if c < last or everything else 1
             log_scale += send_message(c, kept, largest, card, tree, walk)
-            if tree.cliques.parent[c] < 0 and (c < last or everything):
-                log_scale += np.log(walk.messages[tree.cliques.separators_at[c]])
-            if log_scale == -np.inf:
+            if not log_scale > -np.inf:
                 break
     return log_scale
 
@@ -236,7 +254,8 @@ def value_of(f: int, codes: Integers, factors: Factors) -> float:
 
 @kernel
 def weigh_blanket(target: int, near: Integers, codes: Integers, factors: Factors, out: Array) -> bool:
-    """out (states): the product of the factors that have the target, the row's other cells being known; if they are."""
+    """out (states): the product of the factors that have the target, the row's other cells being known; whether they
+    are, and it isn't too small to be trusted."""
     out[:] = 1.0
     for f in near:
         at, step = factors.values_at[f], 0
@@ -250,7 +269,7 @@ def weigh_blanket(target: int, near: Integers, codes: Integers, factors: Factors
                 at += codes[v] * factors.steps[i]
         for k in range(len(out)):
             out[k] *= factors.values[at + k * step]
-    return True
+    return bool(out.max() > FAINT)
 
 
 @kernel
@@ -276,10 +295,10 @@ def predict_rows(
         walk.codes[target] = -1
         own = out[r]
         if weigh_blanket(target, near, walk.codes, factors, own):
-            least = 1.0
+            possible = True
             for f in others:
-                least = min(least, value_of(f, walk.codes, factors))  # NaN: nobody knows without walking
-            if least > 0.0 and share(own):
+                possible = possible and value_of(f, walk.codes, factors) > 0.0  # NaN: nobody knows without walking
+            if possible and share(own):
                 continue
         found = settle_row(False, False, budget, card, tree, walk)
         first = tree.cliques.separators_at[len(tree.cliques.parent) - 1]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import kernel
-from credo._kernels.junction import Cliques, Factors
+from credo._kernels.junction import FAINT, Cliques, Factors
 from credo._kernels.rows import value_of
 
 Array = NDArray[np.float64]
@@ -131,6 +131,23 @@ class Turns(NamedTuple):
 
 
 @kernel
+def log_chance(
+    j: int, v: int, followers: Integers, turns: Turns, factors: Factors, weights: Array, places: Integers, now: Integers
+) -> float:
+    """log of the product of all factors and weights that depend on free variable number j, v, or follow from it."""
+    product, log_product = 1.0, 0.0
+    if len(weights):
+        product = weights[places[v] + now[v]]
+        for d in followers:
+            product *= weights[places[d] + now[d]]
+    for i in range(turns.near_at[j], turns.near_at[j + 1]):
+        product *= value_of(turns.near[i], now, factors)
+        if product < FAINT:
+            log_product, product = log_product + np.log(product), 1.0
+    return log_product + float(np.log(product))
+
+
+@kernel
 def draw_in_turn(
     turns: Turns,
     card: Integers,
@@ -150,18 +167,17 @@ def draw_in_turn(
         for j in range(len(turns.free)):
             v = turns.free[j]
             followers = turns.followers[turns.followers_at[j] : turns.followers_at[j + 1]]
-            own = chances[: card[v]]
+            own, top, old = chances[: card[v]], -np.inf, now[v]
             for k in range(len(own)):
                 now[v] = k
                 follow(followers, card, factors, now)
-                own[k] = 1.0
-                if len(weights):
-                    own[k] = weights[places[v] + k]
-                    for d in followers:
-                        own[k] *= weights[places[d] + now[d]]
-                for i in range(turns.near_at[j], turns.near_at[j + 1]):
-                    own[k] *= value_of(turns.near[i], now, factors)
-            x = draw(seed, number) * own.sum()
+                own[k] = log_chance(j, v, followers, turns, factors, weights, places, now)
+                top = max(top, own[k])
+            now[v], total = old, 0.0
+            for k in range(len(own)):
+                own[k] = np.exp(own[k] - top) if top > -np.inf else 0.0
+                total += own[k]
+            x = draw(seed, number) * total
             number += np.uint64(1)
             for k in range(len(own)):
                 if own[k] > 0.0:

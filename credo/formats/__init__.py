@@ -49,7 +49,7 @@ def write(network: Network | MarkovNetwork, path: FilePath) -> None:
     if isinstance(network, MarkovNetwork) and form.__name__.rpartition(".")[2] not in UNDIRECTED:
         raise NetworkError(f"{path}: a Markov network has no arrows; write it as .uai or .json")
     if isinstance(network, Network) and not network.tables:
-        raise NetworkError(f"can't write {path}: the network has no tables yet; fit it first")
+        raise NetworkError(f"can't write {path}: the network has no tables")
     write_text(form.write(network), path)
 
 

@@ -38,13 +38,14 @@ def impossible(given: Mapping[str, Any], possible: Possible) -> EvidenceError:
     found = smallest_conflict(given, possible)
     if not found:
         return EvidenceError("the network itself is impossible: all that it allows has probability 0")
-    shown = [f"{name} = {_shown(value)}" for name, value in found.items()]
+    shown = [f"{name} = {said(value)}" for name, value in found.items()]
     if len(shown) == 1:
         return EvidenceError(f"the evidence is impossible: {shown[0]} has probability 0")
     return EvidenceError(f"the evidence is impossible: {_listed(shown)} can't be true together")
 
 
-def _shown(value: Any) -> str:
+def said(value: Any) -> str:
+    """A finding, for people: a state, one of several, or likelihoods."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{state}: {weight:g}' for state, weight in value.items())}}}"
     return " or ".join(map(str, value)) if isinstance(value, list | set | tuple | frozenset) else str(value)

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.engines import local
-from credo.errors import DataError
+from credo.errors import DataError, SizeError
 from credo.inference.estimates import drawn_forward, mixed_seed
+from credo.inference.rows import states_array
+from credo.inference.trees import available
 
 if TYPE_CHECKING:
     from credo.inference.findings import Given
@@ -34,13 +36,15 @@ def drawn_table(net: Network, size: int, given: Given, seed: int | None) -> Any:
 
     if not isinstance(size, int | np.integer) or size < 0:
         raise DataError(f"the number of rows to draw must be whole and at least 0, but is {size!r}")
+    if size * len(net.variables) > available():
+        raise SizeError(f"{size} rows of {len(net.variables)} variables don't fit into memory: draw fewer at a time")
     seed = int(np.random.default_rng(seed).integers(2**62))
     codes = np.empty((len(net.variables), size), dtype=np.int8 if net.potentials.card.max() < 128 else np.int32)
     for _ in _drawn(net, given, seed, codes):
         pass
     return pa.table(
         {
-            name: pa.DictionaryArray.from_arrays(pa.array(own), pa.array(values))
+            name: pa.DictionaryArray.from_arrays(pa.array(own), states_array(values))
             for own, (name, values) in zip(codes, net.states.items(), strict=True)
         }
     )

@@ -54,7 +54,7 @@ def estimates(
     if (potentials.children < 0).any():
         raise NetworkError(f'a network without arrows can\'t be sampled by {method}: use method="gibbs"')
     drawn = _forward if method == "forward" else _weighted
-    return _averaged(potentials, drawn(potentials, findings, samples, seed), asked, method)
+    return _averaged(potentials, findings, drawn(potentials, findings, samples, seed), asked, method)
 
 
 def running_sums(potentials: Potentials) -> Array:
@@ -84,6 +84,8 @@ def drawn_forward(
 
 def mixed_seed(seed: int) -> np.uint64:
     """Seeds that are neighbours shall not draw the same numbers, one after the other."""
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise DataError(f"a seed must be a whole number of at least 0, but is {seed!r}")
     return np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
 
 
@@ -107,7 +109,11 @@ def _forward(potentials: Potentials, findings: Findings, samples: int, seed: int
 
 
 def _averaged(
-    potentials: Potentials, drawn: Iterator[tuple[Codes, Array]], asked: Sequence[Sequence[int]], method: str
+    potentials: Potentials,
+    findings: Findings,
+    drawn: Iterator[tuple[Codes, Array]],
+    asked: Sequence[Sequence[int]],
+    method: str,
 ) -> list[Estimate]:
     """P = Σ w·1 / Σ w, with the standard error √Σ w²(1 - P)² / Σ w."""
     shapes = [tuple(potentials.card[list(group)]) for group in asked]
@@ -128,15 +134,22 @@ def _averaged(
             squares[i] = squares[i] * scale**2 + np.bincount(cells, weights**2, size).reshape(shape)
     if total == 0.0:
         raise EvidenceError(
-            f"no sample of {method} agrees with the evidence: it is improbable or impossible. More samples=, "
-            'method="likelihood-weighting" or method="gibbs" may find some'
+            f"no sample of {method} agrees with the evidence: it is impossible, or so improbable that it takes more "
+            "samples=, or another method="
         )
-    found = []
-    for part, own in zip(sums, squares, strict=True):
+    found, effective = [], float(total**2 / square)
+    for group, part, own in zip(asked, sums, squares, strict=True):
         p = part / total
-        variance = own * (1.0 - 2.0 * p) + p**2 * square
-        found.append(Estimate(p, np.sqrt(np.maximum(variance, 0.0)) / total, float(total**2 / square), method))
+        variance = np.maximum(own * (1.0 - 2.0 * p) + p**2 * square, 0.0)
+        error = _honest(np.sqrt(variance) / total, effective, findings, group)
+        found.append(Estimate(p, error, effective, method))
     return found
+
+
+def _honest(error: Array, effective: float, findings: Findings, group: Sequence[int]) -> Array:
+    """What never or always came isn't certain for that: one more sample may be the first. What is observed is."""
+    unsure = (findings.codes[list(group)] < 0).any()
+    return np.maximum(error, 1.0 / (effective + 1.0)) if unsure else error
 
 
 def _gibbs(
@@ -147,19 +160,25 @@ def _gibbs(
     about = turns, potentials.card, potentials.factors, findings.weights, potentials.places
     rounds = max(2, samples // (CHAINS * BATCHES))
     means: list[list[Array]] = [[] for _ in asked]
+    shapes = [tuple(potentials.card[list(group)]) for group in asked]
     for chain in range(CHAINS):
         mixed, now = mixed_seed(seed * CHAINS + chain), _start(potentials, findings, turns, seed * CHAINS + chain)
-        step, warm = 0, -(-rounds * BATCHES // WARMING)
-        for size in (warm, *[rounds] * BATCHES):
-            codes = np.empty((len(potentials.card), size), dtype=np.int32)
-            draw_in_turn(*about, mixed, step, now, codes)
-            step += size
-            if step > warm:
-                for group, parts in zip(asked, means, strict=True):
-                    shape = tuple(potentials.card[list(group)])
+        step = 0
+        for part in range(-1, BATCHES):  # the first is thrown away
+            counts = [np.zeros(shape) for shape in shapes]
+            size = rounds if part >= 0 else -(-rounds * BATCHES // WARMING)
+            for first in range(0, size, BATCH):
+                codes = np.empty((len(potentials.card), min(BATCH, size - first)), dtype=np.int32)
+                draw_in_turn(*about, mixed, step, now, codes)
+                step += codes.shape[1]
+                for group, shape, count in zip(asked, shapes, counts, strict=True):
                     cells = np.ravel_multi_index(tuple(codes[list(group)]), shape)
-                    parts.append(np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape) / size)
-    return [_of_means(np.array(parts), CHAINS * BATCHES * rounds) for parts in means]
+                    count += np.bincount(cells, minlength=count.size).reshape(shape)
+            if part >= 0:
+                for parts, count in zip(means, counts, strict=True):
+                    parts.append(count / size)
+    samples = CHAINS * BATCHES * rounds
+    return [_of_means(np.array(parts), samples, findings, group) for group, parts in zip(asked, means, strict=True)]
 
 
 def _turns(potentials: Potentials, findings: Findings) -> Turns:
@@ -193,12 +212,14 @@ def _listed(lists: Sequence[Sequence[int]]) -> tuple[Integers, Integers]:
     return starts, np.array([value for each in lists for value in each], dtype=np.int64)
 
 
-def _of_means(parts: Array, samples: int) -> Estimate:
-    p = parts.mean(0)
-    error = parts.std(0, ddof=1) / np.sqrt(len(parts))
+def _of_means(parts: Array, samples: int, findings: Findings, group: Sequence[int]) -> Estimate:
+    """The error that the parts' means show, or that the chains' do, where these disagree more."""
+    p, chains = parts.mean(0), parts.reshape(CHAINS, BATCHES, *parts.shape[1:]).mean(1)
+    error = np.maximum(parts.std(0, ddof=1) / np.sqrt(len(parts)), chains.std(0, ddof=1) / np.sqrt(CHAINS))
     varying = error > 0
     effective = float(np.min((p * (1 - p))[varying] / error[varying] ** 2)) if varying.any() else float(samples)
-    return Estimate(p, error, min(effective, float(samples)), "gibbs")
+    effective = min(effective, float(samples))
+    return Estimate(p, _honest(error, effective, findings, group), effective, "gibbs")
 
 
 def _start(potentials: Potentials, findings: Findings, turns: Turns, seed: int) -> Integers:
@@ -210,13 +231,20 @@ def _start(potentials: Potentials, findings: Findings, turns: Turns, seed: int) 
         raise EvidenceError("no possible state was found to start from: the evidence is improbable or impossible")
     now = np.random.default_rng(seed).integers(0, potentials.card)
     now = np.where(findings.codes >= 0, findings.codes, now)
+    for v in np.flatnonzero(findings.codes < 0) if len(findings.weights) else ():
+        now[v] = findings.weights[potentials.places[v] : potentials.places[v + 1]].argmax()
     codes = np.empty((len(now), SEARCHED), dtype=np.int32)
     about = turns, potentials.card, potentials.softened, findings.weights, potentials.places
     for step in range(0, 20 * SEARCHED, SEARCHED):
-        if potentials.log_value(now) > -np.inf:
+        if potentials.log_value(now) > -np.inf and _allowed(potentials, findings, now):
             return now
         draw_in_turn(*about, mixed_seed(seed), step, now, codes)
     raise EvidenceError("no possible state was found to start from: the evidence is improbable or impossible")
+
+
+def _allowed(potentials: Potentials, findings: Findings, codes: Integers) -> bool:
+    """Whether what is known leaves these states possible."""
+    return not len(findings.weights) or bool((findings.weights[potentials.places[:-1] + codes] > 0).all())
 
 
 def _loopy(potentials: Potentials, findings: Findings, asked: Sequence[Sequence[int]]) -> list[Estimate]:

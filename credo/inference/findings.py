@@ -23,6 +23,7 @@ class Findings:
 
     codes: Integers
     weights: Array
+    log_scale: float = 0.0  # what the likelihoods were divided by, so that the largest of each variable is 1
 
     @classmethod
     def of(cls, potentials: Potentials, given: Given) -> Findings:
@@ -30,7 +31,9 @@ class Findings:
 
         None says nothing. A state may be given as the text of its value.
         """
-        codes, weights = potentials.unknown.copy(), NOTHING
+        codes, weights, log_scale = potentials.unknown.copy(), NOTHING, 0.0
+        if given is not None and not isinstance(given, Mapping):
+            raise EvidenceError(f"what is known must be {{name: state}}, but is {given!r:.60}")
         for name, value in (given or {}).items():
             v = variable(potentials, name)
             if value is None:
@@ -42,21 +45,14 @@ class Findings:
             else:
                 if not len(weights):
                     weights = np.ones(int(potentials.places[-1]))
-                weights[potentials.places[v] : potentials.places[v + 1]] = code
-        return cls(codes, weights)
-
-    def without(self, v: int, potentials: Potentials) -> Findings:
-        """The same, but for what is known of one variable."""
-        codes, weights = self.codes.copy(), self.weights.copy()
-        codes[v] = -1
-        if len(weights):
-            weights[potentials.places[v] : potentials.places[v + 1]] = 1.0
-        return Findings(codes, weights)
+                weights[potentials.places[v] : potentials.places[v + 1]] = code / code.max()
+                log_scale += float(np.log(code.max()))
+        return cls(codes, weights, log_scale)
 
 
 def variable(potentials: Potentials, name: object) -> int:
     """A variable's number."""
-    found: int | None = potentials.number.get(name)  # type: ignore[call-overload]
+    found = potentials.number.get(name) if isinstance(name, str) else None
     if found is None:
         raise SchemaError(f"there is no variable {name!r}; {suggest(name, potentials.names)}")
     return found
@@ -96,8 +92,11 @@ def _code(potentials: Potentials, v: int, value: Any) -> int | Array:
                 )
             weights[state(potentials, v, each)] = likelihood
     elif isinstance(value, Collection) and not isinstance(value, bytes):
+        possible = {state(potentials, v, each) for each in value}
+        if len(possible) == 1:
+            return possible.pop()
         weights = np.zeros(len(potentials.states[v]))
-        weights[[state(potentials, v, each) for each in value]] = 1.0
+        weights[[*possible]] = 1.0
     else:
         return state(potentials, v, value)
     if not weights.any():

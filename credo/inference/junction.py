@@ -18,6 +18,7 @@ from credo.inference.findings import Findings
 from credo.inference.potentials import Flags, Integers, Potentials
 
 FEW, MANY, TRIES = 2**12, 2**17, 8  # cells that are worth one try only; a second; more
+HOPELESS = 2.0**45  # cells that no other order would make few enough
 HELD = 2**25  # cells up to which the product of what doesn't change is kept
 
 
@@ -63,7 +64,7 @@ class Plan:
         best = assembly.triangulate(near, log_card, stage, FILL, chance)
         if best[-1] > FEW:
             best = min(best, assembly.triangulate(near, log_card, stage, WEIGHT, chance), key=lambda found: found[-1])
-        if best[-1] > MANY:
+        if MANY < best[-1] < HOPELESS:
             random = np.random.default_rng(0)
             for i in range(TRIES):
                 chance = random.random(len(stage))
@@ -80,12 +81,17 @@ class Tree:
         factors, card = potentials.factors, potentials.card
         cliques, walks = assembly.assemble(factors, card, plan.question.used, plan.stage, *plan.found[:-1])
         self.cells = int(cliques.tables_at[-1])
-        every, base = np.flatnonzero(cliques.homes > -2), np.empty(0)
+        changing, base, sunk, log_base = (
+            np.flatnonzero(cliques.homes > -2),
+            np.empty(0),
+            np.ones(len(cliques.parent)),
+            0.0,
+        )
         if self.cells <= HELD:
-            base = np.empty(self.cells)
-            fill_tables(np.setdiff1d(every, cliques.touched, assume_unique=True), factors, cliques, walks, base)
-            every = cliques.touched
-        self.junction = Junction(card, potentials.places, factors, cliques, walks, base, every)
+            base, constant = np.empty(self.cells), np.setdiff1d(changing, cliques.touched, assume_unique=True)
+            log_base = fill_tables(constant, factors, cliques, walks, base, sunk)
+            changing = cliques.touched
+        self.junction = Junction(card, potentials.places, factors, cliques, walks, base, sunk, log_base, changing)
         self._plain = tuple(tuple(part) if isinstance(part, tuple) else part for part in self.junction)
         self._idle: list[tuple[Array, ...]] = []  # what messages are written in, while nobody does
 
@@ -93,14 +99,14 @@ class Tree:
         """log Σ of all cells that agree with the evidence; -inf if none does."""
         space = self._space()
         found = propagate_up(codes, weights, self._plain, space)
-        self._idle.append(space)
+        self._give_back(space)
         return self.potentials.log_scale + found
 
     def marginals(self, codes: Integers, weights: Array, out: Array) -> float:
         """The same; out: what is believed of each variable, in the order of the states."""
         space = self._space()
         found = propagate_all(codes, weights, self._plain, space, out)
-        self._idle.append(space)
+        self._give_back(space)
         return self.potentials.log_scale + found
 
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
@@ -110,14 +116,14 @@ class Tree:
         found = propagate_up(codes, weights, self._plain, space)
         table = space[0][cliques.tables_at[-2] :].reshape(self.potentials.card[members])
         joint = table.transpose([members.index(v) for v in variables]).copy()
-        self._idle.append(space)
+        self._give_back(space)
         return joint / max(joint.sum(), np.finfo(float).tiny), self.potentials.log_scale + found
 
     def best(self, codes: Integers, weights: Array) -> tuple[Integers, float]:
         """The states of the maximised variables in which the rest is most probable, and the logarithm of that."""
         chosen, space = codes.copy(), self._space()
         found = propagate_best(codes, weights, self._plain, space, chosen)
-        self._idle.append(space)
+        self._give_back(space)
         return chosen, self.potentials.log_scale + found
 
     def draw(self, findings: Findings, seed: np.uint64, start: int, out: NDArray[Any]) -> None:
@@ -127,7 +133,12 @@ class Tree:
         for v in np.flatnonzero(cliques.entry < 0):
             out[v] = findings.codes[v]
         draw_from_tree(cliques, self.potentials.card, space[0], seed, start, out)
-        self._idle.append(space)
+        self._give_back(space)
+
+    def _give_back(self, space: tuple[Array, ...]) -> None:
+        """For the next question; but memory that few trees would leave to others isn't kept."""
+        if self.cells <= HELD:
+            self._idle.append(space)
 
     def _space(self) -> tuple[Array, ...]:
         """Of this call alone: taking from a list and putting back are single steps, even among threads."""
@@ -135,5 +146,5 @@ class Tree:
             return self._idle.pop()
         except IndexError:
             at = self.junction.cliques.separators_at
-            sizes = self.cells, int(at[-1]), len(at) - 1, int(np.diff(at).max(initial=1))
+            sizes = self.cells, int(at[-1]), len(at) - 1, int(np.diff(at).max(initial=1)), len(at) - 1
             return tuple(map(np.empty, sizes))

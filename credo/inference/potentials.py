@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,19 +36,22 @@ class Potentials:
     def of(cls, states: Mapping[str, tuple[Any, ...]], factors: Sequence[Factor], directed: bool) -> Potentials:
         """Of a belief network if directed: then each factor is a table of the last variable in its scope."""
         number = {name: i for i, name in enumerate(states)}
+        with np.errstate(divide="ignore"):
+            log_scale = sum(float(np.log(factor.table)) for factor in factors if not factor.scope)
+        factors = [factor for factor in factors if factor.scope]
         scopes = [[number[name] for name in factor.scope] for factor in factors]
         tables = [np.asarray(factor.table, dtype=np.float64, order="C") for factor in factors]
         tops = np.array([table.max(initial=0.0) for table in tables])
-        log_scale = 0.0
         if not directed:
             tables = [table / top if top > 0 else table for table, top in zip(tables, tops.tolist(), strict=True)]
-            log_scale = float(np.log(tops[tops > 0]).sum())
+            log_scale += float(np.log(tops[tops > 0]).sum())
         made = Factors(
             _starts([len(scope) for scope in scopes]),
             np.array([v for scope in scopes for v in scope], dtype=np.int64),
             np.array([step for table in tables for step in _steps(table.shape)], dtype=np.int64),
             _starts([table.size for table in tables]),
             np.concatenate([table.reshape(-1) for table in tables]) if tables else np.empty(0),
+            np.array([table[table > 0].min(initial=1.0) for table in tables]),
         )
         children = np.array([scope[-1] if directed else -1 for scope in scopes], dtype=np.int64)
         card = np.array([len(values) for values in states.values()], dtype=np.int64)
@@ -134,12 +138,14 @@ class Potentials:
 
     @cached_property
     def spelt(self) -> list[dict[str, int]]:
-        """{state, as text: its number}, lower case too where that is no other's."""
-        found = [{str(state).lower(): i for i, state in enumerate(values)} for values in self.states]
-        return [
-            own | {str(state): i for i, state in enumerate(values)}
-            for own, values in zip(found, self.states, strict=True)
-        ]
+        """{state, as text: its number}; in lower case too, where that could be no other's."""
+        found = []
+        for values in self.states:
+            texts = [str(state) for state in values]
+            lower = Counter(text.lower() for text in texts)
+            own = {text.lower(): i for i, text in enumerate(texts) if lower[text.lower()] == 1}
+            found.append(own | {text: i for i, text in enumerate(texts)})
+        return found
 
     @cached_property
     def number(self) -> dict[str, int]:

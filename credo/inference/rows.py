@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.rows import (
-    IMPOSSIBLE,
+    DONE,
     TOO_LONG,
     Rooted,
     Walk,
@@ -57,6 +57,7 @@ class Rows:
 
     def __init__(self, net: Answering, data: object) -> None:
         self.net, self.potentials, self.table = net, net.potentials, source(data)
+        net._check(self.potentials.log_scale, None)
         self.names = [name for name in self.table.names if name in self.potentials.number]
         if not self.names:
             known, read = ", ".join(self.table.names[:8]), ", ".join(self.potentials.names[:8])
@@ -78,10 +79,9 @@ class Rows:
             if rooted is not None:
                 about = (coded.columns, self.column_of, target, near, others, BUDGET, held.card, held.factors)
                 predict_rows(*about, rooted, _walk(rooted, len(held.card)), out, status)
-            for row in np.flatnonzero(status == TOO_LONG).tolist():
+            for row in np.flatnonzero(status != DONE).tolist():
                 out[row], found = self.net.trees.joint(self._codes(coded, row), NOTHING, [target])
-                status[row] = 0 if found > -np.inf else IMPOSSIBLE
-            self._check(coded, status == IMPOSSIBLE)
+                self._check(coded, row, found)
             return out
 
         return np.concatenate([np.empty((0, size)), *self._mapped(answer)])
@@ -95,7 +95,7 @@ class Rows:
             if rooted is not None:
                 walk = _walk(rooted, len(held.card))
                 score_rows(coded.columns, self.column_of, BUDGET, held.card, held.factors, rooted, walk, out)
-            for row in np.flatnonzero(np.isnan(out)).tolist():
+            for row in np.flatnonzero(~(out > -np.inf)).tolist():
                 out[row] = self.net.trees.log_total(self._codes(coded, row), NOTHING) - held.log_scale
             return out + held.log_scale
 
@@ -106,20 +106,20 @@ class Rows:
         import pyarrow as pa
 
         rooted, held = self._rooted(NOBODY, everything=True), self.potentials
-        levels = [pa.array(values) for values in held.states]
+        levels = [states_array(values) for values in held.states]
 
         def answer(coded: Coded) -> Any:
             found, done = np.empty((len(held.card), coded.rows), dtype=np.int32), np.full(coded.rows, np.nan)
             if rooted is not None:
                 walk = _walk(rooted, len(held.card))
                 complete_rows(coded.columns, self.column_of, BUDGET, held.card, rooted, walk, found, done)
-            for row in np.flatnonzero(np.isnan(done)).tolist():
-                found[:, row], done[row] = self.net.trees.best(self._codes(coded, row), NOTHING, None)
-            self._check(coded, done == -np.inf)
+            for row in np.flatnonzero(~(done > -np.inf)).tolist():
+                found[:, row], log_joint = self.net.trees.best(self._codes(coded, row), NOTHING, None)
+                self._check(coded, row, log_joint)
             own = {name: coded.batch.column(name) for name in coded.batch.names}
-            for name in self.names:
+            for i, name in enumerate(self.names):
                 v = held.number[name]
-                own[name] = _filled(own[name], levels[v].take(pa.array(found[v])))
+                own[name] = _filled(own[name], coded.columns[i] >= 0, levels[v].take(pa.array(found[v])))
             return pa.table(own)
 
         return pa.concat_tables(self._mapped(answer, self.table.names))
@@ -135,7 +135,13 @@ class Rows:
         if plan.cells > HELD:
             return None
         junction = Tree(held, plan).junction
-        return Rooted(junction.cliques, junction.base, *write_edges(junction.cliques, held.card, held.with_zeros))
+        return Rooted(
+            junction.cliques,
+            junction.base,
+            junction.sunk,
+            junction.log_base,
+            *write_edges(junction.cliques, held.card, held.with_zeros),
+        )
 
     def _mapped(self, answer: Callable[[Coded], Result], names: tuple[str, ...] | None = None) -> Iterator[Result]:
         unknown: dict[str, int] = {}
@@ -149,7 +155,7 @@ class Rows:
                 unknown[name] = unknown.get(name, 0) + count
             yield found
         for name, count in unknown.items():
-            tell(f"{counted(count, 'cell')} of {name!r} hold values that the network doesn't know: taken as missing")
+            tell(f"{counted(count, 'cell')} of {name!r} with values that the network doesn't know, taken as missing")
 
     def _coded(self, batch: Batch) -> Coded:
         columns, unknown = np.empty((len(self.names), batch.rows), dtype=np.int32), dict[str, int]()
@@ -168,14 +174,12 @@ class Rows:
         cells = np.append(coded.columns[:, row], -1).astype(np.int64)
         return np.asarray(cells[self.column_of])
 
-    def _check(self, coded: Coded, impossible: Flags) -> None:
-        if not impossible.any():
-            return
-        row = int(impossible.argmax())
+    def _check(self, coded: Coded, row: int, log_probability: float) -> None:
+        """Refuse a row that is impossible, and name what contradicts itself in it."""
         codes, held = self._codes(coded, row), self.potentials
         given = {held.names[v]: held.states[v][codes[v]] for v in np.flatnonzero(codes >= 0)}
         try:
-            self.net.query(held.names[int(np.argmin(codes))], given, method="exact")
+            self.net._check(log_probability, given)
         except EvidenceError as error:
             raise EvidenceError(f"row {coded.batch.number(row)}: {error}") from None
 
@@ -193,19 +197,37 @@ def _categories(batch: Batch, name: str) -> tuple[NDArray[Any], list[Any]]:
     return codes.to_numpy(zero_copy_only=False), column.dictionary.to_pylist()
 
 
-def _filled(column: Any, states: Any) -> Any:
-    """A column with states where cells are missing; as text, if they aren't of its type."""
+def _filled(column: Any, known: Flags, states: Any) -> Any:
+    """A column with states where cells aren't known; as text, if they aren't of its type."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if column.type != states.type:
-        try:
-            states = states.cast(states.type if pa.types.is_null(column.type) else column.type)
-        except pa.ArrowException:
-            column, states = column.cast(pa.string()), states.cast(pa.string())
-    return pc.if_else(column.is_valid(), column.cast(states.type), states)
+    if pa.types.is_null(column.type):
+        return states
+    try:
+        states = spelt(states) if pa.types.is_string(column.type) else states.cast(column.type)
+    except pa.ArrowException:
+        column, states = spelt(column), spelt(states)
+    return pc.if_else(pa.array(known), column, states)
+
+
+def spelt(values: Any) -> Any:
+    """An Arrow array of any type as text, as Python writes it: True, not true."""
+    import pyarrow as pa
+
+    return pa.array([None if value is None else str(value) for value in values.to_pylist()], pa.string())
+
+
+def states_array(states: tuple[Any, ...]) -> Any:
+    """A variable's states as an Arrow array; as text, if they are of different types."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(states)
+    except (pa.ArrowException, TypeError):
+        return pa.array([str(state) for state in states])
 
 
 def _walk(tree: Rooted, variables: int) -> Walk:
@@ -218,6 +240,7 @@ def _walk(tree: Rooted, variables: int) -> Walk:
         np.empty(variables, dtype=np.int64),
         np.empty(len(cliques.parent), dtype=np.bool_),
         np.empty(cells),
+        np.empty(len(cliques.parent)),
         np.empty(cells, dtype=np.int64),
         np.empty(members, dtype=np.int64),
         np.empty(members, dtype=np.int64),

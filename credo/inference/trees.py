@@ -21,9 +21,9 @@ from credo.inference.potentials import Flags, Integers, Potentials
 SMALL, MIDDLE = 2**11, 2**15  # cells of a tree for any evidence: up to SMALL none is compiled for a pattern that comes
 # again, and up to MIDDLE none for one that comes the first time
 SEEN = 10_000  # patterns that are remembered
-KEPT = 2**26  # cells of all trees that are kept for when their pattern comes again
+KEPT, MANY = 2**26, 1000  # cells of all trees that are kept for when their pattern comes again, and how many are
 ALL, NOBODY = np.empty((2, 0), dtype=np.int64)  # variables; ALL is told by what it is, not by what is in it
-LARGEST = 2**24  # cells of a joint table that is asked for
+LARGEST = 2**20  # cells of a joint table that is asked for
 LIMIT = 8 * 2**30  # bytes that an answer may take
 
 
@@ -33,6 +33,7 @@ class Trees:
     def __init__(self, potentials: Potentials) -> None:
         self.potentials = potentials
         self._trees: OrderedDict[bytes, Tree] = OrderedDict()
+        self._cells = 0  # of all trees
         self._seen: set[bytes] = set()
         self._lock = Lock()
 
@@ -140,13 +141,16 @@ class Trees:
                 self._trees.move_to_end(key)  # the last that would go
                 return self._trees[key]
         plan = Plan.of(self.potentials, question())
+        with self._lock:
+            while self._trees and (plan.cells + self._cells > KEPT or len(self._trees) >= MANY):
+                _, gone = self._trees.popitem(last=False)
+                self._cells -= gone.cells
         check_size(plan.cells)
-        with self._lock:
-            while self._trees and plan.cells + sum(tree.cells for tree in self._trees.values()) > KEPT:
-                self._trees.popitem(last=False)
         tree = Tree(self.potentials, plan)
-        with self._lock:
-            self._trees[key] = tree
+        if tree.cells <= KEPT:
+            with self._lock:
+                self._cells += tree.cells if key not in self._trees else 0
+                self._trees[key] = tree
         return tree
 
 
@@ -156,8 +160,8 @@ def check_size(cells: float) -> None:
     have = available()
     if need > have:
         raise SizeError(
-            f"an exact answer needs {size_shown(need)} for its tables; {size_shown(have)} may be used. "
-            'Ask with method="auto" or "sampling" for an estimate, or give more evidence'
+            f"an exact answer needs {size_shown(need)} for its tables; {size_shown(have)} may be used. More evidence "
+            'makes tables smaller; query and marginals can estimate, as with method="likelihood-weighting" or "gibbs"'
         )
 
 

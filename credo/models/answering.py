@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Posterior = dict[Any, float]
 Method = Literal["auto", "exact", "likelihood-weighting", "gibbs", "forward", "loopy"]
 SAMPLES = 100_000
-ROUNDS = 1000  # of fitting beliefs in turn
+ROUNDS, TINY = 1000, 1e-150  # of fitting beliefs in turn; a number that is as good as 0
 
 
 class Estimated(dict[Any, float]):
@@ -110,6 +110,8 @@ class Answering:
         """
         from credo.inference.trees import check_table
 
+        if not isinstance(variables, Collection):
+            raise SchemaError(f"a query is about a name, or a list of names, not about {variables!r}")
         names = [variables] if isinstance(variables, str) else list(variables)
         if not names or len(set(names)) < len(names):
             raise SchemaError(
@@ -146,7 +148,7 @@ class Answering:
     def log_probability(self, given: Given = None) -> float:
         """log P(evidence); -inf where it is impossible. Without arrows: log Z, the sum over all that agrees with it."""
         findings = self._findings(given)
-        return self.trees.log_total(findings.codes, findings.weights)
+        return self.trees.log_total(findings.codes, findings.weights) + findings.log_scale
 
     def most_probable(self, variables: Sequence[str] | None = None, given: Given = None) -> MostProbable:
         """The most probable states of all variables together, given the evidence; or of some, the others summed out."""
@@ -158,7 +160,7 @@ class Answering:
         self._check(log_joint, given)
         names = self.states if variables is None else variables
         found = MostProbable((name, self.states[name][codes[self._number(name)]]) for name in names)
-        found.log_joint = log_joint
+        found.log_joint = log_joint + findings.log_scale
         return found
 
     def mutual_information(self, a: str, b: str, given: Given = None) -> float:
@@ -191,15 +193,15 @@ class Answering:
             for name, belief in wanted.items():
                 now = self.query(name, found, method="exact")
                 furthest = max(furthest, *(abs(now[value] - p) for value, p in belief.items()))
-                if impossible := next((value for value, p in belief.items() if p > 0 == now[value]), None):
-                    raise EvidenceError(
-                        f"{name}={impossible} is believed with {belief[impossible]:g}, but is impossible"
-                    )
-                found[name] = {
-                    value: found[name][value] * (p / now[value] if p > 0 else 0.0) for value, p in belief.items()
-                }
+                for value in (value for value, p in belief.items() if p > 0 and now[value] < TINY):
+                    what = f"{name}={value} is believed with {belief[value]:g}, but is impossible"
+                    raise EvidenceError(f"{what}, with all else that is believed and given")
+                new = {value: found[name][value] * (p / now[value] if p > 0 else 0.0) for value, p in belief.items()}
+                found[name] = {value: weight / max(new.values()) for value, weight in new.items()}
             if furthest < 1e-12:
                 return found
+            if any(found[name][value] < TINY for name in wanted for value, p in wanted[name].items() if p > 0):
+                break  # they run away from each other
         raise EvidenceError(f"no probabilities agree with what is believed of {', '.join(wanted)} together")
 
     # Rows
@@ -213,7 +215,8 @@ class Answering:
     def predict(self, variable: str, data: object) -> Any:
         """The most probable state in each row."""
         best = self.predict_proba(variable, data).argmax(1)
-        return np.array(self.states[variable], dtype=None)[best]
+        states = self.states[variable]
+        return np.array(states, dtype=object if len({*map(type, states)}) > 1 else None)[best]
 
     def log_prob(self, data: object) -> Any:
         """log P(row) of each row, summed over what is missing."""
@@ -263,6 +266,8 @@ class Answering:
         from credo.inference.findings import state
 
         v = self._number(name)
+        if not isinstance(belief, Mapping):
+            raise EvidenceError(f"what is believed of {name!r} must be {{state: probability}}, but is {belief!r:.60}")
         found = dict.fromkeys(self.states[name], 0.0)
         for value, p in belief.items():
             found[self.states[name][state(self.potentials, v, value)]] = float(p)

@@ -21,6 +21,7 @@ ROUNDING, EXACT = 1e-6, 1e-13  # by which a row's sum may miss 1, and by which i
 def states_of(name: str, given: object, table: object, above: Sequence[str] = ()) -> tuple[Any, ...]:
     """A name's states: as given, or as the rows of its table name them."""
     if given is None:
+        table = _labelled(table)
         row = next(iter(table.values()), None) if above and isinstance(table, Mapping) else table
         given = tuple(row) if isinstance(row, Mapping) else YES_NO
     if isinstance(given, str) or not isinstance(given, Sequence):
@@ -44,7 +45,7 @@ def table_of(name: str, given: object, above: Sequence[str], states: States) -> 
     array([[0.25, 0.75],
            [0.01, 0.99]])
     """
-    own = states[name]
+    own, given = states[name], _labelled(given)
     shape = tuple(len(states[parent]) for parent in above)
     if isinstance(given, Mapping) and above:
         table = _of_rows(name, given, above, states)
@@ -59,10 +60,17 @@ def table_of(name: str, given: object, above: Sequence[str], states: States) -> 
             wanted = " x ".join(map(str, (*shape, len(own))))
             raise NetworkError(
                 f"the table of {name!r} must have {wanted} numbers (states of {', '.join([*above, name])}), "
-                f"but has {' x '.join(map(str, table.shape)) or 'one'}"
+                f"but has {' x '.join(map(str, table.shape)) or 'one'}; if it has other states, say so with states="
             )
         table = table.reshape(*shape, len(own))
     return checked_table(name, table, above, states)
+
+
+def _labelled(given: Any) -> Any:
+    """A pandas Series or DataFrame as mappings: its labels say what is what."""
+    if hasattr(given, "to_dict") and hasattr(given, "index"):
+        return given.to_dict("index") if hasattr(given, "columns") else given.to_dict()
+    return given
 
 
 def checked_table(name: str, table: Array, above: Sequence[str], states: States) -> Array:
@@ -106,12 +114,14 @@ def _of_rows(name: str, given: Mapping[Any, Any], above: Sequence[str], states: 
 
 def _row(name: str, row: object, own: Sequence[Any], where: str) -> Array:
     if isinstance(row, Mapping):
-        if stranger := next((state for state in row if state not in own), None):
+        for stranger in (state for state in row if state not in own):
             raise NetworkError(f"the table of {name!r} has a state {stranger!r}{where}; {suggest(stranger, own)}")
         if missing := [state for state in own if state not in row]:
             raise NetworkError(f"the table of {name!r} says nothing of {missing[0]!r}{where}")
         return _array(name, [row[state] for state in own])
     if isinstance(row, Real):
+        if not 0 <= float(row) <= 1:
+            raise NetworkError(f"P({name}={own[0]}){where} must be a probability, but is {float(row):g}")
         if len(own) != 2:
             raise NetworkError(f"a row of {name!r}{where} is one number, but there are {len(own)} states: give each")
         return np.array([float(row), 1.0 - float(row)])

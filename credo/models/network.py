@@ -43,7 +43,7 @@ class Network(Answering):
 
     def __init__(
         self,
-        arrows: str | Mapping[str, Iterable[str]],
+        arrows: str | Mapping[str, Iterable[str]] | Iterable[tuple[str, str]],
         tables: Mapping[str, Any] | None = None,
         states: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
     ) -> None:
@@ -51,11 +51,13 @@ class Network(Answering):
         if not parents:
             raise NetworkError("a network must have at least one variable")
         graph.in_order(parents)  # refuses circles
+        if tables is not None and not isinstance(tables, Mapping):
+            raise NetworkError(f"tables must be {{name: table}}, but are {tables!r:.60}")
         tables = dict(tables or {})
-        for what, named in (("a table", tables), ("states", states if isinstance(states, Mapping) else ())):
-            if stranger := next((name for name in named if name not in parents), None):
-                raise NetworkError(f"there is {what} for {stranger!r}, which isn't there; {suggest(stranger, parents)}")
-        if tables and (missing := next((name for name in parents if name not in tables), None)):
+        for what, named in (("table", tables), ("list of states", states if isinstance(states, Mapping) else ())):
+            for stranger in (name for name in named if name not in parents):
+                raise NetworkError(f"a {what} is for {stranger!r}, which isn't there; {suggest(stranger, parents)}")
+        for missing in (name for name in parents if tables and name not in tables):
             raise NetworkError(f"{missing!r} has no table; give one for each name, or none at all")
         known: dict[str, tuple[Any, ...]] = {}
         for name in parents if tables or states else ():
@@ -64,6 +66,8 @@ class Network(Answering):
         object.__setattr__(self, "parents", parents)
         object.__setattr__(self, "states", known)
         made = {name: table_of(name, tables[name], parents[name], known) for name in parents if tables}
+        for table in made.values():
+            table.flags.writeable = False  # trees and samples are made of it once
         object.__setattr__(self, "tables", made)
 
     @classmethod
@@ -212,7 +216,7 @@ class MarkovNetwork(Answering):
         known = {name: states_of(name, values, None) for name, values in states.items()}
         made = tuple(factors)
         for factor in made:
-            if stranger := next((name for name in factor.scope if name not in known), None):
+            for stranger in (name for name in factor.scope if name not in known):
                 raise NetworkError(f"a factor is about {stranger!r}, which isn't there; {suggest(stranger, known)}")
             wanted = tuple(len(known[name]) for name in factor.scope)
             if factor.table.shape != wanted or len(set(factor.scope)) < len(factor.scope):

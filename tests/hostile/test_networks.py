@@ -33,8 +33,16 @@ RAIN = Network("Rain -> Wet", {"Rain": 0.3, "Wet": {"yes": 1.0, "no": 0.0}})
         ("A", {"A": [float("nan"), 1.0]}, None, "must be a probability"),
         ("A", {"A": [0.2, 0.3, 0.5]}, None, "must have 2 numbers"),
         ("A -> B", {"A": 0.5}, None, "'B' has no table"),
-        ("A", {"A": 0.5, "Z": 0.5}, None, "a table for 'Z'"),
-        ("A", {"A": 0.5}, {"Z": (1, 2)}, "states for 'Z'"),
+        ("A", {"A": 0.5, "Z": 0.5}, None, "a table is for 'Z'"),
+        ("A", {"A": 0.5}, {"Z": (1, 2)}, "a list of states is for 'Z'"),
+        ({"": [], "A": []}, {"A": 0.5}, None, "'' has no table"),
+        ("A", {"A": {0: 0.0, 1: 0.5, 2: 0.5}}, {"A": (1, 2)}, "a state 0"),
+        (5, None, None, "arrows must be"),
+        (None, None, None, "arrows must be"),
+        ([("A", "B", "C")], None, None, "pairs"),
+        ("A -> B", [0.1, 0.2], None, "tables must be"),
+        ({"x": [f"p{i}" for i in range(70)], **{f"p{i}": [] for i in range(70)}}, None, None, "70 parents"),
+        ("A", {"A": 1.3}, None, r"P\(A=yes\) must be a probability, but is 1.3"),
         ("A", {"A": 0.5}, {"A": (1, 1)}, "state 1 twice"),
         ("A", {"A": 0.5}, {"A": ()}, "at least one state"),
         ("A", {"A": {"yes": 0.5, "maybe": 0.5}}, {"A": ("yes", "no")}, "state 'maybe'"),
@@ -73,6 +81,17 @@ def test_what_makes_no_network(arrows: Any, tables: Any, states: Any, says: str)
         (lambda: RAIN.d_separated("Rain", "Rain"), SchemaError, "named twice"),
         (lambda: RAIN.d_separated("Rain", "Snow"), SchemaError, "no variable 'Snow'"),
         (lambda: RAIN.sample(-1), DataError, "at least 0"),
+        (lambda: RAIN.sample(10**12), SizeError, "fewer at a time"),
+        (lambda: RAIN.query("Rain", "Wet=yes"), EvidenceError, "must be {name: state}"),  # type: ignore[arg-type]
+        (lambda: RAIN.marginals(["Wet"]), EvidenceError, "must be {name: state}"),  # type: ignore[arg-type]
+        (lambda: RAIN.query(0), SchemaError, "a name, or a list of names"),  # type: ignore[arg-type]
+        (lambda: RAIN.query("Rain", method="forward", seed=-1), DataError, "seed"),
+        (lambda: RAIN.believing({"Rain": "yes"}), EvidenceError, "state: probability"),  # type: ignore[dict-item]
+        (
+            lambda: RAIN.believing({"Rain": {"yes": 0.9, "no": 0.1}, "Wet": {"yes": 0.1, "no": 0.9}}),
+            EvidenceError,
+            "no probabilities agree|impossible",
+        ),
         (lambda: RAIN.predict_proba("Rain", {"Snow": ["yes"]}), DataError, "no column is a variable"),
         (lambda: RAIN.predict_proba("Snow", {"Wet": ["yes"]}), SchemaError, "no variable 'Snow'"),
         (lambda: RAIN.do({"Rain": "maybe"}), EvidenceError, "no state 'maybe'"),
@@ -137,3 +156,35 @@ def test_deep_and_wide_networks() -> None:
     star = {"hub": (), **{f"b{i}": ("hub",) for i in range(2000)}}
     wide = Network(star, {name: [[0.9, 0.1], [0.2, 0.8]] if above else 0.5 for name, above in star.items()})
     assert wide.query("hub", {f"b{i}": "yes" for i in range(2000)})["yes"] == pytest.approx(1.0)
+
+
+def test_arrows_as_pairs_and_tables_with_labels() -> None:
+    import pandas as pd
+
+    rows = pd.DataFrame([[0.99, 0.01], [0.75, 0.25]], index=["no", "yes"], columns=["no", "yes"])
+    net = Network([("Rain", "Wet")], {"Rain": pd.Series({"no": 0.9, "yes": 0.1}), "Wet": rows})
+    assert net.query("Rain") == pytest.approx({"no": 0.9, "yes": 0.1})
+    assert net.query("Wet", {"Rain": "yes"}) == pytest.approx({"no": 0.75, "yes": 0.25})
+
+
+def test_tables_cannot_be_changed_behind_the_back() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        RAIN.tables["Rain"][:] = [0.9, 0.1]
+
+
+def test_cells_that_are_taken_as_missing_are_filled() -> None:
+    with pytest.warns(Notice, match="1 cell of 'Rain'"):
+        found = RAIN.impute({"Rain": ["?", "", None, "no"], "Wet": ["yes", "yes", "no", None]})
+    assert found.to_pydict() == {"Rain": ["yes", "yes", "no", "no"], "Wet": ["yes", "yes", "no", "no"]}
+    truths = Network("A", {"A": {True: 0.3, False: 0.7}})
+    assert truths.impute({"A": ["True", "False", None]})["A"].to_pylist() == ["True", "False", "False"]
+
+
+def test_chains_that_disagree_say_so() -> None:
+    rows = {"yes": {"x": 0.5, "y": 0.5, "z": 0, "w": 0}, "no": {"x": 0, "y": 0, "z": 0.5, "w": 0.5}}
+    net = Network("A -> B", {"A": 0.5, "B": rows})
+    for seed in range(4):
+        with pytest.warns(Notice, match="zeros"):
+            found = net.query("A", method="gibbs", samples=20_000, seed=seed)
+        if 0.01 < found["yes"] < 0.99:
+            assert found.standard_error["yes"] > 0.1  # type: ignore[attr-defined]

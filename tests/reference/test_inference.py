@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from credo.errors import EvidenceError
+from credo.errors import EvidenceError, Notice
+from credo.factor import Factor
 from credo.inference import trees
 from credo.models.network import MarkovNetwork, Network
 from tests.networks import evidence, joint, markov_networks, networks
 
 ANY = st.one_of(networks(), networks(most=8, zeros=False), markov_networks())
-CASES = settings(max_examples=400, deadline=None)
+CASES = settings(max_examples=150, deadline=None)
 
 
 @pytest.fixture(params=["one tree for any evidence", "a tree for each pattern"], autouse=True, scope="module")
@@ -144,3 +145,100 @@ def test_rows_with_any_cells_missing(data: st.DataObject) -> None:
         completed = {name: column[r] for name, column in filled.items()}
         assert {**completed, **known} == completed
         assert net.log_probability(completed) == pytest.approx(best.log_joint, abs=1e-9)
+
+
+@CASES
+@given(st.data())
+def test_rows_that_may_be_impossible(data: st.DataObject) -> None:
+    """Cells at random: what a row says is what the question says, the error included."""
+    net = data.draw(networks())
+    target = data.draw(st.sampled_from(net.variables))
+    row = {name: data.draw(st.sampled_from([*states, None])) for name, states in net.states.items()}
+    if all(value is None for value in row.values()):
+        return
+    known = {name: value for name, value in row.items() if value is not None}
+    log_probability = net.log_probability(known)
+    assert net.log_prob([row])[0] == pytest.approx(log_probability, abs=1e-9)
+    others = {name: value for name, value in known.items() if name != target}
+    if net.log_probability(others) == -np.inf:
+        with pytest.raises(EvidenceError, match="row 1"):
+            net.predict_proba(target, [row])
+    else:
+        assert net.predict_proba(target, [row])[0].tolist() == pytest.approx([*net.query(target, others).values()])
+
+
+@pytest.mark.parametrize("leaves", [330, 400, 1200, 5000])
+def test_a_hub_with_many_neighbours(leaves: int) -> None:
+    """The product of that many small numbers is no float: P(hub = yes) is still 1/3."""
+    names = [f"x{i}" for i in range(leaves)]
+    arrows = {"hub": (), **dict.fromkeys(names, ("hub",))}
+    tables: dict[str, Any] = {
+        "hub": 0.5,
+        **{name: [[0.1, 0.9], [0.1, 0.9]] for name in names},
+        "x0": [[0.1, 0.9], [0.2, 0.8]],
+    }
+    net = Network(arrows, tables)
+    seen = dict.fromkeys(names, "yes")
+    total = np.log(0.5 * 0.1**2 * 10 + 0.5 * 0.2 * 0.1 * 10) + (leaves - 1) * np.log(0.1)
+    assert net.marginals()["hub"]["yes"] == pytest.approx(0.5)
+    assert net.query("hub", seen)["yes"] == pytest.approx(1 / 3)
+    assert net.marginals(seen)["hub"]["yes"] == pytest.approx(1 / 3)
+    assert net.log_probability(seen) == pytest.approx(total)
+    assert net.most_probable(["hub"], seen) == {"hub": "no"}
+    assert net.predict_proba("hub", [seen])[0, 0] == pytest.approx(1 / 3)
+    assert net.log_prob([{**seen, "hub": None}])[0] == pytest.approx(total)
+    assert net.impute([{**seen, "hub": None}])["hub"].to_pylist() == ["no"]
+    drawn = net.sample(3000, seen, seed=1)["hub"].to_pylist()
+    assert np.mean([value == "yes" for value in drawn]) == pytest.approx(1 / 3, abs=0.05)
+    assert net.query("hub", seen, method="gibbs", samples=4000)["yes"] == pytest.approx(1 / 3, abs=0.05)
+    mixed = {name: "yes" if i % 2 else "no" for i, name in enumerate(names)}
+    assert net.predict_proba("hub", [mixed])[0, 0] == pytest.approx(net.query("hub", mixed)["yes"])
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-160, 1.0, 1e300])
+def test_likelihoods_of_any_size(scale: float) -> None:
+    net = Network("A -> B", {"A": 0.5, "B": {"yes": 0.9, "no": 0.2}})
+    soft = {"A": {"yes": scale, "no": 3 * scale}, "B": {"yes": 2 * scale, "no": scale}}
+    wanted = 0.5 * 1 * (0.9 * 2 + 0.1) / (0.5 * (0.9 * 2 + 0.1) + 0.5 * 3 * (0.2 * 2 + 0.8))
+    assert net.query("A", soft)["yes"] == pytest.approx(wanted)
+    assert net.log_probability(soft) == pytest.approx(np.log(0.5 * 1.9 + 1.5 * 1.2) + 2 * np.log(scale), rel=1e-6)
+
+
+def test_rows_that_take_long_are_answered_by_a_tree_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    from credo.inference import rows
+
+    net = Network.example("asia")
+    table = {"XRay": ["yes", None, "no"], "Smoking": [None, "yes", "no"]}
+    quick = net.predict_proba("LungCancer", table), net.log_prob(table), net.impute(table)
+    for slow in ("BUDGET", "HELD"):
+        monkeypatch.setattr(rows, slow, 0)
+        assert net.predict_proba("LungCancer", table) == pytest.approx(quick[0], abs=1e-12)
+        assert net.log_prob(table) == pytest.approx(quick[1], abs=1e-12)
+        assert net.impute(table) == quick[2]
+
+
+def test_constants_that_are_zero() -> None:
+    net = MarkovNetwork({"a": (0, 1)}, [Factor((), np.array(0.0)), Factor(("a",), np.ones(2))])
+    assert net.log_probability() == -np.inf
+    for ask in (lambda: net.query("a"), lambda: net.predict_proba("a", [{"a": 1}]), lambda: net.impute([{"a": 1}])):
+        with pytest.raises(EvidenceError, match="impossible"):
+            ask()
+
+
+def test_sets_of_states_hold_when_sampling() -> None:
+    net = MarkovNetwork({"a": (0, 1, 2), "b": (0, 1, 2)}, [Factor(("a", "b"), np.eye(3))])
+    with pytest.warns(Notice, match="zeros"):
+        found = net.query("b", {"b": [0, 1]}, method="gibbs", seed=1, samples=1000)
+    assert found[2] == 0.0
+
+
+def test_trees_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "KEPT", 100)
+    monkeypatch.setattr(trees, "SMALL", 0)
+    monkeypatch.setattr(trees, "MIDDLE", 0)
+    net = Network.example("asia")
+    wanted = {name: net.query("Smoking", {name: "yes"}) for name in net.variables}
+    again = {name: net.query("Smoking", {name: "yes"}) for name in net.variables}
+    assert wanted == again
+    held = net.trees._trees.values()
+    assert 0 < sum(tree.cells for tree in held) == net.trees._cells <= 100
