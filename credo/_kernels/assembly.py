@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import kernel
-from credo._kernels.junction import LONGEST, Cliques, Factors, Walks, lay_out, write_walk
+from credo._kernels.junction import LONGEST, Cliques, Walks, lay_out, write_walk
+from credo._kernels.shapes import Factors
 from credo._kernels.triangulation import attach_to_smaller, connect_scopes, eliminate, join_cliques, list_bits
 
 Array = NDArray[np.float64]

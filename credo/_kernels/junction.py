@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import fast_kernel, kernel
+from credo._kernels.shapes import Factors
 from credo._kernels.triangulation import list_bits
 
 Array = NDArray[np.float64]
@@ -34,17 +35,6 @@ class Walks(NamedTuple):
     kinds: Integers
     places: Integers  # where its map starts, or its step
     maps: Map
-
-
-class Factors(NamedTuple):
-    """The factors of a network, one after another."""
-
-    starts: Integers  # of each one's scope
-    scope: Integers
-    steps: Integers  # of each variable of the scope, in the factor's table
-    values_at: Integers
-    values: Array
-    least: Array  # the smallest value above 0 of each
 
 
 class Cliques(NamedTuple):

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import kernel
-from credo._kernels.junction import DEPTH, Factors
+from credo._kernels.junction import DEPTH
+from credo._kernels.shapes import Factors
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from credo._kernels.jit import kernel
 from credo._kernels.junction import (
     Cliques,
-    Factors,
     Walks,
     collect,
     decode,
@@ -19,6 +18,7 @@ from credo._kernels.junction import (
     read_marginals,
     weigh_states,
 )
+from credo._kernels.shapes import Factors
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -70,10 +70,12 @@ def enter(codes: Integers, weights: Array, tree: Junction, tables: Array, sunk: 
     """tables = the factors with the evidence: codes of observed states, -1 where there are none, and (unless empty)
     weights of all states; the logarithm of what all is known of, and of what they were scaled by."""
     if len(tree.base):
-        tables[:] = tree.base
+        for t in range(len(tables)):
+            tables[t] = tree.base[t]
     else:
         tables[:] = 1.0
-    sunk[:] = tree.sunk
+    for c in range(len(sunk)):
+        sunk[c] = tree.sunk[c]
     log_constant = tree.log_base
     log_constant += multiply_factors(tree.changing, codes, tree.factors, tree.cliques, tree.walks, tables, sunk)
     for v in range(len(codes)):

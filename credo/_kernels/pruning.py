@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import kernel
-from credo._kernels.junction import Factors
+from credo._kernels.shapes import Factors
 
 Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
@@ -23,22 +23,19 @@ def mark_ancestors(factors: Factors, children: Integers, wanted: Flags, used: Fl
             table[children[f]] = f
     stack, size = np.empty(len(wanted), dtype=np.int64), 0
     for v in range(len(wanted)):
-        if wanted[v]:
+        if wanted[v] and table[v] >= 0:
+            used[table[v]] = True
             stack[size] = v
             size += 1
     while size:
         size -= 1
         f = table[stack[size]]
-        if f < 0 or used[f]:
-            continue
-        used[f] = True
         for i in range(factors.starts[f], factors.starts[f + 1]):
             v = factors.scope[i]
             if table[v] >= 0 and not used[table[v]]:
+                used[table[v]] = True
                 stack[size] = v
                 size += 1
-                if size == len(stack):  # some stand there twice
-                    stack = np.append(stack, stack)
 
 
 @kernel

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import kernel
-from credo._kernels.junction import FAINT, Cliques, Factors
+from credo._kernels.junction import FAINT, Cliques
+from credo._kernels.shapes import Factors
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -302,7 +303,8 @@ def predict_rows(
                 continue
         found = settle_row(False, False, budget, card, tree, walk)
         first = tree.cliques.separators_at[len(tree.cliques.parent) - 1]
-        own[:] = walk.messages[first : first + len(own)]
+        for k in range(len(own)):
+            own[k] = walk.messages[first + k]
         if np.isnan(found):
             status[r] = TOO_LONG
         elif found == -np.inf or not share(own):

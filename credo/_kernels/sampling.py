@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import kernel
-from credo._kernels.junction import FAINT, Cliques, Factors
+from credo._kernels.junction import FAINT, Cliques
 from credo._kernels.rows import value_of
+from credo._kernels.shapes import Factors
 
 Array = NDArray[np.float64]
 Codes = NDArray[Any]  # of whatever width the states need

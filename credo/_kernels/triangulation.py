@@ -118,7 +118,8 @@ def eliminate(
         left -= 1
         waiting[best] = waiting[left]
         order[step], sizes[step] = v, weight[v]
-        cliques[step] = near[v]
+        for word in range(words):
+            cliques[step, word] = near[v, word]
         cliques[step, v >> 6] |= one << np.uint64(v & 63)
         size = list_bits(near[v], others)
         for i in range(size):

@@ -30,7 +30,7 @@ WIDEST = 33  # of the bars
 @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many lines to print.")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each answer.")
 def ask(file: str, questions: Sequence[str], top: int, as_json: bool, **how: Any) -> None:
-    """Answer questions such as P(Fire | Storm=yes), from a model or a network.
+    """Answer questions such as P(Fire | Storm=yes).
 
     FILE is a .credo file (a network, a classifier, a belief or beliefs by group), or a network in .bif, .xmlbif, .xdsl,
     .dsl, .net, .uai or .json, which may end in .gz.

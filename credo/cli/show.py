@@ -22,7 +22,7 @@ HEAD = 10  # groups of a saved table
 @click.command()
 @click.argument("file")
 def show(file: str) -> None:
-    """What is in a file: a table, a network, or something that credo saved.
+    """What is in a file: a table, a network, or what credo saved.
 
     Of a table (.csv .tsv .jsonl .parquet .arrow, or a pattern such as 'logs/*.csv'): each column's kind, how many cells
     are missing, and some values. Of a .credo file: what was learned, from which columns, with which prior. Of a network

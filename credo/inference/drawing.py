@@ -13,7 +13,7 @@ from credo.engines import local
 from credo.errors import DataError, SizeError
 from credo.inference.estimates import drawn_forward, mixed_seed
 from credo.inference.rows import states_array
-from credo.inference.trees import available
+from credo.inference.sizes import available
 
 if TYPE_CHECKING:
     from credo.inference.findings import Given

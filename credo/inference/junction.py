@@ -16,10 +16,10 @@ from credo._kernels.triangulation import FILL, WEIGHT
 from credo.exact import Array
 from credo.inference.findings import Findings
 from credo.inference.potentials import Flags, Integers, Potentials
+from credo.inference.sizes import HELD
 
 FEW, MANY, TRIES = 2**12, 2**17, 8  # cells that are worth one try only; a second; more
 HOPELESS = 2.0**45  # cells that no other order would make few enough
-HELD = 2**25  # cells up to which the product of what doesn't change is kept
 
 
 @dataclass(frozen=True, eq=False)

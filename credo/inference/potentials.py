@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.junction import Factors
+from credo._kernels.shapes import Factors
 from credo.exact import Array
 from credo.factor import Factor
 from credo.graph import in_order

@@ -25,8 +25,9 @@ from credo.engines import local
 from credo.errors import DataError, EvidenceError, counted
 from credo.exact import Array
 from credo.inference.findings import NOTHING, find_state, variable
-from credo.inference.junction import HELD, Plan, Tree
+from credo.inference.junction import Plan, Tree
 from credo.inference.potentials import Flags, Integers
+from credo.inference.sizes import HELD
 from credo.inference.trees import NOBODY
 from credo.notices import tell
 

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from math import prod
 from threading import Lock
 
 import numpy as np
 
 from credo._kernels.pruning import drop_unconnected, mark_ancestors, mark_scopes
-from credo.errors import SizeError
 from credo.exact import Array
 from credo.inference.findings import Findings
-from credo.inference.junction import HELD, Plan, Question, Tree
+from credo.inference.junction import Plan, Question, Tree
 from credo.inference.potentials import Flags, Integers, Potentials
+from credo.inference.sizes import check_size
 
 SMALL, MIDDLE = 2**11, 2**15  # cells of a tree for any evidence: up to SMALL none is compiled for a pattern that comes
 # again, and up to MIDDLE none for one that comes the first time
 SEEN = 10_000  # patterns that are remembered
 KEPT, MANY = 2**26, 1000  # cells of all trees that are kept for when their pattern comes again, and how many are
 ALL, NOBODY = np.empty((2, 0), dtype=np.int64)  # variables; ALL is told by what it is, not by what is in it
-LARGEST = 2**20  # cells of a joint table that is asked for
-LIMIT = 8 * 2**30  # bytes that an answer may take
 
 
 class Trees:
@@ -152,40 +148,3 @@ class Trees:
                 self._cells += tree.cells if key not in self._trees else 0
                 self._trees[key] = tree
         return tree
-
-
-def check_size(cells: float) -> None:
-    """Refuse tables that don't fit, before they are made."""
-    need = cells * (16 if cells <= HELD else 8) * 1.1  # separators and walks are a small share of it
-    have = available()
-    if need > have:
-        raise SizeError(
-            f"an exact answer needs {size_shown(need)} for its tables; {size_shown(have)} may be used. More evidence "
-            'makes tables smaller; query and marginals can estimate, as with method="likelihood-weighting" or "gibbs"'
-        )
-
-
-def check_table(card: Sequence[int]) -> None:
-    """Refuse a joint table that nobody could read."""
-    if prod(card) > LARGEST:
-        raise SizeError(f"the joint table of {len(card)} variables has {prod(card):.3g} cells: ask for fewer together")
-
-
-def available() -> float:
-    """Bytes that tables may take: three quarters of what is free now, and at most LIMIT."""
-    try:
-        with open("/proc/meminfo") as file:  # noqa: PTH123 - a pseudo-file
-            free = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        pages = getattr(os, "sysconf", lambda _: 0)
-        free = pages("SC_PHYS_PAGES") * pages("SC_PAGE_SIZE") or LIMIT
-    return min(LIMIT, 0.75 * free)
-
-
-def size_shown(size: float) -> str:
-    """Bytes, for people.
-
-    >>> size_shown(3.2e9), size_shown(1e30)
-    ('3.0 GB', '9.3e+20 GB')
-    """
-    return f"{size / 2**30:.1f} GB" if size < 1e15 else f"{size / 2**30:.2g} GB"

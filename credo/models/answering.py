@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from credo.inference.findings import Findings, Given
     from credo.inference.potentials import Potentials
     from credo.inference.trees import Trees
+    from credo.inference.whole import Whole
     from credo.models.moved import Moved
 
 Posterior = dict[Any, float]
@@ -86,8 +87,14 @@ class Answering:
         return Potentials.of(self.states, self.factors, self.directed)
 
     @cached_property
+    def exact(self) -> Whole | Trees:
+        """Exact inference: in one table where that is small, else in trees."""
+        from credo.inference.whole import Whole, is_small
+
+        return Whole(self.potentials) if is_small(self.potentials) else self.trees
+
+    @cached_property
     def trees(self) -> Trees:
-        """Exact inference."""
         from credo.inference.trees import Trees
 
         return Trees(self.potentials)
@@ -108,7 +115,7 @@ class Answering:
         `given` holds what is known: {name: state}, {name: [states, one of which it is]}, or {name: {state: how likely
         what was seen is in that state}}. "exact" refuses what doesn't fit in memory; "auto" then samples, and says so.
         """
-        from credo.inference.trees import check_table
+        from credo.inference.sizes import check_table
 
         if not isinstance(variables, Collection):
             raise SchemaError(f"a query is about a name, or a list of names, not about {variables!r}")
@@ -122,7 +129,7 @@ class Answering:
         keys = self.states[names[0]] if isinstance(variables, str) else [*product(*(self.states[n] for n in names))]
         if _is_exact(method):
             try:
-                table, found = self.trees.joint(findings.codes, findings.weights, numbers)
+                table, found = self.exact.joint(findings.codes, findings.weights, numbers)
                 self._check(found, given)
                 return dict(zip(keys, table.reshape(-1).tolist(), strict=True))
             except SizeError as error:
@@ -137,7 +144,7 @@ class Answering:
         if _is_exact(method):
             try:
                 flat = np.empty(int(self.potentials.places[-1]))
-                self._check(self.trees.marginals(findings.codes, findings.weights, flat), given)
+                self._check(self.exact.marginals(findings.codes, findings.weights, flat), given)
                 return Marginals(self._places, flat.tolist())
             except SizeError as error:
                 method = self._instead(method, error)
@@ -148,7 +155,7 @@ class Answering:
     def log_probability(self, given: Given = None) -> float:
         """log P(evidence); -inf where it is impossible. Without arrows: log Z, the sum over all that agrees with it."""
         findings = self._findings(given)
-        return self.trees.log_total(findings.codes, findings.weights) + findings.log_scale
+        return self.exact.log_total(findings.codes, findings.weights) + findings.log_scale
 
     def most_probable(self, variables: Sequence[str] | None = None, given: Given = None) -> MostProbable:
         """The most probable states of all variables together, given the evidence; or of some, the others summed out."""
@@ -156,7 +163,7 @@ class Answering:
         if isinstance(variables, str):
             variables = [variables]
         asked = None if variables is None else [self._number(name) for name in variables]
-        codes, log_joint = self.trees.best(findings.codes, findings.weights, asked)
+        codes, log_joint = self.exact.best(findings.codes, findings.weights, asked)
         self._check(log_joint, given)
         names = self.states if variables is None else variables
         found = MostProbable((name, self.states[name][codes[self._number(name)]]) for name in names)

@@ -136,15 +136,14 @@ def test_quotes_hold_any_text(name: str, value: str) -> None:
     ids=lambda text: text[:12],
 )
 def test_a_megabyte_takes_moments(text: str) -> None:
-    for model in (NET, MODEL, COIN):
-        start, said = perf_counter(), ""
-        try:
-            credo.ask(model, text)
-        except credo.CredoError as error:
-            said = str(error)
-        assert perf_counter() - start < 10
-        assert len(said) < 500
-        assert "\n" not in said
+    start, said = perf_counter(), ""
+    try:
+        credo.ask(NET, text)
+    except credo.CredoError as error:
+        said = str(error)
+    assert perf_counter() - start < 10
+    assert len(said) < 500
+    assert "\n" not in said
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def walk_of(card: list[int], small: list[int]) -> tuple[Walks, Any]:
     return walks, at
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(CARDS, st.data())
 def test_a_table_times_and_onto_a_smaller_one(card: list[int], data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(card))))
