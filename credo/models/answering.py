@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 
 from credo.errors import EvidenceError, NetworkError, SchemaError, SizeError, suggest
+from credo.exact import Array
 from credo.factor import Factor
 from credo.models.conditional import States
 from credo.notices import tell
@@ -40,8 +41,13 @@ class Estimated(dict[Any, float]):
 class Marginals(Mapping[str, Posterior]):
     """{name: {state: probability}}; each is made when it is looked at."""
 
-    def __init__(self, places: Mapping[str, tuple[tuple[Any, ...], slice]], values: list[float]) -> None:
-        self._places, self._values = places, values
+    def __init__(self, places: Mapping[str, tuple[tuple[Any, ...], slice]], values: Array) -> None:
+        self._places, self._array = places, values
+
+    @cached_property
+    def _values(self) -> list[float]:
+        found: list[float] = self._array.tolist()
+        return found
 
     def __getitem__(self, name: str) -> Posterior:
         states, place = self._places[name]
@@ -145,7 +151,7 @@ class Answering:
             try:
                 flat = np.empty(int(self.potentials.places[-1]))
                 self._check(self.exact.marginals(findings.codes, findings.weights, flat), given)
-                return Marginals(self._places, flat.tolist())
+                return Marginals(self._places, flat)
             except SizeError as error:
                 method = self._instead(method, error)
         each = [[v] for v in range(len(self.states))]
