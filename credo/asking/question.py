@@ -9,9 +9,9 @@ from numbers import Real
 from typing import Any, Literal
 
 from credo.errors import QuestionError, suggest
+from credo.inference.findings import TRUTH
 
 Kind = Literal["P", "E", "argmax", "explain"]
-TRUE, FALSE = ("true", "yes", "1"), ("false", "no", "0")  # what people write for a truth
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ def _spellings(value: Any, values: tuple[Any, ...]) -> tuple[str, ...]:
     """Truths in words, where the values are truths."""
     if not _are_truths(values):
         return ()
-    return TRUE if value else FALSE
+    return TRUTH[bool(value)]
 
 
 def _are_truths(values: tuple[Any, ...]) -> bool:
