@@ -42,9 +42,11 @@ class Sparse:
         return cls(starts, columns, cells.high, cells.low if cells.low.any() else np.empty(0), width)
 
     @classmethod
-    def of(cls, rows: object, columns: object, values: object, shape: tuple[int, int]) -> Sparse:
-        """The sum of entries, each a value of a cell."""
-        entries = Exact.of(np.asarray(values, dtype=np.float64))
+    def of(
+        cls, rows: object, columns: object, values: object, shape: tuple[int, int], low: Array | None = None
+    ) -> Sparse:
+        """The sum of entries, each a value of a cell, with what rounding left out of it where that is known."""
+        entries = Exact.of(np.asarray(values, dtype=np.float64), low)
         return cls._summed(np.asarray(rows, np.int32), np.asarray(columns, np.int32), entries, shape)
 
     @classmethod

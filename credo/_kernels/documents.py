@@ -17,16 +17,17 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
 
+NOTHING = 1e-12  # a weight that is left of a word when its last document goes
 FEW = 16  # repetitions that are multiplied before a logarithm is taken
 
 
 @late_kernel_of(lambda words, *rest: words.size * rest[1].shape[1])
 def add_words(
-    words: Codes, counts: Codes, n: Array, logs: Array, weights: Array, least: float, a: float, drawn: bool,
-    starts: Integers, own: Codes, weight: Array, out: Array, lost: Array, tokens: Integers, gone: Integers,
+    words: Codes, amounts: Array, n: Array, logs: Array, weights: Array, least: float, a: float, drawn: bool,
+    starts: Integers, own: Codes, weight: Array, out: Array, lost: Array, tokens: Array, gone: Integers,
 ) -> None:  # fmt: skip
-    """out (documents, classes) += Σ x log(n + a), of words that a document holds x times; where they are `drawn` one
-    after another, each added to what is known, Σ log (n + a)(n + a + 1)...(n + a + x - 1).
+    """out (documents, classes) += Σ x log(n + a), of words of which a document holds the amount x; where these are
+    whole and `drawn` one after another, each added to what is known, Σ log (n + a)(n + a + 1)...(n + a + x - 1).
 
     n (words, classes), the logs of n + a, weights (words,) of all classes together: a word of less than `least` isn't
     there. For each document: lost (classes), what goes out of the classes' sums with it; gone, how many words are no
@@ -36,7 +37,7 @@ def add_words(
     for i in range(len(starts) - 1):
         mine = own[i]
         for at in range(starts[i], starts[i + 1]):
-            v, x = words[at], counts[at]
+            v, x = words[at], amounts[at]
             if weights[v] < least:
                 continue
             taken = weight[i] * x if mine >= 0 else 0.0
@@ -51,16 +52,16 @@ def add_words(
                 if k == mine:
                     lost[i, k] += taken
                     z = max(z - taken, a)
-                elif x == 1 or not drawn:
+                elif x == 1.0 or not drawn:
                     out[i, k] += x * logs[v, k]
                     continue
                 if z <= 0.0:
                     out[i, k] = -math.inf
-                elif x == 1 or not drawn:
+                elif x == 1.0 or not drawn:
                     out[i, k] += x * math.log(z)
                 elif x <= FEW:
                     product = z
-                    for t in range(1, x):
+                    for t in range(1, int(x)):
                         product *= z + t
                     out[i, k] += math.log(product)
                 elif z < 100.0:
@@ -88,10 +89,14 @@ def add_presences(
         mine, w = own[i], weight[i]
         for at in range(starts[i], starts[i + 1]):
             v = words[at]
+            alone = mine >= 0 and weights[v] - w < least
+            if alone:
+                elsewhere = -w
+                for k in range(classes):
+                    elsewhere += n[v, k]
+                strange[i] += elsewhere < NOTHING
             if weights[v] < least:
                 continue
-            alone = mine >= 0 and weights[v] - w < least
-            strange[i] += alone
             for k in range(classes):
                 if k != mine:
                     out[i, k] += -absent[v, k] if alone else odds[v, k]

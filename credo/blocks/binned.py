@@ -49,8 +49,8 @@ class Binned(Block):
     coarse: bool = False
 
     @property
-    def counted(self) -> tuple[Any, ...]:
-        return ("binned", self.names)
+    def counted(self) -> frozenset[Any]:
+        return frozenset({("binned", self.names)})
 
     def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
         return self.names

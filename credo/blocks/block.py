@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -50,9 +50,9 @@ class Block(ABC):
     names: tuple[str, ...]
 
     @property
-    def counted(self) -> tuple[Any, ...]:
-        """What it keeps of the rows: blocks that keep the same are counted once."""
-        return (type(self).__name__, self.names)
+    def counted(self) -> frozenset[Any]:
+        """What it keeps of the rows: what several blocks keep is counted once."""
+        return frozenset({(type(self).__name__, self.names)})
 
     @abstractmethod
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
@@ -75,6 +75,15 @@ class Block(ABC):
         from credo.blocks.tally import Gathered
 
         return Gathered(self, groups)
+
+
+def counting(blocks: Iterable[Block]) -> list[Block]:
+    """Those that count all that any of them keeps."""
+    chosen: list[Block] = []
+    for block in sorted(blocks, key=lambda block: -len(block.counted)):
+        if not any(block.counted <= other.counted for other in chosen):
+            chosen.append(block)
+    return chosen
 
 
 class Likelihood(ABC):

@@ -51,8 +51,8 @@ class Numbers(Block):
         return "(logarithms)" if self.logs else "(numbers)"
 
     @property
-    def counted(self) -> tuple[Any, ...]:
-        return (self.label, self.names)
+    def counted(self) -> frozenset[Any]:
+        return frozenset({(self.label, self.names)})
 
     def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
         return (self.label,)

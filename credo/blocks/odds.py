@@ -10,22 +10,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from credo._kernels.odds import add_odds, add_settled_odds, contribute, settle_odds
 from credo.blocks.block import Likelihood, Parameter, Settings
-from credo.blocks.texts import Texts
+from credo.blocks.texts import Texts, documents_label
 from credo.data import Batch
 from credo.data.words import Documents, pairs_alone
 from credo.evidence import Evidence
 from credo.exact import Array
-from credo.membership import Hard
+from credo.membership import Codes, Hard
 from credo.schema import Column
 from credo.sparse import Sparse
 from credo.statistics import ALONE
+
+if TYPE_CHECKING:
+    from credo.blocks.tally import Tally
 
 DOUBTS, POWERS = (2.0, 4.0, 16.0, 64.0), (0.5, 1.0, 1.5, 2.0)
 USUAL = (2.0, 1.0)  # c and p, where nobody chose
@@ -42,23 +45,38 @@ class Odds(Texts):
     @property
     def documents(self) -> str:
         """What the number of documents that hold a word is called."""
-        return f"(documents) {self.axis}"
+        return documents_label(self.axis)
 
-    def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
-        return (self.label, self.documents, self.texts)
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return (self.label, self.documents)
 
     def sums(self, documents: Documents, member: Hard, shape: tuple[int, int]) -> dict[str, Sparse]:
         sizes, own = np.diff(documents.starts), np.empty(len(documents.words))
         contribute(documents.counts, documents.starts, member.weight, own)
         lists = documents.words, documents.starts, member.codes
         tables = (Sparse.of_lists(*lists, values, shape) for values in (own, np.repeat(member.weight, sizes)))
-        return dict(zip((self.label, self.documents), tables, strict=True))
+        return dict(zip(self.tables, tables, strict=True))
+
+    def added(self, counts: Codes, weight: float) -> dict[str, Array]:
+        own, alone = np.empty(len(counts)), np.array([weight])
+        contribute(counts, np.array([0, len(counts)]), alone, own)
+        return dict(zip(self.tables, (own, np.repeat(alone, len(counts))), strict=True))
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> OddsLikelihood:
         texts = float(evidence[self.texts].n.value.sum())
         tables = evidence[self.label].n, evidence[self.documents].n
-        choice = settings.odds.get(self.axis, USUAL)
-        return OddsLikelihood(self, evidence.schema[self.axis], *tables, tables[1].along(0), texts, choice)
+        column, holding = evidence.schema[self.axis], tables[1].along(0)
+        return OddsLikelihood(self, column, *tables, holding, texts, self.choice(settings))
+
+    def choice(self, settings: Settings) -> tuple[float, float]:
+        """c and p."""
+        return settings.odds.get(self.axis, USUAL)
+
+    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+        from credo.blocks.word_tallies import OddsTally
+
+        return OddsTally(self, evidence)
 
 
 @dataclass(frozen=True)
@@ -75,6 +93,9 @@ class Pairs(Odds):
             batch.memo[key] = pairs_alone(*super().read(batch))
         found: tuple[Documents, Any] = batch.memo[key]
         return found
+
+    def holds(self, word: str) -> bool:
+        return " " in word
 
 
 @dataclass(frozen=True, eq=False)

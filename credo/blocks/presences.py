@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from credo._kernels.documents import add_presences
 from credo.blocks.block import Settings, Silence
-from credo.blocks.texts import Left, TextLikelihood, Texts
+from credo.blocks.texts import Left, TextLikelihood, Texts, documents_label
 from credo.data import Batch
 from credo.data.words import Documents
 from credo.evidence import Evidence
 from credo.exact import Array
-from credo.membership import Hard
+from credo.membership import Codes, Hard
 from credo.statistics import ALONE
+
+if TYPE_CHECKING:
+    from credo.blocks.tally import Tally
 
 UNKNOWN, ABSENT = "(words never seen before)", "(words that aren't there)"
 
@@ -27,11 +30,17 @@ UNKNOWN, ABSENT = "(words never seen before)", "(words that aren't there)"
 class Presences(Texts):
     """That a word is there: θ ~ Beta(l, l) for each class. UNKNOWN, which stands for all new words, is one of them."""
 
-    once = True
-
     @property
     def label(self) -> str:
-        return f"(documents) {self.name}"
+        return documents_label(self.name)
+
+    def amounts(self, counts: Codes) -> Array:
+        return np.ones(len(counts))
+
+    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+        from credo.blocks.word_tallies import PresencesTally
+
+        return PresencesTally(self, evidence)
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> PresencesLikelihood:
         return PresencesLikelihood(self, *self._seen(evidence), settings)

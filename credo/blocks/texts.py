@@ -22,7 +22,7 @@ from credo.data.words import Documents, Reading, Vocabulary, learned
 from credo.errors import DataError
 from credo.evidence import Evidence, Part
 from credo.exact import Array
-from credo.membership import Hard
+from credo.membership import Codes, Hard
 from credo.schema import Column, Schema
 from credo.sparse import Sparse, WordSums
 from credo.statistics import ALONE, Counts
@@ -61,6 +61,11 @@ class Cuts:
         return np.asarray(kept)
 
 
+def documents_label(axis: str) -> str:
+    """What a table is called of how many documents hold each word."""
+    return f"(documents) {axis}"
+
+
 @dataclass(frozen=True)
 class Texts(Block):
     """A column of texts, cut into words: one table (words, classes) of sums, and how many texts each class has."""
@@ -69,15 +74,18 @@ class Texts(Block):
     reading: Reading
     cuts: Cuts
 
-    once = False  # whether a word counts once for each document that holds it
-
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         return (self.name,)
 
     @property
-    def counted(self) -> tuple[Any, ...]:
-        return (self.label, self.reading)
+    def tables(self) -> tuple[str, ...]:
+        """What its tables of words are called."""
+        return (self.label,)
+
+    @property
+    def counted(self) -> frozenset[Any]:
+        return frozenset((table, self.reading) for table in self.tables)
 
     @property
     def axis(self) -> str:
@@ -95,7 +103,7 @@ class Texts(Block):
         return f"(texts) {self.name}"
 
     def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
-        return (self.label, self.texts)
+        return (*self.tables, self.texts)
 
     def read(self, batch: Batch) -> tuple[Documents, Any]:
         """The batch's documents and their words, cut once for all blocks that count them."""
@@ -126,9 +134,20 @@ class Texts(Block):
     def sums(self, documents: Documents, member: Hard, shape: tuple[int, int]) -> dict[str, Sparse]:
         """The tables that documents add up to."""
         each = np.repeat(member.weight, np.diff(documents.starts))
-        if not self.once:
-            each *= documents.counts  # rounded as it will be when it is taken away
+        each *= self.amounts(documents.counts)  # rounded as it will be when it is taken away
         return {self.label: Sparse.of_lists(documents.words, documents.starts, member.codes, each, shape)}
+
+    def amounts(self, counts: Codes) -> Array:
+        """What words add to the table that a document holds so many times."""
+        return np.asarray(counts, dtype=np.float64)
+
+    def holds(self, word: str) -> bool:  # noqa: ARG002 - most hold all
+        """Whether it counts such words."""
+        return True
+
+    def added(self, counts: Codes, weight: float) -> dict[str, Array]:
+        """What a document of such a weight adds to each table, of words that it holds so many times."""
+        return {self.label: weight * self.amounts(counts)}
 
     def pruned(self, evidence: Evidence) -> Evidence:
         """The commonest words, of many more than may speak: so a stream of texts takes so much memory and no more."""
@@ -286,7 +305,7 @@ class Left:
         row = np.repeat(np.arange(own.rows), np.diff(cells.starts))
         there = likelihood.weights[cells.words] > 0
         row, word, counts = row[there], cells.words[there], cells.counts[there]
-        taken = own.weight[row] * (1.0 if likelihood.block.once else counts)
+        taken = own.weight[row] * likelihood.block.amounts(counts)
         gone = likelihood.weights[word] - taken < likelihood.least
         return cls(row, word, own.codes[row], taken, gone, own.rows)
 

@@ -54,8 +54,8 @@ class Together(Block):
     covariance: Literal["tied", "full"]
 
     @property
-    def counted(self) -> tuple[Any, ...]:
-        return ("together", self.names)
+    def counted(self) -> frozenset[Any]:
+        return frozenset({("together", self.names)})
 
     def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
         return (LABEL,)

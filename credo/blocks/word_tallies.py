@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from credo._kernels.live import add_odds_of_row, add_presences_of_row, add_words_of_row, merged_rows
 from credo.blocks.block import Settings
 from credo.blocks.tally import Foreseeing, Row
+from credo.blocks.texts import vocabulary_of
 from credo.data.tables import array_of, is_missing
 from credo.errors import DataError
 from credo.evidence import Evidence, Part
@@ -21,27 +24,109 @@ from credo.sparse import Sparse, WordSums
 from credo.statistics import Counts
 
 if TYPE_CHECKING:
+    from credo.blocks.odds import Odds
+    from credo.blocks.presences import Presences
     from credo.blocks.texts import Texts
+    from credo.blocks.words import Words
+
+Codes = NDArray[np.int32]
+Rows = tuple[NDArray[np.int64], Codes, Array]  # starts, columns and values of a sparse table
 
 
-class WordsTally(Foreseeing):
-    """How often each class shows each word: beside the table that was there before, what new documents add to it."""
+class Grown:
+    """A table (words, classes) of sums, and what was added to it since."""
 
-    def __init__(self, block: Texts, words: Any, before: Array, texts: Array) -> None:
-        self._block, self._words, self._before = block, words, before
-        self._totals = before.sum(0)
-        self._texts = [[0.0] * len(texts), [0.0] * len(texts)]  # high and low, of the documents that came
-        self._added: dict[int, list[list[float]]] = {}  # {word: high and low of each class}, in order of appearance
-        self._new: list[str] = []
+    def __init__(self, before: Sparse) -> None:
+        self.before, self._values = before, before.cells.value
+        self._rows: Rows = before.starts, before.columns, self._values
+        self.added: dict[int, dict[int, list[float]]] = {}  # {word: {class: high and low}}, in order of appearance
+        self.totals = before.along(1)  # (classes,)
 
-    @cached_property
-    def _codes(self) -> dict[str, int]:
-        return {word: code for code, word in enumerate(self._words.to_pylist())}
+    def add(self, codes: Collection[int], k: int, values: Array) -> None:
+        """To a class, so much of each word."""
+        added = self.added
+        for code, value in zip(codes, values.tolist(), strict=True):
+            _add(added.setdefault(code, {}).setdefault(k, [0.0, 0.0]), value)
+        if k >= len(self.totals):
+            self.totals = np.append(self.totals, np.zeros(k + 1 - len(self.totals)))
+        self.totals[k] += values.sum()
+
+    def rows(self, codes: list[int]) -> tuple[Codes, Rows]:
+        """Where the rows of these words are, and in what."""
+        if not self.added:
+            return np.array(codes, np.int32), self._rows
+        more = [
+            (i, k, high + low) for i, code in enumerate(codes) for k, (high, low) in self.added.get(code, {}).items()
+        ]
+        places, classes, values = np.array(more).reshape(-1, 3).T
+        added = places.astype(np.int32), classes.astype(np.int32), np.ascontiguousarray(values)
+        found = merged_rows(self._rows, np.array(codes, np.int64), *added)
+        return np.arange(len(codes), dtype=np.int32), found
+
+    def since(self, classes: int) -> Sparse:
+        """What was added, a row for each word that it was added to."""
+        rows = [i for i, cells in enumerate(self.added.values()) for _ in cells]
+        columns = [k for cells in self.added.values() for k in cells]
+        pairs = np.array([pair for cells in self.added.values() for pair in cells.values()]).reshape(-1, 2)
+        return Sparse.of(rows, columns, pairs[:, 0], (len(self.added), classes), pairs[:, 1])
+
+
+class Numbered(Grown):
+    """A table of how many documents hold each word. Few such numbers differ: sums over all words go over these."""
+
+    def __init__(self, before: Sparse) -> None:
+        super().__init__(before)
+        self.sizes: list[Counter[float]] = [Counter() for _ in range(before.width)]  # for each class {documents: words}
+        order = np.lexsort((self._values, before.columns))
+        columns, values = before.columns[order], self._values[order]
+        first = np.flatnonzero((np.diff(columns, prepend=-1) != 0) | (np.diff(values, prepend=np.nan) != 0))
+        for start, end in pairwise([*first.tolist(), len(order)]):
+            self.sizes[columns[start]][float(values[start])] = end - start
+
+    def add(self, codes: Collection[int], k: int, values: Array) -> None:
+        self.sizes += [Counter() for _ in range(k + 1 - len(self.sizes))]
+        sizes = self.sizes[k]
+        sizes.subtract(old for code in codes if (old := self._cell(code, k)))
+        super().add(codes, k, values)
+        sizes.update(self._cell(code, k) for code in codes)
+        self.sizes[k] = +sizes  # without those that none has any more
+
+    def _cell(self, code: int, k: int) -> float:
+        high, low = self.added.get(code, {}).get(k, (0.0, 0.0))
+        if code >= len(self.before.starts) - 1:
+            return high + low
+        start, end = self.before.starts[code : code + 2].tolist()
+        at = start + int(np.searchsorted(self.before.columns[start:end], k))
+        there = at < end and self.before.columns[at] == k
+        return (float(self._values[at]) if there else 0.0) + high + low
+
+
+class TextTally(Foreseeing):
+    """Sums of words by class: beside the tables that were there before, what new documents add to them."""
+
+    def __init__(self, block: Texts, evidence: Evidence, kind: type[Grown] = Grown) -> None:
+        column = evidence.schema[block.axis]
+        self._block, self._words = block, column.levels
+        self._vocabulary = vocabulary_of(column, block.reading)
+        self._tables = {label: kind(evidence[label].n) for label in block.tables}
+        self._texts_before = np.asarray(evidence[block.texts].n.value[:, 0])
+        self._texts: dict[int, list[float]] = {}  # {class: high and low}, of the documents that came
+        self._new: dict[str, int] = {}
+        self._weight = 1.0
+
+    def weighted(self, weight: float) -> TextTally:
+        self._weight = weight
+        return self
 
     @property
     def exact(self) -> bool:
         """Cuts depend on all words' counts."""
         return self._block.cuts.cuts_nothing
+
+    @property
+    def _size(self) -> int:
+        """Of the vocabulary."""
+        return len(self._words) + len(self._new)
 
     def read(self, row: Row, number: int) -> None:
         text = row[self._block.name]
@@ -52,78 +137,162 @@ class WordsTally(Foreseeing):
             text = ""
         elif not text.isascii():
             array_of([text], self._block.name, number)  # which refuses what is no whole character
-        self._known, self._found = bool(text), Counter(self._block.reading.words(text))
+        self._text: str = text
 
-    look = read
+    def look(self, row: Row, number: int) -> None:
+        self.read(row, number)
+        found = Counter(self._vocabulary.codes_in(self._text))
+        self._strange = found.pop(-1, 0) > 0
+        if self._strange and self._new:
+            self._strange = self._look_among_new(found)
+        self._codes, self._counts = list(found), np.array(list(found.values()), np.int32)
+
+    def _look_among_new(self, found: Counter[int]) -> bool:
+        """Count those that came since; whether there are still others."""
+        strange = False
+        for word, code in self._spelt():
+            if code < 0:
+                new = self._new.get(word)
+                if new is None:
+                    strange = True
+                else:
+                    found[new] += 1
+        return strange
+
+    def _spelt(self) -> zip[tuple[str, int]]:
+        """The text's words, and their codes in the vocabulary that was there before."""
+        return zip(self._block.reading.words(self._text), self._vocabulary.codes_in(self._text), strict=True)
 
     def add(self, k: int, weight: float) -> None:
-        if k >= len(self._totals):
-            self._totals = np.append(self._totals, np.zeros(k + 1 - len(self._totals)))
-        if self._known:
-            _add(self._texts, k, weight)
-        for word, count in self._found.items():
-            code = self._codes.get(word)
-            if code is None:
-                code = self._codes[word] = len(self._words) + len(self._new)
-                self._new.append(word)
-            p = weight * (1.0 if self._block.once else count)
-            _add(self._added.setdefault(code, [[], []]), k, p)
-            self._totals[k] += p
+        if not self._text:
+            return
+        _add(self._texts.setdefault(k, [0.0, 0.0]), weight)
+        found: Counter[int] = Counter()
+        for word, code in self._spelt():
+            if code >= 0:
+                found[code] += 1
+            elif self._block.holds(word):
+                found[self._new.setdefault(word, self._size)] += 1
+        counts = np.array(list(found.values()), np.int32)
+        for label, values in self._block.added(counts, weight).items():
+            self._tables[label].add(found, k, values)
+
+    def texts(self, classes: int) -> Array:
+        """How many each class has."""
+        found = np.array(_filled(self._texts_before, classes))
+        for k, pair in self._texts.items():
+            found[k] += sum(pair)
+        return found
 
     def evidence(self, classes: Column) -> Evidence:
-        size = len(classes.levels)
-        known = np.array([code for code in self._added if code < len(self._words)], dtype=np.int64)
+        size, axis = len(classes.levels), self._block.axis
+        tables = {label: table.since(size) for label, table in self._tables.items()}
+        codes = list(next(iter(self._tables.values())).added)
+        known = np.array([code for code in codes if code < len(self._words)], dtype=np.int64)
         names = dict(zip(known.tolist(), self._words.take(pa.array(known)).to_pylist(), strict=True))
-        names |= {len(self._words) + i: word for i, word in enumerate(self._new)}
-        pairs = np.array([[_filled(part, size) for part in each] for each in self._added.values()])
-        high, low = pairs.reshape(-1, 2, size).swapaxes(0, 1)
-        texts = np.array([_filled(part, size) for part in self._texts])
-        levels = pa.array([names[code] for code in self._added], pa.string())
-        schema = Schema((classes, Column(self._block.name, "text", levels)))
-        parts = {
-            self._block.label: Part((self._block.name, classes.name), WordSums(Sparse.dense(high, low))),
-            self._block.texts: Part((classes.name,), Counts.of_pairs(texts[0][:, None], texts[1][:, None])),
-        }
-        return Evidence(schema, parts)
+        names |= {code: word for word, code in self._new.items()}
+        levels = pa.array([names[code] for code in codes], pa.string())
+        texts = np.array([self._texts.get(k, (0.0, 0.0)) for k in range(size)])
+        parts = {label: Part((axis, classes.name), WordSums(table)) for label, table in tables.items()}
+        parts[self._block.texts] = Part((classes.name,), Counts.of_pairs(texts[:, :1], texts[:, 1:]))
+        return Evidence(Schema((classes, Column(axis, "text", levels))), parts)
+
+
+class WordsTally(TextTally):
+    """Of words as draws."""
+
+    _block: Words
 
     def score(self, settings: Settings, out: Array) -> None:
-        """That of a Dirichlet-multinomial, over the words that are known."""
-        from credo._kernels.live import add_words_of_row
-
-        codes, counts = [], []
-        for word, count in self._found.items():
-            if (code := self._codes.get(word)) is not None:
-                codes.append(code)
-                counts.append(count)
-        if not codes:
+        if not self._codes:
             return
-        n, rows = self._before, np.array(codes)
-        if self._added or len(out) > n.shape[1]:
-            n, rows = np.array([self._row(code, len(out)) for code in codes]), np.arange(len(codes))
-        totals = self._totals if len(self._totals) == len(out) else np.array(_filled(self._totals, len(out)))
-        size = len(self._words) + len(self._new)
-        add_words_of_row(n, rows, np.array(counts), totals, float(settings.smoothing), size, out)
-
-    def _row(self, code: int, classes: int) -> list[float]:
-        """A word's counts in all classes."""
-        row = _filled(self._before[code].tolist() if code < len(self._words) else [], classes)
-        for part in self._added.get(code, ()):
-            for k, value in enumerate(part):
-                row[k] += value
-        return row
+        table = self._tables[self._block.label]
+        codes, rows = table.rows(self._codes)
+        totals = table.totals if len(table.totals) == len(out) else np.array(_filled(table.totals, len(out)))
+        amounts, drawn = self._block.amounts(self._counts), self._block.drawn
+        smoothed = float(settings.smoothing), self._size
+        add_words_of_row(rows, codes, amounts, totals, smoothed, drawn, self._weight, out)
 
 
-def _add(pair: list[list[float]], k: int, value: float) -> None:
-    """high + low at k += value (see credo.exact), with room for classes that are new."""
-    high, low = pair
-    while k >= len(high):
-        high.append(0.0)
-        low.append(0.0)
-    old = high[k]
+class PresencesTally(TextTally):
+    """Of words that are there or not."""
+
+    _block: Presences
+
+    def __init__(self, block: Texts, evidence: Evidence) -> None:
+        super().__init__(block, evidence, Numbered)
+        self._settled: tuple[float, int, Array, Array] | None = None
+
+    def add(self, k: int, weight: float) -> None:
+        super().add(k, weight)
+        self._settled = None
+
+    def score(self, settings: Settings, out: Array) -> None:
+        if not self._text:
+            return
+        a = float(settings.smoothing)
+        texts, absent = self._absent(a, len(out))
+        codes, rows = self._tables[self._block.label].rows(self._codes)
+        add_presences_of_row(rows, codes, texts, absent, a, self._strange, self._weight, out)
+
+    def _absent(self, a: float, classes: int) -> tuple[Array, Array]:
+        """Texts of each class, and what it says that no word of the vocabulary is there. (classes,) both"""
+        if self._settled is None or self._settled[:2] != (a, classes):
+            table, texts = self._tables[self._block.label], self.texts(classes)
+            assert isinstance(table, Numbered)
+            said = self._size * np.log(texts + a)
+            for k, sizes in enumerate(table.sizes):
+                numbers, words = np.array(list(sizes)), np.array(list(sizes.values()))
+                said[k] += (words * (np.log(texts[k] - numbers + a) - np.log(texts[k] + a))).sum()
+            self._settled = a, classes, texts, said - (self._size + 1) * np.log(texts + 2 * a)
+        return self._settled[2:]
+
+
+class OddsTally(TextTally):
+    """Of words by their odds."""
+
+    _block: Odds
+
+    def __init__(self, block: Texts, evidence: Evidence) -> None:
+        super().__init__(block, evidence)
+        self._table, self._documents = (self._tables[label] for label in block.tables)
+        self._holding = self._documents.before.along(0)
+        self._settled: tuple[Any, ...] | None = None
+
+    def add(self, k: int, weight: float) -> None:
+        super().add(k, weight)
+        self._settled = None
+
+    def score(self, settings: Settings, out: Array) -> None:
+        if not self._codes:
+            return
+        codes, rows = self._table.rows(self._codes)
+        holding = self._holding
+        if self._documents.added:
+            holding = np.array([self._held(code) for code in self._codes])
+        if self._settled is None or len(self._settled[0]) != len(out):
+            self._settled = self._unchanging(settings, len(out))
+        add_odds_of_row(rows, codes, self._counts, holding, self._settled, self._weight, out)
+
+    def _held(self, code: int) -> float:
+        """By how many documents."""
+        since = sum(map(sum, self._documents.added.get(code, {}).values()))
+        return since + (float(self._holding[code]) if code < len(self._holding) else 0.0)
+
+    def _unchanging(self, settings: Settings, classes: int) -> tuple[Any, ...]:
+        """What the kernel must know that is the same for all texts, until one is learned."""
+        everything = np.array([self._size, self._documents.totals.sum(), self.texts(classes).sum()])
+        totals = np.array(_filled(self._table.totals, classes))
+        return totals, everything, self._block.cuts.least, *(np.array([x]) for x in self._block.choice(settings))
+
+
+def _add(pair: list[float], value: float) -> None:
+    """high + low += value (see credo.exact)."""
+    old = pair[0]
     new = old + value
     step = new - old
-    low[k] += (old - (new - step)) + (value - step)
-    high[k] = new
+    pair[1] += (old - (new - step)) + (value - step)
+    pair[0] = new
 
 
 def _filled(values: Sequence[float] | Array, size: int) -> list[float]:

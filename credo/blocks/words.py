@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from credo._kernels.documents import add_words
+from credo._kernels.odds import GRID
 from credo.blocks.block import Settings
-from credo.blocks.texts import Left, TextLikelihood, Texts
+from credo.blocks.texts import Left, TextLikelihood, Texts, documents_label
 from credo.data.words import Documents
 from credo.evidence import Evidence
 from credo.exact import Array
-from credo.membership import Hard
+from credo.membership import Codes, Hard
 from credo.statistics import ALONE
 
 if TYPE_CHECKING:
@@ -26,23 +27,56 @@ if TYPE_CHECKING:
 class Words(Texts):
     """θ ~ Dirichlet(l) over the vocabulary for each class."""
 
+    drawn = True  # whether positions are drawn one after another, each adding to what is known
+
     def likelihood(self, evidence: Evidence, settings: Settings) -> WordsLikelihood:
         return WordsLikelihood(self, *self._seen(evidence), settings)
 
     def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
         from credo.blocks.word_tallies import WordsTally
 
-        column, table, texts = self._seen(evidence)
-        return WordsTally(self, column.levels, table, texts)
+        return WordsTally(self, evidence)
+
+
+@dataclass(frozen=True)
+class Binary(Words):
+    """The same of documents in which a word counts once."""
+
+    @property
+    def label(self) -> str:
+        return documents_label(self.name)
+
+    def amounts(self, counts: Codes) -> Array:
+        return np.ones(len(counts))
+
+
+@dataclass(frozen=True)
+class Logs(Words):
+    """The same of log₂(1 + x) where a word comes x times. These aren't drawn: the parameters' mean stands for them."""
+
+    drawn = False
+
+    @property
+    def label(self) -> str:
+        return f"(logs) {self.name}"
+
+    def amounts(self, counts: Codes) -> Array:
+        return np.asarray(np.floor(np.log2(np.add(counts, 1.0)) * GRID + 0.5) / GRID)
 
 
 class WordsLikelihood(TextLikelihood):
     """Σ x log θ; θ integrated out (a Dirichlet-multinomial) where the estimate is "bayes"."""
 
+    block: Words
+
     @cached_property
     def _totals(self) -> Array:
         """The weight of each class's words. (classes,)"""
         return np.asarray(self.n[self.weights > 0].sum(0))
+
+    @property
+    def _drawn(self) -> bool:
+        return self.settings.estimate == "bayes" and self.block.drawn
 
     @cached_property
     def _logs(self) -> Array:
@@ -50,10 +84,10 @@ class WordsLikelihood(TextLikelihood):
             return np.log(self.n + self._offset)
 
     def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None:
-        a, drawn = self._offset, self.settings.estimate == "bayes"
-        lost, tokens, gone = np.zeros_like(out), *np.zeros((2, len(out)), dtype=np.int64)
+        a, drawn = self._offset, self._drawn
+        lost, tokens, gone = np.zeros_like(out), np.zeros(len(out)), np.zeros(len(out), dtype=np.int64)
         add_words(
-            cells.words, cells.counts, self.n, self._logs, self.weights, self.least, a, drawn,
+            cells.words, self.block.amounts(cells.counts), self.n, self._logs, self.weights, self.least, a, drawn,
             cells.starts, own.codes, own.weight, out, lost, tokens, gone,
         )  # fmt: skip
         total = np.maximum(self._totals - lost, 0.0) + a * (self.size - gone[:, None])
@@ -63,14 +97,14 @@ class WordsLikelihood(TextLikelihood):
     def words_of(self, cells: Documents) -> dict[str, Array]:
         """What all positions are divided by is shared out among them."""
         at = np.flatnonzero(self.weights[cells.words] > 0)
-        words, counts = cells.words[at], cells.counts[at][:, None]
+        words, counts = cells.words[at], self.block.amounts(cells.counts[at])[:, None]
         with np.errstate(divide="ignore"):
             logs = np.log(self.n[words] + self._offset)
-        total, drawn = self._totals + self._offset * self.size, self.settings.estimate == "bayes"
+        total, drawn = self._totals + self._offset * self.size, self._drawn
         positions = np.array([[counts.sum()]])
         above = log_rising(self.n[words] + self._offset, counts) if drawn else counts * logs
         below = log_rising(total, positions) if drawn else positions * np.log(np.where(total > 0, total, 1.0))
-        each = self.weight * (above - below * counts / max(int(positions[0, 0]), 1))
+        each = self.weight * (above - below * counts / max(float(positions[0, 0]), ALONE))
         return dict(zip(self.words.take(pa.array(words)).to_pylist(), each, strict=True))
 
     @property

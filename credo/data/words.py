@@ -36,6 +36,7 @@ Integers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
 PATTERN = r"(?u)\b\w\w+\b"
+FEW_WORDS = 1 << 18  # of which Python's own dict finds those of a short document sooner than kernels do
 LITTLE = 1 << 16  # bytes that Python reads sooner than Numba can be loaded (about 0.7 s)
 PATIENCE = 16 * LITTLE  # bytes in all, after which it is loaded for the least of them
 PIECE = 8192  # bytes that a kernel works on at a time: what it makes of them stays near
@@ -177,6 +178,7 @@ class Vocabulary:
     def __init__(self, words: Any, how: Reading) -> None:
         self.words = words
         self.how = how
+        self._latest: tuple[str, list[int]] = "", []  # several ask for the same document, one after another
 
     @classmethod
     def of(cls, words: Any, how: Reading) -> Vocabulary:
@@ -194,15 +196,20 @@ class Vocabulary:
 
     def read_one(self, document: str) -> tuple[list[int], list[int], int]:
         """The same for one document: codes, counts, and how many of its words are strange."""
-        if _plainly(len(document), self.how):
-            found = Counter(map(self._code_of, self.how.words(document)))
-        elif len(document) < LITTLE:
-            found = Counter(self._codes_in(document))
-        else:
-            documents = self.read(pa.array([document]))
-            return documents.words.tolist(), documents.counts.tolist(), int(documents.strange[0])
+        found = Counter(self.codes_in(document))
         strange = found.pop(-1, 0)
         return list(found), list(found.values()), strange
+
+    def codes_in(self, document: str) -> list[int]:
+        """The code of each of its words, one after another; -1 where it isn't known."""
+        latest, codes = self._latest
+        if document is not latest:
+            if len(self.words) <= FEW_WORDS or _plainly(len(document), self.how):
+                codes = [self._codes.get(word, -1) for word in self.how.words(document)]
+            else:
+                codes = self._codes_by_kernel(document)
+            self._latest = document, codes
+        return codes
 
     def _read_alone(self, document: str) -> Documents:
         """As fast as it goes: tables for many documents take longer than one to make."""
@@ -215,7 +222,7 @@ class Vocabulary:
             np.array([strange]),
         )
 
-    def _codes_in(self, document: str) -> list[int]:
+    def _codes_by_kernel(self, document: str) -> list[int]:
         from credo._kernels.words import read_document
 
         lowercase, is_foreign = self.how.lowercase, not document.isascii()

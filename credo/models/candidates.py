@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from credo.blocks.block import Settings
 from credo.data import Source
 from credo.families.normal_inverse_wishart import Covariance
@@ -17,7 +15,8 @@ from credo.models.blend import TOGETHER, Blend
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.forms import TEXT_FORMS
 from credo.models.naive_bayes import NaiveBayes
-from credo.models.tuning import Candidate, candidate, crossed, row_count, scored, widened
+from credo.models.sheets import beside, crossed, row_count, scored
+from credo.models.tuning import Candidate, candidate, widened
 from credo.models.weighing import Sheet
 
 WIDEST, WIDEST_FULL = 200, 150  # features of columns that are read together
@@ -103,7 +102,7 @@ class Candidates:
         own = self.naive_bayes
         model, apart = self._counted_together(own.model, together)
         forms = {name: (*own.forms[name], *together.get(name, ())) for name in own.forms}
-        both = _beside(own.sheet, apart)
+        both = beside([own.sheet, apart])
         for name in names:
             speaking = BLENDS[name]
             voices = [j for j, (form, _) in enumerate(both.voices) if _side(form) in speaking]
@@ -150,18 +149,7 @@ class _Rescored:
 
     def __call__(self, settings: Settings) -> Sheet:
         assert self.own.rescored is not None
-        return _beside(self.own.rescored(settings), self.apart).only(self.voices)
-
-
-def _beside(own: Sheet, other: Sheet) -> Sheet:
-    """What two say of the same rows."""
-    group = max(own.groups, default=-1) + 1
-    return replace(
-        own,
-        said=np.concatenate([own.said, other.said], axis=2),
-        voices=(*own.voices, *other.voices),
-        groups=(*own.groups, *(group + each for each in other.groups)),
-    )
+        return beside([self.own.rescored(settings), self.apart]).only(self.voices)
 
 
 def _side(form: Any) -> str:

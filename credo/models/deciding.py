@@ -71,13 +71,13 @@ def _spreads(model: Classifier, column: str, k: int) -> Iterator[Spread]:
     """Single words and pairs; where they are read as odds, counted by the texts that hold them."""
     plain = next(each for each in _speaking(model.plain) if each.names == (column,))
     assert isinstance(plain, TextLikelihood)
-    counts = n = plain.n[:, k]
-    said, others = np.zeros(len(n)), _shares_without(model.class_weights, k)
+    counts = plain.n[:, k]
+    said, others = np.zeros(len(counts)), _shares_without(model.class_weights, k)
     for each in _speaking(model.tuned):
         if each.names != (column,):
             continue
         if isinstance(each, TextLikelihood):
-            said += each.weight * np.where(each.weights > 0, each.for_class(k), 0.0) * n
+            said += each.weight * np.where(each.weights > 0, each.for_class(k), 0.0) * each.n[:, k]
         elif each.column.name == plain.column.name:
             said, counts = said + each.said_for(k, others), each.texts_of(k)
         else:

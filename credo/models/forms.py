@@ -19,10 +19,13 @@ from credo.schema import Kind, checked_kinds
 
 NumberForm = Literal["gaussian", "log", "binned"]
 WordsForm = Literal["multinomial", "bernoulli"]
-Form = Literal["category", "count", "gaussian", "log", "binned", "coarse", "words", "presences", "odds", "pairs"]
+Form = Literal[
+    "category", "count", "gaussian", "log", "binned", "coarse", "words", "binary", "logs", "presences", "odds", "pairs"
+]
 NUMBER_FORMS: tuple[Form, ...] = ("gaussian", "log", "coarse", "binned")  # the plainest first
-TEXT_FORMS: tuple[Form, ...] = ("words", "presences", "odds", "pairs")
+WORD_FORMS: tuple[Form, ...] = ("words", "binary", "logs", "presences")  # likelihoods of texts, the plainest first
 ODDS_FORMS: tuple[Form, ...] = ("odds", "pairs")
+TEXT_FORMS = (*WORD_FORMS, *ODDS_FORMS)
 Views = Mapping[str, tuple[str, ...]]  # the forms that each column is counted in; the first is what was asked for
 
 
@@ -87,15 +90,16 @@ class Text:
 
     @property
     def views(self) -> tuple[Form, ...]:
-        """The forms that may speak beside its own."""
-        return ("odds",) if self.ngrams == 2 or self.hashed is not False else ("odds", "pairs")
+        """The forms that may speak beside its own, or instead of it."""
+        odds = ODDS_FORMS[:1] if self.ngrams == 2 or self.hashed is not False else ODDS_FORMS
+        return (*WORD_FORMS, *odds)
 
     def block(self, name: str, form: str) -> Block:
         """The words of a column, in one of its forms."""
         from credo.blocks.odds import Odds, Pairs
         from credo.blocks.presences import Presences
         from credo.blocks.texts import Cuts
-        from credo.blocks.words import Words
+        from credo.blocks.words import Binary, Logs, Words
         from credo.data.words import Reading
 
         buckets = None if self.hashed is False else BUCKETS if self.hashed is True else int(self.hashed)
@@ -103,7 +107,9 @@ class Text:
         ngrams = 2 if form == "pairs" else self.ngrams
         reading = Reading(self.lowercase, ngrams, stop, self.token_pattern, buckets)
         cuts = Cuts(self.min_count, self.drop_most_common, self.max_words)
-        kinds: dict[str, Any] = {"words": Words, "presences": Presences, "odds": Odds, "pairs": Pairs}
+        kinds: dict[str, Any] = {
+            "words": Words, "binary": Binary, "logs": Logs, "presences": Presences, "odds": Odds, "pairs": Pairs,
+        }  # fmt: skip
         block: Block = kinds[form](name, reading, cuts)
         return block
 

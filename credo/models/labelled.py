@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from credo.blocks.block import Block, Likelihood, Settings
+from credo.blocks.block import Block, Likelihood, Settings, counting
 from credo.blocks.mixed import Mixed
 from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, suggest
@@ -163,8 +163,8 @@ class Labelled(Additive):
         member = Hard(codes, len(levels), weight)
         parts[ROWS] = Part((self.target,), Counts.of_rows(member))
         batch = batch.filled(self.views)
-        blocks = {block.counted: block for _, block in self.blocks(self.views)}
-        found = [block.summarise(batch, member, self.target) for block in blocks.values()]
+        blocks = counting(block for _, block in self.blocks(self.views))
+        found = [block.summarise(batch, member, self.target) for block in blocks]
         schema = _side_by_side([Schema((Column(self.target, "category", levels),)), *(e.schema for e in found)])
         for evidence in found:
             parts |= evidence.parts

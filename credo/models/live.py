@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from credo.blocks.block import counting
 from credo.blocks.levels import MISSING, NEW, Levels
-from credo.blocks.tally import Foreseeing, Row
+from credo.blocks.tally import Foreseeing, Row, Tally
 from credo.data import ROWS as BATCH
 from credo.data import Batch
 from credo.data.cells import LARGEST
@@ -25,6 +26,7 @@ from credo.statistics import Counts
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
+    from credo.models.tuning import Tuning
 
 
 class Live:
@@ -54,13 +56,29 @@ class Live:
         self._blank[self._target] = None
         self._classes, self._before = Classes(evidence.schema[self._target]), model.class_weights
         self._rows, self._unlabelled, self._end = Sums(len(self._before)), Sums(1), self._number + BATCH
-        blocks = {block.counted: block for _, block in model.blocks(model.views)}
-        self._tallies = [block.tally(evidence, self._target) for block in blocks.values()]
+        self._tallies, speaking = self._tallied(model)
         self._values, self._order = model.classes, range(len(self._before))
-        self._settings = model.settings
-        self._log_prior: Array | None = None
-        self._foreseeing = [tally for tally in self._tallies if isinstance(tally, Foreseeing)]
-        self._foresees = _sums_suffice(model) and len(self._foreseeing) == len(self._tallies)
+        self._settings = model.settings if model.tuning is None else model.tuning.applied_to(model.settings)
+        self._begun: tuple[Array, Array] | None = None
+        self._speaking = [tally for tally in speaking if isinstance(tally, Foreseeing)]
+        self._foresees = _sums_suffice(model) and len(self._speaking) == len(speaking)
+
+    def _tallied(self, model: Classifier) -> tuple[list[Tally], list[Tally]]:
+        """Tallies of all that the blocks keep, and those of blocks that speak."""
+        blocks, tuning = model.blocks(model.views), model.tuning
+        if tuning is None or not _texts_alone(tuning):
+            tallies = [block.tally(model.seen, self._target) for block in counting(block for _, block in blocks)]
+            return tallies, tallies
+        speaking: list[Tally] = []
+        kept: set[Any] = set()
+        for form, block in blocks:
+            if form in tuning.forms.get(block.names[0], ()):
+                (weight,) = tuning.weights_of(form, block.names)
+                speaking.append(block.tally(model.seen, self._target).weighted(float(weight)))
+                kept |= block.counted
+        silent = counting(block for _, block in blocks if not block.counted <= kept)
+        others = [block.tally(model.seen, self._target) for block in silent]
+        return [*speaking, *others], speaking
 
     # Learning
 
@@ -83,7 +101,7 @@ class Live:
             self._rows.add(k, weight)
             for tally in self._tallies:
                 tally.add(k, weight)
-        self._frozen = self._log_prior = None
+        self._frozen = self._begun = None
         self._number += 1
         if self._number == self._end:  # where `update` would begin a new batch, too: pairs lose nothing up to here
             self._begin(self.freeze())
@@ -151,22 +169,30 @@ class Live:
 
     def _shares(self, row: Mapping[str, Any]) -> list[float] | None:
         """From the sums themselves, as estimate="bayes" has it; None where they can't say."""
-        if not all(tally.exact for tally in self._foreseeing):
+        from credo._kernels.live import to_shares
+
+        if not all(tally.exact for tally in self._speaking):
             return None
         if type(row) is not dict or not self._model.views.keys() <= row.keys():
             row = self._filled(row)
-        if self._log_prior is None:
-            self._log_prior = self._model.log_class_prior(self._rows.value + self._before)
-        settings, out = self._settings, self._log_prior.copy()
-        for tally in self._foreseeing:
+        if self._begun is None:
+            self._begun = self._before_the_row()
+        begun, slips = self._begun
+        settings, out = self._settings, begun.copy()
+        for tally in self._speaking:
             tally.look(row, self._number)
             tally.score(settings, out)
-        top = out.max()
-        if top == -np.inf:  # the row is impossible under every class: the model says why
+        if not to_shares(out, slips):  # the row is impossible under every class: the model says why
             return None
-        shares = np.exp(out - top)
-        found: list[float] = (shares / shares.sum()).tolist()
-        return found
+        shares: list[float] = out.tolist()
+        return shares
+
+    def _before_the_row(self) -> tuple[Array, Array]:
+        """What is said of the classes before a row is seen, and the shares of all rows that slip into each."""
+        log_prior, tuning = self._model.log_class_prior(self._rows.value + self._before), self._model.tuning
+        biases = 0.0 if tuning is None else tuning.biases_of(self._values)
+        slips = 0.0 if tuning is None else tuning.slips
+        return log_prior + biases, slips * np.exp(log_prior - np.logaddexp.reduce(log_prior))
 
     def predict(self, row: Mapping[str, Any]) -> Any:
         """The most probable class."""
@@ -222,13 +248,24 @@ def _checked(weight: float) -> float:
 
 
 def _sums_suffice(model: Classifier) -> bool:
-    """Whether probabilities follow from each column's own sums: naive Bayes, neither tuned nor averaged."""
+    """Whether probabilities follow from each column's own sums: naive Bayes, not averaged, and tuned only if it reads
+    nothing but texts."""
+    if model.tuning is None:
+        alone = all(len(forms) == 1 for forms in model.views.values())
+    else:
+        alone = _texts_alone(model.tuning)
+    texts = any(forms[0] in TEXT_FORMS for forms in model.views.values())
     return (
         type(model) is NaiveBayes
         and model.estimate == "bayes"
         and not model.average
-        and model.tuning is None
         and model.class_prior is None
         and model.m is None
-        and all(len(forms) == 1 for forms in model.views.values())
+        and (model.smoothing > 0 or not texts)
+        and alone
     )
+
+
+def _texts_alone(tuning: Tuning) -> bool:
+    """Whether nothing but texts speaks."""
+    return all(form in TEXT_FORMS for forms in tuning.forms.values() for form in forms)

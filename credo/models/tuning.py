@@ -4,31 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from credo.blocks.block import ALL, Settings
-from credo.blocks.odds import DOUBTS, POWERS
-from credo.data import Batch, Source
+from credo.data import Source
 from credo.engines import local
 from credo.errors import DataError, EvidenceError
-from credo.evidence import Evidence
 from credo.exact import Array
 from credo.lazy import lazy
-from credo.learning import Weight, Weights, fold_scores
-from credo.models.forms import NUMBER_FORMS, ODDS_FORMS, TEXT_FORMS, Number, Text, Views
-from credo.models.weighing import Sheet, Weighing, chosen_rows, losses_at_modes, shares, weighed
+from credo.learning import Weight, Weights
+from credo.models.forms import NUMBER_FORMS, TEXT_FORMS, WORD_FORMS, Number, Text, Views
+from credo.models.reading_texts import chosen_readings
+from credo.models.sheets import crossed, gains, sample_stride, scored
+from credo.models.weighing import Sheet, Weighing, shares, weighed
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
 
-FEW_ROWS = 3000  # on which the settings of odds are chosen
-ROWS, CELLS = 20_000, 4_000_000  # of a sheet: more rows are sampled
 FOLDS = 5  # in which weights are validated
-OUT_OF_FOLD = (10, 5)  # folds by which rows are scored that can't be left out one by one: of few rows, of many
-IMPOSSIBLE = -1e3  # nats
 OTHERS = {"smoothing": (0.1, 0.01), "strength": (10.0,)}  # what is tried beside what was asked for, while it helps
 
 
@@ -129,10 +124,9 @@ class Candidate:
     def _open(self, name: str) -> bool:
         if name not in self.tried:
             return False
-        weights = self.outcome[0].weights
-        forms = {form for (form, _), weight in zip(self.sheet.voices, weights, strict=True) if weight}
+        forms = {form for form, _ in self.sheet.voices}
         if name == "smoothing":
-            return self.settings.m is None and bool(forms & {"category", "binned", "coarse", "words", "presences"})
+            return self.settings.m is None and bool(forms & {"category", "binned", "coarse", *WORD_FORMS})
         return self.settings.estimate != "ml" and bool(forms & {"gaussian", "log", "count"})
 
     def tuned(self) -> Any:
@@ -178,96 +172,14 @@ def candidate(model: Any, table: Source, weight: Weight, seed: int, stride: int 
             model, table, weight, forms, seed, stride or sample_stride(model, table, weights, len(forms))
         )
         return Candidate(model, forms, model.settings, sheet, seed)
-    settings = replace(model.settings, odds=chosen_odds(model, table, weights))
-    sheet = scored(model, table, weights, model.views, settings, stride)
-    forms = dict(chosen_forms(model, sheet))
+    settings, texts = chosen_readings(model, table, weights)
+    sheet = scored(model, table, weights, {**model.views, **texts}, settings, stride)
+    forms = {**chosen_forms(model, sheet), **texts}
 
     def rescored(settings: Settings) -> Sheet:
         return scored(model, table, weights, forms, settings, sheet.stride)
 
     return Candidate(model, forms, settings, sheet.only(voices_in(sheet, forms)), seed, rescored=rescored)
-
-
-def chosen_odds(model: Any, table: Source, weights: Weights) -> dict[str, tuple[float, float]]:
-    """For words and pairs that are read as odds, the c and p that foresee a few thousand rows best by themselves."""
-    forms = {name: tuple(form for form in own if form in ODDS_FORMS) for name, own in model.views.items()}
-    if not any(forms.values()):
-        return {}
-    terms = model.terms_of(forms, model.settings)
-    choices = list(product(DOUBTS, POWERS))
-    stride = max(1, int(np.ceil(row_count(model, table, weights) / FEW_ROWS)))
-
-    def of_batch(batch: Batch) -> tuple[Any, ...]:
-        batch, own = model.members(*sampled(batch, weights, stride))
-        batch = batch.filled(model.views)
-        said = [each.scores(each.read(batch), own, DOUBTS, POWERS) for _, each in terms.likelihoods]
-        return (*said, model.log_prior_left_out(own), own.codes, own.weight)
-
-    names = weights.beside(model.needs(table.without(weights.column)))
-    parts = zip(*local.mapped(of_batch, table.batches(names)), strict=True)
-    *said, prior, truth, weight = (np.concatenate(part) for part in parts)
-    found = {}
-    for (form, likelihood), each in zip(terms.likelihoods, said, strict=True):
-        voices, each = ((form, likelihood.block.axis),), each.reshape(*each.shape[:2], len(choices))
-        losses = losses_at_modes(
-            Sheet(_centred(each[:, :, m : m + 1]), prior, truth, weight, voices, (0,)) for m in range(len(choices))
-        )
-        found[likelihood.block.axis] = choices[int(np.argmin(losses))]
-    return found
-
-
-def _centred(said: Array) -> Array:
-    """Less what is said of all classes alike, which of a long text is much and tells nothing."""
-    return np.asarray(said - said.mean(1, keepdims=True))
-
-
-def crossed(model: Any, table: Source, weight: Any, forms: Views, seed: int, stride: int = 1) -> tuple[Sheet, Evidence]:
-    """What each voice says of (every so many) rows by the other folds' evidence, and the evidence of all."""
-    voices: list[tuple[str, str]] = []
-
-    def score(taught: Any, batch: Batch, weights: Array) -> tuple[Any, ...]:
-        terms, batch = taught.terms_of(forms, taught.settings), batch.filled(model.views)
-        said: dict[tuple[str, str], Array] = {}
-        for form, likelihood in terms.likelihoods:
-            cells = likelihood.read(batch)
-            for v, name in enumerate(likelihood.voices):
-                said[form, name] = out = np.zeros((batch.rows, len(taught.classes)))
-                likelihood.pick([v]).add(likelihood.cells_of(cells, [v]), out)
-        voices[:] = said
-        prior = np.broadcast_to(terms.log_prior, (batch.rows, len(taught.classes)))
-        return np.stack(list(said.values()), axis=2), prior, taught.codes_of(batch), weights
-
-    def chosen(batch: Batch) -> Any:
-        return chosen_rows(batch.start, batch.rows, stride)
-
-    count = row_count(model, table, Weights.of(weight))
-    folds = max(2, min(OUT_OF_FOLD[count > ROWS], count))
-    (said, prior, codes, weights), evidence = fold_scores(model, table, folds, weight, seed, score, chosen=chosen)
-    kept = (codes >= 0) & (weights > 0)
-    rows = (_finite(said[kept]), prior[kept], codes[kept], weights[kept])
-    return Sheet(*rows, tuple(voices), _groups(voices), stride), evidence
-
-
-def _finite(said: Array) -> Array:
-    """What is impossible is very improbable: a weight of 0 must be able to silence it."""
-    return np.where(np.isfinite(said), said, np.maximum(said, IMPOSSIBLE))
-
-
-def _bounded(said: Array) -> Array:
-    """The same of texts, whose log-likelihoods are far below 0: impossible is less than all that a row allows."""
-    known = np.isfinite(said)
-    top = np.where(known, said, -np.inf).max(1, keepdims=True)
-    below = said - np.where(np.isfinite(top), top, 0.0)
-    least = np.minimum(np.where(known, below, 0.0).min(1, keepdims=True), IMPOSSIBLE)
-    return np.where(known, below, least)
-
-
-def _groups(voices: Sequence[tuple[str, str]]) -> tuple[int, ...]:
-    """Columns by themselves are one group; each block of several is one of its own, and each form of texts."""
-    blocks = list(dict.fromkeys(form for form, name in voices if name == ALL or form in TEXT_FORMS))
-    groups = [1 + blocks.index(form) if form in blocks else 0 for form, name in voices]
-    used = sorted(set(groups))
-    return tuple(used.index(group) for group in groups)
 
 
 def widened(model: Any, table: Source, weight: Any) -> Any:
@@ -298,57 +210,6 @@ def _least(model: Any, name: str) -> float:
     return float(np.min(values.to_numpy(zero_copy_only=False), initial=np.inf))
 
 
-def scored(
-    model: Any, table: Source, weights: Weights, forms: Views, settings: Settings, stride: int | None = None
-) -> Sheet:
-    """What each voice says of rows that are left out one by one; of a sample, where there are many."""
-    terms = model.terms_of(forms, settings)
-    voices = [(form, name) for form, likelihood in terms.likelihoods for name in likelihood.voices]
-    every = stride or sample_stride(model, table, weights, len(voices))
-
-    def of_batch(batch: Batch) -> tuple[Array, Array, Any, Array]:
-        batch, own = model.members(*sampled(batch, weights, every))
-        batch = batch.filled(model.views)
-        said = np.zeros((batch.rows, len(model.classes), len(voices)))
-        j = 0
-        for _, likelihood in terms.likelihoods:
-            cells = likelihood.read(batch)
-            for v in range(len(likelihood.voices)):
-                out = np.zeros(said.shape[:2])
-                likelihood.pick([v]).add_left_out(likelihood.cells_of(cells, [v]), own, out)
-                said[:, :, j] = _centred(_bounded(out)) if voices[j][0] in TEXT_FORMS else out
-                j += 1
-        return said, model.log_prior_left_out(own), own.codes, own.weight
-
-    names = weights.beside(model.needs(table.without(weights.column)))
-    parts = list(local.mapped(of_batch, table.batches(names)))
-    said, prior, truth, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Sheet(_finite(said), prior, truth, weight, tuple(voices), _groups(voices), every)
-
-
-def sample_stride(model: Any, table: Source, weights: Weights, voices: int) -> int:
-    """One of how many rows is scored."""
-    rows = min(ROWS, max(100, CELLS // (len(model.classes) * max(voices, 1))))
-    return max(1, int(np.ceil(row_count(model, table, weights) / rows)))
-
-
-def row_count(model: Any, table: Source, weights: Weights) -> int:
-    """How many rows there are, whatever they weigh."""
-    if table.rows is not None:
-        return table.rows
-    if weights == Weights():
-        learned: int = round(model.n + model.unlabelled)
-        return learned
-    return sum(batch.rows for batch in table.batches([str(model.target)]))
-
-
-def sampled(batch: Batch, weights: Weights, stride: int) -> tuple[Batch, Weights]:
-    """One of so many rows, with their weights."""
-    rows = chosen_rows(batch.start, batch.rows, stride)
-    own = weights.of_rows(batch)[rows]
-    return replace(batch.take(rows), start=0), Weights(values=own)
-
-
 def chosen_forms(model: Any, sheet: Sheet) -> Views:
     """For each number column the form that foresees the class best by itself.
 
@@ -365,10 +226,7 @@ def chosen_forms(model: Any, sheet: Sheet) -> Views:
         losses = {form: _losses(sheet, sheet.voices.index((form, name))) for form in candidates}
         best = candidates[0]
         for form in candidates[1:]:
-            gain = losses[best] - losses[form]
-            mean = np.average(gain, weights=sheet.weight)
-            error = np.sqrt(np.average((gain - mean) ** 2, weights=sheet.weight) / max(len(gain), 1))
-            best = form if mean > error else best
+            best = form if gains(losses[best] - losses[form], sheet.weight) else best
         forms[name] = (best,)
     return forms
 

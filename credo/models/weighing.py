@@ -56,6 +56,10 @@ class Sheet:
             groups=tuple(used.index(self.groups[j]) for j in places),
         )
 
+    def of(self, name: str) -> Sheet:
+        """What one column says."""
+        return self.only([j for j, (_, own) in enumerate(self.voices) if own == name])
+
     def rows(self, kept: Any) -> Sheet:
         parts = (self.said[kept], self.prior[kept], self.truth[kept], self.weight[kept])
         return Sheet(*parts, self.voices, self.groups, self.stride)
@@ -190,9 +194,21 @@ def losses_at_modes(sheets: Iterable[Sheet]) -> list[float]:
         design = _design(sheet, None)
         every = np.ones(design.features.shape[2], dtype=bool)
         theta = _Newton(design, every).mode(sheet.weight, design.prior[0] if theta is None else theta, ROUGHLY)
-        own = design.weighing(theta).probabilities(sheet)[np.arange(len(sheet.truth)), sheet.truth]
-        found.append(-float(np.average(np.log(np.maximum(own, np.finfo(float).tiny)), weights=sheet.weight)))
+        found.append(float(np.average(_losses(design, theta), weights=sheet.weight)))
     return found
+
+
+def losses_of_rows(sheet: Sheet) -> Array:
+    """The log-loss of each row that gave the weights, none of which is negative."""
+    design = _design(sheet, None)
+    theta, _ = _fitted(design, sheet.weight, design.prior[0], enough=ROUGHLY)
+    return _losses(design, theta)
+
+
+def _losses(design: _Design, theta: Array) -> Array:
+    sheet = design.sheet
+    own = design.weighing(theta).probabilities(sheet)[np.arange(len(sheet.truth)), sheet.truth]
+    return np.asarray(-np.log(np.maximum(own, np.finfo(float).tiny)))
 
 
 def _design(sheet: Sheet, mixed: int | None) -> _Design:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -61,6 +62,34 @@ def test_words_add_up_to_their_text(table: Table, how: credo.Text, estimate: Any
             for start, end in each.places:
                 assert text[start:end].lower() == each.word
         assert [abs(each.weight) for each in spoken] == sorted((abs(each.weight) for each in spoken), reverse=True)
+
+
+@pytest.mark.parametrize("likelihood", ["words", "binary", "logs", "presences"])
+def test_words_of_any_view_add_up(table: Table, likelihood: str) -> None:
+    model = with_odds(table, None, likelihood)
+    with unheard():
+        reasons = model.explain({"text": "Win FREE gold, the free gold!", "size": 1.0}, of="spam", against="ham")
+    assert sum(each.weight for each in reasons.words["text"]) == pytest.approx(reasons.weights["text"], abs=1e-9)
+
+
+def counted(amount: Callable[[Any], Any], table: Table, rows: Any) -> Any:
+    """log-odds of texts by a multinomial of such amounts of each word, class by class, each plus 1/2."""
+    vocabulary = sorted({word for text in table["text"] for word in text.lower().split()})
+    matrix = amount(np.array([[text.lower().split().count(word) for word in vocabulary] for text in table["text"]]))
+    sums = np.array([matrix[table["kind"] == value].sum(0) + 0.5 for value in ("spam", "ham")])
+    return matrix[rows] @ (np.log(sums[0] / sums[0].sum()) - np.log(sums[1] / sums[1].sum()))
+
+
+@pytest.mark.parametrize(("likelihood", "amount"), [("binary", np.sign), ("logs", lambda x: np.log2(1 + x))])
+def test_amounts_of_words(table: Table, likelihood: str, amount: Any) -> None:
+    """Words that count once, or by the logarithm of their number, say what a multinomial of these amounts does."""
+    plain = {**table, "text": np.array([text.replace("İ", "I") for text in table["text"]], dtype=object)}
+    model = changed(with_odds(plain, None, likelihood), estimate="mean")
+    assert model.tuning is not None
+    forms, weights = {"text": (likelihood,)}, {likelihood: {"text": 1.0}}
+    alone = changed(model, tuning=replace(model.tuning, forms=forms, weights=weights, slips=0.0))
+    found = alone.explain({"text": plain["text"][3], "size": 0.0}, of="spam", against="ham").weights["text"]
+    assert found == pytest.approx(counted(amount, plain, [3])[0], abs=1e-9)
 
 
 def test_words_that_speak_for_a_class(table: Table, how: credo.Text) -> None:
@@ -142,7 +171,9 @@ def test_a_sum_of_tuned_models_says_what_it_lost(table: Table) -> None:
     one, two = (with_odds(pick(table, rows), None) for rows in (slice(0, 80), slice(80, 160)))
     assert two.tuning is not None
     two = changed(two, tuning=replace(two.tuning, slips=0.03))
-    lost = r"untuned, and what tuning counted beside is gone \(odds of 'text', pairs of 'text',.*: tune\(data\) with"
+    lost = (
+        r"untuned, and what tuning counted beside is gone \(binary of 'text', .* pairs of 'text',.*: tune\(data\) with"
+    )
     with pytest.warns(Notice, match=lost):
         both = one + two
     again = both.tune(table)
@@ -160,6 +191,40 @@ def test_texts_one_by_one(table: Table, how: credo.Text) -> None:
     assert_same(live.freeze(), learner.fit(table, "kind"), table)
     (expected,) = live.freeze().predict_proba([{"text": "free gold", "size": 0.5}])
     assert list(live.predict_proba({"text": "free gold", "size": 0.5}).values()) == pytest.approx(expected.tolist())
+
+
+@pytest.mark.parametrize("likelihood", ["words", "binary", "logs", "presences", None])
+def test_tuned_texts_one_by_one(table: Table, likelihood: str | None) -> None:
+    """Foreseen from the sums themselves, what was learned since among them: new words, weights and classes, too."""
+    texts = {"text": table["text"], "kind": table["kind"]}
+    model = with_odds(pick(texts, slice(0, 100)), None, likelihood or "words")
+    assert model.tuning is not None
+    forms = {"text": (*([likelihood] if likelihood else []), "odds", "pairs")}
+    model = changed(model, tuning=replace(model.tuning, forms=forms))
+    live, rng = model.live(), np.random.default_rng(3)
+    assert live._foresees
+    new = ["Win FREE gold, the gold!", "home", "nobody knows these", " ", "", None, "n150 and n151", "the train " * 40]
+    for i in range(100, 160):
+        foreseen = live.predict_proba({"text": table["text"][i]})
+        with unheard():
+            (expected,) = live.freeze().predict_proba([{"text": table["text"][i]}])
+        np.testing.assert_allclose(list(foreseen.values()), expected, atol=1e-10)
+        kind = "new" if i % 20 == 0 else table["kind"][i]
+        live.observe({"text": table["text"][i], "kind": kind}, weight=float(rng.choice([0.5, 1.0, 3.0])))
+    live.observe({"text": None, "kind": "ham"})
+    for text in new:
+        with unheard():
+            (expected,) = live.freeze().predict_proba([{"text": text}])
+        np.testing.assert_allclose(list(live.predict_proba({"text": text}).values()), expected, atol=1e-10)
+
+
+def test_what_a_tuned_text_adds_is_what_update_adds(table: Table) -> None:
+    texts = {"text": table["text"], "kind": table["kind"]}
+    model = with_odds(pick(texts, slice(0, 100)), None, "logs")
+    live = model.live()
+    for i in range(100, 160):
+        live.observe({"text": table["text"][i], "kind": table["kind"][i]})
+    assert_same(live.freeze(), model.update(pick(texts, slice(100, 160))), texts)
 
 
 def test_a_text_column_is_found_out(table: Table) -> None:
@@ -278,23 +343,26 @@ def test_words_that_only_one_class_has() -> None:
     assert model.n_parameters == 1 + 2 * (len(model.seen.schema["x"].values) - 1)
 
 
-def with_odds(table: Table, weights: Any, **how: Any) -> Classifier:
+def with_odds(table: Table, weights: Any, likelihood: str = "words", **how: Any) -> Classifier:
     """A tuning in which words speak in three ways, and a few rows slip."""
     plain = credo.NaiveBayes(kinds={"text": credo.Text(**how)}).fit(table, "kind", weight=weights)
     wide = widened(plain, source(table), weights)
-    forms = {"text": ("words", "odds", "pairs"), "size": ("gaussian",)}
-    voices = {"words": {"text": 0.3}, "odds": {"text": 0.8}, "pairs": {"text": 0.4}, "gaussian": {"size": 1.0}}
+    forms = {"text": (likelihood, "odds", "pairs")} | ({"size": ("gaussian",)} if "size" in table else {})
+    voices = {likelihood: {"text": 0.3}, "odds": {"text": 0.8}, "pairs": {"text": 0.4}, "gaussian": {"size": 1.0}}
     odds = {"text": (4.0, 1.0), "(pairs) text": (2.0, 0.5)}
     tuning = Tuning(forms, voices, plain.classes, (0.1, -0.1), 0.5, 1.0, plain.n, 0.0, odds=odds, slips=0.02)
     return changed(wide, tuning=tuning)
 
 
+@pytest.mark.parametrize("likelihood", ["words", "binary", "logs", "presences"])
 @pytest.mark.parametrize("weight", [None, "some"])
 @pytest.mark.parametrize("least", [1, 3])
-def test_leaving_a_text_out_of_a_tuned_model_is_forgetting_it(table: Table, weight: Any, least: int) -> None:
+def test_leaving_a_text_out_of_a_tuned_model_is_forgetting_it(
+    table: Table, weight: Any, least: int, likelihood: str
+) -> None:
     """Also where words speak by their odds, in which all classes have a part, and where some are cut out then."""
     weights = None if weight is None else np.random.default_rng(1).choice([0.5, 1.0, 3.25], 160)
-    model = with_odds(table, weights, min_count=least)
+    model = with_odds(table, weights, likelihood, min_count=least)
     with unheard():
         scores = model.leave_one_out(table, weight=weights)
         for i in range(0, 160, 13):
@@ -328,6 +396,35 @@ def test_slips_are_part_of_the_reasons(table: Table) -> None:
     assert shares[0] >= 0.02 * np.exp(model.tuned.log_prior[0]) * (1 - 1e-12)
 
 
+def drawn(tells: str, kind: Any) -> list[str]:
+    """Texts of two kinds, told by which words aren't there, by how often one comes, or by whether one comes at all."""
+    rng, vocabulary, texts = np.random.default_rng(0), np.array([f"w{i}" for i in range(40)]), []
+    for k in kind:
+        words = rng.choice(vocabulary, 6, replace=False).tolist()
+        if tells == "absence":
+            words += [word for word in ("dear", "sir", "regards") if rng.random() < (0.9 if k else 0.5)]
+        elif tells == "number":
+            words += ["go"] * (1 + rng.poisson(4 if k else 1))
+        else:
+            words += ["go"] * ((rng.random() < (0.7 if k else 0.1)) * rng.choice([1, 5, 25]))
+        texts.append(" ".join(rng.permutation(words)))
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("tells", "likelihoods"), [("absence", ["presences"]), ("number", ["words"]), ("presence", ["binary", "presences"])]
+)
+def test_the_likelihood_is_chosen_by_what_it_foresees(tells: str, likelihoods: list[str]) -> None:
+    """Beside the odds, the right one of four speaks; what is left out is foreseen better than by plain words."""
+    kind = np.random.default_rng(1).integers(0, 2, 400)
+    table = {"text": drawn(tells, kind), "kind": kind}
+    plain = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(table, "kind")
+    tuned = plain.tune(table)
+    assert tuned.tuning is not None
+    assert tuned.tuning.forms["text"][0] in likelihoods
+    assert tuned.leave_one_out(table).log_loss < plain.leave_one_out(table).log_loss - 0.02
+
+
 def test_pairs_alone_can_tell() -> None:
     """The same words in another order."""
     rng = np.random.default_rng(2)
@@ -342,9 +439,10 @@ def test_pairs_alone_can_tell() -> None:
     assert any(" " in spoken.word for spoken in model.explain({"text": "not good but bad"}).words["text"])
 
 
-def test_odds_add(table: Table) -> None:
-    """Sums of odds are exact: in any order, merged, and after forgetting."""
-    tuned = with_odds(table, None)
+@pytest.mark.parametrize("likelihood", ["words", "binary", "logs", "presences"])
+def test_views_add(table: Table, likelihood: str) -> None:
+    """Sums of all views are exact: in any order, merged, and after forgetting."""
+    tuned = with_odds(table, None, likelihood)
     first, second = pick(table, slice(0, 70)), pick(table, slice(70, 160))
     one = changed(tuned, evidence=None).update(first)
     both = one + changed(tuned, evidence=None).update(second)

@@ -107,11 +107,11 @@ def test_masses(run: Callable[[Any], Any], a: float, drawn: bool) -> None:
     n = rng.integers(1, 50, (40, 4)) * rng.choice([1.0, 100.0, 1e6], (40, 1))
     weights = np.where(np.arange(40) % 7 == 0, 0.0, n.sum(1))
     out, lost = np.zeros((2, 20, 4))
-    tokens, gone = np.zeros((2, 20), dtype=np.int64)
+    tokens, gone = np.zeros(20), np.zeros(20, dtype=np.int64)
     words, counts, starts = lists(matrix)
     nobody, ones = np.full(20, -1, dtype=np.int32), np.ones(20)
     run(d.add_words)(
-        words, counts, n, np.log(n + a), weights, 1e-12, a, drawn, starts, nobody, ones, out, lost, tokens, gone
+        words, counts * 1.0, n, np.log(n + a), weights, 1e-12, a, drawn, starts, nobody, ones, out, lost, tokens, gone
     )
     kept = matrix * (weights > 0)
     z = n + a
