@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from credo import graph
 from credo.errors import counted
+from credo.exact import Array
 
 if TYPE_CHECKING:
     from credo.inference.findings import Given
@@ -17,6 +21,10 @@ if TYPE_CHECKING:
 FEW, ROWS = 12, 16  # variables whose tables are shown; rows of a table
 MANY = 40  # variables up to which a picture shows what is believed of each
 SHOWN = 5  # states of a variable in a picture
+SMALLEST = 5.0  # points of its letters, below which text is cut
+SWEEPS, PATIENCE = 24, 8  # of looking for a better order; those that may fail
+NARROW = 0.3  # of a box's room: what an arrow takes that passes a layer
+STRAIGHT, TIGHT = 3, 0.97  # how much more such arrows count; how far from the middle what is near it stays
 WIDE = 110
 
 
@@ -89,46 +97,67 @@ def explained(moved: Moved) -> str:
 
 
 def plot_network(net: Network, given: Given = None, ax: Any = None) -> Any:
-    """Layers from top to bottom, each variable with a bar for each state."""
+    """Layers from top to bottom, each variable with a bar for each state; of many variables the names alone."""
     import matplotlib.pyplot as plt
-    from matplotlib.patches import FancyArrowPatch, Rectangle
 
-    places = _places(net)
-    width = max(x for x, _ in places.values()) + 1
-    depth = max(y for _, y in places.values()) + 1
-    if ax is None:
-        _, ax = plt.subplots(figsize=(max(4.0, 1.9 * width), max(3.0, 1.6 * depth)), layout="constrained")
     beliefs = net.marginals(given) if net.tables and len(net.parents) <= MANY else {}
-    known = set(given or {})
-    for name, above in net.parents.items():
-        for parent in above:
-            ax.add_patch(
-                FancyArrowPatch(
-                    _at(places[parent], -0.32),
-                    _at(places[name], 0.34),
-                    arrowstyle="-|>",
-                    mutation_scale=10,
-                    color="0.45",
-                    shrinkA=0,
-                    shrinkB=0,
-                    zorder=1,
-                )
-            )
-    for name, place in places.items():
-        x, y = _at(place, 0.0)
-        face = "#fff3d6" if name in known else "white"
-        ax.add_patch(Rectangle((x - 0.42, y - 0.32), 0.84, 0.64, facecolor=face, edgecolor="0.3", zorder=2))
-        ax.text(x, y + 0.22, _cut(name, 16), ha="center", va="center", fontsize=8, weight="bold", zorder=3)
-        for i, (state, p) in enumerate([*beliefs.get(name, {}).items()][:SHOWN]):
-            top = y + 0.11 - 0.42 * i / min(SHOWN, len(beliefs[name]))
-            height = 0.36 / min(SHOWN, len(beliefs[name]))
-            ax.add_patch(Rectangle((x - 0.06, top - height), 0.44 * p, height * 0.8, color="#4477aa", zorder=3))
-            label = f"{_cut(str(state), 9)} {p:.2f}"
-            ax.text(x - 0.09, top - height * 0.6, label, ha="right", va="center", fontsize=6, zorder=3)
-    ax.set_xlim(-0.6, width - 0.4)
+    places, bends = _layout(net)
+    across = [x for x, _ in places.values()], [x for way in bends.values() for x, _ in way]
+    left, right = min([x - 0.2 for x in across[1]], default=0.0), max([x + 0.2 for x in across[1]], default=0.0)
+    left, right = min(left, min(across[0]) - 0.6), max(right, max(across[0]) + 0.6)
+    depth = max(y for _, y in places.values()) + 1
+    wide, high, least = (1.9, 1.6, 3.0) if beliefs else (1.4, 0.9, 1.5)  # inches from a box to the next; in all
+    if ax is None:
+        size = max(4.0, wide * (right - left)), max(least, high * depth)
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+    ax.set_xlim(left, right)
     ax.set_ylim(-depth + 0.4, 0.6)
     ax.axis("off")
+    room, (width, height) = ax.get_position(), ax.figure.get_size_inches()
+    inches = width * room.width / (right - left), height * room.height / depth  # of a box's room
+    half = 0.32 if beliefs else 0.2  # of a box's height
+    for (parent, name), way in bends.items():
+        path = _curve(
+            _at(places[parent], -half), [_at(each, 0.0) for each in way], _at(places[name], half + 0.02), half
+        )
+        _draw_arrow(ax, path, min(10.0, 7.0 * inches[0]))
+    for name, place in places.items():
+        face = "#fff3d6" if name in (given or {}) else "white"
+        _draw_box(ax, _at(place, 0.0), half, face, name, beliefs.get(name, {}), inches)
     return ax
+
+
+def _draw_arrow(ax: Any, path: Any, scale: float) -> None:
+    from matplotlib.patches import FancyArrowPatch
+
+    arrow = FancyArrowPatch(path=path, arrowstyle="-|>", mutation_scale=scale, shrinkA=0, shrinkB=0)
+    arrow.set(color="0.45", joinstyle="miter", zorder=1)
+    ax.add_patch(arrow)
+
+
+def _draw_box(
+    ax: Any,
+    centre: tuple[float, float],
+    half: float,
+    face: str,
+    name: str,
+    belief: Mapping[Any, float],
+    inches: tuple[float, float],
+) -> None:
+    """A variable's name, and a bar for each of its states; all of it as large as fits in."""
+    from matplotlib.patches import Rectangle
+
+    (x, y), (wide, high) = centre, inches
+    ax.add_patch(Rectangle((x - 0.42, y - half), 0.84, 2 * half, facecolor=face, edgecolor="0.3", zorder=2))
+    title, points = _fitted(_cut(name, 40), 0.78 * wide, min(8.0, 12.0 * high), bold=True)
+    style = {"va": "center", "zorder": 3}
+    ax.text(x, y + 0.22 if belief else y, title, ha="center", fontsize=points, weight="bold", **style)
+    shown = [*belief.items()][:SHOWN]
+    for i, (state, p) in enumerate(shown):
+        top, bar = y + 0.11 - 0.42 * i / len(shown), 0.36 / len(shown)
+        ax.add_patch(Rectangle((x + 0.03, top - bar), 0.36 * p, bar * 0.8, color="#4477aa", zorder=3))
+        label, points = _fitted(_cut(str(state), 40), 0.4 * wide, min(6.0, 70.0 * high * bar), f" {p:.2f}")
+        ax.text(x, top - bar * 0.6, label, ha="right", fontsize=points, **style)
 
 
 def _at(place: tuple[float, int], dy: float) -> tuple[float, float]:
@@ -139,21 +168,172 @@ def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def _places(net: Network) -> dict[str, tuple[float, int]]:
-    """Each variable's layer is one below its lowest parent's; in a layer, near the middle of its parents."""
-    layer: dict[str, int] = {}
-    for name in graph.in_order(net.parents):
-        layer[name] = 1 + max((layer[parent] for parent in net.parents[name]), default=-1)
-    rows: list[list[str]] = [[] for _ in range(max(layer.values()) + 1)]
+def _fitted(text: str, width: float, largest: float, end: str = "", bold: bool = False) -> tuple[str, float]:
+    """Text and a size in points with which it is so many inches wide at most; cut, before its end, where it would get
+    too small."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    font = FontProperties(weight="bold" if bold else "normal")
+    smallest = min(SMALLEST, largest)
+    while True:
+        whole = f"{text}{end}"
+        letters = TextPath((0, 0), whole.replace("$", "S"), size=10, prop=font).vertices
+        wide = float(np.ptp(letters[:, 0])) / 10 if len(letters) else 0.0
+        if wide * smallest <= 72 * width or len(text) < 3:
+            return whole.replace("$", r"\$"), min(largest, 72 * width / max(wide, 1e-9))
+        text = text.removesuffix("…")[:-1] + "…"
+
+
+def _curve(
+    start: tuple[float, float], bends: Sequence[tuple[float, float]], end: tuple[float, float], half: float
+) -> Any:
+    """From box to box: straight down where it passes a layer, curved in between, so that it crosses no box."""
+    from matplotlib.path import Path
+
+    points, codes = [start], [Path.MOVETO]
+    stops = [*((x, y + half, y - half) for x, y in bends), (*end, end[1])]
+    for x, above, below in stops:
+        middle = (points[-1][1] + above) / 2
+        points += [(points[-1][0], middle), (x, middle), (x, above)]
+        codes += [Path.CURVE4] * 3
+        if below < above:
+            points.append((x, below))
+            codes.append(Path.LINETO)
+    return Path(points, codes)
+
+
+# Where boxes are, after Sugiyama, Tagawa and Toda (1981): layers, then an order in each, then distances
+
+Place = tuple[float, int]
+Node = str | tuple[str, str, int]  # a variable, or where an arrow passes a layer
+
+
+def _layout(net: Network) -> tuple[dict[str, Place], dict[tuple[str, str], list[Place]]]:
+    """Where each variable is, and where the arrow from each parent passes layers on its way."""
+    layer = _layers(net)
+    rows: list[list[Node]] = [[] for _ in range(max(layer.values()) + 1)]
     for name, y in layer.items():
         rows[y].append(name)
-    x = {name: float(i) for row in rows for i, name in enumerate(row)}
-    below = graph.children(net.parents)
-    for _ in range(8):  # down by the parents, up by the children
-        for near, order in ((net.parents, rows), (below, rows[::-1])):
+    above: dict[Node, list[Node]] = {}
+    ways: dict[tuple[str, str], list[Node]] = {}
+    for name, parents in net.parents.items():
+        above.setdefault(name, [])
+        for parent in parents:
+            between = range(layer[parent] + 1, layer[name])
+            ways[parent, name] = [(parent, name, y) for y in between]
+            for node, y in zip(ways[parent, name], between, strict=True):
+                rows[y].append(node)
+            way = [parent, *ways[parent, name], name]
+            for before, after in pairwise(way):
+                above.setdefault(after, []).append(before)
+    below: dict[Node, list[Node]] = {node: [] for row in rows for node in row}
+    for node, near in above.items():
+        for other in near:
+            below[other].append(node)
+    x = _distances(_ordered(rows, above, below), above, below)
+    places = {name: (x[name], y) for name, y in layer.items()}
+    return places, {
+        arrow: [(x[node], layer[arrow[0]] + 1 + i) for i, node in enumerate(way)] for arrow, way in ways.items()
+    }
+
+
+def _layers(net: Network) -> dict[str, int]:
+    """One below the lowest parent; then as near to the children as that, where more arrows lead to them."""
+    order, below = graph.in_order(net.parents), graph.children(net.parents)
+    layer: dict[str, int] = {}
+    for name in order:
+        layer[name] = 1 + max((layer[parent] for parent in net.parents[name]), default=-1)
+    for name in reversed(order):
+        if len(below[name]) > len(net.parents[name]):
+            layer[name] = min(layer[child] for child in below[name]) - 1
+    widest, y = max(8, isqrt(2 * len(layer))), 0
+    while y <= max(layer.values()):  # what has no children may as well stand lower
+        row = [name for name, own in layer.items() if own == y]
+        for name in [name for name in row if not below[name]][: max(0, len(row) - widest)]:
+            layer[name] += 1
+        y += 1
+    return layer
+
+
+def _ordered(
+    rows: list[list[Node]], above: Mapping[Node, list[Node]], below: Mapping[Node, list[Node]]
+) -> list[list[Node]]:
+    """Each row by the middle of its neighbours, down and up again; the order in which the fewest arrows cross."""
+    best, fewest = rows, _crossings(rows, above)
+    for sweep in range(SWEEPS):
+        rows = [[*row] for row in rows]
+        for near, order in ((above, rows[1:]), (below, rows[-2::-1])):
             for row in order:
-                middle = {name: np.mean([x[other] for other in near[name]]) if near[name] else x[name] for name in row}
-                for i, name in enumerate(sorted(row, key=lambda name: float(middle[name]))):
-                    x[name] = float(i)
-    widest = max(map(len, rows))
-    return {name: (x[name] + (widest - len(rows[y])) / 2, y) for name, y in layer.items()}
+                place = {node: i / max(1, len(each) - 1) for each in rows for i, node in enumerate(each)}
+                middle = {
+                    node: float(np.mean([place[other] for other in near[node]])) if near[node] else place[node]
+                    for node in row
+                }
+                row.sort(key=middle.__getitem__)
+        crossings = _crossings(rows, above)
+        if crossings < fewest:
+            best, fewest = rows, crossings
+        elif sweep > PATIENCE and crossings >= fewest:
+            break
+    return best
+
+
+def _crossings(rows: Sequence[Sequence[Node]], above: Mapping[Node, list[Node]]) -> int:
+    """How many pairs of arrows cross."""
+    total = 0
+    for upper, lower in pairwise(rows):
+        place = {node: i for i, node in enumerate(upper)}
+        pairs = np.array([(place[other], i) for i, node in enumerate(lower) for other in above[node]])
+        if len(pairs):
+            apart = pairs[:, None] - pairs[None]
+            total += int((apart[..., 0] * apart[..., 1] < 0).sum()) // 2
+    return total
+
+
+def _distances(
+    rows: Sequence[Sequence[Node]], above: Mapping[Node, list[Node]], below: Mapping[Node, list[Node]]
+) -> dict[Node, float]:
+    """Each near the middle of its neighbours, in that order, and as far from the next as both are wide."""
+    offsets = []
+    for row in rows:
+        widths = np.array([1.0 if isinstance(node, str) else NARROW for node in row])
+        offsets.append(np.cumsum(widths) - widths / 2)
+    x = {
+        node: float(at - offset[-1] / 2)
+        for row, offset in zip(rows, offsets, strict=True)
+        for node, at in zip(row, offset, strict=True)
+    }
+    for _ in range(SWEEPS):
+        for row, offset in zip(rows, offsets, strict=True):
+            wanted = np.array([_middle(node, (*above[node], *below[node]), x) for node in row])
+            for node, at in zip(row, _increasing(wanted - offset) + offset, strict=True):
+                x[node] = float(at)
+    first = min(x.values())
+    return {node: at - first for node, at in x.items()}
+
+
+def _middle(node: Node, near: Sequence[Node], x: Mapping[Node, float]) -> float:
+    """Of the neighbours; what passes layers one after another would like to be straight."""
+    if not near:
+        return x[node]
+    weights = [
+        (1 if isinstance(node, str) else STRAIGHT) * (1 if isinstance(other, str) else STRAIGHT) for other in near
+    ]
+    return float(np.average([x[other] for other in near], weights=weights)) * TIGHT
+
+
+def _increasing(wanted: Array) -> Array:
+    """The numbers nearest to these that never fall (pool adjacent violators).
+
+    >>> _increasing(np.array([1.0, 3.0, 2.0, 4.0])).tolist()
+    [1.0, 2.5, 2.5, 4.0]
+    """
+    pools: list[tuple[float, int]] = []
+    for value in wanted.tolist():
+        mean, count = value, 1
+        while pools and pools[-1][0] > mean:
+            other, n = pools.pop()
+            mean, count = (mean * count + other * n) / (count + n), count + n
+        pools.append((mean, count))
+    return np.array([mean for mean, count in pools for _ in range(count)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,57 @@ def test_sampling_shows_its_error(fire: str) -> None:
     assert text != ran(*question, "--seed", "4")
 
 
+def test_an_estimated_number_shows_its_error(fire: str) -> None:
+    question = ("P(Storm=yes | Lightning=yes)", "--method", "likelihood-weighting", "--samples", "2000")
+    found = re.fullmatch(r"P\(Storm=yes \| Lightning=yes\) = (0\.\d+) ± (0\.\d+)\n", ran("ask", fire, *question))
+    assert found is not None
+    assert abs(float(found[1]) - 0.769231) < 5 * float(found[2])
+    (line,) = ran("ask", fire, *question, "--json").splitlines()
+    assert json.loads(line)["standard_error"] > 0
+    assert json.loads(line)["method"] == "likelihood-weighting"
+
+
+def test_options_of_argmax(fire: str) -> None:
+    text = ran("ask", fire, "argmax P(* | Fire=yes)", "--top", "2", "--method", "gibbs", "--samples", "2000")
+    assert ["Storm", "no"] in rows(text)
+    assert "... and 3 more variables" in text
+    assert "the best that annealing found" in text
+    assert "P(these and what is given) = 0.02117" in text
+    (line,) = ran("ask", fire, "argmax P(Storm)", "--method", "gibbs", "--samples", "2000", "--json").splitlines()
+    assert json.loads(line)["method"] == "annealing"
+    for method in ("loopy", "forward", "likelihood-weighting"):
+        assert f"aren't found by {method}" in refused("ask", fire, "argmax P(Storm)", "--method", method)
+
+
+def test_options_that_would_say_nothing_are_refused(fire: str, saved: dict[str, str]) -> None:
+    assert "explain is exact" in refused("ask", fire, "explain P(Storm | Bus=yes)", "--method", "gibbs")
+    assert "gibbs is how networks infer" in refused("ask", saved["coin"], "P(theta > 0.5)", "--method", "gibbs")
+
+
+def test_which_of_several_questions_failed(tmp_path: Path) -> None:
+    sure = credo.Network("Rain -> Wet", {"Rain": 0.3, "Wet": {"yes": 1.0, "no": 0.0}})
+    sure.write(path := tmp_path / "sure.bif")
+    for second, what in (
+        ("P(Rian)", "question 2, P(Rian): there is no variable 'Rian'"),
+        ("P(", "question 2, P(: expected a name"),
+        ("P(Rain | Wet=yes, Rain=no)", "question 2, P(Rain | Wet=yes, Rain=no): the evidence is impossible"),
+    ):
+        result = CliRunner().invoke(main, ["ask", str(path), "P(Rain=yes)", second])
+        assert result.exit_code == 1
+        assert what in result.stderr
+        assert "question 1" not in refused("ask", str(path), second)
+
+
+def test_what_is_infinite_is_text_in_json(tmp_path: Path) -> None:
+    sure = credo.Network("Rain -> Wet", {"Rain": 0.3, "Wet": {"yes": 1.0, "no": 0.0}})
+    sure.write(path := tmp_path / "sure.bif")
+    (line,) = ran("ask", str(path), "explain P(Rain=no | Wet=yes)", "--json").splitlines()
+    found = json.loads(line, parse_constant=pytest.fail)["explanation"]
+    assert found["log_odds"] == "-Infinity"
+    assert found["weights"][0]["weight"] == "-Infinity"
+    assert float(found["log_odds"]) == -float("inf")
+
+
 def test_saved_models_answer(saved: dict[str, str]) -> None:
     assert "= 0.875" in ran("ask", saved["coin"], "P(theta > 0.5)")
     assert ["theta", "0.7500"] in [line[:2] for line in rows(ran("ask", saved["coin"], "P(theta)"))]
@@ -150,7 +202,7 @@ def test_nothing_is_answered_if_one_question_has_no_sense(fire: str) -> None:
 
 def test_bad_files(tmp_path: Path, saved: dict[str, str]) -> None:
     assert "there is no such file" in refused("ask", str(tmp_path / "no.bif"), "P(a)")
-    assert "must end in one of" in refused("ask", str(tmp_path / "no.txt"), "P(a)")
+    assert ".uai, .json, .credo (and .gz" in refused("ask", str(tmp_path / "no.txt"), "P(a)")
     (tmp_path / "bad.bif").write_text("what is this")
     assert "bad.bif" in refused("ask", str(tmp_path / "bad.bif"), "P(a)")
     credo.save(credo.Schema.infer({"a": ["x", "y"]}), tmp_path / "schema.credo")

@@ -30,6 +30,15 @@ def fast_kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:
     return _compiled(function, fastmath=REORDERED)
 
 
+def part(function: Callable[Args, Result]) -> Callable[Args, Result]:
+    """A piece of the kernel that calls it, compiled as if it stood there: a kernel of its own takes longer, being
+    compiled alone and then once more within each that calls it. For what is called in one place, or is very short."""
+    from numba import njit
+
+    compiled: Callable[Args, Result] = njit(inline="always", nogil=True, error_model="numpy")(function)
+    return compiled
+
+
 def _compiled(function: Callable[Args, Result], fastmath: Any) -> Callable[Args, Result]:
     from numba import njit
 

@@ -7,128 +7,257 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.jit import kernel
+from credo._kernels.jit import kernel, part
 from credo._kernels.junction import (
-    Cliques,
-    Walks,
-    collect,
-    decode,
-    distribute,
-    multiply_factors,
-    read_marginals,
-    weigh_states,
+    DEPTH,
+    FAINT,
+    add_walk,
+    make_room,
+    multiply_walk,
+    scale_rows,
+    sum_rows,
+    top_rows,
 )
-from credo._kernels.shapes import Factors
+from credo._kernels.shapes import (
+    CARD,
+    ENTRY,
+    ENTRY_STEP,
+    HOME,
+    KEPT,
+    LARGEST,
+    MEMBERS,
+    PARENT,
+    PLACE,
+    SCALE,
+    SCOPE,
+    SEPARATOR,
+    SOURCE,
+    SOURCE_END,
+    SOURCE_STEP,
+    STEP,
+    SUNK,
+    TABLE,
+    VALUES,
+    VARIABLE,
+    Plain,
+)
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+FACTORS, SUMS, BELIEFS = 0, 1, 2  # how far it goes: one kernel for all compiles much sooner than three
 
 
 class Junction(NamedTuple):
     """All that stays as it is from one question to the next."""
 
-    card: Integers
-    places: Integers  # where each variable's states start, if they stand one after another
-    factors: Factors
-    cliques: Cliques
-    walks: Walks
-    base: Array  # the product of the factors that don't change; empty: none is kept
-    sunk: Array  # (cliques): how small the largest cell in it may be
-    log_base: float  # what it is to be multiplied by, too
-    changing: Integers  # the other factors
+    variables: Integers
+    cliques: Integers  # children come before their parents
+    walks: Integers  # of each clique's separator through its parent, then of the factors
+    paths: Integers  # dimensions and maps of walks
+    heads: Integers  # of factors
+    axes: Integers
+    values: Array
+    least: Array  # (factors): the smallest value above 0
+    changing: Integers  # the factors that evidence may touch
+    base: Array  # the product of the others; empty: none is kept
+    sunk: Array  # (cliques): how small the largest cell in it may be; and a logarithm to be added
 
 
-class Room(NamedTuple):
-    """What a question is worked out in."""
-
-    tables: Array
-    separators: Array
-    scales: Array
-    spare: Array
-    sunk: Array
-
-
-Plain = tuple[Any, ...]  # a Junction or a Room as a plain tuple of such: Numba takes those from Python much faster
+@part
+def place_of(f: int, codes: Integers, heads: Integers, axes: Integers) -> Any:
+    """Where a factor's cells for the observed states start."""
+    at = heads[f, VALUES]
+    for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
+        code = codes[axes[i, VARIABLE]]
+        if code > 0:
+            at += code * axes[i, STEP]
+    return at
 
 
-@kernel
-def named(tree: Plain) -> Junction:
-    factors, cliques, walks = Factors(*tree[2]), Cliques(*tree[3]), Walks(*tree[4])
-    return Junction(tree[0], tree[1], factors, cliques, walks, tree[5], tree[6], tree[7], tree[8])
-
-
-@kernel
-def fill_tables(which: Integers, factors: Factors, cliques: Cliques, walks: Walks, tables: Array, sunk: Array) -> float:
-    """tables = the product of some factors, none of which is touched by evidence; the logarithm of its scale."""
-    tables[:] = 1.0
-    sunk[:] = 1.0
-    return multiply_factors(which, np.full(len(cliques.entry), -1), factors, cliques, walks, tables, sunk)
-
-
-@kernel
-def enter(codes: Integers, weights: Array, tree: Junction, tables: Array, sunk: Array) -> float:
-    """tables = the factors with the evidence: codes of observed states, -1 where there are none, and (unless empty)
-    weights of all states; the logarithm of what all is known of, and of what they were scaled by."""
-    if len(tree.base):
-        for t in range(len(tables)):
-            tables[t] = tree.base[t]
-    else:
-        tables[:] = 1.0
-    for c in range(len(sunk)):
-        sunk[c] = tree.sunk[c]
-    log_constant = tree.log_base
-    log_constant += multiply_factors(tree.changing, codes, tree.factors, tree.cliques, tree.walks, tables, sunk)
-    for v in range(len(codes)):
-        first, last = tree.places[v], tree.places[v + 1]
-        if tree.cliques.entry[v] < 0:
-            if len(weights) and codes[v] >= 0:
-                log_constant += np.log(weights[first + codes[v]])
-            continue
-        if codes[v] >= 0:
-            only = np.zeros(last - first)
-            only[codes[v]] = 1.0
-            log_constant += weigh_states(v, only, tree.cliques, tables, sunk)
-        if len(weights) and (weights[first:last] != 1.0).any():
-            log_constant += weigh_states(v, weights[first:last], tree.cliques, tables, sunk)
+@part
+def multiply_factors(codes: Integers, tree: Junction, tables: Array, scales: Array, digits: Integers) -> float:
+    """tables *= the changing factors, where the observed variables have those codes. The logarithm of those that all is
+    known of, and of what tables were scaled by."""
+    log_constant, count = 0.0, len(tree.cliques) - 1
+    for f in tree.changing:
+        w = count + f
+        c, at = tree.walks[w, HOME], place_of(f, codes, tree.heads, tree.axes)
+        if c < 0:
+            log_constant += np.log(tree.values[at])
+        else:
+            log_constant += make_room(c, tree.least[f], tree.cliques, tables, scales)
+            multiply_walk(tables, tree.values, at, w, tree.walks, tree.paths, digits)
     return log_constant
 
 
-@kernel
-def send_up(codes: Integers, weights: Array, tree: Junction, room: Room) -> float:
-    """The logarithm of the sum of all (or, where variables are maximised, of the largest)."""
-    log_constant = enter(codes, weights, tree, room.tables, room.sunk)
-    if log_constant == -np.inf:
-        return log_constant
-    return log_constant + collect(tree.cliques, tree.walks, room.tables, room.separators, room.scales, room.sunk)
+@part
+def weigh_states(v: int, code: int, weights: Array, tree: Junction, tables: Array, scales: Array, spare: int) -> float:
+    """A clique that has v *= how likely what is known of v (its code, unless -1; its weights, unless there are none) is
+    in each of its states; the logarithm of what it was scaled by. From `spare` on, tables has room."""
+    c, card, step = tree.variables[v, ENTRY], tree.variables[v, CARD], tree.variables[v, ENTRY_STEP]
+    least = 1.0
+    for k in range(card):
+        x = weights[tree.variables[v, PLACE] + k] if len(weights) else 1.0
+        if code >= 0 and code != k:
+            x = 0.0
+        if 0.0 < x < least:
+            least = x
+        tables[spare + k] = x
+    scaled = make_room(c, least, tree.cliques, tables, scales)
+    for k in range(card):
+        x = tables[spare + k]
+        if x != 1.0:
+            for first in range(tree.cliques[c, TABLE] + k * step, tree.cliques[c + 1, TABLE], step * card):
+                for t in range(first, first + step):
+                    tables[t] *= x
+    return scaled
 
 
-@kernel
-def propagate_up(codes: Integers, weights: Array, plain: Plain, space: Plain) -> float:
-    """The same, as it is asked."""
-    return send_up(codes, weights, named(plain), Room(*space))
-
-
-@kernel
-def propagate_all(codes: Integers, weights: Array, plain: Plain, space: Plain, out: Array) -> float:
-    """The same; out: what is believed of each variable, those that are observed being in their states."""
-    tree, room = named(plain), Room(*space)
-    found = send_up(codes, weights, tree, room)
-    if found == -np.inf:
-        return found
-    distribute(tree.cliques, tree.walks, room.tables, room.separators, room.scales, room.spare)
-    read_marginals(tree.cliques, tree.card, room.tables, room.separators, tree.places, out)
+@part
+def enter(
+    codes: Integers, weights: Array, tree: Junction, tables: Array, scales: Array, spare: int, digits: Integers
+) -> float:
+    """tables = the factors with the evidence: codes of observed states, -1 where there are none, and (unless empty)
+    weights of all states; the logarithm of what all is known of, and of what they were scaled by."""
+    count = len(tree.cliques) - 1
+    for t in range(tree.cliques[count, TABLE]):
+        tables[t] = tree.base[t] if len(tree.base) else 1.0
+    for c in range(count):
+        scales[c, SUNK] = tree.sunk[c]
+    log_constant = tree.sunk[count] + multiply_factors(codes, tree, tables, scales, digits)
     for v in range(len(codes)):
-        if tree.cliques.entry[v] < 0 and codes[v] >= 0:
-            out[tree.places[v] : tree.places[v + 1]] = 0.0
-            out[tree.places[v] + codes[v]] = 1.0
+        if codes[v] >= 0 or len(weights):
+            if tree.variables[v, ENTRY] >= 0:
+                log_constant += weigh_states(v, codes[v], weights, tree, tables, scales, spare)
+            elif codes[v] >= 0 and len(weights):
+                log_constant += np.log(weights[tree.variables[v, PLACE] + codes[v]])
+    return float(log_constant)
+
+
+@part
+def collect(tree: Junction, tables: Array, scales: Array, digits: Integers) -> float:
+    """Messages towards the roots, each scaled so that its largest number is 1; the logarithm of all. -inf: nothing is
+    left."""
+    cliques = tree.cliques
+    log_total, product = 0.0, 1.0
+    for c in range(len(cliques) - 1):
+        first, last = cliques[c, TABLE], cliques[c + 1, TABLE]
+        start, stop = cliques[c, SEPARATOR], cliques[c + 1, SEPARATOR]
+        rest = (last - first) // (stop - start)
+        if cliques[c, LARGEST]:
+            top_rows(tables, first, rest, start, stop)
+        else:
+            sum_rows(tables, first, rest, start, stop)
+        top, least = 0.0, np.inf
+        for s in range(start, stop):
+            x = tables[s]
+            top = max(top, x)
+            if 0.0 < x < least:
+                least = x
+        if not top > 0.0:
+            return -np.inf
+        product *= top
+        if not FAINT < product < 1.0 / FAINT:  # one logarithm for many
+            log_total, product = log_total + np.log(product), 1.0
+        scales[c, SCALE] = 1.0 / top
+        for s in range(start, stop):
+            tables[s] *= scales[c, SCALE]
+        p = cliques[c, PARENT]
+        if p >= 0:
+            log_total += make_room(p, least * scales[c, SCALE], cliques, tables, scales)
+            multiply_walk(tables, tables, start, c, tree.walks, tree.paths, digits)
+    return log_total + float(np.log(product))
+
+
+@part
+def distribute(tree: Junction, tables: Array, scales: Array, spare: int, digits: Integers) -> None:
+    """Messages from the roots: each table becomes what is believed of its variables, each separator too."""
+    cliques = tree.cliques
+    for c in range(len(cliques) - 2, -1, -1):
+        first, last = cliques[c, TABLE], cliques[c + 1, TABLE]
+        start, stop = cliques[c, SEPARATOR], cliques[c + 1, SEPARATOR]
+        if cliques[c, PARENT] < 0:
+            for t in range(first, last):
+                tables[t] *= scales[c, SCALE]
+            continue
+        size = stop - start
+        for s in range(size):
+            tables[spare + s] = 0.0
+        add_walk(tables, tables, spare, c, tree.walks, tree.paths, digits)
+        for s in range(size):
+            new, old = tables[spare + s], tables[start + s]
+            tables[start + s] = new
+            tables[spare + s] = new / old * scales[c, SCALE] if old > 0.0 else 0.0
+        scale_rows(tables, first, (last - first) // size, spare, spare + size)
+
+
+@part
+def read_marginals(codes: Integers, variables: Integers, tables: Array, out: Array) -> None:
+    """out: what is believed of each variable, from the smallest table that has it; those that are in none are observed,
+    and in their states."""
+    for v in range(len(codes)):
+        first, last, step = variables[v, SOURCE], variables[v, SOURCE_END], variables[v, SOURCE_STEP]
+        at, end = variables[v, PLACE], variables[v, PLACE] + variables[v, CARD]
+        for i in range(at, end):
+            out[i] = 0.0
+        if first < 0:
+            if codes[v] >= 0:
+                out[at + codes[v]] = 1.0
+            continue
+        total = 0.0
+        while first < last:
+            for i in range(at, end):
+                x = 0.0
+                for t in range(first, first + step):
+                    x += tables[t]
+                out[i] += x
+                total += x
+                first += step
+        for i in range(at, end):
+            out[i] /= total
+
+
+@kernel
+def propagate(
+    end: int, codes: Integers, weights: Array, plain: Plain, tables: Array, scales: Array, out: Array
+) -> float:
+    """Up to that end: FACTORS are multiplied, SUMS go to the roots, BELIEFS come back. The logarithm of what all is
+    known of; of the sum of all (or, where variables are maximised, of the largest); out: what is believed of each.
+
+    tables: room for those of cliques, then for separators, then for the largest separator or any variable's states;
+    scales (cliques, 2).
+    """
+    tree, digits = Junction(*plain), np.empty(DEPTH, dtype=np.int64)
+    spare = tree.cliques[len(tree.cliques) - 1, SEPARATOR]
+    found = enter(codes, weights, tree, tables, scales, spare, digits)
+    if end >= SUMS and found > -np.inf:
+        found += collect(tree, tables, scales, digits)
+    if end >= BELIEFS and found > -np.inf:
+        distribute(tree, tables, scales, spare, digits)
+        read_marginals(codes, tree.variables, tables, out)
     return found
 
 
 @kernel
-def propagate_best(codes: Integers, weights: Array, plain: Plain, space: Plain, chosen: Integers) -> float:
-    """The logarithm of the largest; chosen: the states of the maximised variables there."""
-    tree, room = named(plain), Room(*space)
-    found = send_up(codes, weights, tree, room)
-    if found > -np.inf:
-        decode(tree.cliques, tree.card, room.tables, chosen)
-    return found
+def decode(cliques: Integers, members: Integers, card: Integers, tables: Array, codes: Integers) -> None:
+    """codes of the maximised variables: from the roots, the best of the rest for what was chosen before."""
+    for c in range(len(cliques) - 2, -1, -1):
+        if not cliques[c, LARGEST]:
+            continue
+        begin, end = cliques[c, MEMBERS], cliques[c + 1, MEMBERS]
+        split = begin + cliques[c, KEPT]
+        first, rest = 0, 1
+        for i in range(begin, split):
+            first = first * card[members[i]] + codes[members[i]]
+        for i in range(split, end):
+            rest *= card[members[i]]
+        first = cliques[c, TABLE] + first * rest
+        best = 0
+        for t in range(1, rest):
+            if tables[first + t] > tables[first + best]:
+                best = t
+        for i in range(end - 1, split - 1, -1):
+            v = members[i]
+            codes[v] = best % card[v]
+            best //= card[v]

@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import kernel
-from credo._kernels.shapes import Factors
+from credo._kernels.shapes import SCOPE, VARIABLE
 
 Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 
 
 @kernel
-def mark_ancestors(factors: Factors, children: Integers, wanted: Flags, used: Flags) -> None:
+def mark_ancestors(heads: Integers, axes: Integers, children: Integers, wanted: Flags, used: Flags) -> None:
     """used: the tables of the wanted variables and of all above them; the others sum to 1, and are left out."""
     table = np.full(len(wanted), -1, dtype=np.int64)
     for f in range(len(children)):
@@ -30,8 +30,8 @@ def mark_ancestors(factors: Factors, children: Integers, wanted: Flags, used: Fl
     while size:
         size -= 1
         f = table[stack[size]]
-        for i in range(factors.starts[f], factors.starts[f + 1]):
-            v = factors.scope[i]
+        for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
+            v = axes[i, VARIABLE]
             if table[v] >= 0 and not used[table[v]]:
                 used[table[v]] = True
                 stack[size] = v
@@ -39,7 +39,9 @@ def mark_ancestors(factors: Factors, children: Integers, wanted: Flags, used: Fl
 
 
 @kernel
-def drop_unconnected(factors: Factors, with_zeros: Flags, targets: Flags, free: Flags, used: Flags) -> None:
+def drop_unconnected(
+    heads: Integers, axes: Integers, with_zeros: Flags, targets: Flags, free: Flags, used: Flags
+) -> None:
     """Factors that no chain of free variables joins to a target go, with all of their part, if none in it has zeros:
     then evidence there can't be impossible, and says nothing of the targets."""
     n, many = len(free), len(used)
@@ -47,8 +49,8 @@ def drop_unconnected(factors: Factors, with_zeros: Flags, targets: Flags, free: 
     for f in range(many):
         if used[f]:
             first = n if with_zeros[f] else -1
-            for i in range(factors.starts[f], factors.starts[f + 1]):
-                v = factors.scope[i]
+            for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
+                v = axes[i, VARIABLE]
                 if free[v]:
                     a = root_of(part, v)
                     if first < 0:
@@ -62,19 +64,10 @@ def drop_unconnected(factors: Factors, with_zeros: Flags, targets: Flags, free: 
     for f in range(many):
         if used[f]:
             needed = with_zeros[f]
-            for i in range(factors.starts[f], factors.starts[f + 1]):
-                v = factors.scope[i]
+            for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
+                v = axes[i, VARIABLE]
                 needed = needed or (free[v] and root_of(part, v) == n)
             used[f] = needed
-
-
-@kernel
-def mark_scopes(factors: Factors, used: Flags, there: Flags) -> None:
-    """there: the variables of used factors too."""
-    for f in range(len(used)):
-        if used[f]:
-            for i in range(factors.starts[f], factors.starts[f + 1]):
-                there[factors.scope[i]] = True
 
 
 @kernel

@@ -2,236 +2,222 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.jit import kernel
-from credo._kernels.junction import FAINT, Cliques
-from credo._kernels.shapes import Factors
+from credo._kernels.jit import kernel, part
+from credo._kernels.junction import FAINT
+from credo._kernels.shapes import KEPT, MEMBERS, PARENT, SCOPE, SEPARATOR, STEP, TABLE, VALUES, VARIABLE, Factors
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 
-DONE, TOO_LONG, IMPOSSIBLE = 0, 1, 2  # what became of a row
+PREDICT, SCORE, COMPLETE = 0, 1, 2  # what is asked of rows: one kernel for all compiles much sooner than three
+# columns beside those of all cliques: where the steps of its parent's members in its separator start; its first child,
+# and the next of its parent's; whether a factor in it or below has zeros: evidence may be impossible there
+EDGES, CHILD, NEXT, ZEROS = 6, 7, 8, 9
+DIGIT, SIZE, STEPS = 0, 1, 2  # columns of missing members: where one is, of how many; how far each cursor then moves
 
 
 class Rooted(NamedTuple):
     """A tree, its tables filled, as rows walk in it."""
 
-    cliques: Cliques
-    tables: Array
-    sunk: Array  # (cliques): how small the largest cell in its table may be
-    log_base: float  # what the tables are to be multiplied by, too
-    strides: Integers  # of each clique's members, in its table
-    edges_at: Integers  # (cliques): where the steps of its parent's members in its separator start
+    cliques: Integers
+    members: Integers  # (members, 2): variables, and their steps in a clique's table
     edges: Integers
-    first_child: Integers
-    next_child: Integers
-    with_zeros: Flags  # (cliques): whether a factor in it or below has zeros: evidence may be impossible there
+    card: Integers
+    tables: Array
+    sunk: Array  # (cliques): how small the largest cell in its table may be; and a logarithm to be added
 
 
 class Walk(NamedTuple):
     """What a row is worked out in."""
 
     codes: Integers  # of the row's variables, -1 where a cell is missing
-    needed: Flags
     messages: Array
-    least: Array  # (cliques): the smallest number above 0 in its message, the largest being 1
+    least: Array  # (cliques): the smallest number above 0 in its message, the largest being 1; -1: none is needed
     choices: Integers  # where the largest was, of each message's cell
-    digits: Integers  # of the missing members of a clique, the separator's first
-    sizes: Integers
-    steps: Integers  # (missing members, cursors)
+    free: Integers  # (missing members of a clique, 2 + cursors), the separator's first
     cursors: Integers  # where one is in the table, in the message, and in those of the children
 
 
 @kernel
-def write_edges(
-    cliques: Cliques, card: Integers, zeros: Flags
-) -> tuple[Integers, Integers, Integers, Integers, Integers, Flags]:
-    """What Rooted has beside the tree and its tables; zeros: whether a factor has some."""
-    count = len(cliques.parent)
-    strides = np.empty(len(cliques.members), dtype=np.int64)
-    edges_at = np.zeros(count + 1, dtype=np.int64)
-    first_child, next_child = np.full(count, -1, dtype=np.int64), np.full(count, -1, dtype=np.int64)
-    with_zeros = np.zeros(count, dtype=np.bool_)
-    for f in range(len(zeros)):
-        if cliques.homes[f] >= 0 and zeros[f]:
-            with_zeros[cliques.homes[f]] = True
-    for c in range(count):
-        stride = 1
-        for i in range(cliques.starts[c + 1] - 1, cliques.starts[c] - 1, -1):
-            strides[i] = stride
-            stride *= card[cliques.members[i]]
-        p = cliques.parent[c]
-        edges_at[c + 1] = edges_at[c]
+def write_edges(card: Integers, zeros: Integers, cliques: Integers, members: Integers, edges: Integers) -> None:
+    """What Rooted has beside the tree; zeros: cliques that factors with some are in."""
+    step = np.zeros(len(card), dtype=np.int64)
+    for c in zeros:
+        cliques[c, ZEROS] = 1
+    for c in range(len(cliques) - 1):
+        begin, end, p = cliques[c, MEMBERS], cliques[c + 1, MEMBERS], cliques[c, PARENT]
+        stride, rest = 1, 1
+        for i in range(end - 1, begin - 1, -1):
+            members[i, STEP] = stride
+            stride *= card[members[i, VARIABLE]]
+            if i == begin + cliques[c, KEPT]:
+                rest = stride
+        cliques[c + 1, EDGES] = cliques[c, EDGES]
         if p >= 0:
-            edges_at[c + 1] += cliques.starts[p + 1] - cliques.starts[p]
-            next_child[c], first_child[p] = first_child[p], c
-            with_zeros[p] = with_zeros[p] or with_zeros[c]
-    edges, step = np.empty(edges_at[count], dtype=np.int64), np.zeros(len(card), dtype=np.int64)
-    for c in range(count):
-        p = cliques.parent[c]
-        if p >= 0:
-            size = 1
-            for i in range(cliques.starts[c] + cliques.kept[c] - 1, cliques.starts[c] - 1, -1):
-                step[cliques.members[i]] = size
-                size *= card[cliques.members[i]]
-            for i in range(cliques.starts[p], cliques.starts[p + 1]):
-                edges[edges_at[c] + i - cliques.starts[p]] = step[cliques.members[i]]
-            for i in range(cliques.starts[c], cliques.starts[c] + cliques.kept[c]):
-                step[cliques.members[i]] = 0
-    return strides, edges_at, edges, first_child, next_child, with_zeros
+            cliques[c, NEXT], cliques[p, CHILD] = cliques[p, CHILD], c
+            cliques[p, ZEROS] |= cliques[c, ZEROS]
+            for i in range(begin, begin + cliques[c, KEPT]):
+                step[members[i, VARIABLE]] = members[i, STEP] // rest
+            for i in range(cliques[p, MEMBERS], cliques[p + 1, MEMBERS]):
+                edges[cliques[c + 1, EDGES]] = step[members[i, VARIABLE]]
+                cliques[c + 1, EDGES] += 1
+            for i in range(begin, begin + cliques[c, KEPT]):
+                step[members[i, VARIABLE]] = 0
 
 
-@kernel
-def find_needed(everything: bool, card: Integers, tree: Rooted, walk: Walk) -> float:
+@part
+def find_needed(everything: bool, tree: Rooted, walk: Walk) -> float:
     """Which cliques a row's answer depends on: those that missing cells join to the last root, and those that may be
     impossible; or all. How many cells must be walked through."""
-    cliques, cells = tree.cliques, 0.0
-    last = len(cliques.parent) - 1
+    cliques, members, codes, cells = tree.cliques, tree.members, walk.codes, 0.0
+    last = len(cliques) - 2
     for c in range(last, -1, -1):
-        p = cliques.parent[c]
-        wanted = everything or tree.with_zeros[c] or c == last
+        begin, end, p = cliques[c, MEMBERS], cliques[c + 1, MEMBERS], cliques[c, PARENT]
+        wanted = everything or cliques[c, ZEROS] > 0 or c == last
         if p >= 0:
-            for i in range(cliques.starts[c], cliques.starts[c] + cliques.kept[c]):
-                wanted = wanted or walk.codes[cliques.members[i]] < 0
-            wanted = wanted and walk.needed[p]
-        walk.needed[c] = wanted
+            for i in range(begin, begin + cliques[c, KEPT]):
+                wanted = wanted or codes[members[i, VARIABLE]] < 0
+            wanted = wanted and walk.least[p] >= 0.0
+        walk.least[c] = 1.0 if wanted else -1.0
         if wanted:
             size = 1.0
-            for i in range(cliques.starts[c], cliques.starts[c + 1]):
-                if walk.codes[cliques.members[i]] < 0:
-                    size *= card[cliques.members[i]]
+            for i in range(begin, end):
+                if codes[members[i, VARIABLE]] < 0:
+                    size *= tree.card[members[i, VARIABLE]]
             cells += size
     return cells
 
 
 @kernel
-def advance(low: int, high: int, width: int, walk: Walk) -> bool:
+def advance(low: int, high: int, width: int, free: Integers, cursors: Integers) -> bool:
     """Count on in the digits from low to high, the last being the fastest; False when all are 0 again."""
     for d in range(high - 1, low - 1, -1):
         step = 1
-        walk.digits[d] += 1
-        if walk.digits[d] == walk.sizes[d]:
-            walk.digits[d] = 0
-            step -= walk.sizes[d]
+        free[d, DIGIT] += 1
+        if free[d, DIGIT] == free[d, SIZE]:
+            free[d, DIGIT] = 0
+            step -= free[d, SIZE]
         for j in range(width):
-            walk.cursors[j] += step * walk.steps[d, j]
-        if walk.digits[d]:
+            cursors[j] += step * free[d, STEPS + j]
+        if free[d, DIGIT]:
             return True
     return False
 
 
 @kernel
-def set_out(c: int, kept: int, card: Integers, tree: Rooted, walk: Walk) -> tuple[int, int, int]:
+def set_out(c: int, kept: int, tree: Rooted, walk: Walk) -> tuple[int, int, int]:
     """Cursors and steps for clique c, the first `kept` members being its message's: how many of those are missing, how
     many in all, and how many cursors there are."""
-    cliques, first, last = tree.cliques, tree.cliques.starts[c], tree.cliques.starts[c + 1]
-    rest = 1
-    for i in range(first + kept, last):
-        rest *= card[cliques.members[i]]
-    outer = free = 0
-    walk.cursors[0], walk.cursors[1] = cliques.tables_at[c], cliques.separators_at[c]
+    cliques, members, codes, cursors, free = tree.cliques, tree.members, walk.codes, walk.cursors, walk.free
+    first, last = cliques[c, MEMBERS], cliques[c + 1, MEMBERS]
+    rest = members[first + kept - 1, STEP] if kept else 1
+    outer: Any = np.int64(0)  # of a plain 0, what is called with it would be compiled once more
+    missing, width = outer, 2
+    cursors[0], cursors[1] = cliques[c, TABLE], cliques[c, SEPARATOR]
     for i in range(first, last):
-        v = cliques.members[i]
-        own = tree.strides[i] // rest if i < first + kept else 0
-        if walk.codes[v] >= 0:
-            walk.cursors[0] += walk.codes[v] * tree.strides[i]
-            walk.cursors[1] += walk.codes[v] * own
+        v, step = members[i, VARIABLE], members[i, STEP]
+        own = step // rest if i < first + kept else 0
+        if codes[v] >= 0:
+            cursors[0] += codes[v] * step
+            cursors[1] += codes[v] * own
         else:
-            walk.digits[free], walk.sizes[free] = 0, card[v]
-            walk.steps[free, 0], walk.steps[free, 1] = tree.strides[i], own
-            free += 1
-            outer += i < first + kept
-    width = 2
-    child = tree.first_child[c]
+            free[missing, DIGIT], free[missing, SIZE] = 0, tree.card[v]
+            free[missing, STEPS], free[missing, STEPS + 1] = step, own
+            missing += 1
+            if i < first + kept:
+                outer = missing
+    child = cliques[c, CHILD]
     while child >= 0:
-        if walk.needed[child]:
-            edge, d = tree.edges_at[child] - first, 0
-            walk.cursors[width] = cliques.separators_at[child]
+        if walk.least[child] >= 0.0:
+            edge, d = cliques[child, EDGES] - first, 0
+            cursors[width] = cliques[child, SEPARATOR]
             for i in range(first, last):
-                code = walk.codes[cliques.members[i]]
+                code = codes[members[i, VARIABLE]]
                 if code >= 0:
-                    walk.cursors[width] += code * tree.edges[edge + i]
+                    cursors[width] += code * tree.edges[edge + i]
                 else:
-                    walk.steps[d, width] = tree.edges[edge + i]
+                    free[d, STEPS + width] = tree.edges[edge + i]
                     d += 1
             width += 1
-        child = tree.next_child[child]
-    return outer, free, width
+        child = cliques[child, NEXT]
+    return outer, missing, width
+
+
+@part
+def is_faint(c: int, tree: Rooted, walk: Walk) -> bool:
+    """Whether the product of the children's messages may be too small for a float."""
+    product, child = tree.sunk[c], tree.cliques[c, CHILD]
+    while child >= 0:
+        if walk.least[child] >= 0.0:
+            product *= walk.least[child]
+        child = tree.cliques[child, NEXT]
+    return bool(product < FAINT)
 
 
 @kernel
-def send_message(c: int, kept: int, largest: bool, card: Integers, tree: Rooted, walk: Walk) -> float:
+def send_message(c: int, kept: int, largest: bool, tree: Rooted, walk: Walk) -> float:
     """Clique c's message: its table times those of its children, summed (or the largest) over the missing members that
     aren't the message's, scaled so that its largest number is 1. The logarithm of that; -inf if it is all 0, NaN if
     that can't be told in floats without logarithms."""
-    outer, free, width = set_out(c, kept, card, tree, walk)
-    if faint_product(c, tree, walk):
+    outer, missing, width = set_out(c, kept, tree, walk)
+    if is_faint(c, tree, walk):
         return np.nan
-    top, least = 0.0, np.inf
+    messages, cursors, free, top, least = walk.messages, walk.cursors, walk.free, 0.0, np.inf
+    start: Any = np.int64(0)
     while True:
         value, best, tick = 0.0, 0, 0
         while True:
-            x = tree.tables[walk.cursors[0]]
+            x = tree.tables[cursors[0]]
             if x != 0.0:
                 for j in range(2, width):
-                    x *= walk.messages[walk.cursors[j]]
+                    x *= messages[cursors[j]]
                 if not largest:
                     value += x
                 elif x > value:
                     value, best = x, tick
             tick += 1
-            if not advance(outer, free, width, walk):
+            if not advance(outer, missing, width, free, cursors):
                 break
-        walk.messages[walk.cursors[1]], walk.choices[walk.cursors[1]] = value, best
+        messages[cursors[1]], walk.choices[cursors[1]] = value, best
         top = max(top, value)
-        if value > 0.0:
-            least = min(least, value)
-        if not advance(0, outer, width, walk):
+        if 0.0 < value < least:
+            least = value
+        if not advance(start, outer, width, free, cursors):
             break
     if not top > 0.0:
         return -np.inf
     walk.least[c] = least / top
     while True:
-        walk.messages[walk.cursors[1]] /= top
-        if not advance(0, outer, width, walk):
+        messages[cursors[1]] /= top
+        if not advance(start, outer, width, free, cursors):
             return float(np.log(top))
 
 
-@kernel
-def faint_product(c: int, tree: Rooted, walk: Walk) -> bool:
-    """Whether the product of the children's messages may be too small for a float."""
-    product = tree.sunk[c]
-    child = tree.first_child[c]
-    while child >= 0:
-        if walk.needed[child]:
-            product *= walk.least[child]
-        child = tree.next_child[child]
-    return bool(product < FAINT)
-
-
-@kernel
-def settle_row(everything: bool, largest: bool, budget: float, card: Integers, tree: Rooted, walk: Walk) -> float:
+@part
+def settle_row(everything: bool, largest: bool, budget: float, tree: Rooted, walk: Walk) -> float:
     """All messages of a row: the logarithm by which they were scaled. The last root's first member stays, if it is
     missing; the others are summed out. NaN: that would take too long."""
-    if find_needed(everything, card, tree, walk) > budget:
+    if find_needed(everything, tree, walk) > budget:
         return np.nan
-    log_scale, last = tree.log_base, len(tree.cliques.parent) - 1
+    last = len(tree.cliques) - 2
+    log_scale = tree.sunk[last + 1]
     for c in range(last + 1):
-        if walk.needed[c]:
-            kept = tree.cliques.kept[c] if c < last or everything else 1
-            log_scale += send_message(c, kept, largest, card, tree, walk)
+        if walk.least[c] >= 0.0:
+            kept = tree.cliques[c, KEPT] if c < last or everything else 1
+            log_scale += send_message(c, kept, largest, tree, walk)
             if not log_scale > -np.inf:
                 break
-    return log_scale
+    return float(log_scale)
 
 
-@kernel
+@part
 def read_row(r: int, columns: Codes, column_of: Integers, codes: Integers) -> bool:
     """codes: a row's cells, by variable; whether none is missing."""
     whole = True
@@ -253,129 +239,123 @@ def value_of(f: int, codes: Integers, factors: Factors) -> float:
     return float(factors.values[at])
 
 
-@kernel
-def weigh_blanket(target: int, near: Integers, codes: Integers, factors: Factors, out: Array) -> bool:
-    """out (states): the product of the factors that have the target, the row's other cells being known; whether they
+@part
+def cell_of(f: int, codes: Integers, heads: Integers, axes: Integers) -> Any:
+    """Where a factor's value is; -1 if a cell that it depends on is missing."""
+    at = heads[f, VALUES]
+    for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
+        code = codes[axes[i, VARIABLE]]
+        if code < 0:
+            return -1
+        at += code * axes[i, STEP]
+    return at
+
+
+@part
+def weigh_blanket(
+    target: int, near: Integers, codes: Integers, heads: Integers, axes: Integers, values: Array, r: int, shares: Array
+) -> bool:
+    """Row r of shares: the product of the factors that have the target, the row's other cells being known; whether they
     are, and it isn't too small to be trusted."""
-    out[:] = 1.0
+    for k in range(shares.shape[1]):
+        shares[r, k] = 1.0
     for f in near:
-        at, step = factors.values_at[f], 0
-        for i in range(factors.starts[f], factors.starts[f + 1]):
-            v = factors.scope[i]
+        at, step = heads[f, VALUES], 0
+        for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
+            v = axes[i, VARIABLE]
             if v == target:
-                step = factors.steps[i]
+                step = axes[i, STEP]
             elif codes[v] < 0:
                 return False
             else:
-                at += codes[v] * factors.steps[i]
-        for k in range(len(out)):
-            out[k] *= factors.values[at + k * step]
-    return bool(out.max() > FAINT)
+                at += codes[v] * axes[i, STEP]
+        for k in range(shares.shape[1]):
+            shares[r, k] *= values[at + k * step]
+    top = 0.0
+    for k in range(shares.shape[1]):
+        top = max(top, shares[r, k])
+    return top > FAINT
+
+
+@part
+def share(r: int, shares: Array) -> bool:
+    """Row r of shares: scaled to sum to 1, if it can be."""
+    total = 0.0
+    for k in range(shares.shape[1]):
+        total += shares[r, k]
+    for k in range(shares.shape[1]):
+        shares[r, k] /= total
+    return total > 0.0
+
+
+@part
+def choose_members(tree: Rooted, walk: Walk) -> None:
+    """The missing cells, from the roots on: the members of a clique that aren't its separator's, by the choice that
+    goes with those that are."""
+    members, card, codes = tree.members, tree.card, walk.codes
+    for c in range(len(tree.cliques) - 2, -1, -1):
+        first, last, place = tree.cliques[c, MEMBERS], tree.cliques[c + 1, MEMBERS], 0
+        split = first + tree.cliques[c, KEPT]
+        for i in range(first, split):
+            place = place * card[members[i, VARIABLE]] + codes[members[i, VARIABLE]]
+        choice = walk.choices[tree.cliques[c, SEPARATOR] + place]
+        for i in range(last - 1, split - 1, -1):
+            v = members[i, VARIABLE]
+            if codes[v] < 0:
+                codes[v] = choice % card[v]
+                choice //= card[v]
+
+
+@part
+def are_possible(some: Integers, codes: Integers, heads: Integers, axes: Integers, values: Array) -> bool:
+    """Whether all that some factors depend on is known, and none is 0."""
+    for f in some:
+        at = cell_of(f, codes, heads, axes)
+        if at < 0 or not values[at] > 0.0:
+            return False
+    return True
 
 
 @kernel
-def predict_rows(
+def answer_rows(
+    question: int,
     columns: Codes,
     column_of: Integers,
-    target: int,
-    near: Integers,
-    others: Integers,
+    about: tuple[int, Integers, Integers],
     budget: float,
-    card: Integers,
-    factors: Factors,
+    factors: tuple[Integers, Integers, Array],
     tree: Rooted,
     walk: Walk,
-    out: Array,
-    status: NDArray[np.uint8],
+    shares: Array,
+    logs: Array,
+    filled: Codes,
 ) -> None:
-    """out (rows, states): what is believed of the target, where status (rows) is DONE. near: the factors that have it;
-    others: those with zeros."""
-    for r in range(len(out)):
-        status[r] = DONE
-        read_row(r, columns, column_of, walk.codes)
-        walk.codes[target] = -1
-        own = out[r]
-        if weigh_blanket(target, near, walk.codes, factors, own):
-            possible = True
-            for f in others:
-                possible = possible and value_of(f, walk.codes, factors) > 0.0  # NaN: nobody knows without walking
-            if possible and share(own):
-                continue
-        found = settle_row(False, False, budget, card, tree, walk)
-        first = tree.cliques.separators_at[len(tree.cliques.parent) - 1]
-        for k in range(len(own)):
-            own[k] = walk.messages[first + k]
-        if np.isnan(found):
-            status[r] = TOO_LONG
-        elif found == -np.inf or not share(own):
-            status[r] = IMPOSSIBLE
+    """SCORE: logs (rows) = log P(row), summed over what is missing. COMPLETE: filled (variables, rows) = each row's
+    cells, the missing ones in the states that are most probable together. PREDICT: shares (rows, states) = what is
+    believed of a variable. In all: NaN in logs where it would take too long, -inf where a row is impossible.
 
-
-@kernel
-def share(values: Array) -> bool:
-    """values: scaled to sum to 1, if they can be."""
-    total = values.sum()
-    for k in range(len(values)):
-        values[k] /= total
-    return bool(total > 0.0)
-
-
-@kernel
-def score_rows(
-    columns: Codes,
-    column_of: Integers,
-    budget: float,
-    card: Integers,
-    factors: Factors,
-    tree: Rooted,
-    walk: Walk,
-    out: Array,
-) -> None:
-    """out (rows): log P(row), summed over what is missing; NaN where that would take too long."""
-    for r in range(len(out)):
-        if read_row(r, columns, column_of, walk.codes):
-            out[r] = 0.0
-            for f in range(len(factors.values_at) - 1):
-                out[r] += np.log(value_of(f, walk.codes, factors))
-        else:
-            out[r] = settle_row(True, False, budget, card, tree, walk)
-
-
-@kernel
-def complete_rows(
-    columns: Codes,
-    column_of: Integers,
-    budget: float,
-    card: Integers,
-    tree: Rooted,
-    walk: Walk,
-    out: Codes,
-    done: Array,
-) -> None:
-    """out (variables, rows): each row's cells, the missing ones in the states that are most probable together; done
-    (rows): the logarithm of that, NaN where it would take too long."""
-    cliques = tree.cliques
-    for r in range(len(done)):
-        done[r] = 0.0
-        if not read_row(r, columns, column_of, walk.codes):
-            done[r] = settle_row(True, True, budget, card, tree, walk)
-            for c in range(len(cliques.parent) - 1, -1, -1):
-                if done[r] > -np.inf:
-                    choose_members(c, card, tree, walk)
-        for v in range(len(card)):
-            out[v, r] = walk.codes[v]
-
-
-@kernel
-def choose_members(c: int, card: Integers, tree: Rooted, walk: Walk) -> None:
-    """The missing members of a clique that aren't its separator's, by the choice that goes with those that are."""
-    cliques, first, last = tree.cliques, tree.cliques.starts[c], tree.cliques.starts[c + 1]
-    place = 0
-    for i in range(first, first + cliques.kept[c]):
-        place = place * card[cliques.members[i]] + walk.codes[cliques.members[i]]
-    choice = walk.choices[cliques.separators_at[c] + place]
-    for i in range(last - 1, first + cliques.kept[c] - 1, -1):
-        v = cliques.members[i]
-        if walk.codes[v] < 0:
-            walk.codes[v] = choice % card[v]
-            choice //= card[v]
+    about: the variable, the factors that have it, and those of the others with zeros.
+    """
+    target, near, others = about
+    heads, axes, values = factors
+    codes, root = walk.codes, tree.cliques[len(tree.cliques) - 2, SEPARATOR]
+    for r in range(len(logs)):
+        seen, logs[r] = read_row(r, columns, column_of, codes), 0.0
+        if question == PREDICT:
+            codes[target] = -1
+            seen = weigh_blanket(target, near, codes, heads, axes, values, r, shares)
+            seen = seen and are_possible(others, codes, heads, axes, values)
+        elif question == SCORE and seen:
+            for f in range(len(heads) - 1):
+                logs[r] += np.log(values[cell_of(f, codes, heads, axes)])
+        if not seen:
+            logs[r] = settle_row(question != PREDICT, question == COMPLETE, budget, tree, walk)
+            for k in range(shares.shape[1]):
+                shares[r, k] = walk.messages[root + k]
+        if question == PREDICT and not share(r, shares):
+            logs[r] = -np.inf
+        if question == COMPLETE:
+            if not seen and logs[r] > -np.inf:
+                choose_members(tree, walk)
+            for v in range(len(codes)):
+                filled[v, r] = codes[v]

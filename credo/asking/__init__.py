@@ -8,7 +8,8 @@
                | name "in" set
                | name order word | word order name | word order name order word
                | name ( "<" | ">" ) name ;
-    finding    = term | name "=" likelihood | "do" "(" term { "," term } ")" ;
+    finding    = term | name "=" likelihood | "do" "(" done { "," done } ")" ;
+    done       = name "=" word | name "=" likelihood ;         (* of likelihoods that sum to 1 *)
     set        = "{" word { "," word } "}" ;
     likelihood = "{" word ":" number { "," word ":" number } "}" ;
     order      = "<" | "<=" | ">" | ">=" ;
@@ -23,18 +24,14 @@ may stand for <=, >=, != and in.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from credo.asking.parsing import parse
 from credo.asking.question import Question
 from credo.errors import DataError
-
-if TYPE_CHECKING:
-    from credo.models.answering import Method
+from credo.inference.sizes import SAMPLES, Method
 
 __all__ = ["Question", "ask", "parse"]
-
-SAMPLES = 100_000
 
 
 def ask(model: Any, question: str | Question, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0) -> Any:
@@ -42,7 +39,8 @@ def ask(model: Any, question: str | Question, *, method: Method = "auto", sample
 
     P(A | ...) is {state: probability}, of several names {(state, ...): probability}; P(A=a | ...) a number, and with
     names beside it, {state: P(state and A=a)}. argmax is {name: state}. P(theta) of a belief is a distribution; E(...)
-    a number; explain what `model.explain` says. The options are how networks infer.
+    a number; explain what `model.explain` says. The options are how networks infer; what they estimate has a
+    `standard_error`.
 
     >>> from credo.models.network import Network
     >>> fire = Network("Storm -> Fire", {"Storm": 0.2, "Fire": {"yes": 0.25, "no": 0.01}})
@@ -62,6 +60,8 @@ def ask(model: Any, question: str | Question, *, method: Method = "auto", sample
         from credo.asking.networks import ask_network
 
         return ask_network(model, parsed, method, samples, seed)
+    if method not in ("auto", "exact"):
+        raise DataError(f"this answers exactly: {method} is how networks infer, and it is a {type(model).__name__}")
     if isinstance(model, Classifier):
         from credo.asking.classifiers import ask_classifier
 

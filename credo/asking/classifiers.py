@@ -24,7 +24,7 @@ from credo.asking.question import (
 )
 from credo.errors import EvidenceError, SizeError
 from credo.exact import Array
-from credo.models.answering import MostProbable
+from credo.models.answers import MostProbable
 from credo.models.classifier import Classifier
 from credo.models.forms import TEXT_FORMS
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
-from math import exp, inf
 from typing import Any
 
-from credo.asking.question import OneOf, Question, Values, combined, refuse_contradictions, unknown
-from credo.errors import SizeError
-from credo.models.answering import Answering, Method
+from credo.asking.question import Likely, Question, Values, combined, refuse_contradictions, unknown
+from credo.errors import NetworkError
+from credo.inference.sizes import Method
+from credo.models.answering import Answering
+from credo.models.answers import Estimated
+from credo.models.conditional import ROUNDING
 from credo.models.network import Network
 
 Weights = dict[str, list[float]]  # of each state of a variable: how likely what is said of it makes that state
@@ -32,7 +33,7 @@ def ask_network(net: Answering, question: Question, method: Method, samples: int
             return asking.expectation()
         case "argmax":
             question.only_names()
-            return asking.net.most_probable(question.names or None, asking.findings(asking.given))
+            return asking.net.most_probable(question.names or None, asking.findings(asking.given), **asking.how)
         case "explain":
             return asking.explanation()
 
@@ -43,9 +44,14 @@ def _done(net: Answering, question: Question, values: Mapping[str, Values]) -> A
     for term in (term for term in question.given if term.done):
         if not isinstance(net, Network):
             raise question.error("do(...) asks of networks with arrows: this one has none", term.at)
-        assert isinstance(term.test, OneOf)
-        name = term.name.text
-        state = values[name].values[values[name].place(question, term.name, term.test.values[0])]
+        name, known = term.name.text, values[term.name.text]
+        weights = known.weights(question, term)
+        if isinstance(term.test, Likely):
+            if abs(sum(weights) - 1) > ROUNDING:
+                raise question.error(f"the probabilities that do gives {term.name} must sum to 1", term.at)
+            state: Any = dict(zip(known.values, weights, strict=True))
+        else:
+            state = known.values[weights.index(1.0)]
         if states.setdefault(name, state) != state:
             raise question.error(f"do sets {term.name} twice", term.at)
     return net.do(states) if states and isinstance(net, Network) else net
@@ -76,56 +82,27 @@ class _Asking:
         names, asked = self.question.names, (term for term in self.question.asked if term.test is not None)
         events = combined(self.question, asked, self.values)
         variables: Any = names[0] if len(names) == 1 else names
-        if not events:
-            return self.net.query(variables, self.findings(self.given), **self.how)
-        if self.how["method"] in ("auto", "exact"):
-            try:
-                return self._exact(variables, events)
-            except SizeError:
-                if self.how["method"] == "exact":
-                    raise
-        return self._counted(names, events)
-
-    def _exact(self, variables: Any, events: Weights) -> Any:
+        event = self.findings(events) if all(map(any, events.values())) else None
         given = self.findings(self.given)
-        before = self.net.log_probability(given)
-        if before == -inf:
-            self.net.query(next(iter(events)), given, method="exact")  # refused, with what is impossible
-        both = {name: [*each] for name, each in self.given.items()}
-        for name, each in events.items():
-            both[name] = [a * b for a, b in zip(both.get(name, each), each, strict=True)]
-        possible = all(map(any, both.values()))
-        after = self.net.log_probability(self.findings(both)) if possible else -inf
-        probability = min(1.0, exp(after - before))
+        if event is None:  # it can't happen, but what is asked of must make sense
+            none = self.net.query(variables or next(iter(events)), given, **self.how)
+            return dict.fromkeys(none, 0.0) if variables else 0.0
         if not variables:
-            return probability
-        if after == -inf:
-            return dict.fromkeys(self.net.query(variables, given, **self.how), 0.0)
-        found = self.net.query(variables, self.findings(both), **self.how)
-        return {states: probability * p for states, p in found.items()}
-
-    def _counted(self, names: list[str], events: Weights) -> Any:
-        """From the probabilities of all variables together, which are estimated."""
-        all_names = list(dict.fromkeys([*names, *events]))
-        together = self.net.query(all_names, self.findings(self.given), **self.how)
-        places = {name: {state: i for i, state in enumerate(self.values[name].values)} for name in events}
-        found = dict.fromkeys(product(*(self.values[name].values for name in names)), 0.0)
-        for states, p in together.items():
-            row = dict(zip(all_names, states, strict=True))
-            if all(each[places[name][row[name]]] for name, each in events.items()):
-                found[tuple(row[name] for name in names)] += p
-        if not names:
-            return found[()]
-        return found if len(names) > 1 else {state: p for (state,), p in found.items()}
+            return self.net.probability(event, given, **self.how)
+        return self.net.query(variables, given, event=event, **self.how)
 
     def expectation(self) -> float:
         self.question.only_names()
         term = self.question.single()
         numbers = self.values[term.name.text].number(self.question, term.name)
         found = self.net.query(term.name.text, self.findings(self.given), **self.how)
+        if isinstance(found, Estimated):
+            return found.total(numbers)
         return float(sum(x * p for x, p in zip(numbers, found.values(), strict=True)))
 
     def explanation(self) -> Any:
+        if self.how["method"] not in ("auto", "exact"):
+            raise NetworkError(f"what findings weigh isn't estimated: explain is exact, not by {self.how['method']}")
         term = self.question.single()
         value = None
         if term.test is not None:

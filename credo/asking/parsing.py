@@ -138,10 +138,11 @@ class _Parser:
         name = self.take(WORD)
         if not self.takes("("):  # a variable of that name
             return [self.term(name, likelihoods=True)]
-        done = self.several(self.term)
+        done = self.several(lambda: self.term(likelihoods=True))
         for term in done:
-            if not isinstance(term.test, OneOf) or term.test.negated or len(term.test.values) > 1:
-                what = f"do sets each name to one value, as in do({term.name}=value)"
+            one = isinstance(term.test, OneOf) and not term.test.negated and len(term.test.values) == 1
+            if not one and not isinstance(term.test, Likely):
+                what = f"do sets each name to one value, as in do({term.name}=value), or to values with probabilities"
                 raise QuestionError(what, self.text, term.at)
         self.take(")", "',' or ')'")
         return [Term(term.name, term.test, done=True) for term in done]

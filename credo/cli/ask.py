@@ -4,32 +4,35 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from math import exp, isfinite
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import exp, isfinite, isnan
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
+
+from credo.inference.sizes import SAMPLES, Method
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from credo.asking import Question
     from credo.errors import QuestionError
-    from credo.models.answering import Method
 
-METHODS = ("auto", "exact", "likelihood-weighting", "gibbs", "forward", "loopy")
-WIDEST = 33  # of the bars
+WIDEST, TOP = 33, 20  # of the bars; lines that are printed
 
 
 @click.command()
 @click.argument("file")
 @click.argument("questions", nargs=-1, required=True, metavar="QUESTION...")
-@click.option("--method", type=click.Choice(METHODS), default="auto", show_default=True, help="How networks infer.")
-@click.option("--samples", type=click.IntRange(min=1), default=100_000, show_default=True, help="Where they sample.")
+@click.option(
+    "--method", type=click.Choice(get_args(Method)), default="auto", show_default=True, help="How networks infer."
+)
+@click.option("--samples", type=click.IntRange(min=1), default=SAMPLES, show_default=True, help="Where they sample.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the samples.")
-@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many lines to print.")
+@click.option("--top", type=click.IntRange(min=1), help=f"How many lines to print  [default: {TOP}; of argmax, all]")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each answer.")
-def ask(file: str, questions: Sequence[str], top: int, as_json: bool, **how: Any) -> None:
+def ask(file: str, questions: Sequence[str], top: int | None, as_json: bool, **how: Any) -> None:
     """Answer questions such as P(Fire | Storm=yes).
 
     FILE is a .credo file (a network, a classifier, a belief or beliefs by group), or a network in .bif, .xmlbif, .xdsl,
@@ -46,7 +49,8 @@ def ask(file: str, questions: Sequence[str], top: int, as_json: bool, **how: Any
     P(theta > 0.5)       of a belief's parameter; x is its next observation
     P(theta[a] > theta[b])  of beliefs by group
 
-    Names and values with spaces or signs in them stand in quotes.
+    Names and values with spaces or signs in them stand in quotes. Where a network samples, ± is one standard error. In
+    JSON, a number that isn't finite is the text "Infinity" or "-Infinity", and what nobody knows is null.
 
     \b
     Examples:
@@ -57,23 +61,38 @@ def ask(file: str, questions: Sequence[str], top: int, as_json: bool, **how: Any
     from credo.asking import parse
     from credo.cli import screen as on
     from credo.cli.saved import loaded
-    from credo.errors import QuestionError
 
-    try:
-        parsed = [parse(question) for question in questions]
-        model = loaded(file)
-        screen = on.Screen()
-        for i, question in enumerate(parsed):
+    parsed = []
+    for i, text in enumerate(questions):
+        with _said_of(i, questions):
+            parsed.append(parse(text))
+    model = loaded(file)
+    screen = on.Screen()
+    for i, question in enumerate(parsed):
+        with _said_of(i, questions):
             answer = _answer(model, question, **how)
-            if as_json:
-                click.echo(json.dumps({"question": question.text, **as_data(question, answer)}, default=str))
-                continue
-            if i:
-                screen.print()
-            _print(screen, question, answer, top)
+        if as_json:
+            click.echo(json.dumps({"question": question.text, **as_data(question, answer)}, default=str))
+            continue
+        if i:
+            screen.print()
+        _print(screen, question, answer, top)
+
+
+@contextmanager
+def _said_of(i: int, questions: Sequence[str]) -> Iterator[None]:
+    """An error says which question it is about, where there are several."""
+    from credo.asking.question import shortened
+    from credo.errors import CredoError, QuestionError
+
+    which = f"question {i + 1}, {shortened(' '.join(questions[i].split()))}: " if len(questions) > 1 else ""
+    try:
+        yield
     except QuestionError as error:
         _point(error)
-        raise
+        raise QuestionError(f"{which}{error.what}", error.question, error.at) from None
+    except CredoError as error:
+        raise type(error)(f"{which}{error}") from None
 
 
 def _answer(model: Any, question: Question, *, method: Method, samples: int, seed: int) -> Any:
@@ -98,28 +117,38 @@ def _is_watched() -> bool:
 def as_data(question: Question, answer: Any) -> dict[str, Any]:
     """An answer in JSON's terms."""
     if isinstance(answer, float):
-        return {"expectation" if question.kind == "E" else "probability": _finite(answer)}
+        return {"expectation" if question.kind == "E" else "probability": _written(answer), **_estimated(answer)}
     if question.kind == "argmax":
-        best = {"most_probable": dict(answer)}
-        return best | ({"log_joint": _finite(answer.log_joint)} if hasattr(answer, "log_joint") else {})
+        best: dict[str, Any] = {"most_probable": dict(answer)}
+        if hasattr(answer, "log_joint"):
+            best |= {"log_joint": _written(answer.log_joint), **_estimated(answer.log_joint)}
+        return best | ({"method": answer.method} if getattr(answer, "method", "exact") != "exact" else {})
     if question.kind == "explain":
         return {"explanation": _explained(answer)}
     if not isinstance(answer, Mapping):
         return {"distribution": _described(answer)}
     if question.kind == "E":
-        return {"expectation": [{"entry": entry, "mean": _finite(mean)} for entry, mean in answer.items()]}
+        return {"expectation": [{"entry": entry, "mean": _written(mean)} for entry, mean in answer.items()]}
     if any(not isinstance(each, float) for each in answer.values()):
         return {"distribution": [{"entry": entry, **_described(each)} for entry, each in answer.items()]}
     errors: Mapping[Any, float] = getattr(answer, "standard_error", {})
     lines: list[dict[str, Any]] = []
     for states, p in answer.items():
         line = {"states": dict(zip(question.names, _tuple(states, question), strict=True)), "probability": p}
-        lines.append(line | ({"standard_error": _finite(errors[states])} if errors else {}))
+        lines.append(line | ({"standard_error": _written(errors[states])} if errors else {}))
     return {"probabilities": lines} | ({"method": answer.method} if hasattr(answer, "method") else {})
 
 
-def _finite(x: float) -> float | None:
-    return x if isfinite(x) else None
+def _written(x: float) -> float | str | None:
+    """JSON has no infinite numbers: they are text, which most languages read as a number again."""
+    return None if isnan(x) else float(x) if isfinite(x) else "Infinity" if x > 0 else "-Infinity"
+
+
+def _estimated(answer: float) -> dict[str, Any]:
+    """How far off a number is likely to be, if it was estimated."""
+    if not hasattr(answer, "standard_error"):
+        return {}
+    return {"standard_error": _written(answer.standard_error), "method": getattr(answer, "method", None)}
 
 
 def _tuple(states: Any, question: Question) -> tuple[Any, ...]:
@@ -131,15 +160,16 @@ def _described(law: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"family": type(law).__name__}
     if hasattr(law, "cdf"):
         low, high = law.interval(0.95)
-        found |= {"mean": _finite(float(law.mean())), "variance": _finite(float(law.variance()))}
-        found["interval"] = [_finite(float(low)), _finite(float(high))]
+        found |= {"mean": _written(float(law.mean())), "variance": _written(float(law.variance()))}
+        found["interval"] = [_written(float(low)), _written(float(high))]
     return found
 
 
 def _explained(found: Any) -> dict[str, Any]:
     title, prior, lines, log_odds, p = weighed(found)
-    weights = [{"name": name, "value": value, "weight": _finite(weight)} for name, value, weight in lines]
-    return {"of": title, "prior": _finite(prior), "weights": weights, "log_odds": _finite(log_odds), "probability": p}
+    weights = [{"name": name, "value": value, "weight": _written(weight)} for name, value, weight in lines]
+    sums = {"prior": _written(prior), "weights": weights, "log_odds": _written(log_odds)}
+    return {"of": title, **sums, "probability": p}
 
 
 def weighed(found: Any) -> tuple[str, float, list[tuple[str, str, float]], float, float]:
@@ -161,21 +191,21 @@ def _said(value: Any) -> str:
 # On the screen
 
 
-def _print(screen: Console, question: Question, answer: Any, top: int) -> None:
+def _print(screen: Console, question: Question, answer: Any, top: int | None) -> None:
     from credo.cli import screen as on
 
     title = on.harmless(question.text.strip(), 500)
     if isinstance(answer, float):
-        on.say(screen, f"{title} = {answer:.6g}", "bold")
+        on.say(screen, f"{title} = {answer if hasattr(answer, 'standard_error') else f'{answer:.6g}'}", "bold")
         return
     on.say(screen, title, "bold")
     screen.print()
     if question.kind == "argmax":
-        _print_states(screen, answer)
+        _print_states(screen, answer, top)
     elif question.kind == "explain":
-        _print_weights(screen, answer, top)
+        _print_weights(screen, answer, top or TOP)
     elif isinstance(answer, Mapping) and all(isinstance(each, float) for each in answer.values()):
-        _print_numbers(screen, question, answer, top)
+        _print_numbers(screen, question, answer, top or TOP)
     else:
         _print_laws(screen, question, answer if isinstance(answer, Mapping) else {question.names[0]: answer})
 
@@ -212,19 +242,24 @@ def _digits(number: float) -> str:
     return f"{number:.6f}" if number == 0 or abs(number) >= 1e-5 else f"{number:.3e}"
 
 
-def _print_states(screen: Console, answer: Mapping[str, Any]) -> None:
+def _print_states(screen: Console, answer: Mapping[str, Any], top: int | None) -> None:
     from credo.cli import screen as on
 
+    lines = [*answer.items()][:top]
     columns = [
-        ("variable", [on.harmless(name) for name in answer]),
-        ("most probable", [_shown(value) for value in answer.values()]),
+        ("variable", [on.harmless(name) for name, _ in lines]),
+        ("most probable", [_shown(value) for _, value in lines]),
     ]
     screen.print(on.table(columns, left=(0, 1), yielding=1))
+    if len(answer) > len(lines):
+        on.say(screen, f"... and {on.counted(len(answer) - len(lines), 'more variable')}", "dim")
     if hasattr(answer, "log_joint"):
         screen.print()
         log_joint = answer.log_joint
         p = f" (log {log_joint:.4g})" if log_joint < -20 else ""
         on.say(screen, f"P(these and what is given) = {exp(min(log_joint, 700)):.4g}{p}", "dim")
+    if getattr(answer, "method", "exact") != "exact":
+        on.say(screen, f"the best that {answer.method} found", "dim")  # type: ignore[attr-defined]
 
 
 def _shown(value: Any) -> str:

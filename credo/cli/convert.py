@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-PACKED = ".gz"
-
 
 @click.command()
 @click.argument("file")
@@ -25,6 +23,7 @@ def convert(file: str, output: str) -> None:
     from credo.cli.saved import loaded_network
     from credo.cli.screen import counted
     from credo.formats import FORMATS, write
+    from credo.formats.files import PACKED
     from credo.storage import save
 
     packed = output.lower().endswith(PACKED)

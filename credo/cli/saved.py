@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 def loaded_classifier(path: str) -> Classifier:
     from credo.models.classifier import Classifier
+    from credo.storage import load
 
-    model = _loaded(path)
+    model = load(path)
     if not isinstance(model, Classifier):
         raise StorageError(f"{path} holds a {type(model).__name__}, not a classifier; `credo learn` makes one")
     return model
@@ -23,17 +24,12 @@ def loaded_classifier(path: str) -> Classifier:
 def loaded_learner(path: str) -> Any:
     """A belief, beliefs by group, or a classifier: what learns by adding evidence."""
     from credo.learning import Additive
+    from credo.storage import load
 
-    model = _loaded(path)
+    model = load(path)
     if not isinstance(model, Additive):
         raise StorageError(f"{path} holds a {type(model).__name__}, which has learned no rows")
     return model
-
-
-def _loaded(path: str) -> Any:
-    from credo.storage import load
-
-    return load(path)
 
 
 def replaced(model: Any, path: str, before: float, verb: str) -> str:
@@ -72,11 +68,13 @@ def loaded_network(path: str) -> Any:
 def loaded(path: str) -> Any:
     """What a .credo file holds; of any other name, the network in it."""
     from credo.cli.output import MODEL
+    from credo.formats import FORMATS, read
+    from credo.formats.files import PACKED
+    from credo.storage import load
 
     if path.lower().endswith(MODEL):
-        from credo.storage import load
-
         return load(path)
-    from credo.formats import read
-
+    if not path.lower().removesuffix(PACKED).endswith((*FORMATS,)):
+        known = ", ".join((*FORMATS, MODEL))
+        raise StorageError(f"{path} must end in one of {known} (and {PACKED}, if it is a packed network)")
     return read(path)

@@ -2,35 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
-from math import comb
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from credo.errors import EvidenceError
 
-TRIED = 2000  # sets of findings that are tried for a smaller one than the first found
+ASKED = 20_000  # questions, and sets, that a search for a smallest conflict may take; then it is one that can lose no
+# finding, but a smaller one may be elsewhere
 
 Possible = Callable[[Mapping[str, Any]], bool]
+Names = frozenset[str]
 
 
 def smallest_conflict(given: Mapping[str, Any], possible: Possible) -> dict[str, Any]:
-    """A smallest set of findings that contradict each other; the smallest of those tried where there are many."""
-    found = dict(given)
-    for name in given:  # what isn't needed for the conflict goes
-        fewer = {other: value for other, value in found.items() if other != name}
-        if not possible(fewer):
-            found = fewer
-    left = TRIED
-    for size in range(1, len(found)):
-        left -= comb(len(given), size)
-        if left < 0:
-            break
-        for names in combinations(given, size):
-            some = {name: given[name] for name in names}
-            if not possible(some):
-                return some
-    return found
+    """A smallest set of findings that contradict each other.
+
+    Whatever is left out of findings that go together must hold one of each conflict, or that conflict would be among
+    them. So a smallest set that hits all that was ever left out is no larger than the smallest conflict, and is one as
+    soon as it is impossible (Ignatiev, Previti, Liffiton and Marques-Silva, 2015).
+    """
+    asked: dict[Names, bool] = {frozenset(given): False}
+
+    def fits(names: Names) -> bool:
+        if names not in asked:
+            asked[names] = possible({name: value for name, value in given.items() if name in names})
+        return asked[names]
+
+    found = _fewer(frozenset(given), [*given], fits)
+    left_out: list[Names] = []
+    size = 0
+    while size < len(found) and len(asked) < ASKED:
+        candidate = next(_hitting(left_out, size), None)
+        if candidate is None:
+            size += 1
+        elif fits(candidate):
+            left_out.append(frozenset(given) - _more(candidate, [*given], fits))
+        else:
+            found = candidate
+    return {name: value for name, value in given.items() if name in found}
+
+
+def _fewer(names: Names, order: Sequence[str], fits: Callable[[Names], bool]) -> Names:
+    """A conflict within a conflict, of which no finding can go: whole parts that aren't needed go at once."""
+    if not order or not fits(names - {*order}):
+        return names - {*order}
+    if len(order) == 1:
+        return names
+    half = len(order) // 2
+    return _fewer(_fewer(names, order[:half], fits), order[half:], fits)
+
+
+def _more(names: Names, order: Sequence[str], fits: Callable[[Names], bool]) -> Names:
+    """Findings that go together, these among them, to which none of the others could be added."""
+    if not order or fits(names | {*order}):
+        return names | {*order}
+    if len(order) == 1:
+        return names
+    half = len(order) // 2
+    return _more(_more(names, order[:half], fits), order[half:], fits)
+
+
+def _hitting(sets: Sequence[Names], size: int) -> Iterator[Names]:
+    """Sets of at most so many names that have one in common with each of the sets."""
+    waiting = [frozenset[str]()]
+    seen = set[Names]()
+    while waiting and len(seen) < ASKED:
+        chosen = waiting.pop()
+        missed = [each for each in sets if not each & chosen]
+        if not missed:
+            yield chosen
+        elif len(chosen) + _apart(missed) <= size:
+            fewest = min(missed, key=len)
+            new = [chosen | {name} for name in sorted(fewest)]
+            waiting += [each for each in new if each not in seen]
+            seen.update(new)
+
+
+def _apart(sets: Sequence[Names]) -> int:
+    """How many names it takes at least to hit all: as many as there are sets that have nothing in common."""
+    count, used = 0, frozenset[str]()
+    for each in sorted(sets, key=len):
+        if not each & used:
+            count, used = count + 1, used | each
+    return count
 
 
 def impossible(given: Mapping[str, Any], possible: Possible) -> EvidenceError:

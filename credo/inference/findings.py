@@ -10,7 +10,7 @@ import numpy as np
 
 from credo.errors import EvidenceError, SchemaError, suggest
 from credo.exact import Array
-from credo.inference.potentials import Integers, Potentials
+from credo.inference.potentials import Flags, Integers, Potentials
 
 Given = Mapping[str, Any] | None
 NOTHING = np.empty(0)
@@ -48,6 +48,36 @@ class Findings:
                 weights[potentials.places[v] : potentials.places[v + 1]] = code / code.max()
                 log_scale += float(np.log(code.max()))
         return cls(codes, weights, log_scale)
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is known."""
+        return len(self.weights) > 0 or bool((self.codes >= 0).any())
+
+    def where(self, event: Mapping[int, Flags], places: Integers) -> Findings | None:
+        """The same, and that the event happens; None if it can't."""
+        codes, weights = self.codes.copy(), self.weights.copy() if len(self.weights) else np.ones(int(places[-1]))
+        for v, allowed in event.items():
+            own = weights[places[v] : places[v + 1]]
+            if codes[v] < 0 and allowed.sum() == 1 and own[allowed] > 0:
+                codes[v] = allowed.argmax()
+            own *= allowed
+            if not (own[codes[v]] if codes[v] >= 0 else own.any()):
+                return None
+        return Findings(codes, weights if (weights != 1.0).any() else NOTHING, self.log_scale)
+
+
+def allowed(potentials: Potentials, event: Mapping[str, Any]) -> dict[int, Flags]:
+    """Of each variable that an event is about, the states that it allows."""
+    found: dict[int, Flags] = {}
+    for name, value in event.items():
+        v = variable(potentials, name)
+        if isinstance(value, Mapping):
+            raise EvidenceError(f"an event is a state of {name!r} or several, but is {value!r:.60}")
+        if value is not None:
+            code = _code(potentials, v, value)
+            found[v] = np.arange(len(potentials.states[v])) == code if isinstance(code, int) else code > 0
+    return found
 
 
 def variable(potentials: Potentials, name: object) -> int:

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels import assembly
-from credo._kernels.propagation import Junction, fill_tables, propagate_all, propagate_best, propagate_up
+from credo._kernels.junction import Cliques
+from credo._kernels.propagation import BELIEFS, FACTORS, SUMS, Junction, decode, propagate
 from credo._kernels.sampling import draw_from_tree
+from credo._kernels.shapes import ENTRY, KEPT, MEMBERS, PARENT, SEPARATOR, SUNK, TABLE
 from credo._kernels.triangulation import FILL, WEIGHT
 from credo.exact import Array
-from credo.inference.findings import Findings
+from credo.inference.findings import NOTHING, Findings
 from credo.inference.potentials import Flags, Integers, Potentials
 from credo.inference.sizes import HELD
 
@@ -49,7 +51,7 @@ class Plan:
 
     question: Question
     stage: Integers
-    found: tuple[Integers, NDArray[np.uint64], Integers, Integers, Integers, float]
+    found: assembly.Order
 
     @property
     def cells(self) -> float:
@@ -59,7 +61,8 @@ class Plan:
     def of(cls, potentials: Potentials, question: Question) -> Plan:
         """Min-fill first; where tables get large, min-weight and other ways to break ties, each as long as it pays."""
         stage, log_card = question.stage, potentials.log_card
-        near = assembly.connected(potentials.factors, question.used, ~question.observed, question.together)
+        index = potentials.heads, potentials.axes
+        near = assembly.connected(*index, question.used, ~question.observed, question.together)
         chance = np.zeros(len(stage))
         best = assembly.triangulate(near, log_card, stage, FILL, chance)
         if best[-1] > FEW:
@@ -77,44 +80,48 @@ class Tree:
     """Tables of cliques, and the paths between them."""
 
     def __init__(self, potentials: Potentials, plan: Plan) -> None:
-        self.potentials = potentials
-        factors, card = potentials.factors, potentials.card
-        cliques, walks = assembly.assemble(factors, card, plan.question.used, plan.stage, *plan.found[:-1])
-        self.cells = int(cliques.tables_at[-1])
-        changing, base, sunk, log_base = (
-            np.flatnonzero(cliques.homes > -2),
-            np.empty(0),
-            np.ones(len(cliques.parent)),
-            0.0,
-        )
+        self.potentials, held = potentials, potentials
+        about = held.heads, held.axes, held.card, held.places, plan.question.used, plan.stage
+        made = assembly.assemble(*about, plan.found)
+        self.cliques, self.members, count = made.cliques, made.members, len(made.cliques) - 1
+        self.cells = int(made.cliques[count, TABLE])
+        self._sizes = int(made.cliques[count, SEPARATOR]) + max(made.widest, held.most_states), count
+        self._idle: list[tuple[Array, Array]] = []  # what messages are written in, while nobody does
+        values = held.heads, held.axes, held.factors.values, held.factors.least
+        index = made.variables, made.cliques, made.walks, made.paths, *values
+        sunk = np.ones(count + 1)
+        sunk[count] = 0.0  # a logarithm
         if self.cells <= HELD:
-            base, constant = np.empty(self.cells), np.setdiff1d(changing, cliques.touched, assume_unique=True)
-            log_base = fill_tables(constant, factors, cliques, walks, base, sunk)
-            changing = cliques.touched
-        self.junction = Junction(card, potentials.places, factors, cliques, walks, base, sunk, log_base, changing)
-        self._plain = tuple(tuple(part) if isinstance(part, tuple) else part for part in self.junction)
-        self._idle: list[tuple[Array, ...]] = []  # what messages are written in, while nobody does
+            tables, scales = self._space()
+            constant = *index, made.constant, NOTHING, sunk
+            log_base = propagate(FACTORS, held.unknown, NOTHING, constant, tables, scales, NOTHING)
+            sunk[:count], sunk[count] = scales[:, SUNK], log_base
+            self.junction = Junction(*index, made.touched, tables[: self.cells].copy(), sunk)
+            self._give_back((tables, scales))
+        else:
+            self.junction = Junction(*index, np.concatenate([made.touched, made.constant]), NOTHING, sunk)
+        self._plain = tuple(self.junction)
 
     def log_total(self, codes: Integers, weights: Array) -> float:
         """log Σ of all cells that agree with the evidence; -inf if none does."""
         space = self._space()
-        found = propagate_up(codes, weights, self._plain, space)
+        found = propagate(SUMS, codes, weights, self._plain, *space, NOTHING)
         self._give_back(space)
         return self.potentials.log_scale + found
 
     def marginals(self, codes: Integers, weights: Array, out: Array) -> float:
         """The same; out: what is believed of each variable, in the order of the states."""
         space = self._space()
-        found = propagate_all(codes, weights, self._plain, space, out)
+        found = propagate(BELIEFS, codes, weights, self._plain, *space, out)
         self._give_back(space)
         return self.potentials.log_scale + found
 
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
         """What is believed of the variables that the tree was compiled for, an axis for each; and the logarithm."""
-        cliques, space = self.junction.cliques, self._space()
-        members = cliques.members[cliques.starts[-2] :].tolist()
-        found = propagate_up(codes, weights, self._plain, space)
-        table = space[0][cliques.tables_at[-2] :].reshape(self.potentials.card[members])
+        space = self._space()
+        members = self.members[self.cliques[-2, MEMBERS] :].tolist()
+        found = propagate(SUMS, codes, weights, self._plain, *space, NOTHING)
+        table = space[0][self.cliques[-2, TABLE] : self.cells].reshape(self.potentials.card[members])
         joint = table.transpose([members.index(v) for v in variables]).copy()
         self._give_back(space)
         return joint / max(joint.sum(), np.finfo(float).tiny), self.potentials.log_scale + found
@@ -122,29 +129,32 @@ class Tree:
     def best(self, codes: Integers, weights: Array) -> tuple[Integers, float]:
         """The states of the maximised variables in which the rest is most probable, and the logarithm of that."""
         chosen, space = codes.copy(), self._space()
-        found = propagate_best(codes, weights, self._plain, space, chosen)
+        found = propagate(SUMS, codes, weights, self._plain, *space, NOTHING)
+        if found > -np.inf:
+            decode(self.cliques, self.members, self.potentials.card, space[0], chosen)
         self._give_back(space)
         return chosen, self.potentials.log_scale + found
 
     def draw(self, findings: Findings, seed: np.uint64, start: int, out: NDArray[Any]) -> None:
         """out (variables, rows): states, as probable together as the evidence makes them."""
-        cliques, space = self.junction.cliques, self._space()
-        propagate_up(findings.codes, findings.weights, self._plain, space)
-        for v in np.flatnonzero(cliques.entry < 0):
+        space = self._space()
+        propagate(SUMS, findings.codes, findings.weights, self._plain, *space, NOTHING)
+        for v in np.flatnonzero(self.junction.variables[:, ENTRY] < 0):
             out[v] = findings.codes[v]
+        parent, starts, kept, tables_at = self.cliques[:, (PARENT, MEMBERS, KEPT, TABLE)].T.copy()
+        cliques = Cliques(parent[:-1], starts, self.members, kept[:-1], tables_at)
         draw_from_tree(cliques, self.potentials.card, space[0], seed, start, out)
         self._give_back(space)
 
-    def _give_back(self, space: tuple[Array, ...]) -> None:
+    def _give_back(self, space: tuple[Array, Array]) -> None:
         """For the next question; but memory that few trees would leave to others isn't kept."""
         if self.cells <= HELD:
             self._idle.append(space)
 
-    def _space(self) -> tuple[Array, ...]:
+    def _space(self) -> tuple[Array, Array]:
         """Of this call alone: taking from a list and putting back are single steps, even among threads."""
         try:
             return self._idle.pop()
         except IndexError:
-            at = self.junction.cliques.separators_at
-            sizes = self.cells, int(at[-1]), len(at) - 1, int(np.diff(at).max(initial=1)), len(at) - 1
-            return tuple(map(np.empty, sizes))
+            cells, cliques = self._sizes
+            return np.empty(cells), np.empty((cliques, 2))

@@ -67,6 +67,20 @@ class Potentials:
         return _starts(self.card.tolist())
 
     @cached_property
+    def most_states(self) -> int:
+        return int(self.card.max(initial=0))
+
+    @cached_property
+    def heads(self) -> Integers:
+        """(factors + 1, 2): where each one's scope starts, and its values."""
+        return np.stack([self.factors.starts, self.factors.values_at], 1)
+
+    @cached_property
+    def axes(self) -> Integers:
+        """(places in scopes, 2): the variable, and its step in the factor's table."""
+        return np.stack([self.factors.scope, self.factors.steps], 1)
+
+    @cached_property
     def with_zeros(self) -> Flags:
         """(factors): whether it calls something impossible."""
         at, values = self.factors.values_at, self.factors.values

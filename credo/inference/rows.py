@@ -4,39 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.rows import (
-    DONE,
-    TOO_LONG,
-    Rooted,
-    Walk,
-    complete_rows,
-    predict_rows,
-    score_rows,
-    write_edges,
-)
+from credo._kernels.rows import CHILD, COMPLETE, NEXT, PREDICT, SCORE, Rooted, Walk, answer_rows, write_edges
+from credo._kernels.shapes import HOME, MEMBERS, PARENT, SEPARATOR, TABLE
 from credo.data import Batch, source
 from credo.data.tables import is_missing
 from credo.engines import local
 from credo.errors import DataError, EvidenceError, counted
 from credo.exact import Array
-from credo.inference.findings import NOTHING, find_state, variable
+from credo.inference.findings import NOTHING, Given, find_state, variable
 from credo.inference.junction import Plan, Tree
 from credo.inference.potentials import Flags, Integers
 from credo.inference.sizes import HELD
-from credo.inference.trees import NOBODY
+from credo.inference.trees import NOBODY, Trees
 from credo.notices import tell
-
-if TYPE_CHECKING:
-    from credo.models.answering import Answering
 
 Codes = NDArray[np.int32]
 Result = TypeVar("Result")
 FEW = 10_000  # values of a coded column that are looked up one by one
+UNSHARED, UNFILLED = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)  # what isn't asked for
+ABOUT_ALL = -1, NOBODY, NOBODY  # no variable in particular
 BUDGET = 2.0**14  # cells that one row may walk through; else a tree is compiled for its pattern
 
 
@@ -56,9 +47,10 @@ class Coded:
 class Rows:
     """A network, and the columns of a table that are its variables."""
 
-    def __init__(self, net: Answering, data: object) -> None:
-        self.net, self.potentials, self.table = net, net.potentials, source(data)
-        net._check(self.potentials.log_scale, None)
+    def __init__(self, trees: Trees, data: object, check: Callable[[float, Given], None]) -> None:
+        self.trees, self.potentials, self.table = trees, trees.potentials, source(data)
+        self.check_evidence = check
+        check(self.potentials.log_scale, None)
         self.names = [name for name in self.table.names if name in self.potentials.number]
         if not self.names:
             known, read = ", ".join(self.table.names[:8]), ", ".join(self.potentials.names[:8])
@@ -76,12 +68,10 @@ class Rows:
         near, others = np.flatnonzero(has), np.flatnonzero(held.with_zeros & ~has)
 
         def answer(coded: Coded) -> Array:
-            out, status = np.empty((coded.rows, size)), np.full(coded.rows, TOO_LONG, dtype=np.uint8)
-            if rooted is not None:
-                about = (coded.columns, self.column_of, target, near, others, BUDGET, held.card, held.factors)
-                predict_rows(*about, rooted, _walk(rooted, len(held.card)), out, status)
-            for row in np.flatnonzero(status != DONE).tolist():
-                out[row], found = self.net.trees.joint(self._codes(coded, row), NOTHING, [target])
+            out = np.empty((coded.rows, size))
+            logs = self._answered(PREDICT, coded, rooted, (target, near, others), out, UNFILLED)
+            for row in np.flatnonzero(~(logs > -np.inf)).tolist():
+                out[row], found = self.trees.joint(self._codes(coded, row), NOTHING, [target])
                 self._check(coded, row, found)
             return out
 
@@ -92,12 +82,9 @@ class Rows:
         rooted, held = self._rooted(NOBODY), self.potentials
 
         def answer(coded: Coded) -> Array:
-            out = np.full(coded.rows, np.nan)
-            if rooted is not None:
-                walk = _walk(rooted, len(held.card))
-                score_rows(coded.columns, self.column_of, BUDGET, held.card, held.factors, rooted, walk, out)
+            out = self._answered(SCORE, coded, rooted, ABOUT_ALL, UNSHARED, UNFILLED)
             for row in np.flatnonzero(~(out > -np.inf)).tolist():
-                out[row] = self.net.trees.log_total(self._codes(coded, row), NOTHING) - held.log_scale
+                out[row] = self.trees.log_total(self._codes(coded, row), NOTHING) - held.log_scale
             return out + held.log_scale
 
         return np.concatenate([np.empty(0), *self._mapped(answer)])
@@ -110,12 +97,10 @@ class Rows:
         levels = [states_array(values) for values in held.states]
 
         def answer(coded: Coded) -> Any:
-            found, done = np.empty((len(held.card), coded.rows), dtype=np.int32), np.full(coded.rows, np.nan)
-            if rooted is not None:
-                walk = _walk(rooted, len(held.card))
-                complete_rows(coded.columns, self.column_of, BUDGET, held.card, rooted, walk, found, done)
-            for row in np.flatnonzero(~(done > -np.inf)).tolist():
-                found[:, row], log_joint = self.net.trees.best(self._codes(coded, row), NOTHING, None)
+            found = np.empty((len(held.card), coded.rows), dtype=np.int32)
+            logs = self._answered(COMPLETE, coded, rooted, ABOUT_ALL, UNSHARED, found)
+            for row in np.flatnonzero(~(logs > -np.inf)).tolist():
+                found[:, row], log_joint = self.trees.best(self._codes(coded, row), NOTHING, None)
                 self._check(coded, row, log_joint)
             own = {name: coded.batch.column(name) for name in coded.batch.names}
             for i, name in enumerate(self.names):
@@ -132,17 +117,27 @@ class Rows:
         held = self.potentials
         wanted = (self.column_of >= 0) | everything
         wanted[together] = True
-        plan = Plan.of(held, self.net.trees.question(np.zeros(len(wanted), dtype=np.bool_), wanted, together))
+        plan = Plan.of(held, self.trees.question(np.zeros(len(wanted), dtype=np.bool_), wanted, together))
         if plan.cells > HELD:
             return None
-        junction = Tree(held, plan).junction
-        return Rooted(
-            junction.cliques,
-            junction.base,
-            junction.sunk,
-            junction.log_base,
-            *write_edges(junction.cliques, held.card, held.with_zeros),
-        )
+        return _rooted(Tree(held, plan))
+
+    def _answered(
+        self,
+        question: int,
+        coded: Coded,
+        tree: Rooted | None,
+        about: tuple[int, Integers, Integers],
+        shares: Array,
+        filled: Codes,
+    ) -> Array:
+        """(rows): logarithms; not a number where rows are left to others."""
+        logs, held = np.full(coded.rows, np.nan), self.potentials
+        if tree is not None:
+            factors = held.heads, held.axes, held.factors.values
+            given = coded.columns, self.column_of, about, BUDGET, factors
+            answer_rows(question, *given, tree, _walk(tree), shares, logs, filled)
+        return logs
 
     def _mapped(self, answer: Callable[[Coded], Result], names: tuple[str, ...] | None = None) -> Iterator[Result]:
         unknown: dict[str, int] = {}
@@ -180,7 +175,7 @@ class Rows:
         codes, held = self._codes(coded, row), self.potentials
         given = {held.names[v]: held.states[v][codes[v]] for v in np.flatnonzero(codes >= 0)}
         try:
-            self.net._check(log_probability, given)
+            self.check_evidence(log_probability, given)
         except EvidenceError as error:
             raise EvidenceError(f"row {coded.batch.number(row)}: {error}") from None
 
@@ -231,20 +226,32 @@ def states_array(states: tuple[Any, ...]) -> Any:
         return pa.array([str(state) for state in states])
 
 
-def _walk(tree: Rooted, variables: int) -> Walk:
+def _rooted(tree: Tree) -> Rooted:
+    """A tree as rows walk in it."""
+    held, count = tree.potentials, len(tree.cliques) - 1
+    cliques = np.zeros((count + 1, 10), dtype=np.int64)
+    cliques[:, :6] = tree.cliques
+    cliques[:, SEPARATOR] -= tree.cells  # messages have an array of their own
+    cliques[:, [CHILD, NEXT]] = -1
+    members, homes = np.stack([tree.members, tree.members], 1), tree.junction.walks[count:, HOME]
+    parents = cliques[:count, PARENT]
+    edges = np.empty(np.diff(cliques[:, MEMBERS])[parents[parents >= 0]].sum(), dtype=np.int64)
+    write_edges(held.card, homes[held.with_zeros & (homes >= 0)], cliques, members, edges)
+    return Rooted(cliques, members, edges, held.card, tree.junction.base, tree.junction.sunk)
+
+
+def _walk(tree: Rooted) -> Walk:
     cliques = tree.cliques
-    cells, members = int(cliques.separators_at[-1]), int(np.diff(cliques.starts).max(initial=0))
-    children = int(np.bincount(cliques.parent[cliques.parent >= 0], minlength=1).max())
+    parents = cliques[:-1, PARENT]
+    cells, members = int(cliques[-1, SEPARATOR]), int(np.diff(cliques[:, MEMBERS]).max(initial=0))
+    children = int(np.bincount(parents[parents >= 0], minlength=1).max())
     # the last root's message may be its whole table
-    cells += int(np.diff(cliques.tables_at[-2:]).sum())
+    cells += int(np.diff(cliques[-2:, TABLE]).sum())
     return Walk(
-        np.empty(variables, dtype=np.int64),
-        np.empty(len(cliques.parent), dtype=np.bool_),
+        np.empty(len(tree.card), dtype=np.int64),
         np.empty(cells),
-        np.empty(len(cliques.parent)),
+        np.empty(len(parents)),
         np.empty(cells, dtype=np.int64),
-        np.empty(members, dtype=np.int64),
-        np.empty(members, dtype=np.int64),
-        np.empty((members, children + 2), dtype=np.int64),
+        np.empty((members, children + 4), dtype=np.int64),
         np.empty(children + 2, dtype=np.int64),
     )

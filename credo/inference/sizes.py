@@ -1,12 +1,16 @@
-"""What fits: how much memory an answer would take, told before any table is made."""
+"""What fits: how much memory an answer would take, told before any table is made; and how else it may be found."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from math import prod
+from typing import Literal
 
 from credo.errors import SizeError
+
+Method = Literal["auto", "exact", "likelihood-weighting", "gibbs", "forward", "loopy"]
+SAMPLES, ROW_SAMPLES = 100_000, 10_000  # that an estimate takes where nobody says how many; for each row of a table
 
 HELD = 2**25  # cells up to which a tree keeps the product of what doesn't change
 LARGEST = 2**20  # cells of a joint table that is asked for
@@ -19,8 +23,8 @@ def check_size(cells: float) -> None:
     have = available()
     if need > have:
         raise SizeError(
-            f"an exact answer needs {size_shown(need)} for its tables; {size_shown(have)} may be used. More evidence "
-            'makes tables smaller; query and marginals can estimate, as with method="likelihood-weighting" or "gibbs"'
+            f"an exact answer needs {size_shown(need)} for its tables; {size_shown(have)} may be used; more evidence "
+            'makes tables smaller, and method="auto" estimates'
         )
 
 

@@ -9,7 +9,7 @@ from threading import Lock
 
 import numpy as np
 
-from credo._kernels.pruning import drop_unconnected, mark_ancestors, mark_scopes
+from credo._kernels.pruning import drop_unconnected, mark_ancestors
 from credo.exact import Array
 from credo.inference.findings import Findings
 from credo.inference.junction import Plan, Question, Tree
@@ -75,9 +75,12 @@ class Trees:
 
     def _tree(self, codes: Integers, weights: Array, targets: Integers | None) -> Tree:
         """For the joint table of targets, for the marginals of ALL, or (None) for the sum of all."""
+        any_do = targets is None or targets is ALL
+        if any_do and self._plan.cells <= SMALL:
+            return self._whole
         observed = codes >= 0
         pattern = observed.tobytes()
-        if (targets is None or targets is ALL) and self._serves(pattern):
+        if any_do and self._serves(pattern):
             return self._whole
         if targets is ALL:
             return self._held(b"all " + pattern, lambda: self.question(observed, self._everything, NOBODY))
@@ -89,8 +92,6 @@ class Trees:
 
     def _serves(self, pattern: bytes) -> bool:
         """Whether the tree for any evidence is as good as one for this pattern would be."""
-        if self._plan.cells <= SMALL:
-            return True
         if self._plan.cells > MIDDLE or pattern in self._seen:
             return False
         if len(self._seen) == SEEN:
@@ -115,13 +116,13 @@ class Trees:
         without what isn't connected with what is asked."""
         held = self.potentials
         used = np.zeros(len(held.children), dtype=np.bool_)
-        mark_ancestors(held.factors, held.children, wanted, used)
+        mark_ancestors(held.heads, held.axes, held.children, wanted, used)
         if len(together):
             asked = np.zeros(len(observed), dtype=np.bool_)
             asked[together] = True
-            drop_unconnected(held.factors, held.with_zeros, asked, ~observed, used)
+            drop_unconnected(held.heads, held.axes, held.with_zeros, asked, ~observed, used)
         there = held.loose.copy()
-        mark_scopes(held.factors, used, there)
+        there[held.factors.scope[used[held.factor_of]]] = True
         there[together] = True
         return Question(observed, there, used, maximised, together)
 

@@ -2,71 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from math import exp
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 
 import numpy as np
 
 from credo.errors import EvidenceError, NetworkError, SchemaError, SizeError, suggest
-from credo.exact import Array
 from credo.factor import Factor
+from credo.inference.sizes import ROW_SAMPLES, SAMPLES, Method
+from credo.models.answers import (
+    Estimated,
+    EstimatedNumber,
+    Marginals,
+    MostProbable,
+    Posterior,
+    told_of,
+    total_told,
+)
 from credo.models.conditional import States
 from credo.notices import tell
 
 if TYPE_CHECKING:
-    from credo.inference.estimates import Estimate
+    from credo.inference.asked import Estimate, Total
     from credo.inference.findings import Findings, Given
-    from credo.inference.potentials import Potentials
+    from credo.inference.potentials import Flags, Integers, Potentials
+    from credo.inference.rows import Rows
     from credo.inference.trees import Trees
     from credo.inference.whole import Whole
     from credo.models.moved import Moved
 
-Posterior = dict[Any, float]
-Method = Literal["auto", "exact", "likelihood-weighting", "gibbs", "forward", "loopy"]
-SAMPLES = 100_000
+Result = TypeVar("Result")
 ROUNDS, TINY = 1000, 1e-150  # of fitting beliefs in turn; a number that is as good as 0
-
-
-class Estimated(dict[Any, float]):
-    """A posterior that was estimated: how, how far off each probability is likely to be (one standard error), and how
-    many independent samples would be as good."""
-
-    method: str
-    standard_error: dict[Any, float]
-    effective_samples: float
-
-
-class Marginals(Mapping[str, Posterior]):
-    """{name: {state: probability}}; each is made when it is looked at."""
-
-    def __init__(self, places: Mapping[str, tuple[tuple[Any, ...], slice]], values: Array) -> None:
-        self._places, self._array = places, values
-
-    @cached_property
-    def _values(self) -> list[float]:
-        found: list[float] = self._array.tolist()
-        return found
-
-    def __getitem__(self, name: str) -> Posterior:
-        states, place = self._places[name]
-        return dict(zip(states, self._values[place]))  # noqa: B905 - as long by construction
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
-
-
-class MostProbable(dict[str, Any]):
-    """{name: state}; log_joint is the logarithm of the probability of these states together with the evidence."""
-
-    log_joint: float
 
 
 class Answering:
@@ -84,6 +54,12 @@ class Answering:
     @property
     def variables(self) -> tuple[str, ...]:
         return tuple(self.states)
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.variables
 
     @cached_property
     def potentials(self) -> Potentials:
@@ -112,15 +88,18 @@ class Answering:
         variables: str | Sequence[str],
         given: Given = None,
         *,
+        event: Given = None,
         method: Method = "auto",
         samples: int = SAMPLES,
         seed: int = 0,
     ) -> Posterior:
-        """{state: probability} of a variable; of several, {(state, state, ...): probability}.
+        """{state: probability} of a variable; of several, {(state, state, ...): probability}; with an event, that it
+        happens too: P(variables, event | given).
 
         `given` holds what is known: {name: state}, {name: [states, one of which it is]}, or {name: {state: how likely
         what was seen is in that state}}. "exact" refuses what doesn't fit in memory; "auto" then samples, and says so.
         """
+        from credo.inference.findings import allowed
         from credo.inference.sizes import check_table
 
         if not isinstance(variables, Collection):
@@ -133,65 +112,161 @@ class Answering:
         findings, numbers = self._findings(given), [self._number(name) for name in names]
         check_table([len(self.states[name]) for name in names])
         keys = self.states[names[0]] if isinstance(variables, str) else [*product(*(self.states[n] for n in names))]
-        if _is_exact(method):
-            try:
-                table, found = self.exact.joint(findings.codes, findings.weights, numbers)
-                self._check(found, given)
-                return dict(zip(keys, table.reshape(-1).tolist(), strict=True))
-            except SizeError as error:
-                method = self._instead(method, error)
-        return _told(keys, self._estimate(findings, [numbers], method, samples, seed)[0])
+        happens = allowed(self.potentials, event) if event else {}
+
+        def exact() -> Posterior:
+            p = self._chance(happens, findings, given) if happens else 1.0
+            after = findings.where(happens, self.potentials.places) if happens else findings
+            if after is None or p == 0.0:
+                return dict.fromkeys(keys, 0.0)
+            table, found = self.exact.joint(after.codes, after.weights, numbers)
+            self._check(found, given)
+            return dict(zip(keys, (p * table if happens else table).reshape(-1).tolist(), strict=True))
+
+        def estimated() -> Posterior:
+            (found,) = self._estimates(findings, [(numbers, happens)], method, samples, seed)
+            return told_of(keys, found)
+
+        return self._answer(method, exact, estimated)
 
     def marginals(
         self, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
     ) -> Mapping[str, Posterior]:
         """{name: {state: probability}} of all variables."""
         findings = self._findings(given)
-        if _is_exact(method):
-            try:
-                flat = np.empty(int(self.potentials.places[-1]))
-                self._check(self.exact.marginals(findings.codes, findings.weights, flat), given)
-                return Marginals(self._places, flat)
-            except SizeError as error:
-                method = self._instead(method, error)
-        each = [[v] for v in range(len(self.states))]
-        found = self._estimate(findings, each, method, samples, seed)
-        return {name: _told([*self.states[name]], one) for name, one in zip(self.states, found, strict=True)}
 
-    def log_probability(self, given: Given = None) -> float:
-        """log P(evidence); -inf where it is impossible. Without arrows: log Z, the sum over all that agrees with it."""
+        def exact() -> Mapping[str, Posterior]:
+            flat = np.empty(self._cells)
+            self._check(self.exact.marginals(findings.codes, findings.weights, flat), given)
+            return Marginals(self._places, flat)
+
+        def estimated() -> Mapping[str, Posterior]:
+            each: list[tuple[list[int], dict[int, Flags]]] = [([v], {}) for v in range(len(self.states))]
+            found = self._estimates(findings, each, method, samples, seed)
+            return {name: told_of([*self.states[name]], one) for name, one in zip(self.states, found, strict=True)}
+
+        return self._answer(method, exact, estimated)
+
+    def probability(
+        self,
+        event: Given,
+        given: Given = None,
+        *,
+        method: Method = "auto",
+        samples: int = SAMPLES,
+        seed: int = 0,
+    ) -> float:
+        """P(event | given): that variables have the states, or one of several states, that the event names."""
+        from credo.inference.findings import allowed
+
+        happens = allowed(self.potentials, event or {})
         findings = self._findings(given)
-        return self.exact.log_total(findings.codes, findings.weights) + findings.log_scale
 
-    def most_probable(self, variables: Sequence[str] | None = None, given: Given = None) -> MostProbable:
-        """The most probable states of all variables together, given the evidence; or of some, the others summed out."""
+        def estimated() -> EstimatedNumber:
+            (found,) = self._estimates(findings, [([], happens)], method, samples, seed)
+            return EstimatedNumber(float(found.table), float(found.error), found.effective, found.method)
+
+        return self._answer(method, lambda: self._chance(happens, findings, given), estimated)
+
+    def log_probability(
+        self, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
+    ) -> float:
+        """log P(evidence); -inf where it is impossible. Without arrows: log Z, the sum over all that agrees with it."""
+        from credo.inference.estimates import log_total
+
+        findings = self._findings(given)
+        if self.directed and not findings.any:
+            return 0.0
+
+        def exact() -> float:
+            return self.exact.log_total(findings.codes, findings.weights) + findings.log_scale
+
+        def estimated() -> EstimatedNumber:
+            return total_told(log_total(self.potentials, findings, method, samples, seed), findings)
+
+        return self._answer(method, exact, estimated)
+
+    def most_probable(
+        self,
+        variables: Sequence[str] | None = None,
+        given: Given = None,
+        *,
+        method: Method = "auto",
+        samples: int = SAMPLES,
+        seed: int = 0,
+    ) -> MostProbable:
+        """The most probable states of all variables together, given the evidence; or of some, the others summed out.
+        What doesn't fit is searched for, by chains that cool down: method="gibbs"."""
+        if method not in ("auto", "exact", "gibbs"):
+            _is_exact(method)
+            raise NetworkError(f'the most probable states aren\'t found by {method}: use "exact", "gibbs" or "auto"')
         findings = self._findings(given)
         if isinstance(variables, str):
             variables = [variables]
         asked = None if variables is None else [self._number(name) for name in variables]
-        codes, log_joint = self.exact.best(findings.codes, findings.weights, asked)
-        self._check(log_joint, given)
-        names = self.states if variables is None else variables
-        found = MostProbable((name, self.states[name][codes[self._number(name)]]) for name in names)
-        found.log_joint = log_joint + findings.log_scale
-        return found
 
-    def mutual_information(self, a: str, b: str, given: Given = None) -> float:
-        """I(a; b) = Σ P(a, b) log P(a, b) / P(a)P(b), in nats: how much one tells of the other, given the evidence."""
+        def exact() -> tuple[Integers, float]:
+            codes, log_joint = self.exact.best(findings.codes, findings.weights, asked)
+            self._check(log_joint, given)
+            return codes, log_joint
+
+        def searched() -> tuple[Integers, float | Total]:
+            from credo.inference.searching import best_found, best_of_some
+
+            if asked is None:
+                return best_found(self.potentials, findings, samples, seed)
+            return best_of_some(self.potentials, self.exact, findings, asked, samples, seed)
+
+        names = self.states if variables is None else variables
+
+        def told(codes: Integers, log_joint: float | Total, how: str) -> MostProbable:
+            found = MostProbable((name, self.states[name][codes[self._number(name)]]) for name in names)
+            if isinstance(log_joint, float):
+                found.log_joint = log_joint + findings.log_scale
+            else:
+                found.log_joint = total_told(log_joint, findings)
+            found.method = how
+            return found
+
+        return self._answer(method, lambda: told(*exact(), "exact"), lambda: told(*searched(), "annealing"))
+
+    def mutual_information(
+        self,
+        a: str,
+        b: str,
+        given: Mapping[str, Any] | str | Iterable[str] | None = None,
+        *,
+        method: Method = "auto",
+        samples: int = SAMPLES,
+        seed: int = 0,
+    ) -> float:
+        """I(a; b) = Σ P(a, b) log P(a, b) / P(a)P(b), in nats: how much one tells of the other, given the evidence.
+
+        Given names, I(a; b | c) = Σ P(a, b, c) log P(a, b | c) / P(a | c)P(b | c), on average over what c may be.
+        """
+        evidence = given if isinstance(given, Mapping) else None
+        names = [] if given is None or evidence is not None else [given] if isinstance(given, str) else [*given]
+        if strange := next((name for name in names if name in (a, b)), None):
+            raise SchemaError(f"{strange!r} is named twice: a, b and given must have nothing in common")
+        asked = list(dict.fromkeys([a, b, *names]))
+        found = self.query(asked, evidence, method=method, samples=samples, seed=seed)
+        p = np.array([*found.values()]).reshape([len(self.states[name]) for name in asked])
         if a == b:
-            p = np.array([*self.query(a, given, method="exact").values()])
-            return float(-np.sum(p[p > 0] * np.log(p[p > 0])))
-        joint = np.array([*self.query([a, b], given, method="exact").values()])
-        joint = joint.reshape(len(self.states[a]), len(self.states[b]))
-        apart = joint.sum(1, keepdims=True) * joint.sum(0, keepdims=True)
-        there = joint > 0
-        return max(0.0, float(np.sum(joint[there] * np.log(joint[there] / apart[there]))))
+            p = np.stack([np.where(np.arange(len(p)) == i, p.T, 0.0).T for i in range(len(p))], axis=1)
+        apart = p.sum(1, keepdims=True) * p.sum(0, keepdims=True) / np.maximum(p.sum((0, 1), keepdims=True), TINY)
+        ratio = np.log(np.divide(p, apart, out=np.ones_like(p), where=p > 0))
+        told = max(0.0, float(np.sum(p * ratio)))
+        if not isinstance(found, Estimated):
+            return told
+        ratio = np.einsum("ii...->i...", ratio) if a == b else ratio
+        return EstimatedNumber(told, found.spread(ratio.reshape(-1)), found.effective_samples, found.method)
 
     def explain(self, variable: str, given: Given, value: Any = None) -> Moved:
         """How much each finding moved the answer: the log-odds of a value, by default the most probable."""
         from credo.models.moved import Moved
 
-        return Moved.of(self, variable, given or {}, value)
+        with _exact_only("what findings weigh isn't estimated: query can be, with each finding and without it"):
+            return Moved.of(self, variable, given or {}, value)
 
     def believing(self, beliefs: Mapping[str, Mapping[Any, float]], given: Given = None) -> dict[str, Any]:
         """Findings after which the variables are believed to be exactly as `beliefs` say (Jeffrey's rule; of several,
@@ -201,6 +276,10 @@ class Answering:
         if both := next((name for name in wanted if name in found), None):
             raise EvidenceError(f"{both!r} is given and believed at once: leave one out")
         found |= {name: dict.fromkeys(self.states[name], 1.0) for name in wanted}
+        with _exact_only("findings that lead to beliefs aren't estimated: query can be, given likelihoods"):
+            return self._fitted(wanted, found)
+
+    def _fitted(self, wanted: Mapping[str, Mapping[Any, float]], found: dict[str, Any]) -> dict[str, Any]:
         for _ in range(ROUNDS):
             furthest = 0.0
             for name, belief in wanted.items():
@@ -219,29 +298,37 @@ class Answering:
 
     # Rows
 
-    def predict_proba(self, variable: str, data: object) -> Any:
-        """(rows, states): what is believed of a variable, given the other cells of each row, any of which may miss."""
-        from credo.inference.rows import Rows
+    def predict_proba(
+        self,
+        variable: str,
+        data: object,
+        *,
+        method: Method = "auto",
+        samples: int = ROW_SAMPLES,
+        seed: int = 0,
+    ) -> Any:
+        """(rows, states): what is believed of a variable, given the other cells of each row, any of which may miss.
 
-        return Rows(self, data).probabilities(variable)
+        Rows whose answers don't fit in memory are estimated, of as many samples each; "exact" refuses them.
+        """
+        self._number(variable)
+        return self._of_rows(data, method, samples, seed, lambda rows: rows.probabilities(variable))
 
-    def predict(self, variable: str, data: object) -> Any:
+    def predict(
+        self, variable: str, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
+    ) -> Any:
         """The most probable state in each row."""
-        best = self.predict_proba(variable, data).argmax(1)
+        best = self.predict_proba(variable, data, method=method, samples=samples, seed=seed).argmax(1)
         states = self.states[variable]
         return np.array(states, dtype=object if len({*map(type, states)}) > 1 else None)[best]
 
-    def log_prob(self, data: object) -> Any:
+    def log_prob(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
         """log P(row) of each row, summed over what is missing."""
-        from credo.inference.rows import Rows
+        return self._of_rows(data, method, samples, seed, lambda rows: rows.log_prob())
 
-        return Rows(self, data).log_prob()
-
-    def impute(self, data: object) -> Any:
+    def impute(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
         """The table, with the states in the missing cells that are most probable together: an Arrow table."""
-        from credo.inference.rows import Rows
-
-        return Rows(self, data).imputed()
+        return self._of_rows(data, method, samples, seed, lambda rows: rows.imputed())
 
     # Inside
 
@@ -250,6 +337,11 @@ class Answering:
         return {
             name: value for name, value in self.__dict__.items() if name in {"parents", "tables", "states", "factors"}
         }
+
+    @cached_property
+    def _cells(self) -> int:
+        """How many states all variables have."""
+        return int(self.potentials.places[-1])
 
     @cached_property
     def _places(self) -> dict[str, tuple[tuple[Any, ...], slice]]:
@@ -267,12 +359,26 @@ class Answering:
 
         return partial(Findings.of, self.potentials)
 
+    def _chance(self, event: Mapping[int, Flags], findings: Findings, given: Given) -> float:
+        """P(event | given), exactly."""
+        before = self.exact.log_total(findings.codes, findings.weights)
+        self._check(before, given)
+        after = findings.where(event, self.potentials.places)
+        return 0.0 if after is None else min(1.0, exp(self.exact.log_total(after.codes, after.weights) - before))
+
     def _check(self, log_probability: float, given: Given) -> None:
         if log_probability > -np.inf:
             return
         from credo.inference.conflict import impossible
 
-        raise impossible(given or {}, lambda some: self.log_probability(some) > -np.inf)
+        def possible(some: Given) -> bool:
+            findings = self._findings(some)
+            try:
+                return self.exact.log_total(findings.codes, findings.weights) > -np.inf
+            except SizeError:  # nobody knows: then it is no conflict that can be shown
+                return True
+
+        raise impossible(given or {}, possible)
 
     def _belief(self, name: str, belief: Mapping[Any, float]) -> dict[Any, float]:
         """A distribution over a variable's states."""
@@ -288,20 +394,80 @@ class Answering:
             raise EvidenceError(f"what is believed of {name!r} must be probabilities that sum to 1, but is {belief}")
         return found
 
-    def _estimate(
-        self, findings: Findings, asked: Sequence[Sequence[int]], method: str, samples: int, seed: int
+    def _estimates(
+        self,
+        findings: Findings,
+        asked: Sequence[tuple[Sequence[int], Mapping[int, Flags]]],
+        method: str,
+        samples: int,
+        seed: int,
     ) -> list[Estimate]:
+        from credo.inference.asked import Asked
         from credo.inference.estimates import estimates
 
-        return estimates(self.potentials, findings, asked, method, samples, seed)
+        groups = [Asked(variables, event) for variables, event in asked]
+        return estimates(self.potentials, findings, groups, method, samples, seed)
 
-    def _instead(self, method: str, error: SizeError) -> Method:
-        """How an answer that doesn't fit is estimated."""
+    def _answer(self, method: str, exact: Callable[[], Result], estimated: Callable[[], Result]) -> Result:
+        """An answer that doesn't fit is estimated, unless only the exact one will do."""
+        if not _is_exact(method):
+            return estimated()
+        try:
+            return exact()
+        except SizeError as error:
+            if method == "exact":
+                raise
+            found = estimated()
+            tell(f"{_need(error)}: {_how(found)}")
+            return found
+
+    def _of_rows(
+        self, data: object, method: Method, samples: int, seed: int, answer: Callable[[Rows], Result]
+    ) -> Result:
+        from credo.data import source
+        from credo.inference.drawing import Instead
+        from credo.inference.rows import Rows
+
+        if not _is_exact(method):
+            raise NetworkError(f'rows are answered by method="exact", or "auto", not by {method!r}')
+        table = source(data)
+        self._check_names(table.names)
         if method == "exact":
-            raise error
-        chosen: Method = "likelihood-weighting" if self.directed else "gibbs"
-        tell(f"{str(error).partition(';')[0]}: estimated by {chosen} instead, see standard_error")
-        return chosen
+            return answer(Rows(self.trees, table, self._check))
+        instead = Instead(self.trees, samples, seed)
+        found = answer(Rows(instead, table, self._check))
+        instead.tell()
+        return found
+
+    def _check_names(self, columns: Sequence[str]) -> None:
+        """Columns that are a variable's name in other letters are hardly meant to be left out."""
+        known = {name.casefold(): name for name in self.states}
+        for column in columns:
+            meant = known.get(column.casefold(), column) if isinstance(column, str) else column
+            if column not in self.states and meant in self.states and meant not in columns:
+                raise SchemaError(f"column {column!r} isn't a variable of the network. Did you mean {meant!r}?")
+
+
+@contextmanager
+def _exact_only(what: str) -> Iterator[None]:
+    """Refuse what would hide how far off it is, if it were estimated."""
+    try:
+        yield
+    except SizeError as error:
+        raise SizeError(f"{_need(error)}, and {what}") from None
+
+
+def _need(error: SizeError) -> str:
+    return str(error).partition(";")[0]
+
+
+def _how(found: object) -> str:
+    """What a notice tells of an estimate."""
+    if isinstance(found, MostProbable):
+        return "searched for by annealing instead; these are the best states found, and others may be more probable"
+    if isinstance(found, Mapping) and not isinstance(found, Estimated):
+        found = next(iter(found.values()))
+    return f"estimated by {getattr(found, 'method', 'sampling')} instead, see standard_error"
 
 
 def _is_exact(method: str) -> bool:
@@ -310,10 +476,3 @@ def _is_exact(method: str) -> bool:
     if method not in get_args(Method):
         raise NetworkError(f"there is no method {method!r}; {suggest(method, get_args(Method))}")
     return False
-
-
-def _told(keys: Sequence[Any], found: Estimate) -> Estimated:
-    told = Estimated(zip(keys, found.table.reshape(-1).tolist(), strict=True))
-    told.method, told.effective_samples = found.method, found.effective
-    told.standard_error = dict(zip(keys, found.error.reshape(-1).tolist(), strict=True))
-    return told

@@ -15,11 +15,13 @@ from credo import graph
 from credo.errors import NetworkError, SchemaError, suggest
 from credo.exact import Array
 from credo.factor import Factor
+from credo.inference.sizes import Method
 from credo.models.answering import Answering
 from credo.models.conditional import States, states_of, table_of
 
 if TYPE_CHECKING:
     from credo.inference.findings import Given
+    from credo.models.moved import Moved
 
 EXAMPLES = Path(__file__).parent.parent / "samples" / "networks"
 
@@ -115,6 +117,10 @@ class Network(Answering):
 
     # What the arrows say
 
+    def children(self, name: str) -> tuple[str, ...]:
+        """The variables that an arrow leads to from this one."""
+        return tuple(graph.children(self.parents)[self._known(name)])
+
     def ancestors(self, name: str) -> set[str]:
         """All that arrows lead from to the variable."""
         return graph.reached([self._known(name)], self.parents) - {name}
@@ -144,27 +150,63 @@ class Network(Answering):
         return found
 
     def do(self, states: Mapping[str, Any]) -> Network:
-        """The network in which somebody sets variables to states: no arrow leads to them any more."""
+        """The network in which somebody sets variables to states, or draws their states from {state: probability}: no
+        arrow leads to them any more."""
         from credo.inference.findings import state
 
         parents, tables = dict(self.parents), dict(self.tables)
         for name, value in states.items():
             parents[self._known(name)] = ()
+            if isinstance(value, Mapping):
+                tables[name] = np.array([*self._belief(name, value).values()])
+                continue
             tables[name] = np.zeros(len(self.states[name]))
             tables[name][state(self.potentials, self._number(name), value)] = 1.0
         return Network(parents, tables, self.states)
 
-    def sample(self, size: int, given: Given = None, seed: int | None = None) -> Any:
-        """An Arrow table of rows drawn from the network, given the evidence: exactly so, however improbable that is."""
+    def explain(self, variable: str, given: Given, value: Any = None, *, do: Mapping[str, Any] | None = None) -> Moved:
+        """How much each finding moved the answer: the log-odds of a value, by default the most probable; after somebody
+        set other variables, if `do` says so."""
+        return Answering.explain(self.do(do) if do else self, variable, given, value)
+
+    def sample(self, size: int, given: Given = None, seed: int | None = None, *, method: Method = "auto") -> Any:
+        """An Arrow table of rows drawn from the network, given the evidence: exactly so, however improbable that is.
+        Where that takes more memory than there is, "auto" draws chains of rows, and says how good they are."""
         from credo.inference.drawing import drawn_table
 
-        return drawn_table(self, size, given, seed)
+        if method not in ("auto", "exact"):
+            raise NetworkError(f'rows are drawn by method="exact", or "auto", not by {method!r}')
+        return drawn_table(self, size, given, seed, method)
 
     def plot(self, given: Given = None, ax: Any = None) -> Any:
         """The arrows, and what is believed of each variable."""
         from credo.report_network import plot_network
 
         return plot_network(self, given, ax)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the arrows, the states and the tables are the same, in whatever order they were given."""
+        if not isinstance(other, Network):
+            return NotImplemented
+        if self.parents.keys() != other.parents.keys() or bool(self.tables) != bool(other.tables):
+            return False
+        same = ({*above} == {*other.parents[name]} for name, above in self.parents.items())
+        return all(same) and self._same_states(other) and all(self._same_table(other, name) for name in self.tables)
+
+    def __hash__(self) -> int:
+        return hash(frozenset((name, frozenset(above)) for name, above in self.parents.items()))
+
+    def _same_states(self, other: Network) -> bool:
+        if self.states.keys() != other.states.keys():
+            return False
+        return all({*own} == {*other.states[name]} for name, own in self.states.items())
+
+    def _same_table(self, other: Network, name: str) -> bool:
+        scope, theirs = (*self.parents[name], name), (*other.parents[name], name)
+        table = other.tables[name].transpose([theirs.index(each) for each in scope])
+        for axis, each in enumerate(scope):
+            table = table.take([other.states[each].index(state) for state in self.states[each]], axis)
+        return np.array_equal(self.tables[name], table)
 
     def __repr__(self) -> str:
         from credo.report_network import described
@@ -227,6 +269,18 @@ class MarkovNetwork(Answering):
         object.__setattr__(self, "factors", made)
 
     write = Network.write
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the states and the factors are the same, in the same order."""
+        if not isinstance(other, MarkovNetwork):
+            return NotImplemented
+        if dict(self.states) != dict(other.states) or len(self.factors) != len(other.factors):
+            return False
+        pairs = zip(self.factors, other.factors, strict=True)
+        return all(a.scope == b.scope and np.array_equal(a.table, b.table) for a, b in pairs)
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.states), tuple(factor.scope for factor in self.factors)))
 
     def __repr__(self) -> str:
         return f"MarkovNetwork of {len(self.states)} variables and {len(self.factors)} factors"

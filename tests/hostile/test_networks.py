@@ -121,6 +121,16 @@ def test_unknown_values_are_missing_and_counted() -> None:
     assert found.tolist() == pytest.approx(np.array([[1, 0], [0.3, 0.7], [0, 1], [0.3, 0.7], [0.3, 0.7]]))
 
 
+@pytest.mark.parametrize("verb", ["predict_proba", "predict", "log_prob", "impute"])
+def test_columns_in_other_letters(verb: str) -> None:
+    net = Network("Rain -> Wet -> Slip", {"Rain": 0.3, "Wet": {"yes": 1.0, "no": 0.0}, "Slip": {"yes": 0.5, "no": 0.1}})
+    about = ("Rain",) if verb.startswith("predict") else ()
+    for rows in ({"wet": ["yes"], "Slip": ["no"]}, {"wet": ["yes"]}, {"WET": ["yes"], "id": [1]}):
+        with pytest.raises(SchemaError, match=r"column '(wet|WET)' isn't a variable .* Did you mean 'Wet'"):
+            getattr(net, verb)(*about, rows)
+    getattr(net, verb)(*about, {"wet": ["what is this"], "Wet": ["yes"]})  # another column
+
+
 def grid(size: int) -> MarkovNetwork:
     """Squares of a board that like to be as their neighbours are."""
     states = {f"x{i}_{j}": (0, 1) for i in range(size) for j in range(size)}
@@ -134,7 +144,7 @@ def test_what_does_not_fit_is_refused_before_it_is_made() -> None:
     with pytest.raises(SizeError, match=r"needs [0-9.e+]+ GB"):
         grid(40).query("x0_0", method="exact")
     with pytest.raises(SizeError, match="needs"):
-        grid(40).log_probability()
+        grid(40).log_probability(method="exact")
     with pytest.raises(SizeError, match="joint table"):
         grid(6).query([f"x{i}_{j}" for i in range(6) for j in range(6)])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import credo
+from credo.errors import EvidenceError, QuestionError, SchemaError
 from credo.graph import parse_arrows
-from credo.models.network import Network
+from credo.models.network import MarkovNetwork, Network
 from tests.networks import evidence, joint, markov_networks, networks
 
 ASIA = Network.example("asia")
@@ -194,6 +196,114 @@ def test_a_variable_tells_nothing_new_of_itself() -> None:
     assert ASIA.mutual_information("VisitToAsia", "Smoking") == pytest.approx(0.0, abs=1e-12)
 
 
+@CASES
+@given(st.data())
+def test_conditional_mutual_information(data: st.DataObject) -> None:
+    """I(a; b | c) = Σ P(c) I(a; b | c = what it may be); and the chain rule, I(a; bc) = I(a; c) + I(a; b | c)."""
+    net = data.draw(networks())
+    if len(net.variables) < 3:
+        return
+    a, b, *rest = data.draw(st.permutations(net.variables))
+    known = data.draw(st.lists(st.sampled_from(rest), unique=True, min_size=1))
+    found = net.mutual_information(a, b, given=known)
+    each = ((dict(zip(known, states, strict=True)), p) for states, p in net.query(known).items() if p > 0)
+    assert found == pytest.approx(sum(p * net.mutual_information(a, b, some) for some, p in each), abs=1e-9)
+    assert found == pytest.approx(net.mutual_information(b, a, known), abs=1e-9)
+    own = net.mutual_information(a, a, known[0])  # H(a | c) = H(a) - I(a; c)
+    assert own == pytest.approx(net.mutual_information(a, a) - net.mutual_information(a, known[0]), abs=1e-9)
+
+
+@pytest.mark.parametrize("in_trees", [False, True])
+@CASES
+@given(data=st.data())
+def test_events(in_trees: bool, data: st.DataObject) -> None:
+    """P(names, event | given) = Σ of the joint table where the event happens / Σ of all of it."""
+    net = data.draw(st.one_of(networks(), markov_networks()))
+    if in_trees:
+        net.__dict__["exact"] = net.trees
+    findings = data.draw(evidence(net))
+    whole = joint(net, findings)
+    if whole.table.sum() == 0:
+        return
+    event = {
+        name: data.draw(st.lists(st.sampled_from(own), min_size=1, unique=True))
+        for name, own in net.states.items()
+        if data.draw(st.booleans())
+    }
+    both = joint(net, findings) * joint(MarkovNetwork(net.states, []), event)
+    total, happens = whole.table.sum(), both.over(whole.scope).table
+    assert net.probability(event, findings) == pytest.approx(happens.sum() / total, abs=1e-9)
+    name = data.draw(st.sampled_from(net.variables))
+    own = both.sum_out([other for other in whole.scope if other != name]).table / total
+    assert [*net.query(name, findings, event=event).values()] == pytest.approx(own.tolist(), abs=1e-9)
+
+
+def test_mutual_information_is_estimated_with_an_error() -> None:
+    exact = ASIA.mutual_information("Bronchitis", "Dyspnoea", "Smoking")
+    found = ASIA.mutual_information("Bronchitis", "Dyspnoea", "Smoking", method="forward", samples=20_000)
+    assert found == pytest.approx(exact, abs=4 * found.standard_error)  # type: ignore[attr-defined]
+    with pytest.raises(SchemaError, match="'Smoking' is named twice"):
+        ASIA.mutual_information("Bronchitis", "Smoking", "Smoking")
+
+
+@CASES
+@given(st.data())
+def test_equal_in_any_order(data: st.DataObject) -> None:
+    net = data.draw(networks())
+    parents = {
+        name: data.draw(st.permutations(net.parents[name])) for name in data.draw(st.permutations(net.variables))
+    }
+    states = {name: data.draw(st.permutations(own)) for name, own in net.states.items()}
+    tables = {}
+    for name, above in parents.items():
+        table = net.factors[net.variables.index(name)].over((*above, name)).table
+        for axis, each in enumerate((*above, name)):
+            table = table.take([net.states[each].index(state) for state in states[each]], axis)
+        tables[name] = table
+    same = Network(parents, tables, states)
+    assert same == net
+    assert hash(same) == hash(net)
+    name = data.draw(st.sampled_from(net.variables))
+    if len(states[name]) > 1:
+        tables[name] = np.roll(tables[name], 1, axis=-1)
+        assert (Network(parents, tables, states) == net) == np.array_equal(tables[name], same.tables[name])
+    assert net != net.parents
+    markov = MarkovNetwork(net.states, net.factors)
+    assert markov == MarkovNetwork(net.states, net.factors) != MarkovNetwork(net.states, net.factors[1:])
+    assert markov != net
+
+
+def test_what_a_network_holds() -> None:
+    assert len(ASIA) == 8
+    assert "Smoking" in ASIA
+    assert "smoking" not in ASIA
+    assert ASIA.children("Smoking") == ("LungCancer", "Bronchitis")
+    assert ASIA.children("XRay") == ()
+    assert Network("A -> B") == Network({"B": ["A"], "A": []}) != Network("B -> A")
+    assert Network("A", {"A": 0.5}) != Network("A")
+    with pytest.raises(SchemaError, match="Did you mean 'Smoking'"):
+        ASIA.children("Smokin")
+
+
+def test_setting_by_chance() -> None:
+    """P(y | do(x ~ q)) = Σ q(x) P(y | do(x))"""
+    share = {"yes": 0.3, "no": 0.7}
+    wanted = sum(p * ASIA.do({"Smoking": value}).query("Dyspnoea")["yes"] for value, p in share.items())
+    assert ASIA.do({"Smoking": share}).query("Dyspnoea")["yes"] == pytest.approx(wanted)
+    assert ASIA.do({"LungCancer": share}).parents["LungCancer"] == ()
+    assert credo.ask(ASIA, "P(Dyspnoea=yes | do(Smoking={yes: 0.3, no: 0.7}))") == pytest.approx(wanted)
+    with pytest.raises(EvidenceError, match="probabilities that sum to 1"):
+        ASIA.do({"Smoking": {"yes": 0.3, "no": 0.3}})
+    with pytest.raises(QuestionError, match="must sum to 1"):
+        credo.ask(ASIA, "P(Dyspnoea=yes | do(Smoking={yes: 0.3}))")
+
+
+def test_findings_weigh_as_much_as_in_the_network_after_do() -> None:
+    found = ASIA.explain("Bronchitis", {"Dyspnoea": "yes"}, "yes", do={"Smoking": "yes"})
+    assert found == ASIA.do({"Smoking": "yes"}).explain("Bronchitis", {"Dyspnoea": "yes"}, "yes")
+    assert found.prior == pytest.approx(np.log(0.6 / 0.4))
+
+
 def test_a_picture(tmp_path: Any) -> None:
     import matplotlib as mpl
 
@@ -201,3 +311,37 @@ def test_a_picture(tmp_path: Any) -> None:
     axes = ASIA.plot({"XRay": "yes"})
     assert {"Smoking", "XRay"} <= {text.get_text() for text in axes.texts}
     axes.figure.savefig(tmp_path / "asia.png")
+
+
+@pytest.mark.parametrize(("seed", "n"), [(0, 12), (1, 30), (2, 80)])
+def test_pictures_can_be_read(seed: int, n: int) -> None:
+    """Boxes stand apart, each text is in its box, and arrows pass between boxes."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+    from matplotlib.patches import FancyArrowPatch, Rectangle
+    from matplotlib.transforms import Bbox
+
+    random = np.random.default_rng(seed)
+    names = [f"Variable{'WM' * int(random.integers(0, 12))}{i}" for i in range(n)]
+    parents = {name: [names[j] for j in {*random.integers(0, i + 1, 3)} - {i}] for i, name in enumerate(names)}
+    tables = {name: random.dirichlet([1, 1], size=[2] * len(above)) for name, above in parents.items()}
+    net = Network(parents, tables, ("a state of many words", "no"))
+    axes = net.plot()
+    drawn = axes.figure.canvas.get_renderer()
+    axes.figure.draw(drawn)
+    boxes = [p.get_window_extent(drawn) for p in axes.patches if isinstance(p, Rectangle) and p.get_zorder() == 2]
+    assert len(boxes) == n
+    assert not any(Bbox.intersection(a, b) for i, a in enumerate(boxes) for b in boxes[:i])
+    for text in axes.texts:
+        own = text.get_window_extent(drawn)
+        assert any(box.x0 <= own.x0 and own.x1 <= box.x1 and box.containsy(own.y0) for box in boxes), text.get_text()
+    arrows = [patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)]
+    assert len(arrows) == sum(map(len, parents.values()))
+    low, high = np.array([box.min for box in boxes]) + 1, np.array([box.max for box in boxes]) - 1
+    for arrow in arrows:
+        way = axes.transData.transform_path(arrow.get_path()).to_polygons(closed_only=False)[0]
+        points = np.concatenate([np.linspace(a, b, 5) for a, b in pairwise(way)])[:, None]
+        assert not ((points > low) & (points < high)).all(-1).any()
+    plt.close(axes.figure)

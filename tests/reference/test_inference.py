@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from typing import Any
 
@@ -250,3 +251,25 @@ def test_trees_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
     assert wanted == again
     held = net.trees._trees.values()
     assert 0 < sum(tree.cells for tree in held) == net.trees._cells <= 100
+
+
+def test_threads_share_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Different patterns and values at once, of trees that several threads use and that make room for others."""
+    monkeypatch.setattr(trees, "KEPT", 2000)
+    names = [f"x{i}" for i in range(12)]
+    random = np.random.default_rng(3)
+    above = {name: tuple(names[max(0, i - 3) : i]) for i, name in enumerate(names)}
+    tables: dict[str, Any] = {name: random.dirichlet([1, 1], [2] * len(above[name])) for name in names}
+    states = dict.fromkeys(names, ("a", "b"))
+    given = [{str(name): "ab"[i % 2] for name in random.choice(names, 1 + i % 4)} for i in range(40)]
+
+    def answers(net: Network, findings: dict[str, str]) -> Any:
+        free = [name for name in names if name not in findings]
+        asked = net.marginals(findings), net.query(free[:2], findings), net.most_probable(given=findings)
+        return [*map(dict, asked)], net.log_probability(findings)
+
+    alone, shared = Network(above, tables, states), Network(above, tables, states)
+    wanted = [answers(alone, findings) for findings in given]
+    with ThreadPoolExecutor(8) as pool:
+        found = [*pool.map(answers, [shared] * 400, given * 10)]
+    assert found == wanted * 10

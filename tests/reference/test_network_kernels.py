@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from credo._kernels.assembly import triangulate
-from credo._kernels.junction import DEPTH, LONGEST, Walks, add_walk, multiply_walk, write_walk
+from credo._kernels.junction import DEPTH, LONGEST, add_walk, multiply_walk, write_walk
 from credo._kernels.sampling import draw
+from credo._kernels.shapes import BEGIN, DIMENSIONS, FIRST, RUN
 from credo._kernels.triangulation import FILL, WEIGHT, count_bits, list_bits
 
 CARDS = st.lists(st.sampled_from([1, 2, 2, 3, 5, 9, 40]), min_size=1, max_size=5).filter(
@@ -20,16 +21,16 @@ CARDS = st.lists(st.sampled_from([1, 2, 2, 3, 5, 9, 40]), min_size=1, max_size=5
 )
 
 
-def walk_of(card: list[int], small: list[int]) -> tuple[Walks, Any]:
-    """A walk through a table over all variables of a table over some, in another order."""
+def walk_of(card: list[int], small: list[int]) -> tuple[Any, Any]:
+    """A walk through a table over all variables, from cell 1 on, of a table over some, in another order."""
     step = np.zeros(len(card), dtype=np.int64)
     for i, v in enumerate(small):
         step[v] = prod(card[u] for u in small[i + 1 :])
-    starts, lengths, steps, runs, kinds, places = np.zeros((6, 2 + len(card)), dtype=np.int64)
-    walks = Walks(starts, lengths, steps, runs, kinds, places, np.zeros(LONGEST, dtype=np.int32))
-    at = np.zeros(2, dtype=np.int64)
-    write_walk(np.arange(len(card)), np.array(card), step, 0, at, walks)
-    return walks, at
+    walks, paths = np.zeros((1, 7), dtype=np.int64), np.zeros(2 * len(card) + LONGEST, dtype=np.int64)
+    walks[0, FIRST] = 1
+    size = write_walk(np.arange(len(card)), 0, len(card), np.array(card)[:, None], step, 0, 0, walks, paths)
+    assert size <= len(paths)
+    return walks, paths
 
 
 @settings(max_examples=100, deadline=None)
@@ -39,29 +40,30 @@ def test_a_table_times_and_onto_a_smaller_one(card: list[int], data: st.DataObje
     small = order[: data.draw(st.integers(0, len(card)))]
     random = np.random.default_rng(len(card) + sum(card))
     table, factor = random.random(card), random.random([card[v] for v in small])
-    walks, at = walk_of(card, small)
-    assert at[1] <= LONGEST
-    assert prod(walks.lengths[: at[0]].tolist()) * walks.runs[0] == table.size
+    walks, paths = walk_of(card, small)
+    lengths = paths[walks[0, BEGIN] :][: walks[0, DIMENSIONS]]
+    assert prod(lengths.tolist()) * walks[0, RUN] == table.size
     wide = factor.transpose(np.argsort(small)).reshape([n if v in small else 1 for v, n in enumerate(card)])
     found, digits = np.append(7.0, table), np.empty(DEPTH, dtype=np.int64)
-    multiply_walk(found, 1, np.append([8.0, 8.0], factor), 2, 0, walks, digits)
+    multiply_walk(found, np.append([8.0, 8.0], factor), 2, 0, walks, paths, digits)
     assert found[0] == 7.0
     assert found[1:].reshape(card) == pytest.approx(table * wide, rel=1e-15)
     sums = np.ones(2 + factor.size)
-    add_walk(np.append(7.0, table), 1, sums, 2, 0, walks, digits)
+    add_walk(np.append(7.0, table), sums, 2, 0, walks, paths, digits)
     others = tuple(v for v in range(len(card)) if v not in small)
     wanted = table.sum(others).transpose([sorted(small).index(v) for v in small])
     assert sums[:2].tolist() == [1.0, 1.0]
     assert sums[2:].reshape(wanted.shape) - 1.0 == pytest.approx(wanted, rel=1e-12)
 
 
+@settings(deadline=None)  # the first example compiles
 @given(st.sets(st.integers(0, 191)))
 def test_members_of_sets(members: set[int]) -> None:
     bits = np.zeros(3, dtype=np.uint64)
     for v in members:
         bits[v // 64] |= np.uint64(1) << np.uint64(v % 64)
     found = np.empty(192, dtype=np.int64)
-    size = list_bits(bits, found)
+    size = list_bits(bits.reshape(1, -1), 0, found)
     assert found[:size].tolist() == sorted(members)
     assert sum(int(count_bits(word)) for word in bits) == len(members)
 

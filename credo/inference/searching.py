@@ -1,0 +1,116 @@
+"""The most probable states where no exact answer fits: searched for by chains that cool down, then one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credo._kernels.sampling import Turns, draw_in_turn, follow, log_chance
+from credo.errors import EvidenceError, SizeError
+from credo.inference.annealing import FEWEST, SWEPT
+from credo.inference.asked import Asked, Total, check_samples, no_sample
+from credo.inference.chains import CHAINS, DRAWN, log_values, starting_states, turns_of
+from credo.inference.estimates import estimates, log_total
+from credo.inference.findings import Findings
+from credo.inference.forward import mixed_seed
+from credo.inference.potentials import Integers, Potentials
+from credo.notices import quietly
+
+if TYPE_CHECKING:
+    from credo.inference.trees import Trees
+    from credo.inference.whole import Whole
+
+LEVELS, WARM, COLD = 40, 0.5, 20.0  # steps in which chains cool down, and inverse temperatures from and to
+CLIMBS, BETTER = 20, 1e-12  # rounds in which each variable may still get a better state, and by how much at least
+
+
+def best_found(potentials: Potentials, findings: Findings, samples: int, seed: int) -> tuple[Integers, float]:
+    """States that are probable together, and the logarithm of that: by chains that cool down, then one by one."""
+    check_samples(samples)
+    with quietly():
+        turns = turns_of(potentials, findings)
+    soft_weights = np.maximum(findings.weights, 1e-6)
+    rounds = max(FEWEST // 5, samples // (2 * SWEPT * CHAINS * LEVELS))
+    best, top = np.empty(0, dtype=np.int64), -np.inf
+    for chain in range(CHAINS):
+        starts, _ = starting_states(potentials, findings, DRAWN, seed * CHAINS + chain)
+        now = starts[:, log_values(potentials, findings, starts).argmax()].astype(np.int64)
+        mixed, codes = mixed_seed(seed * CHAINS + chain), np.empty((len(now), rounds), dtype=np.int32)
+        start, seen = now.copy(), float(log_values(potentials, findings, now[:, None])[0])
+        for level, power in enumerate(np.geomspace(WARM, COLD, LEVELS)):
+            bent = potentials.factors._replace(values=potentials.softened.values**power)
+            about = turns, potentials.card, bent, soft_weights**power, potentials.places
+            draw_in_turn(*about, mixed, level * rounds, now, codes)
+            values = log_values(potentials, findings, codes)
+            if values.max() > seen:
+                start, seen = codes[:, values.argmax()].astype(np.int64), float(values.max())
+        climbed, value = _climbed(potentials, findings, turns, start)
+        if value > top:
+            best, top = climbed, value
+    if top == -np.inf:
+        raise no_sample("annealing")
+    return best, top
+
+
+def best_of_some(
+    potentials: Potentials, exact: Whole | Trees, findings: Findings, asked: Sequence[int], samples: int, seed: int
+) -> tuple[Integers, float | Total]:
+    """The same of some variables, the others summed out: the best of the states found for all, and of each variable's
+    own best; exactly as probable as said where that fits, and then better one by one."""
+    codes, _ = best_found(potentials, findings, samples, seed)
+    shares = estimates(potentials, findings, [Asked([v]) for v in asked], "auto", samples, seed)
+    own = codes.copy()
+    own[list(asked)] = [int(each.table.argmax()) for each in shares]
+    found = list[tuple[Integers, float | Total]]()
+    for start in np.unique([codes, own], axis=0):
+        chosen = findings.codes.copy()
+        chosen[list(asked)] = start[list(asked)]
+        try:
+            found.append(_climbed_exactly(exact, findings, asked, chosen))
+        except SizeError:
+            try:
+                total = log_total(potentials, Findings(chosen, findings.weights), "auto", samples, seed)
+            except EvidenceError:  # these states may be impossible together
+                continue
+            found.append((chosen, total))
+    if not found:
+        raise no_sample("annealing")
+    return max(found, key=lambda each: each[1].log_value if isinstance(each[1], Total) else each[1])
+
+
+def _climbed_exactly(
+    exact: Whole | Trees, findings: Findings, asked: Sequence[int], start: Integers
+) -> tuple[Integers, float]:
+    """Each variable's best state, given the others that are asked for, until none changes."""
+    chosen, top = start.copy(), exact.log_total(start, findings.weights)
+    for _ in range(CLIMBS if top > -np.inf else 0):
+        before = top
+        for v in (v for v in asked if findings.codes[v] < 0):
+            without = chosen.copy()
+            without[v] = -1
+            table, total = exact.joint(without, findings.weights, [v])
+            chosen[v], top = int(table.argmax()), total + float(np.log(table.max()))
+        if top <= before + BETTER:
+            break
+    return chosen, exact.log_total(chosen, findings.weights)
+
+
+def _climbed(potentials: Potentials, findings: Findings, turns: Turns, start: Integers) -> tuple[Integers, float]:
+    """Each free variable's best state, given all others, until none changes."""
+    now, factors, changed = start.copy(), potentials.factors, True
+    for _ in range(CLIMBS):
+        if not changed:
+            break
+        changed = False
+        for j, v in enumerate(turns.free.tolist()):
+            followers, old = turns.followers[turns.followers_at[j] : turns.followers_at[j + 1]], int(now[v])
+            chances = np.empty(int(potentials.card[v]))
+            for now[v] in range(len(chances)):
+                follow(followers, potentials.card, factors, now)
+                chances[now[v]] = log_chance(j, v, followers, turns, factors, findings.weights, potentials.places, now)
+            now[v] = best = int(chances.argmax()) if chances.max() > chances[old] + BETTER else old
+            follow(followers, potentials.card, factors, now)
+            changed |= best != old
+    return now, float(log_values(potentials, findings, now[:, None])[0])

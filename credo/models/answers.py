@@ -1,0 +1,111 @@
+"""What networks answer: probabilities that are exact, or that say how far off they are likely to be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.exact import Array
+
+if TYPE_CHECKING:
+    from credo.inference.asked import Estimate, Total
+    from credo.inference.findings import Findings
+
+Posterior = dict[Any, float]
+
+
+class Estimated(dict[Any, float]):
+    """A posterior that was estimated: how, how far off each probability is likely to be (one standard error), and how
+    many independent samples would be as good."""
+
+    method: str
+    standard_error: dict[Any, float]
+    effective_samples: float
+    spread: Callable[[Array], float]
+
+    def total(self, x: Sequence[float]) -> EstimatedNumber:
+        """Σ x·P, an x for each probability, with its own error."""
+        numbers = np.asarray(x, dtype=np.float64)
+        found = float(numbers @ np.array([*self.values()]))
+        return EstimatedNumber(found, self.spread(numbers), self.effective_samples, self.method)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "spread"}  # a function isn't kept
+
+
+class EstimatedNumber(float):
+    """A number that was estimated: how, how far off it is likely to be (one standard error), and how many independent
+    samples would be as good.
+
+    >>> EstimatedNumber(0.2314, 0.0042, 10_000.0, "gibbs")
+    0.231 ± 0.004
+    """
+
+    standard_error: float
+    effective_samples: float
+    method: str
+
+    def __new__(cls, value: float, error: float, effective: float, method: str) -> EstimatedNumber:
+        found = super().__new__(cls, value)
+        found.standard_error, found.effective_samples, found.method = error, effective, method
+        return found
+
+    def __getnewargs__(self) -> tuple[float, float, float, str]:  # type: ignore[override]
+        return float(self), self.standard_error, self.effective_samples, self.method
+
+    def __repr__(self) -> str:
+        if not 0.0 < self.standard_error < np.inf:
+            return float.__repr__(self)
+        digits = max(0, -int(np.floor(np.log10(self.standard_error))))
+        if digits > 6:
+            return f"{float(self):.3g} ± {self.standard_error:.1g}"
+        return f"{float(self):.{digits}f} ± {self.standard_error:.{digits}f}"
+
+    __str__ = __repr__
+
+
+class Marginals(Mapping[str, Posterior]):
+    """{name: {state: probability}}; each is made when it is looked at."""
+
+    def __init__(self, places: Mapping[str, tuple[tuple[Any, ...], slice]], values: Array) -> None:
+        self._places, self._array = places, values
+
+    @cached_property
+    def _values(self) -> list[float]:
+        found: list[float] = self._array.tolist()
+        return found
+
+    def __getitem__(self, name: str) -> Posterior:
+        states, place = self._places[name]
+        return dict(zip(states, self._values[place]))  # noqa: B905 - as long by construction
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+class MostProbable(dict[str, Any]):
+    """{name: state}; log_joint is the logarithm of the probability of these states together with the evidence. Where
+    the method isn't "exact", they are the best that were found."""
+
+    log_joint: float
+    method: str = "exact"
+
+
+def told_of(keys: Sequence[Any], found: Estimate) -> Estimated:
+    told = Estimated(zip(keys, found.table.reshape(-1).tolist(), strict=True))
+    told.method, told.effective_samples, told.spread = found.method, found.effective, found.spread
+    told.standard_error = dict(zip(keys, found.error.reshape(-1).tolist(), strict=True))
+    return told
+
+
+def total_told(found: Total, findings: Findings) -> EstimatedNumber:
+    return EstimatedNumber(found.log_value + findings.log_scale, found.error, found.effective, found.method)
