@@ -294,7 +294,23 @@ def to_shares(log_joint: Array, slips: Array) -> bool:
 
 
 @kernel
-def merged_rows(table: Table, codes: Cells, places: Codes, classes: Codes, values: Array) -> Table:
+def distinct(tokens: Codes) -> tuple[Codes, Codes]:
+    """The codes that aren't -1, and how often each is there."""
+    codes, counts, size = np.empty(len(tokens), np.int32), np.zeros(len(tokens), np.int32), 0
+    for code in tokens:
+        if code >= 0:
+            at = 0
+            while at < size and codes[at] != code:
+                at += 1
+            if at == size:
+                codes[size] = code
+                size += 1
+            counts[at] += 1
+    return codes[:size], counts[:size]
+
+
+@kernel
+def merged_rows(table: Table, codes: Codes, places: Codes, classes: Codes, values: Array) -> Table:
     """A sparse table of some of a table's rows, with values added: to the row of a place, one of a class.
 
     Places are in order. A code beyond the table's end has nothing but these.

@@ -34,8 +34,8 @@ class Presences(Texts):
     def label(self) -> str:
         return documents_label(self.name)
 
-    def amounts(self, counts: Codes) -> Array:
-        return np.ones(len(counts))
+    def amounts(self, counts: Codes) -> NDArray[Any]:
+        return np.broadcast_to(1.0, len(counts))
 
     def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
         from credo.blocks.word_tallies import PresencesTally

@@ -137,9 +137,9 @@ class Texts(Block):
         each *= self.amounts(documents.counts)  # rounded as it will be when it is taken away
         return {self.label: Sparse.of_lists(documents.words, documents.starts, member.codes, each, shape)}
 
-    def amounts(self, counts: Codes) -> Array:
+    def amounts(self, counts: Codes) -> NDArray[Any]:
         """What words add to the table that a document holds so many times."""
-        return np.asarray(counts, dtype=np.float64)
+        return counts
 
     def holds(self, word: str) -> bool:  # noqa: ARG002 - most hold all
         """Whether it counts such words."""

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from credo._kernels.live import add_odds_of_row, add_presences_of_row, add_words_of_row, merged_rows
+from credo._kernels.live import add_odds_of_row, add_presences_of_row, add_words_of_row, distinct, merged_rows
 from credo.blocks.block import Settings
 from credo.blocks.tally import Foreseeing, Row
 from credo.blocks.texts import vocabulary_of
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from credo.blocks.words import Words
 
 Codes = NDArray[np.int32]
+FEW = 256  # words that are told apart sooner by looking at all pairs of them
 Rows = tuple[NDArray[np.int64], Codes, Array]  # starts, columns and values of a sparse table
 
 
@@ -51,16 +52,15 @@ class Grown:
             self.totals = np.append(self.totals, np.zeros(k + 1 - len(self.totals)))
         self.totals[k] += values.sum()
 
-    def rows(self, codes: list[int]) -> tuple[Codes, Rows]:
+    def rows(self, codes: Codes) -> tuple[Codes, Rows]:
         """Where the rows of these words are, and in what."""
         if not self.added:
-            return np.array(codes, np.int32), self._rows
-        more = [
-            (i, k, high + low) for i, code in enumerate(codes) for k, (high, low) in self.added.get(code, {}).items()
-        ]
+            return codes, self._rows
+        each = enumerate(codes.tolist())
+        more = [(i, k, high + low) for i, code in each for k, (high, low) in self.added.get(code, {}).items()]
         places, classes, values = np.array(more).reshape(-1, 3).T
         added = places.astype(np.int32), classes.astype(np.int32), np.ascontiguousarray(values)
-        found = merged_rows(self._rows, np.array(codes, np.int64), *added)
+        found = merged_rows(self._rows, codes, *added)
         return np.arange(len(codes), dtype=np.int32), found
 
     def since(self, classes: int) -> Sparse:
@@ -141,23 +141,16 @@ class TextTally(Foreseeing):
 
     def look(self, row: Row, number: int) -> None:
         self.read(row, number)
-        found = Counter(self._vocabulary.codes_in(self._text))
-        self._strange = found.pop(-1, 0) > 0
-        if self._strange and self._new:
-            self._strange = self._look_among_new(found)
-        self._codes, self._counts = list(found), np.array(list(found.values()), np.int32)
-
-    def _look_among_new(self, found: Counter[int]) -> bool:
-        """Count those that came since; whether there are still others."""
-        strange = False
-        for word, code in self._spelt():
-            if code < 0:
-                new = self._new.get(word)
-                if new is None:
-                    strange = True
-                else:
-                    found[new] += 1
-        return strange
+        if self._new:
+            codes = [self._new.get(word, -1) if code < 0 else code for word, code in self._spelt()]
+        else:
+            codes = self._vocabulary.codes_in(self._text)
+        self._strange, tokens = -1 in codes, np.array(codes, np.int32)
+        if len(tokens) <= FEW:
+            self._codes, self._counts = distinct(tokens)
+        else:
+            self._codes, counts = np.unique(tokens[tokens >= 0], return_counts=True)
+            self._counts = counts.astype(np.int32)
 
     def _spelt(self) -> zip[tuple[str, int]]:
         """The text's words, and their codes in the vocabulary that was there before."""
@@ -204,12 +197,12 @@ class WordsTally(TextTally):
     _block: Words
 
     def score(self, settings: Settings, out: Array) -> None:
-        if not self._codes:
+        if not len(self._codes):
             return
         table = self._tables[self._block.label]
         codes, rows = table.rows(self._codes)
         totals = table.totals if len(table.totals) == len(out) else np.array(_filled(table.totals, len(out)))
-        amounts, drawn = self._block.amounts(self._counts), self._block.drawn
+        amounts, drawn = self._block.amounts(self._counts).astype(np.float64), self._block.drawn
         smoothed = float(settings.smoothing), self._size
         add_words_of_row(rows, codes, amounts, totals, smoothed, drawn, self._weight, out)
 
@@ -264,12 +257,12 @@ class OddsTally(TextTally):
         self._settled = None
 
     def score(self, settings: Settings, out: Array) -> None:
-        if not self._codes:
+        if not len(self._codes):
             return
         codes, rows = self._table.rows(self._codes)
         holding = self._holding
         if self._documents.added:
-            holding = np.array([self._held(code) for code in self._codes])
+            holding = np.array([self._held(code) for code in self._codes.tolist()])
         if self._settled is None or len(self._settled[0]) != len(out):
             self._settled = self._unchanging(settings, len(out))
         add_odds_of_row(rows, codes, self._counts, holding, self._settled, self._weight, out)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from credo._kernels.documents import add_words
 from credo._kernels.odds import GRID
@@ -46,8 +47,8 @@ class Binary(Words):
     def label(self) -> str:
         return documents_label(self.name)
 
-    def amounts(self, counts: Codes) -> Array:
-        return np.ones(len(counts))
+    def amounts(self, counts: Codes) -> NDArray[Any]:
+        return np.broadcast_to(1.0, len(counts))
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Logs(Words):
     def label(self) -> str:
         return f"(logs) {self.name}"
 
-    def amounts(self, counts: Codes) -> Array:
+    def amounts(self, counts: Codes) -> NDArray[Any]:
         return np.asarray(np.floor(np.log2(np.add(counts, 1.0)) * GRID + 0.5) / GRID)
 
 
@@ -86,8 +87,9 @@ class WordsLikelihood(TextLikelihood):
     def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None:
         a, drawn = self._offset, self._drawn
         lost, tokens, gone = np.zeros_like(out), np.zeros(len(out)), np.zeros(len(out), dtype=np.int64)
+        amounts = self.block.amounts(cells.counts).astype(np.float64)
         add_words(
-            cells.words, self.block.amounts(cells.counts), self.n, self._logs, self.weights, self.least, a, drawn,
+            cells.words, amounts, self.n, self._logs, self.weights, self.least, a, drawn,
             cells.starts, own.codes, own.weight, out, lost, tokens, gone,
         )  # fmt: skip
         total = np.maximum(self._totals - lost, 0.0) + a * (self.size - gone[:, None])

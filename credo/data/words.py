@@ -223,15 +223,22 @@ class Vocabulary:
         )
 
     def _codes_by_kernel(self, document: str) -> list[int]:
-        from credo._kernels.words import read_document
-
-        lowercase, is_foreign = self.how.lowercase, not document.isascii()
-        text = np.frombuffer((document.lower() if is_foreign and lowercase else document).encode(), np.uint8)
-        table, rules, codes = self._index
-        alphabet = _alphabet() if is_foreign else NO_ALPHABET
-        found = read_document(text, is_foreign, _letters(lowercase), alphabet, (*rules,), (*table,))
+        read_document, letters, rules, table, codes = self._reader
+        foreign = not document.isascii()
+        if foreign and self.how.lowercase:
+            document = document.lower()
+        text, alphabet = np.frombuffer(document.encode(), np.uint8), _alphabet() if foreign else NO_ALPHABET
+        found = read_document(text, foreign, letters, alphabet, rules, table)
         listed: list[int] = (found if codes is None else codes[found]).tolist()
         return listed
+
+    @cached_property
+    def _reader(self) -> tuple[Any, ...]:
+        """The kernel, and what it takes beside a document: plain tuples, as it gets those sooner."""
+        from credo._kernels.words import read_document
+
+        table, rules, codes = self._index
+        return read_document, _letters(self.how.lowercase), (*rules,), (*table,), codes
 
     def _code_of(self, word: str) -> int:
         return self._codes.get(word, -1)

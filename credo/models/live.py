@@ -57,7 +57,7 @@ class Live:
         self._classes, self._before = Classes(evidence.schema[self._target]), model.class_weights
         self._rows, self._unlabelled, self._end = Sums(len(self._before)), Sums(1), self._number + BATCH
         self._tallies, speaking = self._tallied(model)
-        self._values, self._order = model.classes, range(len(self._before))
+        self._values, self._in_order = model.classes, True
         self._settings = model.settings if model.tuning is None else model.tuning.applied_to(model.settings)
         self._begun: tuple[Array, Array] | None = None
         self._speaking = [tally for tally in speaking if isinstance(tally, Foreseeing)]
@@ -141,6 +141,7 @@ class Live:
         self._rows.append()
         self._before = np.append(self._before, 0.0)
         self._values, self._order = self._classes.column.values, self._classes.column.ordered()[1].tolist()
+        self._in_order = self._order == [*range(len(self._order))]
         return k
 
     def freeze(self) -> Classifier:
@@ -161,6 +162,8 @@ class Live:
     def predict_proba(self, row: Mapping[str, Any]) -> dict[Any, float]:
         """{class: probability}. A value that was never seen says nothing."""
         if self._foresees and (shares := self._shares(row)) is not None:
+            if self._in_order:
+                return dict(zip(self._values, shares, strict=True))
             return {self._values[k]: shares[k] for k in self._order}
         model, filled = self.freeze(), self._filled(row)
         cells = {name: array_of([filled[name]], name, self._number) for name in model.views}

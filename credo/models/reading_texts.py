@@ -22,9 +22,10 @@ from credo.models.forms import ODDS_FORMS, WORD_FORMS, Views
 from credo.models.sheets import beside, centred, gains, row_count, sampled, scored
 from credo.models.weighing import Sheet, losses_at_modes, losses_of_rows
 
-FEW_ROWS, FEW_CELLS = 3000, 20_000_000  # on which it is chosen
+CELLS, ROWS = 40_000, (500, 6000)  # of documents and classes, on which is chosen; the fewest and the most documents
+CLEARLY = 2.0  # standard errors by which a likelihood must be better: it takes as long as the odds
 CHOICES = tuple(product(DOUBTS, POWERS))
-LESS_SMOOTHING = 0.1  # under which likelihoods are judged, too: what was asked for may be far too much for them
+SMOOTHING = 0.1  # under which likelihoods are judged: 1, the usual, is far too much for most, and tuning lowers it
 
 
 def chosen_readings(model: Any, table: Source, weights: Weights) -> tuple[Settings, dict[str, tuple[str, ...]]]:
@@ -32,16 +33,15 @@ def chosen_readings(model: Any, table: Source, weights: Weights) -> tuple[Settin
     texts = {name: views for name, views in model.views.items() if any(form in ODDS_FORMS for form in views)}
     if not texts:
         return model.settings, {}
-    rows = min(FEW_ROWS, max(100, FEW_CELLS // (len(model.classes) * len(CHOICES))))
+    rows = int(np.clip(CELLS // len(model.classes), *ROWS))
     stride = max(1, int(np.ceil(row_count(model, table, weights) / rows)))
     odds, settled = _settled(model, table, weights, _only(texts, ODDS_FORMS), stride)
     settings, words = replace(model.settings, odds=odds), _only(texts, WORD_FORMS)
-    smoothings = dict.fromkeys((settings.smoothing, LESS_SMOOTHING if settings.m is None else settings.smoothing))
-    sheets = [scored(model, table, weights, words, replace(settings, smoothing=each), stride) for each in smoothings]
+    smoothed = settings.smoothing if settings.estimate == "map" else min(settings.smoothing, SMOOTHING)
+    sheet = scored(model, table, weights, words, replace(settings, smoothing=smoothed), stride)
     readings = {}
     for name, views in texts.items():
-        best = settled.of(name)
-        likelihood = _likelihood([sheet.of(name) for sheet in sheets], best)
+        likelihood = _likelihood(sheet.of(name), settled.of(name))
         readings[name] = (*likelihood, *(form for form in views if form in ODDS_FORMS))
     return settings, readings
 
@@ -78,13 +78,12 @@ def _settled(
     return odds, beside(best)
 
 
-def _likelihood(sheets: Sequence[Sheet], odds: Sheet) -> tuple[str, ...]:
-    """That which foresees best beside the odds; none, unless it is better by more than a standard error."""
+def _likelihood(sheet: Sheet, odds: Sheet) -> tuple[str, ...]:
+    """That which foresees best beside the odds; none, unless it is clearly better than none."""
     best: tuple[str, ...] = ()
     losses = losses_of_rows(odds)
-    for j, (form, _) in enumerate(sheets[0].voices):
-        for sheet in sheets:
-            own = losses_of_rows(beside([sheet.only([j]), odds]))
-            if gains(losses - own, odds.weight):
-                best, losses = (form,), own
+    for j, (form, _) in enumerate(sheet.voices):
+        own = losses_of_rows(beside([sheet.only([j]), odds]))
+        if gains(losses - own, odds.weight, CLEARLY):
+            best, losses = (form,), own
     return best

@@ -88,11 +88,11 @@ def beside(sheets: Sequence[Sheet]) -> Sheet:
     return replace(sheets[0], said=said, voices=voices, groups=tuple(groups))
 
 
-def gains(gain: Array, weight: Array) -> bool:
-    """Whether rows gain more than a standard error: chance makes one of many look good."""
+def gains(gain: Array, weight: Array, errors: float = 1.0) -> bool:
+    """Whether rows gain more than so many standard errors: chance makes one of many look good."""
     mean = np.average(gain, weights=weight)
     error = np.sqrt(np.average((gain - mean) ** 2, weights=weight) / max(len(gain), 1))
-    return bool(mean > error)
+    return bool(mean > errors * error)
 
 
 def sample_stride(model: Any, table: Source, weights: Weights, voices: int) -> int:
