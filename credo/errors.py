@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 SHOWN = 60  # characters of a question that an error repeats
@@ -68,11 +68,21 @@ def suggest(name: object, known: Iterable[object], limit: int = 8) -> str:
     "known: petal, sepal. Did you mean 'petal'?"
     """
     names = [str(k) for k in known]
-    near = get_close_matches(str(name), names[:SEARCHED], n=1)
+    near = nearest(str(name), names)
     shown = ", ".join(names[:limit]) + (f", ... ({len(names)} in all)" if len(names) > limit else "")
     if near and near[0] == str(name):
         return f"known: {shown}, which are of another type."
     return f"known: {shown or 'none'}." + (f" Did you mean {near[0]!r}?" if near else "")
+
+
+def nearest(name: str, names: Sequence[str]) -> list[str]:
+    """The name that was probably meant, if there is one: the same in other letters, or one much like it.
+
+    >>> nearest("hr", ["CVP", "HR"]), nearest("Thundre", ["Thunder"]), nearest("x", ["Thunder"])
+    (['HR'], ['Thunder'], [])
+    """
+    same = [each for each in names if each.casefold() == name.casefold()]
+    return same[:1] or get_close_matches(name, names[:SEARCHED], n=1)
 
 
 def counted(n: float, noun: str) -> str:

@@ -78,7 +78,9 @@ def explained(moved: Moved) -> str:
     """The findings as a table."""
     from credo.inference.conflict import said
 
-    lines = [f"{moved.name} = {moved.value}: P = {moved.probability:.4g}, log-odds {moved.log_odds:+.3f}", ""]
+    set_to = ", ".join(f"{name} = {said(value)}" for name, value in moved.done.items())
+    done = f" after do({set_to})" if set_to else ""
+    lines = [f"{moved.name} = {moved.value}{done}: P = {moved.probability:.4g}, log-odds {moved.log_odds:+.3f}", ""]
     names = ["prior", *(f"{each.name} = {said(each.value)}" for each in moved.findings)]
     width = max(map(len, names))
     lines.append(f"{'':<{width}}  weight   alone  without it     P")
@@ -94,6 +96,8 @@ def plot_network(net: Network, given: Given = None, ax: Any = None) -> Any:
     """Layers from top to bottom, each variable with a bar for each state; of many variables the names alone."""
     import matplotlib.pyplot as plt
 
+    if given and net.tables:
+        net.log_probability(given)  # which refuses what it doesn't know
     beliefs = net.marginals(given) if net.tables and len(net.parents) <= MANY else {}
     places, bends = layout(net.parents)
     across = [x for x, _ in places.values()], [x for way in bends.values() for x, _ in way]

@@ -160,12 +160,12 @@ def collect(tree: Junction, tables: Array, scales: Array, digits: Integers) -> f
         product *= top
         if not FAINT < product < 1.0 / FAINT:  # one logarithm for many
             log_total, product = log_total + np.log(product), 1.0
-        scales[c, SCALE] = 1.0 / top
+        scales[c, SCALE] = top
         for s in range(start, stop):
-            tables[s] *= scales[c, SCALE]
+            tables[s] /= top
         p = cliques[c, PARENT]
         if p >= 0:
-            log_total += make_room(p, least * scales[c, SCALE], cliques, tables, scales)
+            log_total += make_room(p, least / top, cliques, tables, scales)
             multiply_walk(tables, tables, start, c, tree.walks, tree.paths, digits)
     return log_total + float(np.log(product))
 
@@ -179,7 +179,7 @@ def distribute(tree: Junction, tables: Array, scales: Array, spare: int, digits:
         start, stop = cliques[c, SEPARATOR], cliques[c + 1, SEPARATOR]
         if cliques[c, PARENT] < 0:
             for t in range(first, last):
-                tables[t] *= scales[c, SCALE]
+                tables[t] /= scales[c, SCALE]
             continue
         size = stop - start
         for s in range(size):
@@ -188,7 +188,7 @@ def distribute(tree: Junction, tables: Array, scales: Array, spare: int, digits:
         for s in range(size):
             new, old = tables[spare + s], tables[start + s]
             tables[start + s] = new
-            tables[spare + s] = new / old * scales[c, SCALE] if old > 0.0 else 0.0
+            tables[spare + s] = new / old / scales[c, SCALE] if old > 0.0 else 0.0
         scale_rows(tables, first, (last - first) // size, spare, spare + size)
 
 

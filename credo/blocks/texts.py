@@ -184,6 +184,8 @@ def strings(batch: Batch, name: str) -> Any:
         array = array.dictionary_decode()
     if pa.types.is_null(array.type):
         return array.cast(pa.string())
+    if pa.types.is_integer(array.type):
+        return array.cast(pa.string())
     if not pa.types.is_string(array.type):
         value = next(cell.as_py() for cell in array if cell.is_valid) if array.null_count < len(array) else None
         if value is not None:

@@ -130,6 +130,8 @@ class TextTally(Foreseeing):
 
     def read(self, row: Row, number: int) -> None:
         text = row[self._block.name]
+        if isinstance(text, int) and not isinstance(text, bool):
+            text = str(text)
         if not isinstance(text, str):
             if not is_missing(text):
                 what = f"column {self._block.name!r} has the value {text!r:.60} (row {number + 1}) where text is needed"

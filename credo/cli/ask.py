@@ -221,7 +221,8 @@ def _print_numbers(screen: Console, question: Question, answer: Mapping[Any, flo
     numbers = [number for _, number in lines]
     columns = [(on.harmless(name), [on.harmless(row[j]) for row in rows]) for j, name in enumerate(question.names)]
     columns.append(("mean" if question.kind == "E" else "P", [_digits(number) for number in numbers]))
-    if errors := getattr(answer, "standard_error", None):
+    errors = {states: error for states, error in getattr(answer, "standard_error", {}).items() if error == error}
+    if errors:
         columns.append(("±", [f"{errors[states]:.2g}" for states, _ in lines]))
     left = [*range(len(question.names))]
     room = min(on.room(screen, columns), WIDEST)
@@ -234,7 +235,8 @@ def _print_numbers(screen: Console, question: Question, answer: Mapping[Any, flo
         left_out = sum(answer.values()) - sum(numbers)
         on.say(screen, f"... and {on.counted(rest, 'more line')}, together {max(left_out, 0.0):.2g}", "dim")
     if hasattr(answer, "method"):
-        on.say(screen, f"estimated by {answer.method}; ± is one standard error", "dim")
+        told = "± is one standard error" if errors else "how far off that is, nobody knows"
+        on.say(screen, f"estimated by {answer.method}; {told}", "dim")
 
 
 def _digits(number: float) -> str:

@@ -204,11 +204,13 @@ class Vocabulary:
         """The code of each of its words, one after another; -1 where it isn't known."""
         latest, codes = self._latest
         if document is not latest:
-            if len(self.words) <= FEW_WORDS or _plainly(len(document), self.how):
+            little = len(document) < LITTLE
+            if (little and len(self.words) <= FEW_WORDS) or _plainly(len(document), self.how):
                 codes = [self._codes.get(word, -1) for word in self.how.words(document)]
             else:
                 codes = self._codes_by_kernel(document)
-            self._latest = document, codes
+            if little:
+                self._latest = document, codes
         return codes
 
     def _read_alone(self, document: str) -> Documents:

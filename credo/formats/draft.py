@@ -13,6 +13,7 @@ import numpy as np
 from credo.errors import NetworkError, suggest
 from credo.exact import Array
 from credo.formats.names import Remark, cut, remark_in
+from credo.models.conditional import EXACT
 from credo.models.network import Network
 from credo.notices import tell
 
@@ -130,7 +131,7 @@ class Draft:
             bad = int(np.nonzero(~(np.isfinite(sums) & (sums > 0)))[0][0])
             raise self._row_fault(node, bad, f"can't be scaled to 1: it sums to {sums[bad]:g}")
         rounding.note(float(off[worst]), lambda: f"{self.row(node, worst)} sums to {sums[worst]:.9g}")
-        return np.asarray(rows / sums[:, None])
+        return np.where(off[:, None] > EXACT, rows / sums[:, None], rows)  # what was scaled once stays as it is
 
     def _row_fault(self, node: Node, row: int, message: str) -> NetworkError:
         at = node.row_at(row) if node.row_at else node.at

@@ -22,7 +22,7 @@ def annealed(potentials: Potentials, findings: Findings, samples: int, seed: int
     what is impossible is only very improbable."""
     with quietly():  # zeros that can't be passed make the error larger, not the answer wrong
         turns = turns_of(potentials, findings)
-    directed = bool((potentials.children >= 0).all())
+    directed = potentials.directed
     factors, sizes = potentials.factors, np.diff(potentials.factors.values_at)
     counts = np.repeat((findings.codes[potentials.children] >= 0) | (not directed), sizes)  # cells that f^β is of
     soft, soft_weights = np.where(counts, potentials.softened.values, 1.0), np.maximum(findings.weights, 1e-6)

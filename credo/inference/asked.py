@@ -47,6 +47,7 @@ class Estimate:
     effective: float
     method: str
     spread: Callable[[Array], float]  # x -> the standard error of Σ x·P
+    sure: float = 0.0  # how many of the heaviest samples that there can be all weigh: what never came may be one
 
 
 @dataclass(frozen=True)

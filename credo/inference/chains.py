@@ -120,9 +120,11 @@ def error_of_means(parts: Array) -> Array:
 
 
 def _start(potentials: Potentials, findings: Findings, turns: Turns, seed: int) -> Integers:
-    """A state that is possible: the best of some drawn forward, or of a search from there that avoids zeros."""
+    """A state that is possible: one of some drawn forward, as probable as it is, so that chains may begin apart; or the
+    end of a search from there that avoids zeros."""
     starts, log_weights = starting_states(potentials, findings, BATCH, seed)
-    now = starts[:, log_weights.argmax()].astype(np.int64)
+    chance = np.random.default_rng(seed).gumbel(size=len(log_weights))
+    now = starts[:, (log_weights + chance).argmax()].astype(np.int64)
     codes = np.empty((len(now), SEARCHED), dtype=np.int32)
     about = turns, potentials.card, potentials.softened, findings.weights, potentials.places
     for step in range(0, 20 * SEARCHED, SEARCHED):
@@ -135,7 +137,7 @@ def _start(potentials: Potentials, findings: Findings, turns: Turns, seed: int) 
 def starting_states(potentials: Potentials, findings: Findings, samples: int, seed: int) -> tuple[Codes, Array]:
     """(variables, samples) drawn forward, and how probable the evidence is with each; without arrows, at most DRAWN
     states at random, each as good as any."""
-    if (potentials.children >= 0).all():
+    if potentials.directed:
         ((codes, log_weights),) = weighted(potentials, findings, samples, seed)
         return codes, log_weights
     card, known = potentials.card[:, None], findings.codes[:, None]

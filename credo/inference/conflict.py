@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from time import monotonic
 from typing import Any
 
 from credo.errors import EvidenceError
 
-ASKED = 20_000  # questions, and sets, that a search for a smallest conflict may take; then it is one that can lose no
-# finding, but a smaller one may be elsewhere
+ASKED, PATIENCE = 20_000, 2.0  # questions (and sets), and seconds, that a search for a smallest conflict may take; then
+# it is one that can lose no finding, but a smaller one may be elsewhere
 
 Possible = Callable[[Mapping[str, Any]], bool]
 Names = frozenset[str]
@@ -31,7 +32,8 @@ def smallest_conflict(given: Mapping[str, Any], possible: Possible) -> dict[str,
     found = _fewer(frozenset(given), [*given], fits)
     left_out: list[Names] = []
     size = 0
-    while size < len(found) and len(asked) < ASKED:
+    begun = monotonic()
+    while size < len(found) and len(asked) < ASKED and monotonic() - begun < PATIENCE:
         candidate = next(_hitting(left_out, size), None)
         if candidate is None:
             size += 1

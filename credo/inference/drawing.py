@@ -17,7 +17,7 @@ from credo.inference.asked import Asked
 from credo.inference.chains import BATCHES, CHAINS, chains, error_of_means
 from credo.inference.estimates import estimates, log_total
 from credo.inference.findings import Findings, Given
-from credo.inference.forward import BATCH, drawn_forward, mixed_seed
+from credo.inference.forward import BATCH, drawn_forward, mixed_seed, most_weight
 from credo.inference.potentials import Integers
 from credo.inference.rows import states_array
 from credo.inference.searching import best_found
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 ROWS = 2**16  # that one thread draws at a time
 TRIED, RARE = 2**18, 1000  # rows after which one in so many must be kept
 APART = 10  # rounds between rows of a chain
-TINY = 1e-300
 
 
 @dataclass(frozen=True)
@@ -93,9 +92,7 @@ def _accepted(net: Network, findings: Findings, seed: int, out: NDArray[Any]) ->
     kept that nobody would wait for them. Whether all rows are there."""
     potentials = net.potentials
     draw, random = drawn_forward(potentials, findings, seed), np.random.default_rng(seed)
-    tables = [(net.tables[net.variables[v]], findings.codes[v]) for v in np.flatnonzero(findings.codes >= 0)]
-    most = sum(float(np.log(table[..., code].max(initial=TINY))) for table, code in tables)
-    there = tried = 0
+    most, there, tried = most_weight(potentials, findings), 0, 0
     codes = np.empty((len(out), BATCH), dtype=out.dtype)
     while there < out.shape[1]:
         if tried >= TRIED and there * RARE < tried:
@@ -124,7 +121,8 @@ class Instead(Trees):
     """Exact answers where they fit, else estimates: what rows ask for."""
 
     def __init__(self, trees: Trees, samples: int, seed: int) -> None:
-        self.potentials, self._exact, self._samples, self._seed = trees.potentials, trees, samples, seed
+        super().__init__(trees.potentials)
+        self._exact, self._samples, self._seed = trees, samples, seed
         self._errors: list[float] = []  # of each estimate, the largest
         self._need = ""
 

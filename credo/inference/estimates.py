@@ -13,7 +13,7 @@ from credo.inference.annealing import SWEPT, annealed
 from credo.inference.asked import Asked, Codes, Estimate, Total, check_samples, floor_of, mean_of, no_sample
 from credo.inference.chains import gibbs
 from credo.inference.findings import Findings
-from credo.inference.forward import forward, weighted
+from credo.inference.forward import forward, most_weight, weighted
 from credo.inference.loopy import loopy
 from credo.inference.potentials import Potentials
 
@@ -28,13 +28,13 @@ def estimates(
     if method == "loopy":
         return loopy(potentials, findings, asked)
     check_samples(samples)
-    directed = bool((potentials.children >= 0).all())
+    directed = potentials.directed
     if method == "auto":
         try:
             found = estimates(potentials, findings, asked, "likelihood-weighting", samples, seed) if directed else []
         except EvidenceError:
             found = []
-        if found and found[0].effective >= min(ENOUGH, samples):
+        if found and found[0].sure >= min(ENOUGH, samples):
             return found
         return gibbs(potentials, findings, asked, -(-samples // SWEPT), seed)
     if method == "gibbs":
@@ -50,13 +50,14 @@ def log_total(potentials: Potentials, findings: Findings, method: str, samples: 
     if method == "loopy":
         raise NetworkError("loopy propagation doesn't tell how probable evidence is: sample")
     check_samples(samples)
-    if method in ("auto", "likelihood-weighting", "forward") and (potentials.children >= 0).all():
+    if method in ("auto", "likelihood-weighting", "forward") and potentials.directed:
         drawn = forward if method == "forward" else weighted
         weights = np.concatenate([each for _, each in drawn(potentials, findings, samples, seed)])
         if method != "auto":
             return mean_of(weights, method)
-        if weights.max() > -np.inf and (found := mean_of(weights, "likelihood-weighting")).effective >= ENOUGH:
-            return found
+        heaviest = most_weight(potentials, findings)
+        if np.exp(weights - heaviest).sum() >= ENOUGH:
+            return mean_of(weights, "likelihood-weighting")
     elif method not in ("auto", "gibbs"):
         raise NetworkError(f'a network without arrows can\'t be sampled by {method}: use method="gibbs"')
     return annealed(potentials, findings, samples, seed)
@@ -89,9 +90,13 @@ def _averaged(
     if total == 0.0:
         raise no_sample(method)
     found, effective = [], float(total**2 / square)
+    unseen = Findings(np.full_like(findings.codes, -1), findings.weights) if method == "forward" else findings
+    sure = float(total * np.exp(top - most_weight(potentials, unseen)))
     for group, shape, part, own in zip(asked, shapes, sums, squares, strict=True):
         p, own = part[:-1] / total, own[:-1]
-        floor = floor_of(group, findings, effective)
+        certain, usual = (floor_of(group, findings, size) for size in (sure, effective))
+        floors = np.where((p == 0.0) | (p == 1.0), certain, usual)
+        floor = float(floors[p.argmax()])
 
         def spread(x: Array, p: Array = p, own: Array = own, floor: float = floor) -> float:
             mean = x @ p
@@ -99,6 +104,6 @@ def _averaged(
             return max(sqrt(max(variance, 0.0)) / total, floor * float(np.ptp(x)))
 
         variance = np.maximum(own * (1.0 - 2.0 * p) + p**2 * square, 0.0)
-        error = np.maximum(np.sqrt(variance) / total, floor)
-        found.append(Estimate(p.reshape(shape), error.reshape(shape), effective, method, spread))
+        error = np.maximum(np.sqrt(variance) / total, floors)
+        found.append(Estimate(p.reshape(shape), error.reshape(shape), effective, method, spread, sure))
     return found

@@ -70,6 +70,8 @@ class Findings:
 def allowed(potentials: Potentials, event: Mapping[str, Any]) -> dict[int, Flags]:
     """Of each variable that an event is about, the states that it allows."""
     found: dict[int, Flags] = {}
+    if not isinstance(event, Mapping):
+        raise EvidenceError(f"an event is {{name: state}}, but is {event!r:.60}")
     for name, value in event.items():
         v = variable(potentials, name)
         if isinstance(value, Mapping):

@@ -15,6 +15,7 @@ from credo.inference.findings import Findings
 from credo.inference.potentials import Potentials
 
 BATCH = 2**14  # samples that are drawn at a time
+TINY = 1e-300
 
 
 def drawn_forward(
@@ -55,6 +56,18 @@ def weighted(potentials: Potentials, findings: Findings, samples: int, seed: int
     for start in range(0, samples, BATCH):
         codes = np.empty((len(potentials.card), min(BATCH, samples - start)), dtype=np.int32)
         yield codes, draw(start, codes)
+
+
+def most_weight(potentials: Potentials, findings: Findings) -> float:
+    """The logarithm of what a weighted sample can weigh at most: what has never come may be worth that."""
+    factors, found = potentials.factors, 0.0
+    for f, v in enumerate(potentials.children.tolist()):
+        if findings.codes[v] >= 0:
+            table = factors.values[factors.values_at[f] : factors.values_at[f + 1]]
+            found += float(np.log(table.reshape(-1, int(potentials.card[v]))[:, findings.codes[v]].max(initial=TINY)))
+        if len(findings.weights):
+            found += float(np.log(findings.weights[potentials.places[v] : potentials.places[v + 1]].max(initial=TINY)))
+    return found
 
 
 def forward(potentials: Potentials, findings: Findings, samples: int, seed: int) -> Iterator[tuple[Codes, Array]]:

@@ -124,7 +124,8 @@ class Tree:
         table = space[0][self.cliques[-2, TABLE] : self.cells].reshape(self.potentials.card[members])
         joint = table.transpose([members.index(v) for v in variables]).copy()
         self._give_back(space)
-        return joint / max(joint.sum(), np.finfo(float).tiny), self.potentials.log_scale + found
+        total = joint.sum()
+        return joint / total if total > 0 else joint, self.potentials.log_scale + found
 
     def best(self, codes: Integers, weights: Array) -> tuple[Integers, float]:
         """The states of the maximised variables in which the rest is most probable, and the logarithm of that."""

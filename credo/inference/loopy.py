@@ -20,7 +20,7 @@ ROUNDS, SETTLED = 1000, 1e-12
 
 def loopy(potentials: Potentials, findings: Findings, asked: Sequence[Asked]) -> list[Estimate]:
     """Loopy propagation tells of one variable at a time; damped where it doesn't settle by itself."""
-    if any(len({*group.variables, *group.event}) > 1 for group in asked):
+    if any(len({*group.variables, *group.event}) != 1 for group in asked):
         raise NetworkError("loopy propagation tells of one variable at a time: ask for each, or sample")
     factors, card = potentials.factors, potentials.card
     at = np.append(0, np.cumsum(card[factors.scope]))

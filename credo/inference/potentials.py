@@ -57,6 +57,11 @@ class Potentials:
         card = np.array([len(values) for values in states.values()], dtype=np.int64)
         return cls(tuple(states), tuple(states.values()), card, made, log_scale, children)
 
+    @property
+    def directed(self) -> bool:
+        """Whether each variable has a table, and rows can be drawn along the arrows."""
+        return len(self.children) == len(self.card) and bool((self.children >= 0).all())
+
     @cached_property
     def log_card(self) -> Array:
         return np.log(self.card)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +32,20 @@ ABOUT_ALL = -1, NOBODY, NOBODY  # no variable in particular
 BUDGET = 2.0**14  # cells that one row may walk through; else a tree is compiled for its pattern
 
 
+class Strange(NamedTuple):
+    """How many cells of a column hold what the network doesn't know, and one of these values."""
+
+    cells: int
+    value: Any
+
+
 @dataclass(frozen=True, eq=False)
 class Coded:
     """The cells of a batch as numbers of states."""
 
     batch: Batch
     columns: Codes  # (columns, rows), -1 where a cell is missing
-    unknown: dict[str, int]  # cells of values that the network doesn't have
+    unknown: dict[str, Strange]  # cells of values that the network doesn't have
 
     @property
     def rows(self) -> int:
@@ -71,8 +79,9 @@ class Rows:
             out = np.empty((coded.rows, size))
             logs = self._answered(PREDICT, coded, rooted, (target, near, others), out, UNFILLED)
             for row in np.flatnonzero(~(logs > -np.inf)).tolist():
-                out[row], found = self.trees.joint(self._codes(coded, row), NOTHING, [target])
-                self._check(coded, row, found)
+                with self._numbered(coded, row):
+                    out[row], found = self.trees.joint(self._codes(coded, row), NOTHING, [target])
+                    self._check(coded, row, found)
             return out
 
         return np.concatenate([np.empty((0, size)), *self._mapped(answer)])
@@ -84,7 +93,8 @@ class Rows:
         def answer(coded: Coded) -> Array:
             out = self._answered(SCORE, coded, rooted, ABOUT_ALL, UNSHARED, UNFILLED)
             for row in np.flatnonzero(~(out > -np.inf)).tolist():
-                out[row] = self.trees.log_total(self._codes(coded, row), NOTHING) - held.log_scale
+                with self._numbered(coded, row):
+                    out[row] = self.trees.log_total(self._codes(coded, row), NOTHING) - held.log_scale
             return out + held.log_scale
 
         return np.concatenate([np.empty(0), *self._mapped(answer)])
@@ -100,8 +110,9 @@ class Rows:
             found = np.empty((len(held.card), coded.rows), dtype=np.int32)
             logs = self._answered(COMPLETE, coded, rooted, ABOUT_ALL, UNSHARED, found)
             for row in np.flatnonzero(~(logs > -np.inf)).tolist():
-                found[:, row], log_joint = self.trees.best(self._codes(coded, row), NOTHING, None)
-                self._check(coded, row, log_joint)
+                with self._numbered(coded, row):
+                    found[:, row], log_joint = self.trees.best(self._codes(coded, row), NOTHING, None)
+                    self._check(coded, row, log_joint)
             own = {name: coded.batch.column(name) for name in coded.batch.names}
             for i, name in enumerate(self.names):
                 v = held.number[name]
@@ -140,21 +151,23 @@ class Rows:
         return logs
 
     def _mapped(self, answer: Callable[[Coded], Result], names: tuple[str, ...] | None = None) -> Iterator[Result]:
-        unknown: dict[str, int] = {}
+        unknown: dict[str, Strange] = {}
 
-        def answered(batch: Batch) -> tuple[Result, dict[str, int]]:
+        def answered(batch: Batch) -> tuple[Result, dict[str, Strange]]:
             coded = self._coded(batch)
             return answer(coded), coded.unknown
 
         for found, strange in local.mapped(answered, self.table.batches(self.names if names is None else names)):
-            for name, count in strange.items():
-                unknown[name] = unknown.get(name, 0) + count
+            for name, (cells, value) in strange.items():
+                before = unknown.get(name, Strange(0, value))
+                unknown[name] = Strange(before.cells + cells, before.value)
             yield found
-        for name, count in unknown.items():
-            tell(f"{counted(count, 'cell')} of {name!r} with values that the network doesn't know, taken as missing")
+        for name, (cells, value) in unknown.items():
+            what = f"{counted(cells, 'cell')} of {name!r} with what the network doesn't know, such as {value!r:.60}"
+            tell(f"{what}: taken as missing")
 
     def _coded(self, batch: Batch) -> Coded:
-        columns, unknown = np.empty((len(self.names), batch.rows), dtype=np.int32), dict[str, int]()
+        columns, unknown = np.empty((len(self.names), batch.rows), dtype=np.int32), dict[str, Strange]()
         for i, name in enumerate(self.names):
             codes, values = _categories(batch, name)
             v = self.potentials.number[name]
@@ -163,8 +176,17 @@ class Rows:
             np.take(table, codes, out=columns[i], mode="wrap")
             if strange := [k for k, value in enumerate(values) if found[k] is None and not is_missing(value)]:
                 count = int(np.isin(codes, strange).sum())
-                unknown |= {name: count} if count else {}
+                there = [values[k] for k in strange if (codes == k).any()]
+                self._check_letters(name, there)
+                unknown |= {name: Strange(count, there[0])} if count else {}
         return Coded(batch, columns, unknown)
+
+    def _check_letters(self, name: str, values: list[Any]) -> None:
+        """What is a state in other letters is hardly meant to be missing."""
+        states = {str(state).casefold(): state for state in self.potentials.states[self.potentials.number[name]]}
+        for value in values:
+            if (meant := states.get(str(value).casefold())) is not None:
+                raise DataError(f"column {name!r} has the value {value!r}, which is no state. Did you mean {meant!r}?")
 
     def _codes(self, coded: Coded, row: int) -> Integers:
         cells = np.append(coded.columns[:, row], -1).astype(np.int64)
@@ -174,8 +196,13 @@ class Rows:
         """Refuse a row that is impossible, and name what contradicts itself in it."""
         codes, held = self._codes(coded, row), self.potentials
         given = {held.names[v]: held.states[v][codes[v]] for v in np.flatnonzero(codes >= 0)}
+        self.check_evidence(log_probability, given)
+
+    @contextmanager
+    def _numbered(self, coded: Coded, row: int) -> Iterator[None]:
+        """An error about a row tells which."""
         try:
-            self.check_evidence(log_probability, given)
+            yield
         except EvidenceError as error:
             raise EvidenceError(f"row {coded.batch.number(row)}: {error}") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from credo.inference.whole import Whole
 
 LEVELS, WARM, COLD = 40, 0.5, 20.0  # steps in which chains cool down, and inverse temperatures from and to
+LIKELIEST, TOGETHER = 4, 2**12  # joint states that are tried, of a table that isn't larger
 CLIMBS, BETTER = 20, 1e-12  # rounds in which each variable may still get a better state, and by how much at least
 
 
@@ -59,14 +61,17 @@ def best_of_some(
 ) -> tuple[Integers, float | Total]:
     """The same of some variables, the others summed out: the best of the states found for all, and of each variable's
     own best; exactly as probable as said where that fits, and then better one by one."""
+    places, cards = list(asked), [int(potentials.card[v]) for v in asked]
     codes, _ = best_found(potentials, findings, samples, seed)
-    shares = estimates(potentials, findings, [Asked([v]) for v in asked], "auto", samples, seed)
-    own = codes.copy()
-    own[list(asked)] = [int(each.table.argmax()) for each in shares]
+    *shares, together = estimates(potentials, findings, _groups(asked, cards), "auto", samples, seed)
+    starts = [codes[places], *([[int(each.table.argmax()) for each in shares]] if shares else [])]
+    if not shares:
+        likeliest = np.argsort(-together.table, axis=None)[:LIKELIEST]
+        starts += [*np.stack(np.unravel_index(likeliest, cards), 1)]
     found = list[tuple[Integers, float | Total]]()
-    for start in np.unique([codes, own], axis=0):
+    for start in np.unique(np.array(starts), axis=0):
         chosen = findings.codes.copy()
-        chosen[list(asked)] = start[list(asked)]
+        chosen[places] = start
         try:
             found.append(_climbed_exactly(exact, findings, asked, chosen))
         except SizeError:
@@ -78,6 +83,13 @@ def best_of_some(
     if not found:
         raise no_sample("annealing")
     return max(found, key=lambda each: each[1].log_value if isinstance(each[1], Total) else each[1])
+
+
+def _groups(asked: Sequence[int], cards: Sequence[int]) -> list[Asked]:
+    """All together, where that is a small table; else each, and nothing together."""
+    if prod(cards) <= TOGETHER:
+        return [Asked(asked)]
+    return [*(Asked([v]) for v in asked), Asked([])]
 
 
 def _climbed_exactly(

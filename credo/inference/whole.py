@@ -10,11 +10,14 @@ import numpy as np
 from credo.exact import Array
 from credo.inference.potentials import Integers, Potentials
 
+FAINTEST = -600.0  # the logarithm of a number that a float can hold, and any likelihoods beside it
 CELLS, VARIABLES = 2**12, 16  # up to which one table is as fast as a tree, and needs no compiled kernels
 
 
 def is_small(potentials: Potentials) -> bool:
-    return len(potentials.card) <= VARIABLES and prod(potentials.card.tolist()) <= CELLS
+    """Whether it is, and no product in it can get too small for a float."""
+    few = len(potentials.card) <= VARIABLES and prod(potentials.card.tolist()) <= CELLS
+    return few and float(np.log(potentials.factors.least).sum()) > FAINTEST
 
 
 class Whole:

@@ -272,7 +272,7 @@ class Answering:
         """Findings after which the variables are believed to be exactly as `beliefs` say (Jeffrey's rule; of several,
         by fitting each in turn): the evidence, with likelihoods added to it."""
         found: dict[str, Any] = dict(given or {})
-        wanted = {name: self._belief(name, belief) for name, belief in beliefs.items()}
+        wanted = {name: self._shares(name, belief, "what is believed of") for name, belief in beliefs.items()}
         if both := next((name for name in wanted if name in found), None):
             raise EvidenceError(f"{both!r} is given and believed at once: leave one out")
         found |= {name: dict.fromkeys(self.states[name], 1.0) for name in wanted}
@@ -380,18 +380,19 @@ class Answering:
 
         raise impossible(given or {}, possible)
 
-    def _belief(self, name: str, belief: Mapping[Any, float]) -> dict[Any, float]:
-        """A distribution over a variable's states."""
+    def _shares(self, name: str, given: Mapping[Any, float], what: str) -> dict[Any, float]:
+        """A distribution over a variable's states, as somebody gives it."""
         from credo.inference.findings import state
 
         v = self._number(name)
-        if not isinstance(belief, Mapping):
-            raise EvidenceError(f"what is believed of {name!r} must be {{state: probability}}, but is {belief!r:.60}")
+        if not isinstance(given, Mapping):
+            raise EvidenceError(f"{what} {name!r} must be {{state: probability}}, but is {given!r:.60}")
         found = dict.fromkeys(self.states[name], 0.0)
-        for value, p in belief.items():
-            found[self.states[name][state(self.potentials, v, value)]] = float(p)
-        if abs(sum(found.values()) - 1.0) > 1e-6 or min(found.values()) < 0:
-            raise EvidenceError(f"what is believed of {name!r} must be probabilities that sum to 1, but is {belief}")
+        for value, p in given.items():
+            own = p if isinstance(p, int | float | np.number) else np.nan
+            found[self.states[name][state(self.potentials, v, value)]] = float(own)
+        if not (abs(sum(found.values()) - 1.0) <= 1e-6 and min(found.values()) >= 0):
+            raise EvidenceError(f"{what} {name!r} must be probabilities that sum to 1, but is {given}")
         return found
 
     def _estimates(
@@ -467,7 +468,7 @@ def _how(found: object) -> str:
         return "searched for by annealing instead; these are the best states found, and others may be more probable"
     if isinstance(found, Mapping) and not isinstance(found, Estimated):
         found = next(iter(found.values()))
-    return f"estimated by {getattr(found, 'method', 'sampling')} instead, see standard_error"
+    return f"estimated by {getattr(found, 'method', 'sampling')} instead, with standard errors"
 
 
 def _is_exact(method: str) -> bool:

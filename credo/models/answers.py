@@ -24,13 +24,17 @@ class Estimated(dict[Any, float]):
     method: str
     standard_error: dict[Any, float]
     effective_samples: float
-    spread: Callable[[Array], float]
+    spread: Callable[[Array], float] = staticmethod(lambda _: float("nan"))  # until it is known, and after a copy
 
     def total(self, x: Sequence[float]) -> EstimatedNumber:
         """Σ x·P, an x for each probability, with its own error."""
         numbers = np.asarray(x, dtype=np.float64)
         found = float(numbers @ np.array([*self.values()]))
         return EstimatedNumber(found, self.spread(numbers), self.effective_samples, self.method)
+
+    def __repr__(self) -> str:
+        each = ((key, EstimatedNumber(p, self.standard_error[key], 0.0, "")) for key, p in self.items())
+        return f"{{{', '.join(f'{key!r}: {p!r}' for key, p in each)}}}"
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "spread"}  # a function isn't kept
@@ -57,6 +61,8 @@ class EstimatedNumber(float):
         return float(self), self.standard_error, self.effective_samples, self.method
 
     def __repr__(self) -> str:
+        if np.isnan(self.standard_error):
+            return f"about {float(self):.3g}"
         if not 0.0 < self.standard_error < np.inf:
             return float.__repr__(self)
         digits = max(0, -int(np.floor(np.log10(self.standard_error))))

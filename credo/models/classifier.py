@@ -103,10 +103,9 @@ class Classifier(Labelled):
     def _log_joint(
         self, terms: Terms, batch: Batch, with_base: bool = False, tells: bool = True
     ) -> tuple[Array, Silent]:
-        out = np.empty((batch.rows, len(terms.log_prior)))
-        out[:] = terms.log_prior + terms.biases
-        silent: Silent = {}
         batch = batch.filled(self.views)
+        out = terms.begun(self.blank(batch)).copy()
+        silent: Silent = {}
         for _, likelihood in terms.likelihoods:
             cells = likelihood.read(batch)
             likelihood.add(cells, out)
@@ -248,7 +247,7 @@ class Classifier(Labelled):
         batch, own = self.members(batch, weights)
         batch = batch.filled(self.views)
         log_prior = self.log_prior_left_out(own)
-        out = log_prior + terms.biases
+        out = terms.begun(self.blank(batch), log_prior).copy()
         for form, likelihood in terms.likelihoods:
             cells = likelihood.read(batch)
             if self.tuning is None:

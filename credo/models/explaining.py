@@ -116,7 +116,7 @@ def explained_row(
     one = batch.slice(row, 1)
     terms = model.tuned
     voices = {name: each[0] for name, each in model.voices_of(one, terms).items()}
-    prior = terms.log_prior + terms.biases
+    (prior,) = terms.begun(model.blank(one.filled(model.views)))
     log_joint = prior + sum(voices.values())
     if np.isneginf(log_joint.max()):
         raise EvidenceError(model.impossible(one))

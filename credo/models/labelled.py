@@ -6,16 +6,18 @@ import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from credo.blocks.block import Block, Likelihood, Settings, counting
 from credo.blocks.mixed import Mixed
 from credo.data import Batch, Source, source
-from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, suggest
+from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, nearest, suggest
 from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array
 from credo.learning import Additive, Weight
@@ -141,13 +143,12 @@ class Labelled(Additive):
         absent = [name for name in self.views if name not in known]
         if len(absent) == len(self.views):
             wanted = ", ".join(absent[:8]) + (", ..." if len(absent) > 8 else "")
-            raise SchemaError(
-                f"none of the columns is there that the model reads ({wanted}); known: {_few(table.names)}"
-            )
+            meant = suggest(absent[0], table.names)
+            raise SchemaError(f"none of the columns is there that the model reads ({wanted}); {meant}")
         if absent:
             what = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
             whose = "its" if len(absent) == 1 else "their"
-            near = [get_close_matches(name, known - set(self.views), n=1) for name in absent[:5]]
+            near = [nearest(name, [*(known - set(self.views))]) for name in absent[:5]]
             meant = "".join(f". Did you mean {found[0]!r}?" for found in near[:1] if found)
             tell(f"no column {what}: {whose} cells count as missing{meant}")
         return [name for name in self.views if name in known]
@@ -360,6 +361,19 @@ class Labelled(Additive):
             return Mixed(likelihood, weights, tuning.mixture_of(self.classes))
         return likelihood.weighted(weights)
 
+    def blank(self, batch: Batch) -> NDArray[np.bool_]:
+        """Rows of which nothing is known; none, where that makes no difference. An empty text is missing."""
+        found = np.full(batch.rows, self.tuning is not None)
+        for name, forms in self.views.items():
+            if not found.any():
+                break
+            cells = batch.column(name)
+            missing = cells.is_null()
+            if forms[0] in TEXT_FORMS and pa.types.is_string(cells.type):
+                missing = pc.or_(missing, pc.fill_null(pc.equal(pc.binary_length(cells), 0), False))
+            found &= missing.to_numpy(zero_copy_only=False)
+        return found
+
     def codes_of(self, batch: Batch) -> Codes:
         """Which class each row is in, -1 where it has none."""
         assert self.target is not None
@@ -381,6 +395,12 @@ class Terms:
     log_prior: Array
     biases: Array
     slips: float = 0.0  # the share of rows that the prior alone tells: see credo.models.weighing
+
+    def begun(self, blank: Any, log_prior: Array | None = None) -> Array:
+        """What is said before a row is read; of blank ones nothing but the prior. (rows, classes)"""
+        log_prior = self.log_prior if log_prior is None else log_prior
+        biases = np.where(blank[:, None], 0.0, self.biases) if blank.any() else self.biases
+        return np.asarray(np.broadcast_to(log_prior + biases, (len(blank), len(self.biases))))
 
     def slipped(self, log_joint: Array, log_prior: Array | None = None) -> Array:
         """log P(class | row) where rows may slip, else as it was; what no class allows stays so. (rows, classes)"""

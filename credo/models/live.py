@@ -14,7 +14,7 @@ from credo.blocks.tally import Foreseeing, Row, Tally
 from credo.data import ROWS as BATCH
 from credo.data import Batch
 from credo.data.cells import LARGEST
-from credo.data.tables import array_of
+from credo.data.tables import array_of, is_missing
 from credo.errors import DataError, SchemaError, suggest
 from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array
@@ -59,7 +59,7 @@ class Live:
         self._tallies, speaking = self._tallied(model)
         self._values, self._in_order = model.classes, True
         self._settings = model.settings if model.tuning is None else model.tuning.applied_to(model.settings)
-        self._begun: tuple[Array, Array] | None = None
+        self._begun: tuple[Array, Array, Array] | None = None
         self._speaking = [tally for tally in speaking if isinstance(tally, Foreseeing)]
         self._foresees = _sums_suffice(model) and len(self._speaking) == len(speaking)
 
@@ -79,6 +79,9 @@ class Live:
         silent = counting(block for _, block in blocks if not block.counted <= kept)
         others = [block.tally(model.seen, self._target) for block in silent]
         return [*speaking, *others], speaking
+
+    def __repr__(self) -> str:
+        return f"live {self.freeze()!r}"
 
     # Learning
 
@@ -159,8 +162,11 @@ class Live:
 
     # Prediction
 
-    def predict_proba(self, row: Mapping[str, Any]) -> dict[Any, float]:
-        """{class: probability}. A value that was never seen says nothing."""
+    def predict_proba(self, row: Mapping[str, Any] | str) -> dict[Any, float]:
+        """{class: probability}. A value that was never seen says nothing. A string is a row where the model reads
+        nothing but texts of one column."""
+        if isinstance(row, str):
+            row = self._alone(row)
         if self._foresees and (shares := self._shares(row)) is not None:
             if self._in_order:
                 return dict(zip(self._values, shares, strict=True))
@@ -180,24 +186,33 @@ class Live:
             row = self._filled(row)
         if self._begun is None:
             self._begun = self._before_the_row()
-        begun, slips = self._begun
+        begun, biases, slips = self._begun
         settings, out = self._settings, begun.copy()
         for tally in self._speaking:
             tally.look(row, self._number)
             tally.score(settings, out)
+        if self._model.tuning is not None and all(_is_blank(row[name]) for name in self._model.views):
+            out = begun - biases
         if not to_shares(out, slips):  # the row is impossible under every class: the model says why
             return None
         shares: list[float] = out.tolist()
         return shares
 
-    def _before_the_row(self) -> tuple[Array, Array]:
-        """What is said of the classes before a row is seen, and the shares of all rows that slip into each."""
+    def _before_the_row(self) -> tuple[Array, Array, Array]:
+        """What is said of the classes before a row is seen, their biases in that, and the shares of all rows that slip
+        into each."""
         log_prior, tuning = self._model.log_class_prior(self._rows.value + self._before), self._model.tuning
-        biases = 0.0 if tuning is None else tuning.biases_of(self._values)
+        biases = np.zeros(len(log_prior)) if tuning is None else tuning.biases_of(self._values)
         slips = 0.0 if tuning is None else tuning.slips
-        return log_prior + biases, slips * np.exp(log_prior - np.logaddexp.reduce(log_prior))
+        return log_prior + biases, biases, slips * np.exp(log_prior - np.logaddexp.reduce(log_prior))
 
-    def predict(self, row: Mapping[str, Any]) -> Any:
+    def _alone(self, text: str) -> Row:
+        ((name, forms), *others) = self._model.views.items()
+        if others or forms[0] not in TEXT_FORMS:
+            raise DataError(f"a row is a dict {{column: value}}, but this one is {text!r:.60}")
+        return {name: text}
+
+    def predict(self, row: Mapping[str, Any] | str) -> Any:
         """The most probable class."""
         shares = self.predict_proba(row)
         return max(shares, key=lambda value: shares[value])
@@ -238,6 +253,11 @@ class Sums:
     def counts(self) -> Counts:
         """(classes, 1)"""
         return Counts.of_pairs(np.array(self.high)[:, None], np.array(self.low)[:, None])
+
+
+def _is_blank(cell: Any) -> bool:
+    """Whether nothing is known of it: an empty text is missing."""
+    return cell == "" if isinstance(cell, str) else is_missing(cell)
 
 
 def _checked(weight: float) -> float:

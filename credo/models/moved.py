@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, log
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ class Moved:
     findings: tuple[Finding, ...]
     log_odds: float
     probability: float
+    done: Mapping[str, Any] = field(default_factory=dict)  # what somebody set before
 
     @classmethod
     def of(cls, net: Answering, name: str, given: Mapping[str, Any], value: Any = None) -> Moved:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -158,7 +158,7 @@ class Network(Answering):
         for name, value in states.items():
             parents[self._known(name)] = ()
             if isinstance(value, Mapping):
-                tables[name] = np.array([*self._belief(name, value).values()])
+                tables[name] = np.array([*self._shares(name, value, "what do gives").values()])
                 continue
             tables[name] = np.zeros(len(self.states[name]))
             tables[name][state(self.potentials, self._number(name), value)] = 1.0
@@ -167,7 +167,8 @@ class Network(Answering):
     def explain(self, variable: str, given: Given, value: Any = None, *, do: Mapping[str, Any] | None = None) -> Moved:
         """How much each finding moved the answer: the log-odds of a value, by default the most probable; after somebody
         set other variables, if `do` says so."""
-        return Answering.explain(self.do(do) if do else self, variable, given, value)
+        found = Answering.explain(self.do(do) if do else self, variable, given, value)
+        return replace(found, done=dict(do)) if do else found
 
     def sample(self, size: int, given: Given = None, seed: int | None = None, *, method: Method = "auto") -> Any:
         """An Arrow table of rows drawn from the network, given the evidence: exactly so, however improbable that is.

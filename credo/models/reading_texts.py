@@ -23,7 +23,7 @@ from credo.models.sheets import beside, centred, gains, row_count, sampled, scor
 from credo.models.weighing import Sheet, losses_at_modes, losses_of_rows
 
 CELLS, ROWS = 40_000, (500, 6000)  # of documents and classes, on which is chosen; the fewest and the most documents
-CLEARLY = 2.0  # standard errors by which a likelihood must be better: it takes as long as the odds
+CLEARLY = 2.0  # standard errors by which a likelihood must be better where documents are many: it takes long, too
 CHOICES = tuple(product(DOUBTS, POWERS))
 SMOOTHING = 0.1  # under which likelihoods are judged: 1, the usual, is far too much for most, and tuning lowers it
 
@@ -41,7 +41,7 @@ def chosen_readings(model: Any, table: Source, weights: Weights) -> tuple[Settin
     sheet = scored(model, table, weights, words, replace(settings, smoothing=smoothed), stride)
     readings = {}
     for name, views in texts.items():
-        likelihood = _likelihood(sheet.of(name), settled.of(name))
+        likelihood = _likelihood(sheet.of(name), settled.of(name), CLEARLY if stride > 1 else 0.0)
         readings[name] = (*likelihood, *(form for form in views if form in ODDS_FORMS))
     return settings, readings
 
@@ -78,12 +78,12 @@ def _settled(
     return odds, beside(best)
 
 
-def _likelihood(sheet: Sheet, odds: Sheet) -> tuple[str, ...]:
-    """That which foresees best beside the odds; none, unless it is clearly better than none."""
+def _likelihood(sheet: Sheet, odds: Sheet, errors: float) -> tuple[str, ...]:
+    """That which foresees best beside the odds; none, unless it gains more than so many standard errors."""
     best: tuple[str, ...] = ()
     losses = losses_of_rows(odds)
     for j, (form, _) in enumerate(sheet.voices):
         own = losses_of_rows(beside([sheet.only([j]), odds]))
-        if gains(losses - own, odds.weight, CLEARLY):
+        if gains(losses - own, odds.weight, errors):
             best, losses = (form,), own
     return best

@@ -91,8 +91,8 @@ def beside(sheets: Sequence[Sheet]) -> Sheet:
 def gains(gain: Array, weight: Array, errors: float = 1.0) -> bool:
     """Whether rows gain more than so many standard errors: chance makes one of many look good."""
     mean = np.average(gain, weights=weight)
-    error = np.sqrt(np.average((gain - mean) ** 2, weights=weight) / max(len(gain), 1))
-    return bool(mean > errors * error)
+    size = weight.sum() ** 2 / (weight**2).sum()  # so many rows of equal weight would say as much
+    return bool(mean > errors * np.sqrt(np.average((gain - mean) ** 2, weights=weight) / size))
 
 
 def sample_stride(model: Any, table: Source, weights: Weights, voices: int) -> int:

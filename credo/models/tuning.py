@@ -67,7 +67,7 @@ class Tuning:
     def described(self, rows: float) -> str:
         slips = f"slips {self.slips:.2g}, " if self.slips else ""
         older = "" if np.isclose(rows, self.rows) else f" (on {self.rows:g} rows: older than the evidence)"
-        each = [weight for weights in self.weights.values() for weight in weights.values()]
+        each = [weight for weights in self.weights.values() for weight in weights.values() if weight] or [0.0]
         return (
             f"smoothing {self.smoothing:g}, strength {self.strength:g}, weights {min(each):.3g} to {max(each):.3g}, "
             f"{slips}log-loss {self.log_loss:.4f}{older}"

@@ -198,3 +198,36 @@ def test_chains_that_disagree_say_so() -> None:
             found = net.query("A", method="gibbs", samples=20_000, seed=seed)
         if 0.01 < found["yes"] < 0.99:
             assert found.standard_error["yes"] > 0.1  # type: ignore[attr-defined]
+
+
+def test_values_in_other_letters_are_refused() -> None:
+    for answer in (RAIN.impute, RAIN.log_prob, lambda rows: RAIN.predict_proba("Wet", rows)):
+        with pytest.raises(CredoError, match="the value 'YES', which is no state"):
+            answer({"Rain": ["YES", None]})
+
+
+@pytest.mark.parametrize("name", ["RAIN", "rain", "wET"])
+def test_names_in_other_letters_are_suggested(name: str) -> None:
+    with pytest.raises(CredoError, match=f"Did you mean '{name.capitalize()}'?"):
+        RAIN.query(name)
+
+
+def test_a_picture_of_many_variables_refuses_what_it_does_not_know() -> None:
+    names = [f"v{i}" for i in range(60)]
+    many = Network(dict.fromkeys(names, ()), dict.fromkeys(names, 0.3))
+    with pytest.raises(CredoError, match="no variable 'nope'"):
+        many.plot({"nope": "yes"})
+    with pytest.raises(CredoError, match="perhaps"):
+        many.plot({"v1": "perhaps"})
+
+
+def test_questions_that_are_none() -> None:
+    with pytest.raises(CredoError, match="an event is"):
+        RAIN.query("Rain", event=["yes"])  # type: ignore[arg-type]
+    with pytest.raises(CredoError, match="one variable at a time"):
+        RAIN.probability({}, method="loopy")
+    for shares in ({"yes": float("nan"), "no": 0.5}, {"yes": "x", "no": 1}):
+        with pytest.raises(CredoError, match="sum to 1"):
+            RAIN.believing({"Rain": shares})  # type: ignore[dict-item]
+        with pytest.raises(CredoError, match="what do gives 'Rain'"):
+            RAIN.do({"Rain": shares})

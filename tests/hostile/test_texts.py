@@ -276,7 +276,6 @@ def test_files_that_are_not_utf8(tmp_path: Path) -> None:
 
 
 NO_TEXTS: dict[str, tuple[list[Any], str]] = {
-    "whole numbers": ([3, 4, 5, 6, 7, 8], "has the value 3 where text is needed: give strings"),
     "numbers": ([None, 1.5, 2.5, 3.5, 4.5, 5.5], "has the value 1.5 where text is needed: give strings"),
     "truths": ([True, False] * 3, "has the value True where text is needed: give strings"),
     "lists": ([["apple", "pie"]] * 6, "holds list<item: string>; credo reads numbers, booleans, dates and strings"),
@@ -297,7 +296,7 @@ def test_other_cells_where_text_is_needed(cells: list[Any], says: str) -> None:
         np.testing.assert_array_equal(model.predict_proba(TABLE), before)
 
 
-@pytest.mark.parametrize("value", [5, 1.5, True, b"apple", {"a": 1}], ids=repr)
+@pytest.mark.parametrize("value", [1.5, True, b"apple", {"a": 1}], ids=repr)
 def test_other_values_where_a_live_text_is_needed(value: Any) -> None:
     live = fitted(TABLE).live()
     for call, row in ((live.predict_proba, {"text": value}), (live.observe, {"text": value, "label": "food"})):

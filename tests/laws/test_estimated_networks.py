@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import credo
-from credo.errors import Notice, SizeError
+from credo.errors import CredoError, Notice, SizeError
 from credo.inference import drawing, rows, sizes, trees, whole
+from credo.inference.asked import Asked
+from credo.inference.estimates import estimates
 from credo.models.answers import Estimated, EstimatedNumber
 from credo.models.network import MarkovNetwork, Network
 from tests.hostile.test_networks import grid
@@ -175,3 +177,34 @@ def test_searches_find_what_is_most_probable(seed: int) -> None:
 def test_no_evidence_is_certain() -> None:
     assert ASIA.log_probability({}) == ASIA.log_probability() == ASIA.log_probability({"Smoking": None}) == 0.0
     assert str(ASIA.log_probability({})) == "0.0"
+
+
+def test_a_rare_cause_that_no_sample_had_is_not_ruled_out() -> None:
+    """All samples weigh the same, and none has the cause that would weigh 100,000 times as much."""
+    rare = Network("A -> B", {"A": 1e-6, "B": {"yes": 0.99, "no": 1e-5}})
+    exact = rare.query("A", {"B": "yes"})["yes"]
+    findings = rare._findings({"B": "yes"})
+    for method in ("likelihood-weighting", "auto"):
+        (found,) = estimates(rare.potentials, findings, [Asked([0])], method, 100_000, 0)
+        assert abs(found.table[0] - exact) < 4 * found.error[0]
+    assert found.method == "gibbs"
+    assert found.error[0] < 0.01
+
+
+def test_chains_begin_apart() -> None:
+    """Where they hardly ever change, the error shows it: they don't all begin in the best state."""
+    sticky = Network("A -> B -> C", {"A": 0.5, "B": {"yes": 0.9999, "no": 0.0001}, "C": {"yes": 0.8, "no": 0.4}})
+    exact = sticky.query("A", {"C": "yes"})["yes"]
+    off = []
+    for seed in range(12):
+        found = sticky.query("A", {"C": "yes"}, method="gibbs", samples=20_000, seed=seed)
+        off.append((found["yes"] - exact) / found.standard_error["yes"])  # type: ignore[attr-defined]
+    assert np.sqrt(np.mean(np.square(off))) < 4
+
+
+def test_a_network_without_factors_has_no_arrows_to_draw_along() -> None:
+    empty = MarkovNetwork({"a": (0, 1), "b": tuple(range(5))}, [])
+    assert empty.log_probability({"a": 1}, method="gibbs") == pytest.approx(np.log(5))
+    assert empty.most_probable(given={"a": 1}, method="gibbs")["a"] == 1
+    with pytest.raises(CredoError, match="without arrows"):
+        empty.query("b", method="likelihood-weighting")

@@ -168,3 +168,14 @@ def test_files_packed_or_not_hold_the_same(suffix: str, tmp_path: Path) -> None:
             write(network, tmp_path / name)
         assert_same_numbers(network, read(tmp_path / name))
     assert (tmp_path / f"FIRE{suffix.upper()}.gz").read_bytes()[:2] == b"\x1f\x8b"
+
+
+@pytest.mark.parametrize("form", [".bif", ".xmlbif", ".xdsl", ".net", ".dsl", ".json"])
+def test_rows_that_were_scaled_once_stay_as_they_are(form: str, tmp_path: Path) -> None:
+    """Written and read again, a network equals itself, to the last bit."""
+    thirds = {"yes": {"x": 0.333, "y": 0.333, "z": 0.334}, "no": {"x": 0.1, "y": 0.2, "z": 0.7}}
+    rough = Network("A -> B", {"A": 0.3, "B": thirds})
+    rough.write(str(tmp_path / f"rough{form}"))
+    once = Network.read(str(tmp_path / f"rough{form}"))
+    once.write(str(tmp_path / f"once{form}"))
+    assert Network.read(str(tmp_path / f"once{form}")) == once == rough

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -300,7 +301,9 @@ def test_setting_by_chance() -> None:
 
 def test_findings_weigh_as_much_as_in_the_network_after_do() -> None:
     found = ASIA.explain("Bronchitis", {"Dyspnoea": "yes"}, "yes", do={"Smoking": "yes"})
-    assert found == ASIA.do({"Smoking": "yes"}).explain("Bronchitis", {"Dyspnoea": "yes"}, "yes")
+    after = ASIA.do({"Smoking": "yes"}).explain("Bronchitis", {"Dyspnoea": "yes"}, "yes")
+    assert found == replace(after, done={"Smoking": "yes"})
+    assert repr(found).startswith("Bronchitis = yes after do(Smoking = yes): P = ")
     assert found.prior == pytest.approx(np.log(0.6 / 0.4))
 
 

@@ -469,3 +469,48 @@ def test_views_add(table: Table, likelihood: str) -> None:
 def test_ways_to_read_that_are_none(wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(CredoError, match=says):
         credo.Text(**wrong)
+
+
+def test_nothing_known_leaves_the_classes_as_they_are() -> None:
+    """Biases weigh against what texts say: of a text that is missing they say nothing."""
+    kind = (np.random.default_rng(4).random(300) < 0.2).astype(int)
+    table = {"text": np.array(drawn("absence", kind), dtype=object), "kind": kind}
+    model = credo.learn(table, target="kind", kinds={"text": credo.Text()})
+    assert model.tuning is not None
+    assert max(map(abs, model.tuning.biases)) > 0.05
+    shares = np.exp(model.log_class_prior(model.class_weights))
+    for text in ("", None):
+        np.testing.assert_allclose(model.predict_proba([{"text": text}])[0], shares, rtol=1e-12)
+        np.testing.assert_allclose([*model.live().predict_proba({"text": text}).values()], shares, rtol=1e-12)
+    assert model.explain({"text": None}, of=1, against=0).log_odds == pytest.approx(np.log(shares[1] / shares[0]))
+    known = model.predict_proba([{"text": "dear w1"}, {"text": None}, {"text": "dear w1"}])
+    np.testing.assert_array_equal(known[0], known[2])
+    np.testing.assert_allclose(known[1], shares, rtol=1e-12)
+
+
+def test_digits_are_texts_where_texts_are_asked_for(tmp_path: Any) -> None:
+    (tmp_path / "numbers.csv").write_text("text,kind\n12345,a\n678,b\n12345,a\n678,b\n")
+    model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(str(tmp_path / "numbers.csv"), "kind")
+    assert model.seen.schema["text"].values == ("12345", "678")
+    assert model.predict({"text": [678, 12345]}).tolist() == ["b", "a"]
+    live = model.live()
+    assert live.predict({"text": 678}) == live.predict("678") == "b"
+    with pytest.raises(CredoError, match="a row is a dict"):
+        credo.NaiveBayes().fit({"x": [1.5, 2.5, 3.5], "y": ["a", "b", "a"]}, "y").live().predict("678")
+
+
+def test_a_long_text_is_read_live_as_any_other() -> None:
+    """Beyond what Python cuts sooner than kernels do."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, 40)
+    table = {"x": written(rng, kind), "kind": kind}
+    model = credo.NaiveBayes(kinds={"x": credo.Text()}).fit(table, "kind")
+    long = " ".join(table["x"].tolist() * 400)
+    assert len(long) > 1 << 16
+    live = model.live()
+    with unheard():
+        np.testing.assert_allclose([*live.predict_proba({"x": long}).values()], model.predict_proba([{"x": long}])[0])
+        live.observe({"x": long, "kind": 1})
+        np.testing.assert_allclose(
+            [*live.predict_proba({"x": long}).values()], live.freeze().predict_proba([{"x": long}])[0]
+        )

@@ -273,3 +273,17 @@ def test_threads_share_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(8) as pool:
         found = [*pool.map(answers, [shared] * 400, given * 10)]
     assert found == wanted * 10
+
+
+def test_numbers_too_small_for_one_table() -> None:
+    """Products beyond what a float holds, and numbers that are hardly more than 0."""
+    names = [f"x{i}" for i in range(11)]
+    rows = {"yes": {"a": 1e-30, "b": 1 - 1e-30}, "no": {"a": 3e-30, "b": 1 - 3e-30}}
+    net = Network({"C": (), **dict.fromkeys(names, ("C",))}, {"C": 0.5, **dict.fromkeys(names, rows)})
+    seen = dict.fromkeys(names, "a")
+    assert net.query("C", seen)["yes"] == pytest.approx(1 / (1 + 3.0**11))
+    assert net.log_probability(seen) == pytest.approx(11 * np.log(1e-30) + np.log((1 + 3.0**11) / 2))
+    faint = Network("A -> B", {"A": 0.5, "B": {"yes": [1e-310, 1], "no": [3e-310, 1]}})
+    for found in (faint.query("A", {"B": "yes"})["yes"], faint.predict_proba("A", {"B": ["yes"]})[0, 0]):
+        assert found == pytest.approx(0.25)
+    assert faint.trees.joint(np.array([-1, 0]), np.empty(0), [0])[0] == pytest.approx([0.25, 0.75])

@@ -1,0 +1,5 @@
+"""python -m credo: the command line."""
+
+from credo.cli import main
+
+main()
