@@ -277,8 +277,14 @@ def add_words_of_row(
 
 
 @kernel
-def to_shares(log_joint: Array, slips: Array) -> bool:
-    """What is said of the classes becomes their shares, of which some slip into each; False if none is possible."""
+def to_shares(log_joint: Array, begun: Array, biases: Array, slips: Array) -> bool:
+    """What is said of the classes becomes their shares, of which some slip into each; False if none is possible. Where
+    nothing was said since it was begun, biases don't count."""
+    said = False
+    for k in range(len(log_joint)):
+        said = said or log_joint[k] != begun[k]
+    for k in range(len(log_joint)):
+        log_joint[k] -= 0.0 if said else biases[k]
     top, total, rest = log_joint[0], 0.0, 1.0
     for k in range(len(log_joint)):
         top = max(top, log_joint[k])

@@ -104,7 +104,8 @@ class Classifier(Labelled):
         self, terms: Terms, batch: Batch, with_base: bool = False, tells: bool = True
     ) -> tuple[Array, Silent]:
         batch = batch.filled(self.views)
-        out = terms.begun(self.blank(batch)).copy()
+        begun = terms.log_prior + terms.biases
+        out = np.repeat(begun[None], batch.rows, axis=0)
         silent: Silent = {}
         for _, likelihood in terms.likelihoods:
             cells = likelihood.read(batch)
@@ -113,7 +114,7 @@ class Classifier(Labelled):
                 silent |= likelihood.silent(batch, cells)
             if with_base:
                 out += np.reshape(likelihood.base(cells), (-1, 1))
-        return terms.slipped(out), silent
+        return terms.slipped(terms.unbiased(out, begun)), silent
 
     def _collected(self, data: object, of_batch: Callable[[Batch], tuple[Array, Silent]]) -> Array:
         """What a function says of each batch, one after another."""
@@ -247,14 +248,15 @@ class Classifier(Labelled):
         batch, own = self.members(batch, weights)
         batch = batch.filled(self.views)
         log_prior = self.log_prior_left_out(own)
-        out = terms.begun(self.blank(batch), log_prior).copy()
+        begun = log_prior + terms.biases
+        out = begun.copy()
         for form, likelihood in terms.likelihoods:
             cells = likelihood.read(batch)
             if self.tuning is None:
                 likelihood.add_left_out(cells, own, out)
             else:
                 likelihood.add_weighed_left_out(cells, own, self.tuning.weights_of(form, likelihood.voices), out)
-        out = terms.slipped(out, log_prior)
+        out = terms.slipped(terms.unbiased(out, begun), log_prior)
         if (row := _to_log_shares(out)) >= 0:
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(batch.number(row), "itself"))
         return out, own

@@ -116,8 +116,10 @@ def explained_row(
     one = batch.slice(row, 1)
     terms = model.tuned
     voices = {name: each[0] for name, each in model.voices_of(one, terms).items()}
-    (prior,) = terms.begun(model.blank(one.filled(model.views)))
+    prior = terms.log_prior + terms.biases
     log_joint = prior + sum(voices.values())
+    if (unbiased := terms.unbiased(log_joint, prior)) is not log_joint:
+        prior = log_joint = unbiased
     if np.isneginf(log_joint.max()):
         raise EvidenceError(model.impossible(one))
     if terms.slips:  # by which nothing is impossible: the weights that would say so are bounded

@@ -10,9 +10,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from credo.blocks.block import Block, Likelihood, Settings, counting
 from credo.blocks.mixed import Mixed
@@ -361,19 +358,6 @@ class Labelled(Additive):
             return Mixed(likelihood, weights, tuning.mixture_of(self.classes))
         return likelihood.weighted(weights)
 
-    def blank(self, batch: Batch) -> NDArray[np.bool_]:
-        """Rows of which nothing is known; none, where that makes no difference. An empty text is missing."""
-        found = np.full(batch.rows, self.tuning is not None)
-        for name, forms in self.views.items():
-            if not found.any():
-                break
-            cells = batch.column(name)
-            missing = cells.is_null()
-            if forms[0] in TEXT_FORMS and pa.types.is_string(cells.type):
-                missing = pc.or_(missing, pc.fill_null(pc.equal(pc.binary_length(cells), 0), False))
-            found &= missing.to_numpy(zero_copy_only=False)
-        return found
-
     def codes_of(self, batch: Batch) -> Codes:
         """Which class each row is in, -1 where it has none."""
         assert self.target is not None
@@ -396,11 +380,12 @@ class Terms:
     biases: Array
     slips: float = 0.0  # the share of rows that the prior alone tells: see credo.models.weighing
 
-    def begun(self, blank: Any, log_prior: Array | None = None) -> Array:
-        """What is said before a row is read; of blank ones nothing but the prior. (rows, classes)"""
-        log_prior = self.log_prior if log_prior is None else log_prior
-        biases = np.where(blank[:, None], 0.0, self.biases) if blank.any() else self.biases
-        return np.asarray(np.broadcast_to(log_prior + biases, (len(blank), len(self.biases))))
+    def unbiased(self, log_joint: Array, begun: Array) -> Array:
+        """Where nothing was said since it was begun, nothing but the prior: biases weigh against what is said."""
+        if not self.biases.any():
+            return log_joint
+        silent = (log_joint == begun).all(-1, keepdims=True)
+        return np.where(silent, begun - self.biases, log_joint) if silent.any() else log_joint
 
     def slipped(self, log_joint: Array, log_prior: Array | None = None) -> Array:
         """log P(class | row) where rows may slip, else as it was; what no class allows stays so. (rows, classes)"""

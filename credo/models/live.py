@@ -14,7 +14,7 @@ from credo.blocks.tally import Foreseeing, Row, Tally
 from credo.data import ROWS as BATCH
 from credo.data import Batch
 from credo.data.cells import LARGEST
-from credo.data.tables import array_of, is_missing
+from credo.data.tables import array_of
 from credo.errors import DataError, SchemaError, suggest
 from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array
@@ -191,9 +191,7 @@ class Live:
         for tally in self._speaking:
             tally.look(row, self._number)
             tally.score(settings, out)
-        if self._model.tuning is not None and all(_is_blank(row[name]) for name in self._model.views):
-            out = begun - biases
-        if not to_shares(out, slips):  # the row is impossible under every class: the model says why
+        if not to_shares(out, begun, biases, slips):  # the row is impossible under every class: the model says why
             return None
         shares: list[float] = out.tolist()
         return shares
@@ -253,11 +251,6 @@ class Sums:
     def counts(self) -> Counts:
         """(classes, 1)"""
         return Counts.of_pairs(np.array(self.high)[:, None], np.array(self.low)[:, None])
-
-
-def _is_blank(cell: Any) -> bool:
-    """Whether nothing is known of it: an empty text is missing."""
-    return cell == "" if isinstance(cell, str) else is_missing(cell)
 
 
 def _checked(weight: float) -> float:
