@@ -36,10 +36,6 @@ class Tally(ABC):
     def evidence(self, classes: Column) -> Evidence:
         """What all rows have added, as `Block.summarise` would say it of them as a table."""
 
-    def weighted(self, weight: float) -> Tally:
-        """As one whose log-likelihoods count so much, where it can say some."""
-        raise NotImplementedError(f"{type(self).__name__} has no weight ({weight})")
-
 
 class Foreseeing(Tally):
     """A tally that also says, from its sums alone, what the likelihood with estimate="bayes" says of a row."""

@@ -112,11 +112,7 @@ class TextTally(Foreseeing):
         self._texts_before = np.asarray(evidence[block.texts].n.value[:, 0])
         self._texts: dict[int, list[float]] = {}  # {class: high and low}, of the documents that came
         self._new: dict[str, int] = {}
-        self._weight = 1.0
-
-    def weighted(self, weight: float) -> TextTally:
-        self._weight = weight
-        return self
+        self.weight = 1.0  # of what it says
 
     @property
     def exact(self) -> bool:
@@ -206,7 +202,7 @@ class WordsTally(TextTally):
         totals = table.totals if len(table.totals) == len(out) else np.array(_filled(table.totals, len(out)))
         amounts, drawn = self._block.amounts(self._counts).astype(np.float64), self._block.drawn
         smoothed = float(settings.smoothing), self._size
-        add_words_of_row(rows, codes, amounts, totals, smoothed, drawn, self._weight, out)
+        add_words_of_row(rows, codes, amounts, totals, smoothed, drawn, self.weight, out)
 
 
 class PresencesTally(TextTally):
@@ -228,7 +224,7 @@ class PresencesTally(TextTally):
         a = float(settings.smoothing)
         texts, absent = self._absent(a, len(out))
         codes, rows = self._tables[self._block.label].rows(self._codes)
-        add_presences_of_row(rows, codes, texts, absent, a, self._strange, self._weight, out)
+        add_presences_of_row(rows, codes, texts, absent, a, self._strange, self.weight, out)
 
     def _absent(self, a: float, classes: int) -> tuple[Array, Array]:
         """Texts of each class, and what it says that no word of the vocabulary is there. (classes,) both"""
@@ -267,7 +263,7 @@ class OddsTally(TextTally):
             holding = np.array([self._held(code) for code in self._codes.tolist()])
         if self._settled is None or len(self._settled[0]) != len(out):
             self._settled = self._unchanging(settings, len(out))
-        add_odds_of_row(rows, codes, self._counts, holding, self._settled, self._weight, out)
+        add_odds_of_row(rows, codes, self._counts, holding, self._settled, self.weight, out)
 
     def _held(self, code: int) -> float:
         """By how many documents."""

@@ -69,12 +69,16 @@ class Live:
         if tuning is None or not _texts_alone(tuning):
             tallies = [block.tally(model.seen, self._target) for block in counting(block for _, block in blocks)]
             return tallies, tallies
+        from credo.blocks.word_tallies import TextTally
+
         speaking: list[Tally] = []
         kept: set[Any] = set()
         for form, block in blocks:
             if form in tuning.forms.get(block.names[0], ()):
-                (weight,) = tuning.weights_of(form, block.names)
-                speaking.append(block.tally(model.seen, self._target).weighted(float(weight)))
+                tally = block.tally(model.seen, self._target)
+                assert isinstance(tally, TextTally)
+                tally.weight = float(tuning.weights_of(form, block.names)[0])
+                speaking.append(tally)
                 kept |= block.counted
         silent = counting(block for _, block in blocks if not block.counted <= kept)
         others = [block.tally(model.seen, self._target) for block in silent]

@@ -208,3 +208,15 @@ def test_a_network_without_factors_has_no_arrows_to_draw_along() -> None:
     assert empty.most_probable(given={"a": 1}, method="gibbs")["a"] == 1
     with pytest.raises(CredoError, match="without arrows"):
         empty.query("b", method="likelihood-weighting")
+
+
+TOGETHER = ["Smoking", "Bronchitis"]
+LIKELY = ASIA.query(TOGETHER, {"XRay": "yes"})  # before nothing fits
+
+
+@pytest.mark.usefixtures("cramped")
+@pytest.mark.parametrize("seed", range(6))
+def test_the_best_of_a_few_states_together_is_found(seed: int) -> None:
+    with pytest.warns(Notice, match="searched for by annealing"):
+        found = again(ASIA).most_probable(TOGETHER, {"XRay": "yes"}, seed=seed)
+    assert LIKELY[found["Smoking"], found["Bronchitis"]] == max(LIKELY.values())

@@ -12,6 +12,7 @@ import credo
 from credo.errors import CredoError, DataError, EvidenceError, Notice
 from credo.models.candidates import KINDS
 from credo.models.classifier import Classifier
+from credo.models.sheets import gains
 
 Table = dict[str, Any]
 
@@ -317,3 +318,11 @@ def test_four_rows_are_enough_to_try() -> None:
 def test_what_cannot_be_learned_from(data: Any, how: Any, says: str) -> None:
     with pytest.raises(CredoError, match=says):
         credo.learn(data, target="y", **how)
+
+
+def test_few_heavy_rows_are_few() -> None:
+    """What gains nothing is rarely taken for a gain, however unequal rows weigh."""
+    rng = np.random.default_rng(0)
+    weight = np.where(np.arange(1000) < 20, 100.0, 0.01)
+    taken = [gains(rng.normal(size=1000), weight, 2.0) for _ in range(400)]
+    assert np.mean(taken) < 0.08
