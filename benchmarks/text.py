@@ -31,6 +31,7 @@ def run() -> Iterator[Any]:
     yield from _more_text(texts, labels)
     yield from _beside_others(texts, labels)
     yield from _one_document(texts, labels)
+    yield from _one_more(texts, labels)
     ours, theirs = peak_above(_fit_ours), peak_above(_fit_theirs)
     yield Limit("fit: memory above the data, of CountVectorizer + MultinomialNB's", ours / theirs, 0.5, "times")
     for how, text in (("max_words", credo.Text(max_words=50_000)), ("hashed", credo.Text(hashed=True))):
@@ -117,6 +118,22 @@ def _one_document(texts: Any, labels: Any) -> Iterator[Limit]:
 
         seconds = min(timeit.repeat(foreseen, number=1, repeat=9))
         yield Limit(f"one short document, {what}", seconds * 1e3, 50, "µs")
+
+
+def _one_more(texts: Any, labels: Any) -> Iterator[Limit]:
+    """Documents that are learned one after another, each by an `update` that makes a new model."""
+    many, few = fitted(texts, labels), fitted(texts[:: len(texts) // 100], labels[:: len(texts) // 100])
+    tuned = credo.learn({"x": texts, "y": labels}, target="y")
+    small = credo.learn({"x": texts[::50], "y": labels[::50]}, target="y")
+
+    def learning(model: Any) -> None:
+        for number in range(50):
+            model = model.update([f"{SHORT} {number}"], target=[labels[number]])
+
+    for what, one, other in (("fitted", many, few), ("tuned", tuned, small)):
+        large, little = in_turns(partial(learning, one), partial(learning, other), 5)
+        name = f"update with one short document: a {what} model of 20 Newsgroups, of one of few messages"
+        yield Limit(name, large / little, 1.5, "times")
 
 
 def _fit_ours(measure: Callable[[], None]) -> None:

@@ -11,11 +11,14 @@ import pyarrow as pa
 
 from credo.errors import EvidenceError
 from credo.exact import Array
-from credo.schema import Column, Schema, unite
+from credo.schema import Column, Schema, agree, unite
 from credo.statistics import Positions, Statistics
 
 NEVER = "can't forget what was never learned: these rows aren't all in the evidence"
 ROWS = "(rows)"  # the part that counts the rows themselves; no column may be called so
+MANY = 2**12  # levels from which on what little is added to them waits until someone looks
+LITTLE = 1 / 16  # of those levels
+WAITING = 8  # additions that wait one by one; then they are one
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +39,26 @@ class Evidence:
     @classmethod
     def total(cls, evidences: Sequence[Evidence]) -> Evidence:
         """The sum of many, added in their order; their levels unite."""
+        if len(evidences) == 1:
+            return evidences[0]
         schema, positions = unite([evidence.schema for evidence in evidences])
         names = dict.fromkeys(name for evidence in evidences for name in evidence.parts)
         return cls(schema, {name: _gathered(schema, evidences, positions, name) for name in names})
 
     def __add__(self, other: Evidence) -> Evidence:
         return Evidence.total([self, other])
+
+    def grown(self, new: Evidence) -> Evidence:
+        """The sum, levels in their natural order. Where new is little beside this, it costs what new is: it waits."""
+        if new.size > LITTLE * self.size or self.size < MANY:
+            return (self + new).ordered()
+        agree([self.schema, new.schema])
+        return Growing([self, new])
+
+    @property
+    def size(self) -> int:
+        """How many levels there are, of all columns."""
+        return sum(len(column.levels) for column in self.schema if column.levels is not None)
 
     def __mul__(self, factor: float) -> Evidence:
         scaled = {name: Part(part.axes, part.statistics * factor) for name, part in self.parts.items()}
@@ -101,6 +118,11 @@ class Evidence:
         spoken = {axis for part in parts.values() for axis in part.axes} | set(names)
         return Evidence(Schema(tuple(column for column in self.schema if column.name in spoken)), parts)
 
+    def about(self, name: str, axes: Collection[str | None]) -> Evidence:
+        """A part, if it is here, and the columns that its axes are."""
+        parts = {name: self.parts[name]} if name in self.parts else {}
+        return Evidence(Schema(tuple(column for column in self.schema if column.name in axes)), parts)
+
     def beside(self, other: Evidence) -> Evidence:
         """With other parts about the same rows."""
         schema, (own, new) = unite([self.schema, other.schema])
@@ -147,6 +169,50 @@ class Evidence:
                     statistics = statistics.take(axis, positions[column])
             parts[name] = Part(part.axes, statistics)
         return Evidence(self.schema.replaced(_taken(self.schema[name], p) for name, p in positions.items()), parts)
+
+
+class Growing(Evidence):
+    """The ordered sum of evidence, first much and then little, which are added up when someone looks.
+
+    What is about few levels, as the number of each class's rows is, can be looked at before.
+    """
+
+    def __init__(self, waiting: Sequence[Evidence]) -> None:
+        self._waiting, self._whole = tuple(waiting), Evidence(Schema(()))  # that of none, as long as some wait
+
+    @property
+    def whole(self) -> Evidence:
+        if waiting := self._waiting:
+            self._whole = Evidence.total(waiting).ordered()
+            self._waiting = ()  # last, so that two threads at worst do it twice
+        return self._whole
+
+    @property
+    def schema(self) -> Schema:
+        return self.whole.schema
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        return self.whole.parts
+
+    def __getitem__(self, name: str) -> Any:
+        waiting = self._waiting
+        axes = next((evidence.parts[name].axes for evidence in waiting if name in evidence.parts), ())
+        about = [evidence.about(name, axes) for evidence in waiting]
+        if not about or about[0].size >= MANY:
+            return super().__getitem__(name)
+        return Evidence.total(about).ordered()[name]
+
+    def grown(self, new: Evidence) -> Evidence:
+        waiting = self._waiting
+        if not waiting:
+            return self.whole.grown(new)
+        much, *little = waiting
+        if sum(each.size for each in (*little, new)) > LITTLE * much.size:
+            return self.whole.grown(new)
+        for each in waiting:
+            agree([each.schema, new.schema])
+        return Growing([much, *little, new] if len(little) < WAITING else [much, Evidence.total([*little, new])])
 
 
 def _taken(column: Column, positions: Positions) -> Column:

@@ -64,7 +64,7 @@ class Additive(ABC):
     def update(self, data: object, *, weight: Weight = None) -> Self:
         """Learn from more rows."""
         new = self.gathered(data, weight)
-        return self.with_evidence((self.evidence + new if self.evidence else new).ordered())
+        return self.with_evidence(self.evidence.grown(new) if self.evidence else new.ordered())
 
     def forget(self, data: object, *, weight: Weight = None) -> Self:
         """Unlearn rows: what is left is what would be there had they never come."""

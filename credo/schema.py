@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -20,6 +20,7 @@ from credo.statistics import Positions
 
 Kind = Literal["category", "number", "count", "text", "ignore"]
 KINDS = get_args(Kind)
+FEW = 1 / 16  # of a column's levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,14 +139,29 @@ def unite(schemas: Sequence[Schema]) -> tuple[Schema, list[dict[str, Positions]]
     return Schema(tuple(columns)), positions
 
 
+def agree(schemas: Sequence[Schema]) -> None:
+    """Refuse schemas that don't unite, without uniting their levels."""
+    together: dict[str, list[Column]] = {}
+    for column in chain.from_iterable(schemas):
+        together.setdefault(column.name, []).append(column)
+    for columns in together.values():
+        _check_kinds(columns)
+        _type_of(columns[0], [column.levels for column in columns if column.levels is not None])
+
+
+def _check_kinds(columns: Sequence[Column]) -> None:
+    first = columns[0]
+    for column in columns[1:]:
+        if column.kind != first.kind:
+            raise SchemaError(_disagreement(first, first.kind, column.kind))
+
+
 def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
     first = columns[0]
     if all(column is first for column in columns):
         size = 0 if first.levels is None else len(first.levels)
         return first, [np.arange(size)] * len(columns)
-    for column in columns[1:]:
-        if column.kind != first.kind:
-            raise SchemaError(_disagreement(first, first.kind, column.kind))
+    _check_kinds(columns)
     listed = [column.levels for column in columns if column.levels is not None]
     if not listed:
         return first, [np.empty(0, dtype=np.intp) for _ in columns]
@@ -154,23 +170,50 @@ def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
     if all(column.levels.equals(first.levels) for column in columns[1:]):
         declared = max(column.declared for column in columns)
         return replace(first, declared=declared), [np.arange(len(first.levels))] * len(columns)
+    if sum(len(column.levels) for column in columns[1:]) <= FEW * len(first.levels) and not any(
+        column.declared for column in columns[1:]
+    ):
+        return _with_few(first, columns[1:])
     declared_levels = [column.levels[: column.declared] for column in columns]
     parts = _same_type(first, declared_levels + [column.levels for column in columns])
-    encoded = pa.chunked_array(parts).dictionary_encode().chunks  # which share a dictionary
-    codes = np.concatenate([np.asarray(chunk.indices, dtype=np.intp) for chunk in encoded])
-    skip = sum(len(part) for part in declared_levels)
-    cuts = skip + np.cumsum([0, *(len(column.levels) for column in columns)])
-    places = [codes[start:stop] for start, stop in pairwise(cuts)]
-    declared = int(codes[:skip].max(initial=-1)) + 1
-    return replace(first, levels=encoded[-1].dictionary, declared=declared), places
+    levels, places = _encoded(parts)
+    declared = max(int(place.max(initial=-1)) for place in places[: len(columns)]) + 1
+    return replace(first, levels=levels, declared=declared), places[len(columns) :]
+
+
+def _with_few(column: Column, others: Sequence[Column]) -> tuple[Column, list[Positions]]:
+    """A column with few levels of others beside its own, which stay where they are: no index is made of all."""
+    levels, *parts = _same_type(column, [column.levels, *(other.levels for other in others)])
+    few, own = _encoded(parts)
+    at = pc.indices_nonzero(pc.is_in(levels, value_set=few))
+    places = np.full(len(few), -1, dtype=np.intp)
+    places[np.asarray(pc.index_in(levels.take(at), value_set=few))] = np.asarray(at)
+    new = np.flatnonzero(places < 0)
+    places[new] = len(levels) + np.arange(len(new))
+    whole = pa.concat_arrays([levels, few.take(pa.array(new))]) if len(new) else levels
+    return replace(column, levels=whole), [np.arange(len(levels)), *(places[place] for place in own)]
+
+
+def _encoded(parts: Sequence[Any]) -> tuple[Any, list[Positions]]:
+    """The different values of all parts, in the order in which they come first, and where those of each part are."""
+    chunks = pa.chunked_array(parts).dictionary_encode().chunks  # of one dictionary; empty ones may be left out
+    codes = [np.asarray(chunk.indices, dtype=np.intp) for chunk in chunks]
+    places = np.split(np.concatenate([np.empty(0, np.intp), *codes]), np.cumsum([len(part) for part in parts])[:-1])
+    return chunks[-1].dictionary if chunks else parts[0], places
 
 
 def _same_type(column: Column, parts: Sequence[Any]) -> list[Any]:
-    types = {part.type for part in parts if len(part)}
-    wanted = common_type(types) if types else column.levels.type
-    if wanted is None:
-        raise SchemaError(_disagreement(column, *sorted(str(t) for t in types)[:2]))
+    wanted = _type_of(column, parts) or column.levels.type
     return [part.cast(wanted, safe=False) if len(part) else pa.array([], wanted) for part in parts]
+
+
+def _type_of(column: Column, parts: Sequence[Any]) -> Any:
+    """The type of all levels in those parts of a column; None if there are none."""
+    types = {part.type for part in parts if len(part)}
+    wanted = common_type(types) if types else None
+    if types and wanted is None:
+        raise SchemaError(_disagreement(column, *sorted(str(t) for t in types)[:2]))
+    return wanted
 
 
 def common_type(types: Collection[Any]) -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from credo.statistics import ROUNDING, Positions, Statistics
 
 MANY = 2**16  # entries from which on they are put in order slice by slice: so many take 4 MB on the way
 SLICES = 8  # at most: each looks at all rows
+FEW = 1 / 16  # of the first table's cells, in all others
 DENSE = 4  # times as many cells as entries: up to there, adding them up in a table with all zeros is faster
 
 
@@ -143,11 +144,37 @@ class Sparse:
     @classmethod
     def gather(cls, parts: Sequence[Sparse], places: Sequence[Sequence[Positions]], shape: Sequence[int]) -> Sparse:
         """The sum of parts whose rows and columns lie at these places of a larger table."""
-        if len(parts) == 1 and parts[0].shape == tuple(shape) and all(map(_in_order, places[0])):
-            return parts[0]
+        first, rest = parts[0], parts[1:]
+        if sum(len(part.high) for part in rest) <= FEW * len(first.high) and all(map(_in_order, places[0])):
+            wide = first._widened(shape)
+            return wide._with_few(cls._gathered(rest, places[1:], (0, shape[0]), shape[1])) if rest else wide
         slices = min(1 + sum(len(part.high) for part in parts) // MANY, SLICES)
         bounds = np.linspace(0, shape[0], slices + 1).astype(int).tolist()
         return cls._stacked([cls._gathered(parts, places, rows, shape[1]) for rows in pairwise(bounds)])
+
+    def _with_few(self, other: Sparse) -> Sparse:
+        """The sum with a table few rows of which have cells: what is between them is copied."""
+        rows = np.flatnonzero(np.diff(other.starts))
+        both, everywhere = [self.take(0, rows), other.take(0, rows)], (np.arange(len(rows)), np.arange(self.width))
+        new = Sparse._gathered(both, [everywhere] * 2, (0, len(rows)), self.width)
+        sizes, starts = np.diff(self.starts), self.starts
+        sizes[rows] = np.diff(new.starts)
+        kept = [*zip([0, *starts[rows + 1].tolist()], [*starts[rows].tolist(), len(self.high)], strict=True)]
+        added = [*pairwise(new.starts.tolist()), (0, 0)]
+
+        def spliced(own: NDArray[Any], its: NDArray[Any]) -> NDArray[Any]:
+            cuts = zip(kept, added, strict=True)
+            return np.concatenate([piece for (a, b), (c, d) in cuts for piece in (own[a:b], its[c:d])])
+
+        low = spliced(self.cells.low, new.cells.low) if len(self.low) or len(new.low) else np.empty(0)
+        columns, high = spliced(self.columns, new.columns), spliced(self.high, new.high)
+        return Sparse(np.append(0, np.cumsum(sizes)), columns, high, low, self.width)
+
+    def _widened(self, shape: Sequence[int]) -> Sparse:
+        """With rows and columns beyond its own, all 0."""
+        more = shape[0] - self.shape[0]
+        starts = np.append(self.starts, np.full(more, self.starts[-1])) if more else self.starts
+        return replace(self, starts=starts, width=shape[1])
 
     @classmethod
     def _gathered(

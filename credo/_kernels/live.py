@@ -9,20 +9,23 @@ from numpy.typing import NDArray
 
 from credo._kernels.gaussians import count_beyond
 from credo._kernels.jit import at_once, kernel
-from credo._kernels.odds import add_odds
+from credo._kernels.odds import add_odds, add_settled_odds
 from credo._kernels.sums import add_moments_hard, add_products_hard, add_sums_hard
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Pair = tuple[float, float]
+Rows = tuple[NDArray[np.int64], Codes]
 Table = tuple[NDArray[np.int64], Codes, Array]
 Smoothed = tuple[float, int]
 Settled = tuple[Array, Array, float, Array, Array]
+KNUTH = 2654435761  # 2³² over the golden ratio: multiplied by it, numbers near one another are spread
 
 # A caller that comes for every row can't wait for a kernel that asks each time whether it is compiled.
 count_beyond_now = at_once(count_beyond)
 add_odds_now = at_once(add_odds)
+add_settled_odds_now = at_once(add_settled_odds)
 add_sums_now = at_once(add_sums_hard)
 add_moments_now = at_once(add_moments_hard)
 add_products_now = at_once(add_products_hard)
@@ -302,16 +305,20 @@ def to_shares(log_joint: Array, begun: Array, biases: Array, slips: Array) -> bo
 @kernel
 def distinct(tokens: Codes) -> tuple[Codes, Codes]:
     """The codes that aren't -1, and how often each is there."""
-    codes, counts, size = np.empty(len(tokens), np.int32), np.zeros(len(tokens), np.int32), 0
+    codes, counts, size, room = np.empty(len(tokens), np.int32), np.zeros(len(tokens), np.int32), 0, 2
+    while room < 2 * len(tokens):
+        room *= 2
+    slots = np.full(room, -1, np.int32)  # where a code is among those found, at a place that it hashes to
     for code in tokens:
         if code >= 0:
-            at = 0
-            while at < size and codes[at] != code:
-                at += 1
-            if at == size:
+            at = (code * KNUTH >> 16) & (room - 1)
+            while slots[at] >= 0 and codes[slots[at]] != code:
+                at = (at + 1) & (room - 1)
+            if slots[at] < 0:
+                slots[at] = size
                 codes[size] = code
                 size += 1
-            counts[at] += 1
+            counts[slots[at]] += 1
     return codes[:size], counts[:size]
 
 
@@ -361,6 +368,19 @@ def add_odds_of_row(
     )  # fmt: skip
     for k in range(len(out)):
         out[k] += weight * found[0, k, 0, 0]
+
+
+@kernel
+def add_settled_odds_of_row(
+    tokens: Codes, rows: Rows, settled: tuple[Array, Array, Array, Array, Array], c: float, weight: float, out: Array
+) -> None:
+    """The same of tables in which nothing has changed since they were settled, and of tokens as they came."""
+    codes, counts = distinct(tokens)
+    (starts, columns), (rarity, never, nothing, base, more) = rows, settled
+    ends, found = np.array([0, len(codes)]), np.zeros((1, len(out)))
+    add_settled_odds_now(codes, counts, ends, starts, columns, rarity, never, nothing, base, more, c, found)
+    for k in range(len(out)):
+        out[k] += weight * found[0, k]
 
 
 @kernel

@@ -143,7 +143,7 @@ class OddsLikelihood(Likelihood):
         return out
 
     @cached_property
-    def _settled(self) -> tuple[Array, Array, Array, Array, Array]:
+    def settled(self) -> tuple[Array, Array, Array, Array, Array]:
         """Of each word its rarity and what it says of classes that don't have it; of all classes; of each cell."""
         holding, totals, everything = self._sums
         words, mass = len(holding), totals.sum()
@@ -167,7 +167,7 @@ class OddsLikelihood(Likelihood):
         """Scores of documents that weren't learned."""
         found, table = np.zeros((len(cells.known), self.table.width)), (self.table.starts, self.table.columns)
         lists = cells.words, cells.counts, cells.starts
-        add_settled_odds(*lists, *table, *self._settled, self.choice[0], found)
+        add_settled_odds(*lists, *table, *self.settled, self.choice[0], found)
         return found
 
     def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None:
@@ -198,7 +198,7 @@ class OddsLikelihood(Likelihood):
         Σ w q f/‖q‖ over those texts, whose norms aren't known any more: 1/‖log(1 + x)‖ is in the sums, and rarities
         lengthen all alike, by the root of their mean square over words that come t²/d times, t their sum, d documents.
         """
-        rarity, never, nothing, base, more = self._settled
+        rarity, never, nothing, base, more = self.settled
         said, cells = np.zeros(len(rarity)), np.flatnonzero(self.table.columns == k)
         words = self.table.rows[cells]
         if not len(words):

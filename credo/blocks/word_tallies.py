@@ -11,7 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from credo._kernels.live import add_odds_of_row, add_presences_of_row, add_words_of_row, distinct, merged_rows
+from credo._kernels.live import (
+    add_odds_of_row,
+    add_presences_of_row,
+    add_settled_odds_of_row,
+    add_words_of_row,
+    distinct,
+    merged_rows,
+)
 from credo.blocks.block import Settings
 from credo.blocks.tally import Foreseeing, Row
 from credo.blocks.texts import vocabulary_of
@@ -30,7 +37,6 @@ if TYPE_CHECKING:
     from credo.blocks.words import Words
 
 Codes = NDArray[np.int32]
-FEW = 256  # words that are told apart sooner by looking at all pairs of them
 Rows = tuple[NDArray[np.int64], Codes, Array]  # starts, columns and values of a sparse table
 
 
@@ -141,18 +147,14 @@ class TextTally(Foreseeing):
         self.read(row, number)
         if self._new:
             codes = [self._new.get(word, -1) if code < 0 else code for word, code in self._spelt()]
+            self._tokens = np.array(codes, np.int32)
         else:
-            codes = self._vocabulary.codes_in(self._text)
-        self._strange, tokens = -1 in codes, np.array(codes, np.int32)
-        if len(tokens) <= FEW:
-            self._codes, self._counts = distinct(tokens)
-        else:
-            self._codes, counts = np.unique(tokens[tokens >= 0], return_counts=True)
-            self._counts = counts.astype(np.int32)
+            self._tokens = self._vocabulary.codes_in(self._text)
 
     def _spelt(self) -> zip[tuple[str, int]]:
         """The text's words, and their codes in the vocabulary that was there before."""
-        return zip(self._block.reading.words(self._text), self._vocabulary.codes_in(self._text), strict=True)
+        codes = self._vocabulary.codes_in(self._text).tolist()
+        return zip(self._block.reading.words(self._text), codes, strict=True)
 
     def add(self, k: int, weight: float) -> None:
         if not self._text:
@@ -195,12 +197,13 @@ class WordsTally(TextTally):
     _block: Words
 
     def score(self, settings: Settings, out: Array) -> None:
-        if not len(self._codes):
+        own, counts = distinct(self._tokens)
+        if not len(own):
             return
         table = self._tables[self._block.label]
-        codes, rows = table.rows(self._codes)
+        codes, rows = table.rows(own)
         totals = table.totals if len(table.totals) == len(out) else np.array(_filled(table.totals, len(out)))
-        amounts, drawn = self._block.amounts(self._counts).astype(np.float64), self._block.drawn
+        amounts, drawn = self._block.amounts(counts).astype(np.float64), self._block.drawn
         smoothed = float(settings.smoothing), self._size
         add_words_of_row(rows, codes, amounts, totals, smoothed, drawn, self.weight, out)
 
@@ -223,8 +226,9 @@ class PresencesTally(TextTally):
             return
         a = float(settings.smoothing)
         texts, absent = self._absent(a, len(out))
-        codes, rows = self._tables[self._block.label].rows(self._codes)
-        add_presences_of_row(rows, codes, texts, absent, a, self._strange, self.weight, out)
+        codes, rows = self._tables[self._block.label].rows(distinct(self._tokens)[0])
+        strange = bool((self._tokens < 0).any())
+        add_presences_of_row(rows, codes, texts, absent, a, strange, self.weight, out)
 
     def _absent(self, a: float, classes: int) -> tuple[Array, Array]:
         """Texts of each class, and what it says that no word of the vocabulary is there. (classes,) both"""
@@ -248,29 +252,42 @@ class OddsTally(TextTally):
         super().__init__(block, evidence)
         self._table, self._documents = (self._tables[label] for label in block.tables)
         self._holding = self._documents.before.along(0)
+        self._evidence, self._grown = evidence, False
         self._settled: tuple[Any, ...] | None = None
+        self._unchanging: tuple[Any, ...] | None = None
 
     def add(self, k: int, weight: float) -> None:
         super().add(k, weight)
-        self._settled = None
+        self._grown, self._settled, self._unchanging = True, None, None
 
     def score(self, settings: Settings, out: Array) -> None:
-        if not len(self._codes):
+        if not len(self._tokens):
             return
-        codes, rows = self._table.rows(self._codes)
-        holding = self._holding
-        if self._documents.added:
-            holding = np.array([self._held(code) for code in self._codes.tolist()])
-        if self._settled is None or len(self._settled[0]) != len(out):
-            self._settled = self._unchanging(settings, len(out))
-        add_odds_of_row(rows, codes, self._counts, holding, self._settled, self.weight, out)
+        if self._grown:
+            self._score_grown(settings, out)
+            return
+        if self._settled is None:
+            likelihood = self._block.likelihood(self._evidence, settings)
+            table = likelihood.table
+            self._settled = (table.starts, table.columns), likelihood.settled, likelihood.choice[0]
+        rows, settled, doubt = self._settled
+        add_settled_odds_of_row(self._tokens, rows, settled, doubt, self.weight, out)
+
+    def _score_grown(self, settings: Settings, out: Array) -> None:
+        """With what was learned since: each word's odds anew."""
+        own, counts = distinct(self._tokens)
+        codes, rows = self._table.rows(own)
+        holding = np.array([self._held(code) for code in own.tolist()])
+        if self._unchanging is None or len(self._unchanging[0]) != len(out):
+            self._unchanging = self._same_for_all(settings, len(out))
+        add_odds_of_row(rows, codes, counts, holding, self._unchanging, self.weight, out)
 
     def _held(self, code: int) -> float:
         """By how many documents."""
         since = sum(map(sum, self._documents.added.get(code, {}).values()))
         return since + (float(self._holding[code]) if code < len(self._holding) else 0.0)
 
-    def _unchanging(self, settings: Settings, classes: int) -> tuple[Any, ...]:
+    def _same_for_all(self, settings: Settings, classes: int) -> tuple[Any, ...]:
         """What the kernel must know that is the same for all texts, until one is learned."""
         everything = np.array([self._size, self._documents.totals.sum(), self.texts(classes).sum()])
         totals = np.array(_filled(self._table.totals, classes))

@@ -36,7 +36,7 @@ Integers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
 PATTERN = r"(?u)\b\w\w+\b"
-FEW_WORDS = 1 << 18  # of which Python's own dict finds those of a short document sooner than kernels do
+MANY_WORDS, SEARCHES = 1 << 14, 8  # of so many words, those of a few documents are found sooner without an index
 LITTLE = 1 << 16  # bytes that Python reads sooner than Numba can be loaded (about 0.7 s)
 PATIENCE = 16 * LITTLE  # bytes in all, after which it is loaded for the least of them
 PIECE = 8192  # bytes that a kernel works on at a time: what it makes of them stays near
@@ -178,7 +178,8 @@ class Vocabulary:
     def __init__(self, words: Any, how: Reading) -> None:
         self.words = words
         self.how = how
-        self._latest: tuple[str, list[int]] = "", []  # several ask for the same document, one after another
+        self._latest: tuple[str, Codes] = "", np.zeros(0, np.int32)  # several ask for the same document in turn
+        self._searches = SEARCHES if len(words) > MANY_WORDS else 0  # that may come before it is indexed
 
     @classmethod
     def of(cls, words: Any, how: Reading) -> Vocabulary:
@@ -196,22 +197,32 @@ class Vocabulary:
 
     def read_one(self, document: str) -> tuple[list[int], list[int], int]:
         """The same for one document: codes, counts, and how many of its words are strange."""
-        found = Counter(self.codes_in(document))
+        found = Counter(self.codes_in(document).tolist())
         strange = found.pop(-1, 0)
         return list(found), list(found.values()), strange
 
-    def codes_in(self, document: str) -> list[int]:
+    def codes_in(self, document: str) -> Codes:
         """The code of each of its words, one after another; -1 where it isn't known."""
         latest, codes = self._latest
         if document is not latest:
-            little = len(document) < LITTLE
-            if (little and len(self.words) <= FEW_WORDS) or _plainly(len(document), self.how):
-                codes = [self._codes.get(word, -1) for word in self.how.words(document)]
+            if self._searches > 0:
+                codes = self._searched(document)
+            elif _plainly(len(document), self.how):
+                codes = np.array([self._codes.get(word, -1) for word in self.how.words(document)], np.int32)
             else:
                 codes = self._codes_by_kernel(document)
-            if little:
+            if len(document) < LITTLE:
                 self._latest = document, codes
         return codes
+
+    def _searched(self, document: str) -> Codes:
+        """The same without an index: of all words, those that are in the document."""
+        self._searches -= 1
+        words = self.how.words(document)
+        there = pc.is_in(self.words, value_set=pa.array(list(dict.fromkeys(words)), self.words.type))
+        at = pc.indices_nonzero(there)
+        codes = dict(zip(self.words.take(at).to_pylist(), at.to_pylist(), strict=True))
+        return np.array([codes.get(word, -1) for word in words], np.int32)
 
     def _read_alone(self, document: str) -> Documents:
         """As fast as it goes: tables for many documents take longer than one to make."""
@@ -224,15 +235,14 @@ class Vocabulary:
             np.array([strange]),
         )
 
-    def _codes_by_kernel(self, document: str) -> list[int]:
+    def _codes_by_kernel(self, document: str) -> Codes:
         read_document, letters, rules, table, codes = self._reader
         foreign = not document.isascii()
         if foreign and self.how.lowercase:
             document = document.lower()
         text, alphabet = np.frombuffer(document.encode(), np.uint8), _alphabet() if foreign else NO_ALPHABET
-        found = read_document(text, foreign, letters, alphabet, rules, table)
-        listed: list[int] = (found if codes is None else codes[found]).tolist()
-        return listed
+        found: Codes = read_document(text, foreign, letters, alphabet, rules, table)
+        return found if codes is None else codes[found]
 
     @cached_property
     def _reader(self) -> tuple[Any, ...]:
@@ -247,7 +257,7 @@ class Vocabulary:
 
     @cached_property
     def _codes(self) -> dict[str, int]:
-        codes: dict[str, int] = {}
+        self._searches, codes = 0, dict[str, int]()
         for code, word in enumerate(self.words.to_pylist()):
             codes.setdefault(word, code)
         return codes
@@ -255,6 +265,7 @@ class Vocabulary:
     @cached_property
     def _index(self) -> tuple[Table, Rules, Codes | None]:
         """A table, how to read by it, and what its numbers are as codes: None if they are codes."""
+        self._searches = 0
         table, rules = _started(self.how)
         if self.how.buckets:
             buckets = pc.utf8_slice_codeunits(self.words, 1).cast(pa.int64()).to_numpy(zero_copy_only=False)

@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import cache
+from itertools import chain, islice
 from typing import Any, Protocol, TypeVar
 
 from credo.errors import DataError
@@ -22,6 +23,7 @@ class Sized(Protocol):
 Part = TypeVar("Part", bound=Sized)
 Result = TypeVar("Result")
 
+FEW = 1000  # rows of a batch that, alone, is done before a thread would have begun
 FAN_IN = 32  # results that are added in one go: uniting levels once for many parts costs little more than once for two
 
 progress: ContextVar[Callable[[int], None] | None] = ContextVar("progress", default=None)
@@ -65,6 +67,15 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 def mapped(function: Callable[[Part], Result], batches: Iterable[Part]) -> Iterator[Result]:
     """function of each batch, in order, a few batches ahead of the reader."""
     report, count = progress.get(), workers()
+    coming = iter(batches)
+    begun = [*islice(coming, 1)]
+    if begun and begun[0].rows <= FEW:
+        begun += islice(coming, 1)
+        if len(begun) == 1:
+            yield function(begun[0])
+            if report:
+                report(begun[0].rows)
+            return
     with one_blas_thread(), ThreadPoolExecutor(count) as pool:
         waiting: deque[tuple[int, Future[Result]]] = deque()
 
@@ -76,7 +87,7 @@ def mapped(function: Callable[[Part], Result], batches: Iterable[Part]) -> Itera
             return result
 
         try:
-            for batch in batches:
+            for batch in chain(begun, coming):
                 waiting.append((batch.rows, pool.submit(function, batch)))
                 if len(waiting) > count:
                     yield first()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from credo._kernels.live import to_shares
 from credo.blocks.block import counting
 from credo.blocks.levels import MISSING, NEW, Levels
 from credo.blocks.tally import Foreseeing, Row, Tally
@@ -182,8 +183,6 @@ class Live:
 
     def _shares(self, row: Mapping[str, Any]) -> list[float] | None:
         """From the sums themselves, as estimate="bayes" has it; None where they can't say."""
-        from credo._kernels.live import to_shares
-
         if not all(tally.exact for tally in self._speaking):
             return None
         if type(row) is not dict or not self._model.views.keys() <= row.keys():

@@ -297,6 +297,17 @@ def test_one_document_as_many(path: str) -> None:
             assert strange == all_of_them.strange[row]
 
 
+def test_few_documents_are_searched_for_without_an_index(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("credo.data.words.MANY_WORDS", 0)
+    for how in WAYS:
+        words = learned(pa.array([*SCRIPTS[::2], "word"]), how)[1]
+        searching, indexed = Vocabulary.of(words, how), Vocabulary.of(words, how)
+        indexed.read(pa.array(["two", "documents"]))
+        for text in [*SCRIPTS, "", "word " * 20_000]:
+            assert searching.read_one(text) == indexed.read_one(text), path
+        assert Vocabulary.of(words, how).read_one(SCRIPTS[0]) == indexed.read_one(SCRIPTS[0])
+
+
 def test_much_of_the_same_and_much_else() -> None:
     """A word a million times; half a million words in a document of 10 MB, many of them longer than a key."""
     many = [f"{'word' * (i % 7)}{i:07d}" for i in range(510_000)]
