@@ -16,7 +16,7 @@ from credo.exact import Array
 from credo.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalInverseGamma
 from credo.families.family import Rule
 from credo.schema import Kind, checked_kinds
-from credo.statistics import Moments, Totals
+from credo.statistics import FAINT, Moments, Totals
 
 
 def families(
@@ -85,7 +85,7 @@ def of_counts(pooled: Totals, strength: float = 1.0) -> GammaPoisson:
 
 def _variance(pooled: Moments) -> Array:
     """Of the pooled rows; of a constant column, what its floats can't resolve (and 1 where all are 0)."""
-    unresolved = np.where(pooled.mean != 0, np.spacing(np.abs(pooled.mean)) ** 2, 1.0)
+    unresolved = np.where(pooled.mean != 0, np.maximum(np.spacing(np.abs(pooled.mean)) ** 2, FAINT), 1.0)
     rows = np.where(pooled.n.value > 0, pooled.n.value, 1.0)
     return np.where(pooled.scatter > 0, pooled.scatter / rows, unresolved)
 

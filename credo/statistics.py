@@ -25,6 +25,7 @@ from credo.membership import Codes, Hard, Membership
 Positions = NDArray[np.intp]
 ALONE = 1e-12  # of a group's weight: what is left of it when its only row goes
 ROUNDING = 2.0**-90  # what a long chain of pair sums may lose, relative to the largest of its terms
+FAINT = 1e-250  # squares below it lose digits in pairs of floats, and divided by, they overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,9 +250,10 @@ class Moments(Statistics):
 
     @cached_property
     def scatter(self) -> Array:
-        """Σ w (x - mean)² = second - first²/n; 0 where what is left may be rounding: of numbers that are alike."""
+        """Σ w (x - mean)² = second - first²/n; 0 where what is left may be rounding, of numbers that are alike, or is
+        too faint."""
         found = (self.second - self.first * (self.first / self.n)).value
-        return np.where(found > ROUNDING * self.second.high, found, 0.0)
+        return np.where(found > np.maximum(ROUNDING * self.second.high, FAINT), found, 0.0)
 
     def _settled(self, before: Moments) -> Moments:
         alike = self.first * (self.first / self.n)

@@ -621,6 +621,17 @@ def test_any_table_is_learned_or_refused(rows: list[tuple[Any, ...]], name: str)
     read_or_refused(learn)
 
 
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_numbers_whose_squares_floats_cannot_hold_are_alike(name: str) -> None:
+    table = {"x": [None, 0.0, 1.0, 2.0], "y": [0.0, None, 1.14e-159, 0.0], "kind": ["a", "a", "a", "b"]}
+    model = changed(MODELS[name], kinds={"x": "number", "y": "number"}).fit(table, "kind")
+    found = model.predict_proba(table)
+    assert np.isfinite(found).all()
+    assert np.isfinite(model.leave_one_out(table).probabilities).all()
+    if name != "spherical":  # whose columns are measured by one length
+        np.testing.assert_allclose(model.predict_proba({**table, "y": [None] * 4}), found, rtol=1e-12)
+
+
 # Rows are called what the table calls them
 
 
