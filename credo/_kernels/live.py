@@ -9,23 +9,14 @@ from numpy.typing import NDArray
 
 from credo._kernels.gaussians import count_beyond
 from credo._kernels.jit import at_once, kernel
-from credo._kernels.odds import add_odds, add_settled_odds
 from credo._kernels.sums import add_moments_hard, add_products_hard, add_sums_hard
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int64]
-Codes = NDArray[np.int32]
 Pair = tuple[float, float]
-Rows = tuple[NDArray[np.int64], Codes]
-Table = tuple[NDArray[np.int64], Codes, Array]
-Smoothed = tuple[float, int]
-Settled = tuple[Array, Array, float, Array, Array]
-KNUTH = 2654435761  # 2³² over the golden ratio: multiplied by it, numbers near one another are spread
 
 # A caller that comes for every row can't wait for a kernel that asks each time whether it is compiled.
 count_beyond_now = at_once(count_beyond)
-add_odds_now = at_once(add_odds)
-add_settled_odds_now = at_once(add_settled_odds)
 add_sums_now = at_once(add_sums_hard)
 add_moments_now = at_once(add_moments_hard)
 add_products_now = at_once(add_products_hard)
@@ -240,46 +231,6 @@ def add_students_of_row(x: Array, pooled: Array, known: Array, strength: float, 
 
 
 @kernel
-def log_rising(z: float, x: float) -> float:
-    """log z(z + 1)...(z + x - 1) of a whole x; Stirling's series of both ends where Γ would lose digits."""
-    if x <= 16:
-        product = 1.0
-        for t in range(int(x)):
-            product *= z + t
-        return math.log(product)
-    if z < 100.0:
-        return math.lgamma(z + x) - math.lgamma(z)
-    y = z + x
-    series = (z - 0.5) * math.log1p(x / z) + x * math.log(y) - x
-    return series + (1.0 / y - 1.0 / z) / 12.0 - (1.0 / y**3 - 1.0 / z**3) / 360.0
-
-
-@kernel
-def add_words_of_row(
-    table: Table, codes: Codes, amounts: Array, totals: Array, smoothed: Smoothed, drawn: bool, weight: float,
-    out: Array,
-) -> None:  # fmt: skip
-    """out (classes) += weight · log p(words | class) of a Dirichlet-multinomial; of its mean, where they aren't drawn.
-
-    Each word comes in an amount; the classes' sums of it are at its code in a sparse table (starts, columns, values),
-    those of all words are the totals. So many words are smoothed by so much.
-    """
-    (starts, columns, values), (a, size) = table, smoothed
-    positions, every = 0.0, 0.0
-    for i in range(len(codes)):
-        x = amounts[i]
-        positions += x
-        nothing = log_rising(a, x) if drawn else x * math.log(a)
-        every += nothing
-        for e in range(starts[codes[i]], starts[codes[i] + 1]):
-            z = values[e] + a
-            out[columns[e]] += weight * ((log_rising(z, x) if drawn else x * math.log(z)) - nothing)
-    for k in range(len(out)):
-        z = totals[k] + a * size
-        out[k] += weight * (every - (log_rising(z, positions) if drawn else positions * math.log(z)))
-
-
-@kernel
 def to_shares(log_joint: Array, begun: Array, biases: Array, slips: Array) -> bool:
     """What is said of the classes becomes their shares, of which some slip into each; False if none is possible. Where
     nothing was said since it was begun, biases don't count."""
@@ -300,101 +251,3 @@ def to_shares(log_joint: Array, begun: Array, biases: Array, slips: Array) -> bo
     for k in range(len(log_joint)):
         log_joint[k] = rest * log_joint[k] / total + slips[k]
     return True
-
-
-@kernel
-def distinct(tokens: Codes) -> tuple[Codes, Codes]:
-    """The codes that aren't -1, and how often each is there."""
-    codes, counts, size, room = np.empty(len(tokens), np.int32), np.zeros(len(tokens), np.int32), 0, 2
-    while room < 2 * len(tokens):
-        room *= 2
-    slots = np.full(room, -1, np.int32)  # where a code is among those found, at a place that it hashes to
-    for code in tokens:
-        if code >= 0:
-            at = (code * KNUTH >> 16) & (room - 1)
-            while slots[at] >= 0 and codes[slots[at]] != code:
-                at = (at + 1) & (room - 1)
-            if slots[at] < 0:
-                slots[at] = size
-                codes[size] = code
-                size += 1
-            counts[slots[at]] += 1
-    return codes[:size], counts[:size]
-
-
-@kernel
-def merged_rows(table: Table, codes: Codes, places: Codes, classes: Codes, values: Array) -> Table:
-    """A sparse table of some of a table's rows, with values added: to the row of a place, one of a class.
-
-    Places are in order. A code beyond the table's end has nothing but these.
-    """
-    starts, columns, before = table
-    ends, size = np.zeros(len(codes) + 1, np.int64), len(values)
-    for v in codes:
-        if v + 1 < len(starts):
-            size += starts[v + 1] - starts[v]
-    own, found, at, e = np.empty(size, np.int32), np.empty(size), 0, 0
-    for i in range(len(codes)):
-        v = codes[i]
-        if v + 1 < len(starts):
-            for old in range(starts[v], starts[v + 1]):
-                own[at], found[at] = columns[old], before[old]
-                at += 1
-        known = at
-        while e < len(places) and places[e] == i:
-            cell = ends[i]
-            while cell < known and own[cell] != classes[e]:
-                cell += 1
-            if cell == known:
-                own[at], found[at] = classes[e], values[e]
-                at += 1
-            else:
-                found[cell] += values[e]
-            e += 1
-        ends[i + 1] = at
-    return ends, own[:at], found[:at]
-
-
-@kernel
-def add_odds_of_row(
-    table: Table, codes: Codes, counts: Codes, holding: Array, settled: Settled, weight: float, out: Array
-) -> None:
-    """out (classes) += weight times what `add_odds` says of a text that wasn't learned."""
-    (starts, columns, values), (totals, everything, least, doubts, powers) = table, settled
-    ends, nobody, found = np.array([0, len(codes)]), np.full(1, -1, np.int32), np.zeros((1, len(out), 1, 1))
-    add_odds_now(
-        codes, counts, starts, columns, values, holding, least, totals, everything, doubts, powers, ends, nobody,
-        np.ones(1), found,
-    )  # fmt: skip
-    for k in range(len(out)):
-        out[k] += weight * found[0, k, 0, 0]
-
-
-@kernel
-def add_settled_odds_of_row(
-    tokens: Codes, rows: Rows, settled: tuple[Array, Array, Array, Array, Array], c: float, weight: float, out: Array
-) -> None:
-    """The same of tables in which nothing has changed since they were settled, and of tokens as they came."""
-    codes, counts = distinct(tokens)
-    (starts, columns), (rarity, never, nothing, base, more) = rows, settled
-    ends, found = np.array([0, len(codes)]), np.zeros((1, len(out)))
-    add_settled_odds_now(codes, counts, ends, starts, columns, rarity, never, nothing, base, more, c, found)
-    for k in range(len(out)):
-        out[k] += weight * found[0, k]
-
-
-@kernel
-def add_presences_of_row(
-    table: Table, codes: Codes, texts: Array, absent: Array, a: float, strange: bool, weight: float, out: Array
-) -> None:
-    """out (classes) += weight · log p(which words are there | class): what it says that none is there (absent), and of
-    those that are, log (d + a)/(D - d + a), where d of the D texts of a class hold a word. Strange words count as one.
-    """
-    starts, columns, values = table
-    for k in range(len(out)):
-        none = math.log(texts[k] + a)
-        out[k] += weight * (absent[k] + (math.log(a) if strange else none) + len(codes) * (math.log(a) - none))
-    for i in range(len(codes)):
-        for e in range(starts[codes[i]], starts[codes[i] + 1]):
-            k = columns[e]
-            out[k] += weight * math.log((values[e] + a) / (texts[k] - values[e] + a) * ((texts[k] + a) / a))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from credo._kernels.live import (
+from credo._kernels.live_texts import (
+    SPARE,
     add_odds_of_row,
     add_presences_of_row,
     add_settled_odds_of_row,
+    add_to_rows,
     add_words_of_row,
     distinct,
-    merged_rows,
 )
 from credo.blocks.block import Settings
 from credo.blocks.tally import Foreseeing, Row
@@ -37,44 +38,57 @@ if TYPE_CHECKING:
     from credo.blocks.words import Words
 
 Codes = NDArray[np.int32]
-Rows = tuple[NDArray[np.int64], Codes, Array]  # starts, columns and values of a sparse table
+ROOM, LEAST = 2, 1024  # times as much as was added, and at least so much, is made room for when arrays must grow
 
 
 class Grown:
-    """A table (words, classes) of sums, and what was added to it since."""
+    """A table (words, classes) of sums, and what was added to it since, as credo._kernels.live_texts has them."""
 
     def __init__(self, before: Sparse) -> None:
-        self.before, self._values = before, before.cells.value
-        self._rows: Rows = before.starts, before.columns, self._values
-        self.added: dict[int, dict[int, list[float]]] = {}  # {word: {class: high and low}}, in order of appearance
+        self._before = before
+        self.table = before.starts[:-1], before.starts[1:], before.columns, before.cells.value
         self.totals = before.along(1)  # (classes,)
+        self.touched: dict[int, None] = {}  # words that something was added to, in order of appearance
+        self._rooms, self._since = np.zeros(0, np.int64), (np.zeros(0), np.zeros(0))
+        self._used = np.array([len(before.high), len(before.high)])  # cells: before, and now
 
-    def add(self, codes: Collection[int], k: int, values: Array) -> None:
-        """To a class, so much of each word."""
-        added = self.added
-        for code, value in zip(codes, values.tolist(), strict=True):
-            _add(added.setdefault(code, {}).setdefault(k, [0.0, 0.0]), value)
+    def add(self, codes: Codes, k: int, amounts: Array) -> Array:
+        """To a class, so much of each word. What was there before."""
+        first, old = 0, np.empty(len(codes))
+        self._make_room(int(codes.max(initial=-1)) + 1, 0)
+        while (
+            first := add_to_rows(codes, first, k, amounts, self.table, self._rooms, self._since, self._used, old)
+        ) < len(codes):
+            start, end = (each[codes[first]] for each in self.table[:2])
+            self._make_room(0, 2 * (end - start) + len(codes) * (SPARE + 1))
+        self.touched |= dict.fromkeys(codes.tolist())
         if k >= len(self.totals):
             self.totals = np.append(self.totals, np.zeros(k + 1 - len(self.totals)))
-        self.totals[k] += values.sum()
+        self.totals[k] += amounts.sum()
+        return old
 
-    def rows(self, codes: Codes) -> tuple[Codes, Rows]:
-        """Where the rows of these words are, and in what."""
-        if not self.added:
-            return codes, self._rows
-        each = enumerate(codes.tolist())
-        more = [(i, k, high + low) for i, code in each for k, (high, low) in self.added.get(code, {}).items()]
-        places, classes, values = np.array(more).reshape(-1, 3).T
-        added = places.astype(np.int32), classes.astype(np.int32), np.ascontiguousarray(values)
-        found = merged_rows(self._rows, codes, *added)
-        return np.arange(len(codes), dtype=np.int32), found
+    def _make_room(self, words: int, cells: int) -> None:
+        """For so many words, and so many cells more."""
+        starts, ends, columns, values = self.table
+        shared = not len(self._rooms)  # with the evidence, which must stay as it is
+        if shared or words > len(starts):
+            size = _roomy(words, self._before.shape[0])
+            starts, ends, self._rooms = (_longer(each, size) for each in (starts, ends, self._rooms))
+        before, now = self._used.tolist()
+        if shared or now + cells > len(columns):
+            size = _roomy(now + cells, before)
+            columns, values = _longer(columns, size), _longer(values, size)
+            self._since = _longer(self._since[0], size - before), _longer(self._since[1], size - before)
+        self.table = starts, ends, columns, values
 
     def since(self, classes: int) -> Sparse:
         """What was added, a row for each word that it was added to."""
-        rows = [i for i, cells in enumerate(self.added.values()) for _ in cells]
-        columns = [k for cells in self.added.values() for k in cells]
-        pairs = np.array([pair for cells in self.added.values() for pair in cells.values()]).reshape(-1, 2)
-        return Sparse.of(rows, columns, pairs[:, 0], (len(self.added), classes), pairs[:, 1])
+        starts, ends = (each[list(self.touched)] for each in self.table[:2])
+        sizes = ends - starts
+        at = np.arange(sizes.sum()) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
+        high, low = (each[at - self._used[0]] for each in self._since)
+        rows, added = np.repeat(np.arange(len(sizes)), sizes), high != 0
+        return Sparse.of(rows[added], self.table[2][at[added]], high[added], (len(sizes), classes), low[added])
 
 
 class Numbered(Grown):
@@ -83,28 +97,20 @@ class Numbered(Grown):
     def __init__(self, before: Sparse) -> None:
         super().__init__(before)
         self.sizes: list[Counter[float]] = [Counter() for _ in range(before.width)]  # for each class {documents: words}
-        order = np.lexsort((self._values, before.columns))
-        columns, values = before.columns[order], self._values[order]
+        cells = before.cells.value
+        order = np.lexsort((cells, before.columns))
+        columns, values = before.columns[order], cells[order]
         first = np.flatnonzero((np.diff(columns, prepend=-1) != 0) | (np.diff(values, prepend=np.nan) != 0))
         for start, end in pairwise([*first.tolist(), len(order)]):
             self.sizes[columns[start]][float(values[start])] = end - start
 
-    def add(self, codes: Collection[int], k: int, values: Array) -> None:
+    def add(self, codes: Codes, k: int, amounts: Array) -> Array:
         self.sizes += [Counter() for _ in range(k + 1 - len(self.sizes))]
-        sizes = self.sizes[k]
-        sizes.subtract(old for code in codes if (old := self._cell(code, k)))
-        super().add(codes, k, values)
-        sizes.update(self._cell(code, k) for code in codes)
+        sizes, old = self.sizes[k], super().add(codes, k, amounts)
+        sizes.subtract(old[old != 0].tolist())
+        sizes.update((old + amounts).tolist())
         self.sizes[k] = +sizes  # without those that none has any more
-
-    def _cell(self, code: int, k: int) -> float:
-        high, low = self.added.get(code, {}).get(k, (0.0, 0.0))
-        if code >= len(self.before.starts) - 1:
-            return high + low
-        start, end = self.before.starts[code : code + 2].tolist()
-        at = start + int(np.searchsorted(self.before.columns[start:end], k))
-        there = at < end and self.before.columns[at] == k
-        return (float(self._values[at]) if there else 0.0) + high + low
+        return old
 
 
 class TextTally(Foreseeing):
@@ -145,30 +151,33 @@ class TextTally(Foreseeing):
 
     def look(self, row: Row, number: int) -> None:
         self.read(row, number)
+        self._tokens = self._vocabulary.codes_in(self._text)
         if self._new:
-            codes = [self._new.get(word, -1) if code < 0 else code for word, code in self._spelt()]
-            self._tokens = np.array(codes, np.int32)
-        else:
-            self._tokens = self._vocabulary.codes_in(self._text)
+            self._tokens = self._recoded(lambda word: self._new.get(word, -1))
 
-    def _spelt(self) -> zip[tuple[str, int]]:
-        """The text's words, and their codes in the vocabulary that was there before."""
-        codes = self._vocabulary.codes_in(self._text).tolist()
-        return zip(self._block.reading.words(self._text), codes, strict=True)
+    def _recoded(self, code_of: Callable[[str], int]) -> Codes:
+        """The text's words by their codes, those that weren't in the vocabulary by a function's."""
+        codes = self._vocabulary.codes_in(self._text)
+        strange = np.flatnonzero(codes < 0)
+        if not len(strange):
+            return codes
+        words, codes = self._block.reading.words(self._text), codes.copy()
+        codes[strange] = [code_of(words[i]) for i in strange.tolist()]
+        return codes
+
+    def _admitted(self, word: str) -> int:
+        return self._new.setdefault(word, self._size) if self._block.holds(word) else -1
 
     def add(self, k: int, weight: float) -> None:
         if not self._text:
             return
         _add(self._texts.setdefault(k, [0.0, 0.0]), weight)
-        found: Counter[int] = Counter()
-        for word, code in self._spelt():
-            if code >= 0:
-                found[code] += 1
-            elif self._block.holds(word):
-                found[self._new.setdefault(word, self._size)] += 1
-        counts = np.array(list(found.values()), np.int32)
-        for label, values in self._block.added(counts, weight).items():
-            self._tables[label].add(found, k, values)
+        self._learn(*distinct(self._recoded(self._admitted)), k, weight)
+
+    def _learn(self, codes: Codes, counts: Codes, k: int, weight: float) -> None:
+        """A document of class k that holds words so many times."""
+        for label, amounts in self._block.added(counts, weight).items():
+            self._tables[label].add(codes, k, amounts)
 
     def texts(self, classes: int) -> Array:
         """How many each class has."""
@@ -180,7 +189,7 @@ class TextTally(Foreseeing):
     def evidence(self, classes: Column) -> Evidence:
         size, axis = len(classes.levels), self._block.axis
         tables = {label: table.since(size) for label, table in self._tables.items()}
-        codes = list(next(iter(self._tables.values())).added)
+        codes = list(next(iter(self._tables.values())).touched)
         known = np.array([code for code in codes if code < len(self._words)], dtype=np.int64)
         names = dict(zip(known.tolist(), self._words.take(pa.array(known)).to_pylist(), strict=True))
         names |= {code: word for word, code in self._new.items()}
@@ -197,15 +206,14 @@ class WordsTally(TextTally):
     _block: Words
 
     def score(self, settings: Settings, out: Array) -> None:
-        own, counts = distinct(self._tokens)
-        if not len(own):
+        codes, counts = distinct(self._tokens)
+        if not len(codes):
             return
         table = self._tables[self._block.label]
-        codes, rows = table.rows(own)
         totals = table.totals if len(table.totals) == len(out) else np.array(_filled(table.totals, len(out)))
         amounts, drawn = self._block.amounts(counts).astype(np.float64), self._block.drawn
         smoothed = float(settings.smoothing), self._size
-        add_words_of_row(rows, codes, amounts, totals, smoothed, drawn, self.weight, out)
+        add_words_of_row(table.table, codes, amounts, totals, smoothed, drawn, self.weight, out)
 
 
 class PresencesTally(TextTally):
@@ -226,9 +234,9 @@ class PresencesTally(TextTally):
             return
         a = float(settings.smoothing)
         texts, absent = self._absent(a, len(out))
-        codes, rows = self._tables[self._block.label].rows(distinct(self._tokens)[0])
+        table, codes = self._tables[self._block.label].table, distinct(self._tokens)[0]
         strange = bool((self._tokens < 0).any())
-        add_presences_of_row(rows, codes, texts, absent, a, strange, self.weight, out)
+        add_presences_of_row(table, codes, texts, absent, a, strange, self.weight, out)
 
     def _absent(self, a: float, classes: int) -> tuple[Array, Array]:
         """Texts of each class, and what it says that no word of the vocabulary is there. (classes,) both"""
@@ -251,7 +259,7 @@ class OddsTally(TextTally):
     def __init__(self, block: Texts, evidence: Evidence) -> None:
         super().__init__(block, evidence)
         self._table, self._documents = (self._tables[label] for label in block.tables)
-        self._holding = self._documents.before.along(0)
+        self._holding = evidence[block.tables[1]].n.along(0)
         self._evidence, self._grown = evidence, False
         self._settled: tuple[Any, ...] | None = None
         self._unchanging: tuple[Any, ...] | None = None
@@ -259,6 +267,12 @@ class OddsTally(TextTally):
     def add(self, k: int, weight: float) -> None:
         super().add(k, weight)
         self._grown, self._settled, self._unchanging = True, None, None
+
+    def _learn(self, codes: Codes, counts: Codes, k: int, weight: float) -> None:
+        super()._learn(codes, counts, k, weight)
+        if self._size > len(self._holding):
+            self._holding = _longer(self._holding, _roomy(self._size, len(self._words)))
+        self._holding[codes] += weight
 
     def score(self, settings: Settings, out: Array) -> None:
         if not len(self._tokens):
@@ -275,17 +289,10 @@ class OddsTally(TextTally):
 
     def _score_grown(self, settings: Settings, out: Array) -> None:
         """With what was learned since: each word's odds anew."""
-        own, counts = distinct(self._tokens)
-        codes, rows = self._table.rows(own)
-        holding = np.array([self._held(code) for code in own.tolist()])
+        codes, counts = distinct(self._tokens)
         if self._unchanging is None or len(self._unchanging[0]) != len(out):
             self._unchanging = self._same_for_all(settings, len(out))
-        add_odds_of_row(rows, codes, counts, holding, self._unchanging, self.weight, out)
-
-    def _held(self, code: int) -> float:
-        """By how many documents."""
-        since = sum(map(sum, self._documents.added.get(code, {}).values()))
-        return since + (float(self._holding[code]) if code < len(self._holding) else 0.0)
+        add_odds_of_row(self._table.table, codes, counts, self._holding, self._unchanging, self.weight, out)
 
     def _same_for_all(self, settings: Settings, classes: int) -> tuple[Any, ...]:
         """What the kernel must know that is the same for all texts, until one is learned."""
@@ -301,6 +308,17 @@ def _add(pair: list[float], value: float) -> None:
     step = new - old
     pair[1] += (old - (new - step)) + (value - step)
     pair[0] = new
+
+
+def _roomy(needed: int, before: int) -> int:
+    return before + ROOM * max(needed - before, LEAST)
+
+
+def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
+    """A copy with zeros behind."""
+    found = np.zeros(size, array.dtype)
+    found[: len(array)] = array
+    return found
 
 
 def _filled(values: Sequence[float] | Array, size: int) -> list[float]:

@@ -164,3 +164,25 @@ def test_few_levels_beside_many(size: int, declared: int, others: list[list[int]
     assert united.declared == min(declared, size)
     for column, place in zip(columns, places, strict=True):
         assert column.values == tuple(united.values[i] for i in place["x"])
+
+
+@pytest.mark.parametrize("how", ["multinomial", "bernoulli", "tuned"])
+def test_streams_outgrow_their_room(how: str) -> None:
+    """Tables that rows are added to in place grow, and their rows move, more than once."""
+    old, new = letters(0, 60), letters(40, 240)
+    new["kind"] = ["abcdefghij"[i % 10] for i in range(200)]
+    model = credo.NaiveBayes(kinds={"text": credo.Text("bernoulli" if how == "bernoulli" else "multinomial")})
+    model = model.fit({"text": old["text"], "kind": old["kind"]}, "kind")
+    model = model.tune({"text": old["text"], "kind": old["kind"]}) if how == "tuned" else model
+    live, rows = model.live(), [*zip(new["text"], new["kind"], strict=True)]
+    before = live.predict_proba(new["text"][7])
+    for place, (text, kind) in enumerate(rows):
+        live.observe({"text": text, "kind": kind}, weight=1.0 if place % 2 else 0.3)
+        if place % 50 == 49:
+            frozen = live.freeze()
+            (expected,) = frozen.predict_proba([{"text": text}])
+            assert live._foresees
+            np.testing.assert_allclose(list(live.predict_proba(text).values()), expected, rtol=1e-9)
+    weights = [1.0 if place % 2 else 0.3 for place in range(200)]
+    assert_same(live.freeze(), model.update({"text": new["text"], "kind": new["kind"]}, weight=weights), new)
+    assert model.live().predict_proba(new["text"][7]) == before
