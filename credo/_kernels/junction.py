@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import fast_kernel, kernel, part
-from credo._kernels.shapes import BEGIN, CARD, DIMENSIONS, FIRST, KIND, MAP, RUN, SUNK, TABLE
+from credo._kernels.shapes import BEGIN, CARD, DIMENSIONS, FIRST, KIND, MAP, RUN, SHRUNK, SUNK, TABLE
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -196,16 +196,26 @@ def scale_rows(table: Array, first: int, rest: int, start: int, stop: int) -> No
 @kernel
 def make_room(c: int, least: float, cliques: Integers, tables: Array, scales: Array) -> float:
     """Before a clique's table is multiplied by numbers the smallest of which is `least`: scale it, if the product of
-    all that came could get too small for a float; the logarithm of that."""
+    all that came could get too small for a float; the logarithm of that.
+
+    A number that is FAINT beside the largest may be lost from then on. That does no harm, unless the largest shrinks.
+    """
     if scales[c, SUNK] * least > FAINT:
         scales[c, SUNK] *= least
         return 0.0
     scales[c, SUNK] = least
-    top = 0.0
+    top, low = 0.0, np.inf
     for t in range(cliques[c, TABLE], cliques[c + 1, TABLE]):
-        top = max(top, tables[t])
+        x = tables[t]
+        top = max(top, x)
+        if 0.0 < x < low:
+            low = x
     if not top > 0.0:
         return 0.0
+    if scales[c, SHRUNK] > 0.0:
+        scales[c, SHRUNK] = max(scales[c, SHRUNK] * top, FAINT)  # which is past all trust, but not 0
+    elif low < FAINT * top or least < FAINT:
+        scales[c, SHRUNK] = 1.0
     for t in range(cliques[c, TABLE], cliques[c + 1, TABLE]):
         tables[t] /= top
     return float(np.log(top))

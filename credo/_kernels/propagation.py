@@ -31,6 +31,7 @@ from credo._kernels.shapes import (
     SCALE,
     SCOPE,
     SEPARATOR,
+    SHRUNK,
     SOURCE,
     SOURCE_END,
     SOURCE_STEP,
@@ -45,6 +46,7 @@ from credo._kernels.shapes import (
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+TRUSTED = 1e-120  # beside a table that has shrunk no further, what was lost is nothing
 FACTORS, SUMS, BELIEFS = 0, 1, 2  # how far it goes: one kernel for all compiles much sooner than three
 
 
@@ -61,7 +63,7 @@ class Junction(NamedTuple):
     least: Array  # (factors): the smallest value above 0
     changing: Integers  # the factors that evidence may touch
     base: Array  # the product of the others; empty: none is kept
-    sunk: Array  # (cliques): how small the largest cell in it may be; and a logarithm to be added
+    begun: Array  # (cliques + 1, 3): scales that come with the base; the last row has a logarithm to be added
 
 
 @part
@@ -124,8 +126,8 @@ def enter(
     for t in range(tree.cliques[count, TABLE]):
         tables[t] = tree.base[t] if len(tree.base) else 1.0
     for c in range(count):
-        scales[c, SUNK] = tree.sunk[c]
-    log_constant = tree.sunk[count] + multiply_factors(codes, tree, tables, scales, digits)
+        scales[c, SUNK], scales[c, SHRUNK] = tree.begun[c, SUNK], tree.begun[c, SHRUNK]
+    log_constant = tree.begun[count, SCALE] + multiply_factors(codes, tree, tables, scales, digits)
     for v in range(len(codes)):
         if codes[v] >= 0 or len(weights):
             if tree.variables[v, ENTRY] >= 0:
@@ -138,7 +140,7 @@ def enter(
 @part
 def collect(tree: Junction, tables: Array, scales: Array, digits: Integers) -> float:
     """Messages towards the roots, each scaled so that its largest number is 1; the logarithm of all. -inf: nothing is
-    left."""
+    left. NaN: what was lost, being too small, may be all that there is."""
     cliques = tree.cliques
     log_total, product = 0.0, 1.0
     for c in range(len(cliques) - 1):
@@ -155,6 +157,9 @@ def collect(tree: Junction, tables: Array, scales: Array, digits: Integers) -> f
             top = max(top, x)
             if 0.0 < x < least:
                 least = x
+        lost = scales[c, SHRUNK] > 0.0
+        if lost and scales[c, SHRUNK] * top < TRUSTED:
+            return np.nan
         if not top > 0.0:
             return -np.inf
         product *= top
@@ -165,7 +170,11 @@ def collect(tree: Junction, tables: Array, scales: Array, digits: Integers) -> f
             tables[s] /= top
         p = cliques[c, PARENT]
         if p >= 0:
+            if lost and not scales[p, SHRUNK] > 0.0:
+                scales[p, SUNK] = 0.0  # scaled now, so that it is known by how much it shrinks
             log_total += make_room(p, least / top, cliques, tables, scales)
+            if lost and not scales[p, SHRUNK] > 0.0:
+                scales[p, SHRUNK] = 1.0
             multiply_walk(tables, tables, start, c, tree.walks, tree.paths, digits)
     return log_total + float(np.log(product))
 
@@ -225,8 +234,8 @@ def propagate(
     """Up to that end: FACTORS are multiplied, SUMS go to the roots, BELIEFS come back. The logarithm of what all is
     known of; of the sum of all (or, where variables are maximised, of the largest); out: what is believed of each.
 
-    tables: room for those of cliques, then for separators, then for the largest separator or any variable's states;
-    scales (cliques, 2).
+    NaN: floats are too small for it, and logarithms are needed. tables: room for those of cliques, then for separators,
+    then for the largest separator or any variable's states; scales (cliques, 3).
     """
     tree, digits = Junction(*plain), np.empty(DEPTH, dtype=np.int64)
     spare = tree.cliques[len(tree.cliques) - 1, SEPARATOR]

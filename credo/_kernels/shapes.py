@@ -29,8 +29,9 @@ CARD, PLACE, ENTRY, ENTRY_STEP, SOURCE, SOURCE_END, SOURCE_STEP = 0, 1, 2, 3, 4,
 # a run, how it lies, and where its map is, or its step; the clique whose table is the larger (-1: there is none, all of
 # a factor being observed or not needed)
 FIRST, BEGIN, DIMENSIONS, RUN, KIND, MAP, HOME = 0, 1, 2, 3, 4, 5, 6
-# (cliques): what its message was divided by; how small the largest cell in its table may be
-SCALE, SUNK = 0, 1
+# (cliques): what its message was divided by; how small the numbers may have become that its table was multiplied by
+# since it was scaled; by how much it has shrunk since numbers in it were too small to be kept, 0 if all are
+SCALE, SUNK, SHRUNK = 0, 1, 2
 
 
 class Factors(NamedTuple):

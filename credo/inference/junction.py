@@ -13,9 +13,10 @@ from credo._kernels import assembly
 from credo._kernels.junction import Cliques
 from credo._kernels.propagation import BELIEFS, FACTORS, SUMS, Junction, decode, propagate
 from credo._kernels.sampling import draw_from_tree
-from credo._kernels.shapes import ENTRY, KEPT, MEMBERS, PARENT, SEPARATOR, SUNK, TABLE
+from credo._kernels.shapes import ENTRY, HOME, KEPT, MEMBERS, PARENT, SCALE, SEPARATOR, SUNK, TABLE
 from credo._kernels.triangulation import FILL, WEIGHT
 from credo.exact import Array
+from credo.inference import logarithms
 from credo.inference.findings import NOTHING, Findings
 from credo.inference.potentials import Flags, Integers, Potentials
 from credo.inference.sizes import HELD
@@ -89,30 +90,31 @@ class Tree:
         self._idle: list[tuple[Array, Array]] = []  # what messages are written in, while nobody does
         values = held.heads, held.axes, held.factors.values, held.factors.least
         index = made.variables, made.cliques, made.walks, made.paths, *values
-        sunk = np.ones(count + 1)
-        sunk[count] = 0.0  # a logarithm
+        begun = np.zeros((count + 1, 3))
+        begun[:, SUNK] = 1.0
+        self.factors, self.homes = np.concatenate([made.touched, made.constant]), made.walks[count:, HOME]
         if self.cells <= HELD:
             tables, scales = self._space()
-            constant = *index, made.constant, NOTHING, sunk
+            constant = *index, made.constant, NOTHING, begun
             log_base = propagate(FACTORS, held.unknown, NOTHING, constant, tables, scales, NOTHING)
-            sunk[:count], sunk[count] = scales[:, SUNK], log_base
-            self.junction = Junction(*index, made.touched, tables[: self.cells].copy(), sunk)
+            begun[:count], begun[count, SCALE] = scales, log_base
+            self.junction = Junction(*index, made.touched, tables[: self.cells].copy(), begun)
             self._give_back((tables, scales))
         else:
-            self.junction = Junction(*index, np.concatenate([made.touched, made.constant]), NOTHING, sunk)
+            self.junction = Junction(*index, self.factors, NOTHING, begun)
         self._plain = tuple(self.junction)
 
     def log_total(self, codes: Integers, weights: Array) -> float:
         """log Σ of all cells that agree with the evidence; -inf if none does."""
         space = self._space()
-        found = propagate(SUMS, codes, weights, self._plain, *space, NOTHING)
+        found = self._propagate(SUMS, codes, weights, space)
         self._give_back(space)
         return self.potentials.log_scale + found
 
     def marginals(self, codes: Integers, weights: Array, out: Array) -> float:
         """The same; out: what is believed of each variable, in the order of the states."""
         space = self._space()
-        found = propagate(BELIEFS, codes, weights, self._plain, *space, out)
+        found = self._propagate(BELIEFS, codes, weights, space, out)
         self._give_back(space)
         return self.potentials.log_scale + found
 
@@ -120,7 +122,7 @@ class Tree:
         """What is believed of the variables that the tree was compiled for, an axis for each; and the logarithm."""
         space = self._space()
         members = self.members[self.cliques[-2, MEMBERS] :].tolist()
-        found = propagate(SUMS, codes, weights, self._plain, *space, NOTHING)
+        found = self._propagate(SUMS, codes, weights, space)
         table = space[0][self.cliques[-2, TABLE] : self.cells].reshape(self.potentials.card[members])
         joint = table.transpose([members.index(v) for v in variables]).copy()
         self._give_back(space)
@@ -130,7 +132,7 @@ class Tree:
     def best(self, codes: Integers, weights: Array) -> tuple[Integers, float]:
         """The states of the maximised variables in which the rest is most probable, and the logarithm of that."""
         chosen, space = codes.copy(), self._space()
-        found = propagate(SUMS, codes, weights, self._plain, *space, NOTHING)
+        found = self._propagate(SUMS, codes, weights, space)
         if found > -np.inf:
             decode(self.cliques, self.members, self.potentials.card, space[0], chosen)
         self._give_back(space)
@@ -139,13 +141,20 @@ class Tree:
     def draw(self, findings: Findings, seed: np.uint64, start: int, out: NDArray[Any]) -> None:
         """out (variables, rows): states, as probable together as the evidence makes them."""
         space = self._space()
-        propagate(SUMS, findings.codes, findings.weights, self._plain, *space, NOTHING)
+        self._propagate(SUMS, findings.codes, findings.weights, space)
         for v in np.flatnonzero(self.junction.variables[:, ENTRY] < 0):
             out[v] = findings.codes[v]
         parent, starts, kept, tables_at = self.cliques[:, (PARENT, MEMBERS, KEPT, TABLE)].T.copy()
         cliques = Cliques(parent[:-1], starts, self.members, kept[:-1], tables_at)
         draw_from_tree(cliques, self.potentials.card, space[0], seed, start, out)
         self._give_back(space)
+
+    def _propagate(
+        self, end: int, codes: Integers, weights: Array, space: tuple[Array, Array], out: Array = NOTHING
+    ) -> float:
+        """Messages up to that end, in floats unless that takes logarithms."""
+        found = propagate(end, codes, weights, self._plain, *space, out)
+        return logarithms.propagate(end, codes, weights, self, space[0], out) if np.isnan(found) else found
 
     def _give_back(self, space: tuple[Array, Array]) -> None:
         """For the next question; but memory that few trees would leave to others isn't kept."""
@@ -158,4 +167,4 @@ class Tree:
             return self._idle.pop()
         except IndexError:
             cells, cliques = self._sizes
-            return np.empty(cells), np.empty((cliques, 2))
+            return np.empty(cells), np.empty((cliques, 3))

@@ -98,6 +98,11 @@ class Potentials:
         at, scope = self.factors.starts.tolist(), self.factors.scope.tolist()
         return [scope[first:last] for first, last in pairwise(at)]
 
+    def table(self, f: int) -> Array:
+        """A factor's values, an axis for each variable of its scope."""
+        at = self.factors.values_at
+        return self.factors.values[at[f] : at[f + 1]].reshape(self.card[self.scopes[f]])
+
     @cached_property
     def near(self) -> tuple[Integers, Integers]:
         """Where each variable stands in scopes: of the second array, from the first array's entry to its next."""

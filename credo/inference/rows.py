@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.rows import CHILD, COMPLETE, NEXT, PREDICT, SCORE, Rooted, Walk, answer_rows, write_edges
-from credo._kernels.shapes import HOME, MEMBERS, PARENT, SEPARATOR, TABLE
+from credo._kernels.shapes import MEMBERS, PARENT, SCALE, SEPARATOR, SHRUNK, SUNK, TABLE
 from credo.data import Batch, source
 from credo.data.tables import is_missing
 from credo.engines import local
@@ -260,11 +260,12 @@ def _rooted(tree: Tree) -> Rooted:
     cliques[:, :6] = tree.cliques
     cliques[:, SEPARATOR] -= tree.cells  # messages have an array of their own
     cliques[:, [CHILD, NEXT]] = -1
-    members, homes = np.stack([tree.members, tree.members], 1), tree.junction.walks[count:, HOME]
+    members, homes, begun = np.stack([tree.members, tree.members], 1), tree.homes, tree.junction.begun
     parents = cliques[:count, PARENT]
     edges = np.empty(np.diff(cliques[:, MEMBERS])[parents[parents >= 0]].sum(), dtype=np.int64)
     write_edges(held.card, homes[held.with_zeros & (homes >= 0)], cliques, members, edges)
-    return Rooted(cliques, members, edges, held.card, tree.junction.base, tree.junction.sunk)
+    sunk = np.where(begun[:-1, SHRUNK] > 0.0, 0.0, begun[:-1, SUNK])  # where some were lost, rows may need logarithms
+    return Rooted(cliques, members, edges, held.card, tree.junction.base, np.append(sunk, begun[-1, SCALE]))
 
 
 def _walk(tree: Rooted) -> Walk:
