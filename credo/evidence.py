@@ -12,12 +12,11 @@ import pyarrow as pa
 from credo.errors import EvidenceError
 from credo.exact import Array
 from credo.schema import Column, Schema, agree, unite
-from credo.statistics import Positions, Statistics
+from credo.statistics import LITTLE, Positions, Statistics
 
 NEVER = "can't forget what was never learned: these rows aren't all in the evidence"
 ROWS = "(rows)"  # the part that counts the rows themselves; no column may be called so
 MANY = 2**12  # levels from which on what little is added to them waits until someone looks
-LITTLE = 1 / 16  # of those levels
 WAITING = 8  # additions that wait one by one; then they are one
 
 
@@ -118,10 +117,9 @@ class Evidence:
         spoken = {axis for part in parts.values() for axis in part.axes} | set(names)
         return Evidence(Schema(tuple(column for column in self.schema if column.name in spoken)), parts)
 
-    def about(self, name: str, axes: Collection[str | None]) -> Evidence:
-        """A part, if it is here, and the columns that its axes are."""
-        parts = {name: self.parts[name]} if name in self.parts else {}
-        return Evidence(Schema(tuple(column for column in self.schema if column.name in axes)), parts)
+    def column(self, name: str) -> Column:
+        """As the schema has it."""
+        return self.schema[name]
 
     def beside(self, other: Evidence) -> Evidence:
         """With other parts about the same rows."""
@@ -187,6 +185,9 @@ class Growing(Evidence):
             self._waiting = ()  # last, so that two threads at worst do it twice
         return self._whole
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Evidence, (self.schema, self.parts)
+
     @property
     def schema(self) -> Schema:
         return self.whole.schema
@@ -196,12 +197,22 @@ class Growing(Evidence):
         return self.whole.parts
 
     def __getitem__(self, name: str) -> Any:
-        waiting = self._waiting
-        axes = next((evidence.parts[name].axes for evidence in waiting if name in evidence.parts), ())
-        about = [evidence.about(name, axes) for evidence in waiting]
-        if not about or about[0].size >= MANY:
-            return super().__getitem__(name)
-        return Evidence.total(about).ordered()[name]
+        axes = next((each.parts[name].axes for each in self._waiting if name in each.parts), ())
+        return self._about(axes, name).parts[name].statistics
+
+    def column(self, name: str) -> Column:
+        return self._about([name]).schema[name]
+
+    def _about(self, columns: Collection[str | None], part: str | None = None) -> Evidence:
+        """All that is known of some columns, and a part over them, unless they have many levels: then everything."""
+        few = [
+            Evidence(
+                Schema(tuple(column for column in each.schema if column.name in columns)),
+                {name: own for name, own in each.parts.items() if name == part},
+            )
+            for each in self._waiting
+        ]
+        return Evidence.total(few).ordered() if few and few[0].size < MANY else self.whole
 
     def grown(self, new: Evidence) -> Evidence:
         waiting = self._waiting

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from credo.checks import check, described
 from credo.errors import suggest
+from credo.evidence import Growing
 
 # What a file may hold: the name in the file, and the dataclass that is built from its fields, in their order.
 CLASSES = {
@@ -74,6 +75,8 @@ class Packer:
         self.size = 0
 
     def node(self, value: Any) -> Any:
+        if isinstance(value, Growing):
+            value = value.whole
         kind = type(value)
         if kind is float and not isfinite(value):
             return {"float": str(value)}

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from credo._kernels.sums import FAINT
 from credo.data import Source
 from credo.data.cells import TRUTHS
 from credo.data.profile import Profile, profile
@@ -16,7 +17,7 @@ from credo.exact import Array
 from credo.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalInverseGamma
 from credo.families.family import Rule
 from credo.schema import Kind, checked_kinds
-from credo.statistics import FAINT, Moments, Totals
+from credo.statistics import Moments, Totals
 
 
 def families(

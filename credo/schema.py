@@ -16,11 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from credo.errors import SchemaError, suggest
-from credo.statistics import Positions
+from credo.statistics import LITTLE, Positions
 
 Kind = Literal["category", "number", "count", "text", "ignore"]
 KINDS = get_args(Kind)
-FEW = 1 / 16  # of a column's levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,9 +169,7 @@ def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
     if all(column.levels.equals(first.levels) for column in columns[1:]):
         declared = max(column.declared for column in columns)
         return replace(first, declared=declared), [np.arange(len(first.levels))] * len(columns)
-    if sum(len(column.levels) for column in columns[1:]) <= FEW * len(first.levels) and not any(
-        column.declared for column in columns[1:]
-    ):
+    if _are_few(columns[1:], first):
         return _with_few(first, columns[1:])
     declared_levels = [column.levels[: column.declared] for column in columns]
     parts = _same_type(first, declared_levels + [column.levels for column in columns])
@@ -181,10 +178,15 @@ def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
     return replace(first, levels=levels, declared=declared), places[len(columns) :]
 
 
+def _are_few(columns: Sequence[Column], beside: Column) -> bool:
+    """Whether they have few levels beside a column's, of its own type, none of which is declared."""
+    few = sum(len(column.levels) for column in columns) <= LITTLE * len(beside.levels)
+    return few and all(column.levels.type == beside.levels.type and not column.declared for column in columns)
+
+
 def _with_few(column: Column, others: Sequence[Column]) -> tuple[Column, list[Positions]]:
     """A column with few levels of others beside its own, which stay where they are: no index is made of all."""
-    levels, *parts = _same_type(column, [column.levels, *(other.levels for other in others)])
-    few, own = _encoded(parts)
+    levels, (few, own) = column.levels, _encoded([other.levels for other in others])
     at = pc.indices_nonzero(pc.is_in(levels, value_set=few))
     places = np.full(len(few), -1, dtype=np.intp)
     places[np.asarray(pc.index_in(levels.take(at), value_set=few))] = np.asarray(at)

@@ -5,8 +5,7 @@ What was learned is in the credo model behind each, `model_`, which also explain
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo.blocks.block import Estimate
-from credo.data import Batch, Source, cells, source
+from credo.data import Source, cells, source
 from credo.data.tables import array_of
 from credo.errors import DataError
 from credo.evidence import Evidence
@@ -115,7 +114,9 @@ class _Adapter(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             table = source(validate_data(self, X, reset=reset, **checks))
         if reset:
             self._columns = table.names
-        return table if table.names == self._columns else _renamed(table, self._columns)
+        if table.names == self._columns:
+            return table
+        return table.renamed(dict(zip(table.names, self._columns, strict=True)))
 
     def _keep(self, model: Classifier, *alike: NDArray[Any]) -> Self:
         """The model, with classes of the type that these labels have."""
@@ -209,19 +210,6 @@ def _usual_kinds(X: Any, table: Source) -> dict[str, str]:
         elif pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_decimal(array.type):
             kinds[name] = "number"
     return kinds
-
-
-def _renamed(table: Source, names: Sequence[str]) -> Source:
-    """The same columns, under other names."""
-    new = dict(zip(table.names, names, strict=True))
-    old = {name: was for was, name in new.items()}
-
-    def read(wanted: Sequence[str]) -> Iterator[Batch]:
-        for batch in table.read([old[name] for name in wanted]):
-            columns = {new[name]: array for name, array in batch.columns.items()}
-            yield replace(batch, columns=columns, block_names=tuple(new[name] for name in batch.block_names))
-
-    return replace(table, names=tuple(names), read=read)
 
 
 def _knowing(model: Classifier, classes: NDArray[Any]) -> Classifier:

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from credo._kernels.sparse import add_entries, add_lists, collect_cells, order_by
 from credo.exact import Array, Exact
 from credo.membership import Codes
-from credo.statistics import ROUNDING, Positions, Statistics
+from credo.statistics import LITTLE, ROUNDING, Positions, Statistics
 
 MANY = 2**16  # entries from which on they are put in order slice by slice: so many take 4 MB on the way
 SLICES = 8  # at most: each looks at all rows
-FEW = 1 / 16  # of the first table's cells, in all others
 DENSE = 4  # times as many cells as entries: up to there, adding them up in a table with all zeros is faster
 
 
@@ -145,7 +144,7 @@ class Sparse:
     def gather(cls, parts: Sequence[Sparse], places: Sequence[Sequence[Positions]], shape: Sequence[int]) -> Sparse:
         """The sum of parts whose rows and columns lie at these places of a larger table."""
         first, rest = parts[0], parts[1:]
-        if sum(len(part.high) for part in rest) <= FEW * len(first.high) and all(map(_in_order, places[0])):
+        if sum(len(part.high) for part in rest) <= LITTLE * len(first.high) and all(map(_in_order, places[0])):
             wide = first._widened(shape)
             return wide._with_few(cls._gathered(rest, places[1:], (0, shape[0]), shape[1])) if rest else wide
         slices = min(1 + sum(len(part.high) for part in parts) // MANY, SLICES)

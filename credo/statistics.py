@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from credo._kernels.codes import count_pairs
-from credo._kernels.sums import add_moments_hard, add_products_hard, add_sums_hard
+from credo._kernels.sums import FAINT, add_moments_hard, add_products_hard, add_sums_hard
 from credo.errors import EvidenceError
 from credo.exact import Array, Exact, Largest
 from credo.membership import Codes, Hard, Membership
@@ -25,7 +25,7 @@ from credo.membership import Codes, Hard, Membership
 Positions = NDArray[np.intp]
 ALONE = 1e-12  # of a group's weight: what is left of it when its only row goes
 ROUNDING = 2.0**-90  # what a long chain of pair sums may lose, relative to the largest of its terms
-FAINT = 1e-250  # squares below it lose digits in pairs of floats, and divided by, they overflow
+LITTLE = 1 / 16  # of what is there already
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from credo._kernels.gaussians import count_beyond
 from credo._kernels.jit import at_once, kernel
-from credo._kernels.sums import add_moments_hard, add_products_hard, add_sums_hard
+from credo._kernels.sums import FAINT, add_moments_hard, add_products_hard, add_sums_hard
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int64]
@@ -157,11 +157,11 @@ def divide_pairs(a: float, b: float, c: float, d: float) -> Pair:
 def mean_and_scatter(
     n: float, n_low: float, x: float, x_low: float, s: float, s_low: float
 ) -> tuple[float, float, float]:
-    """The mean as a pair, and Σ(x - mean)² = Σx² - (Σx)²/n, of sums in pairs."""
+    """The mean as a pair, and Σ(x - mean)² = Σx² - (Σx)²/n, of sums in pairs; 0 where that is too faint."""
     mean, mean_low = divide_pairs(x, x_low, n, n_low)
     p, q = multiply_pairs(x, x_low, mean, mean_low)
     p, q = sum_pairs(s, s_low, -p, -q)
-    return mean, mean_low, max(p + q, 0.0)
+    return mean, mean_low, p + q if p + q > FAINT else 0.0
 
 
 @kernel

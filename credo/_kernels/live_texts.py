@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import at_once, kernel
+from credo._kernels.live import two_sum
 from credo._kernels.odds import add_odds, add_settled_odds
 
 Array = NDArray[np.float64]
@@ -19,7 +20,8 @@ Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
 Table = tuple[Integers, Integers, Codes, Array]
 Smoothed = tuple[float, int]
-Settled = tuple[Array, Array, float, Array, Array]
+Unchanging = tuple[Array, Array, float, Array, Array]
+Settled = tuple[Array, Array, Array, Array, Array]
 
 KNUTH = 2654435761  # 2³² over the golden ratio: multiplied by it, numbers near one another are spread
 SPARE = 3  # cells that a row gets beside those that it needs when it is moved
@@ -34,10 +36,10 @@ def add_to_rows(
     codes: Codes, first: int, k: int, amounts: Array, table: Table, rooms: Integers, since: tuple[Array, Array],
     used: Integers, old: Array,
 ) -> int:  # fmt: skip
-    """To class k, an amount of each word from the first on; old is what was there. The word that there is no room for.
+    """To class k, an amount of each word from the first on; old: what was there. Where it stopped for want of room.
 
-    Rows that change move behind the others, where they have room up to roomsᵥ, and where what came since is kept in
-    pairs of floats (see credo.exact). used: how many cells were there before, and how many there are.
+    Rows that change move behind the others, where they have room up to roomsᵥ (0: it hasn't moved), and where what came
+    since is kept in pairs of floats (see credo.exact). used: how many cells were there before, and how many there are.
     """
     (starts, ends, columns, values), (high, low) = table, since
     before = used[0]
@@ -46,7 +48,7 @@ def add_to_rows(
         at = starts[v]
         while at < ends[v] and columns[at] != k:
             at += 1
-        if starts[v] < before or (at == ends[v] and at == rooms[v]):
+        if not rooms[v] or (at == ends[v] and at == rooms[v]):
             start, size = used[1], ends[v] - starts[v]
             room = start + size + size // 2 + SPARE
             if room > len(columns):
@@ -62,10 +64,8 @@ def add_to_rows(
             columns[at] = k
             ends[v] += 1
         cell, w = at - before, amounts[i]
-        total = high[cell] + w
-        step = total - high[cell]
-        low[cell] += (high[cell] - (total - step)) + (w - step)
-        high[cell] = total
+        high[cell], error = two_sum(high[cell], w)
+        low[cell] += error
         old[i] = values[at]
         values[at] += w
     return len(codes)
@@ -133,10 +133,10 @@ def add_words_of_row(
 
 @kernel
 def add_odds_of_row(
-    table: Table, codes: Codes, counts: Codes, holding: Array, settled: Settled, weight: float, out: Array
+    table: Table, codes: Codes, counts: Codes, holding: Array, unchanging: Unchanging, weight: float, out: Array
 ) -> None:
     """out (classes) += weight times what `add_odds` says of a text that wasn't learned."""
-    (starts, ends, columns, values), (totals, everything, least, doubts, powers) = table, settled
+    (starts, ends, columns, values), (totals, everything, least, doubts, powers) = table, unchanging
     rows, size = np.zeros(len(codes) + 1, np.int64), 0
     for i in range(len(codes)):
         size += ends[codes[i]] - starts[codes[i]]
@@ -160,7 +160,7 @@ def add_odds_of_row(
 def add_settled_odds_of_row(
     tokens: Codes,
     rows: tuple[Integers, Codes],
-    settled: tuple[Array, Array, Array, Array, Array],
+    settled: Settled,
     c: float,
     weight: float,
     out: Array,

@@ -14,6 +14,8 @@ from credo._kernels.jit import late_kernel, late_kernel_of
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32] | NDArray[np.int64]
 
+FAINT = 1e-290  # squares below it have no room for the second float of a pair: such numbers are alike
+
 
 @late_kernel
 def add_sums_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array) -> None:

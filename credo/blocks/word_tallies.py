@@ -29,7 +29,7 @@ from credo.evidence import Evidence, Part
 from credo.exact import Array
 from credo.schema import Column, Schema
 from credo.sparse import Sparse, WordSums
-from credo.statistics import Counts
+from credo.statistics import ALONE, Counts
 
 if TYPE_CHECKING:
     from credo.blocks.odds import Odds
@@ -41,7 +41,7 @@ Codes = NDArray[np.int32]
 ROOM, LEAST = 2, 1024  # times as much as was added, and at least so much, is made room for when arrays must grow
 
 
-class Grown:
+class LiveTable:
     """A table (words, classes) of sums, and what was added to it since, as credo._kernels.live_texts has them."""
 
     def __init__(self, before: Sparse) -> None:
@@ -91,7 +91,7 @@ class Grown:
         return Sparse.of(rows[added], self.table[2][at[added]], high[added], (len(sizes), classes), low[added])
 
 
-class Numbered(Grown):
+class Numbered(LiveTable):
     """A table of how many documents hold each word. Few such numbers differ: sums over all words go over these."""
 
     def __init__(self, before: Sparse) -> None:
@@ -116,7 +116,7 @@ class Numbered(Grown):
 class TextTally(Foreseeing):
     """Sums of words by class: beside the tables that were there before, what new documents add to them."""
 
-    def __init__(self, block: Texts, evidence: Evidence, kind: type[Grown] = Grown) -> None:
+    def __init__(self, block: Texts, evidence: Evidence, kind: type[LiveTable] = LiveTable) -> None:
         column = evidence.schema[block.axis]
         self._block, self._words = block, column.levels
         self._vocabulary = vocabulary_of(column, block.reading)
@@ -125,11 +125,12 @@ class TextTally(Foreseeing):
         self._texts: dict[int, list[float]] = {}  # {class: high and low}, of the documents that came
         self._new: dict[str, int] = {}
         self.weight = 1.0  # of what it says
+        self._heavy = bool((evidence[block.tables[-1]].n.along(0) >= ALONE).all())
 
     @property
     def exact(self) -> bool:
-        """Cuts depend on all words' counts."""
-        return self._block.cuts.cuts_nothing
+        """Cuts depend on all words' counts, and so does whether a word is there that weighs next to nothing."""
+        return self._heavy and self._block.cuts.cuts_nothing
 
     @property
     def _size(self) -> int:
@@ -158,12 +159,10 @@ class TextTally(Foreseeing):
     def _recoded(self, code_of: Callable[[str], int]) -> Codes:
         """The text's words by their codes, those that weren't in the vocabulary by a function's."""
         codes = self._vocabulary.codes_in(self._text)
-        strange = np.flatnonzero(codes < 0)
-        if not len(strange):
+        if not (codes < 0).any():
             return codes
-        words, codes = self._block.reading.words(self._text), codes.copy()
-        codes[strange] = [code_of(words[i]) for i in strange.tolist()]
-        return codes
+        spelt = zip(self._block.reading.words(self._text), codes.tolist(), strict=True)
+        return np.array([code_of(word) if code < 0 else code for word, code in spelt], np.int32)
 
     def _admitted(self, word: str) -> int:
         return self._new.setdefault(word, self._size) if self._block.holds(word) else -1
@@ -176,6 +175,7 @@ class TextTally(Foreseeing):
 
     def _learn(self, codes: Codes, counts: Codes, k: int, weight: float) -> None:
         """A document of class k that holds words so many times."""
+        self._heavy = self._heavy and weight >= ALONE
         for label, amounts in self._block.added(counts, weight).items():
             self._tables[label].add(codes, k, amounts)
 
@@ -260,13 +260,13 @@ class OddsTally(TextTally):
         super().__init__(block, evidence)
         self._table, self._documents = (self._tables[label] for label in block.tables)
         self._holding = evidence[block.tables[1]].n.along(0)
-        self._evidence, self._grown = evidence, False
+        self._evidence, self._learned = evidence, False
         self._settled: tuple[Any, ...] | None = None
         self._unchanging: tuple[Any, ...] | None = None
 
     def add(self, k: int, weight: float) -> None:
         super().add(k, weight)
-        self._grown, self._settled, self._unchanging = True, None, None
+        self._learned, self._settled, self._unchanging = True, None, None
 
     def _learn(self, codes: Codes, counts: Codes, k: int, weight: float) -> None:
         super()._learn(codes, counts, k, weight)
@@ -277,8 +277,8 @@ class OddsTally(TextTally):
     def score(self, settings: Settings, out: Array) -> None:
         if not len(self._tokens):
             return
-        if self._grown:
-            self._score_grown(settings, out)
+        if self._learned:
+            self._score_anew(settings, out)
             return
         if self._settled is None:
             likelihood = self._block.likelihood(self._evidence, settings)
@@ -287,7 +287,7 @@ class OddsTally(TextTally):
         rows, settled, doubt = self._settled
         add_settled_odds_of_row(self._tokens, rows, settled, doubt, self.weight, out)
 
-    def _score_grown(self, settings: Settings, out: Array) -> None:
+    def _score_anew(self, settings: Settings, out: Array) -> None:
         """With what was learned since: each word's odds anew."""
         codes, counts = distinct(self._tokens)
         if self._unchanging is None or len(self._unchanging[0]) != len(out):

@@ -132,7 +132,9 @@ def _print(found: Explanation, title: str, top: int) -> None:
             screen.print()
             on.say(screen, f"{on.harmless(name)}: words {sides}", "dim")
             screen.print(coloured(str(found.values[name]), spoken))
-            strongest = (f"{on.harmless(each.word)} {each.weight:+.2f}" for each in spoken[:top])
+            strongest = [f"{on.harmless(each.word)} {each.weight:+.2f}" for each in spoken[:top]]
+            if rest := spoken[top:]:
+                strongest.append(f"{on.counted(len(rest), 'more word')} {sum(each.weight for each in rest):+.2f}")
             on.say(screen, ", ".join(strongest), "dim")
     screen.print()
     on.say(screen, f"prior + weights of evidence = the log-odds of {of} against {against}, in {found.unit}", "dim")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from math import floor, isfinite, log10
@@ -17,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 WIDE = 500  # columns of a file or a pipe, where nothing needs to be wrapped
+BREAKS = re.compile(r"\s*[\t\r\n\v\f]\s*")
 LONGEST = 32  # characters of a name
 FEW = 3  # values that stand for all
 GAP = 3  # between columns
@@ -41,10 +43,12 @@ class Screen(Console):
 def harmless(value: object, longest: int = LONGEST) -> str:
     """A value from the data on one line, not too long, without what a terminal would obey.
 
+    >>> harmless("two\\nlines")
+    'two lines'
     >>> harmless("a\\x1b[31m" + "b" * 40)
     'a�[31mbbbbbbbbbbbbbbbbbbbbbbbbb…'
     """
-    text = "".join(letter if letter.isprintable() else "�" for letter in str(value))
+    text = "".join(letter if letter.isprintable() else "�" for letter in BREAKS.sub(" ", str(value)))
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 

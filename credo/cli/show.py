@@ -57,6 +57,12 @@ def _show_table(file: str) -> None:
     screen.print()
     screen.print(on.table(profile_columns(profiles), left=(0, 1, 3), yielding=3))
     screen.print()
+    if any(each.kind == "text" for each in profiles.values()):
+        label = next((name for name, each in profiles.items() if each.kind == "category"), None)
+        if label is not None:
+            on.say(screen, f"To learn {on.harmless(label)} from the texts:", "dim")
+            on.say(screen, f"  credo learn {quote(file)} --target {quote(label)}", "dim")
+        return
     name = next((name for name, each in profiles.items() if each.kind != "category"), next(iter(profiles)))
     on.say(screen, "Kinds are found out from all rows. To have a column read in another way:", "dim")
     on.say(screen, f"  credo estimate {quote(file)} --column {quote(name)} --kind category", "dim")

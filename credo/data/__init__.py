@@ -200,8 +200,9 @@ class Source:
     once: bool = False
     rows: int | None = None  # where known beforehand
     near: bool = False  # whether it lies in memory
-    unnamed: bool = False  # whether it is a list, whose one column is called x for want of a name
+    unnamed: str = ""  # a column that is called so for want of a name: x of a list, text of documents
     advice: str = ""  # what an error about a column that isn't there says beside
+    keys: tuple[str, ...] = ()  # columns that say which row it is, and are nothing to learn from
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """Only those columns, in order, in batches whose size doesn't depend on how the rows came."""
@@ -247,7 +248,7 @@ class Source:
             if start < len(array) and others:
                 raise DataError(f"{name!r} has {len(array)} values, but the table has {start} rows")
 
-        return replace(self, names=(*self.names, name), read=read, unnamed=False)
+        return replace(self, names=(*self.names, name), read=read)
 
     def where(self, chosen: NDArray[np.bool_]) -> Source:
         """Some of the rows, by a flag for each."""
@@ -260,22 +261,24 @@ class Source:
 
         return replace(self, read=read, rows=int(chosen.sum()))
 
-    def renamed(self, name: str) -> Source:
-        """Its one column under another name."""
-        (own,) = self.names
+    def renamed(self, new: Mapping[str, str]) -> Source:
+        """With columns under other names."""
+        old = {name: was for was, name in new.items()}
 
         def read(wanted: Sequence[str]) -> Iterator[Batch]:
-            for part in self.read([own for _ in wanted]):
-                yield Batch(part.start, part.rows, {name: part.columns[own]} if wanted else {})
+            for part in self.read([old.get(name, name) for name in wanted]):
+                columns = {new.get(name, name): array for name, array in part.columns.items()}
+                block = tuple(new.get(name, name) for name in part.block_names)
+                yield replace(part, columns=columns, block_names=block, memo={})
 
-        return replace(self, names=(name,), read=read, unnamed=False)
+        return replace(self, names=tuple(new.get(name, name) for name in self.names), read=read, unnamed="")
 
     def without(self, name: object) -> Source:
         """All columns but one."""
         return replace(self, names=tuple(other for other in self.names if not isinstance(name, str) or other != name))
 
     def require(self, names: Iterable[str]) -> None:
-        known = set(self.names)
+        known = {*self.names, *self.keys}
         for name in names:
             if name not in known:
                 advice = f" {self.advice}" if self.advice else ""

@@ -20,8 +20,10 @@ from credo.errors import DataError, counted
 from credo.notices import tell
 
 Invalid = Literal["replace", "refuse"]
+Row = tuple[str, str | None, str]  # the text, the label, the file's path
 
 EML, MBOX = ".eml", (".mbox", "mbox")  # the latter is how Apple names them, in folders whose names end in .mbox
+FILE = "file"
 TXT, UTF16 = ".txt", (b"\xff\xfe", b"\xfe\xff")
 LARGEST = 2**29  # bytes of a document: at three for each that isn't UTF-8, it still fits into an Arrow string
 HEAD = 2**16  # bytes in which a NUL tells that a file isn't text
@@ -152,9 +154,9 @@ def _source(found: Sequence[File], invalid: Invalid, path: str) -> Source:
     def read(wanted: Sequence[str]) -> Iterator[Batch]:
         nonlocal told
         odd: list[str] = []
-        for rows in _parts(_rows(files, invalid, odd) if "text" in wanted else _labels(files)):
-            texts, labels = zip(*rows, strict=True)
-            columns = {"text": texts, "label": labels}
+        for rows in _parts(_rows(files, invalid, odd) if "text" in wanted else _without_texts(files)):
+            texts, labels, paths = zip(*rows, strict=True)
+            columns = {"text": texts, "label": labels, FILE: [_shown(path) for path in paths]}
             yield Batch(0, len(rows), {name: pa.array(columns[name], pa.string()) for name in wanted})
         if odd and not told:
             told = True
@@ -162,7 +164,8 @@ def _source(found: Sequence[File], invalid: Invalid, path: str) -> Source:
             tell(f"not UTF-8 text: {which}; bytes that can't be read were replaced")
 
     rows = None if any(file.ending in MBOX for file in files) else len(files)
-    return Source(names, read, rows=rows, advice=LABELS if len(names) == 1 else "")
+    advice = LABELS if len(names) == 1 else ""
+    return Source(names, read, rows=rows, unnamed="text", advice=advice, keys=(FILE,))
 
 
 def _readable(files: Sequence[File], path: str) -> Sequence[File]:
@@ -194,9 +197,9 @@ def _is_binary(head: bytes) -> bool:
     return b"\0" in head and head[:2] not in UTF16
 
 
-def _parts(rows: Iterator[tuple[str, str | None]]) -> Iterator[list[tuple[str, str | None]]]:
+def _parts(rows: Iterator[Row]) -> Iterator[list[Row]]:
     """So many rows at a time as make a batch."""
-    part, size = list[tuple[str, str | None]](), 0
+    part, size = list[Row](), 0
     for row in rows:
         part.append(row)
         size += len(row[0])
@@ -207,23 +210,23 @@ def _parts(rows: Iterator[tuple[str, str | None]]) -> Iterator[list[tuple[str, s
         yield part
 
 
-def _rows(files: Sequence[File], invalid: Invalid, odd: list[str]) -> Iterator[tuple[str, str | None]]:
-    """The text and the label of each document; `odd` collects those in which bytes were replaced."""
+def _rows(files: Sequence[File], invalid: Invalid, odd: list[str]) -> Iterator[Row]:
+    """The text, the label and the file of each document; `odd` collects those in which bytes were replaced."""
     from credo.data.mail import message_text
 
     for file in files:
         if file.ending in MBOX:
-            yield from ((message_text(message), file.label) for message in _messages(file.path))
+            yield from ((message_text(message), file.label, file.path) for message in _messages(file.path))
         elif file.ending == EML:
-            yield message_text(_content(file.path)), file.label
+            yield message_text(_content(file.path)), file.label, file.path
         else:
-            yield _plain_text(file.path, invalid, odd), file.label
+            yield _plain_text(file.path, invalid, odd), file.label, file.path
 
 
-def _labels(files: Sequence[File]) -> Iterator[tuple[str, str | None]]:
-    """Without texts, for which files needn't be opened."""
+def _without_texts(files: Sequence[File]) -> Iterator[Row]:
+    """For which files needn't be opened."""
     for file in files:
-        yield from (("", file.label) for _ in (_messages(file.path) if file.ending in MBOX else (None,)))
+        yield from (("", file.label, file.path) for _ in (_messages(file.path) if file.ending in MBOX else (None,)))
 
 
 def _messages(path: str) -> Iterator[bytes]:
@@ -245,20 +248,19 @@ def _content(path: str) -> bytes:
 
 def _plain_text(path: str, invalid: Invalid, odd: list[str]) -> str:
     content = _content(path)
-    if content[:2] in UTF16:
-        raise DataError(f"{_shown(path)} is UTF-16 text: save it as UTF-8")
     if _is_binary(content[:HEAD]):
         raise DataError(f"{_shown(path)} is a binary file, not text: take it out")
+    name, code = ("UTF-16", "utf-16") if content[:2] in UTF16 else ("UTF-8", "utf-8")
     try:
-        text = content.decode()
+        text = content.decode(code)
     except UnicodeDecodeError as error:
         if invalid == "refuse":
             raise DataError(
-                f"{_shown(path)} isn't UTF-8 text, from byte {error.start} on: save it as UTF-8, or use "
+                f"{_shown(path)} isn't {name} text, from byte {error.start} on: save it as UTF-8, or use "
                 "invalid='replace'"
             ) from None
         odd.append(_shown(path))
-        text = content.decode(errors="replace")
+        text = content.decode(code, "replace")
     return text.removeprefix("\ufeff")
 
 

@@ -80,7 +80,7 @@ def _if_text(path: str) -> str:
     """What one who gave a text in place of a path may have meant."""
     if len(path.split()) < 2 or "/" in path or re.search(r"\.[a-z0-9]{2,7}$", path):
         return ""
-    return '. A string is a path: for one text write {"text": ["..."]}'
+    return '. A string is a path: for one text write ["..."]'
 
 
 def _format(path: Path) -> str:

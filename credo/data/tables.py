@@ -137,7 +137,7 @@ def _from_columns(data: Mapping[Any, Any]) -> Source:
 
 def _from_values(data: Any) -> Source:
     """One column."""
-    return replace(_from_columns({"x": data}), unnamed=True)
+    return replace(_from_columns({"x": data}), unnamed="x")
 
 
 def _are_long(values: Any) -> bool:

@@ -179,7 +179,7 @@ class Vocabulary:
         self.words = words
         self.how = how
         self._latest: tuple[str, Codes] = "", np.zeros(0, np.int32)  # several ask for the same document in turn
-        self._searches = SEARCHES if len(words) > MANY_WORDS else 0  # that may come before it is indexed
+        self._searches = 0 if len(words) > MANY_WORDS else SEARCHES  # that came before it was indexed
 
     @classmethod
     def of(cls, words: Any, how: Reading) -> Vocabulary:
@@ -205,7 +205,7 @@ class Vocabulary:
         """The code of each of its words, one after another; -1 where it isn't known."""
         latest, codes = self._latest
         if document is not latest:
-            if self._searches > 0:
+            if self._searches < SEARCHES and self.__dict__.keys().isdisjoint(("_index", "_codes")):
                 codes = self._searched(document)
             elif _plainly(len(document), self.how):
                 codes = np.array([self._codes.get(word, -1) for word in self.how.words(document)], np.int32)
@@ -217,7 +217,7 @@ class Vocabulary:
 
     def _searched(self, document: str) -> Codes:
         """The same without an index: of all words, those that are in the document."""
-        self._searches -= 1
+        self._searches += 1
         words = self.how.words(document)
         there = pc.is_in(self.words, value_set=pa.array(list(dict.fromkeys(words)), self.words.type))
         at = pc.indices_nonzero(there)
@@ -257,7 +257,7 @@ class Vocabulary:
 
     @cached_property
     def _codes(self) -> dict[str, int]:
-        self._searches, codes = 0, dict[str, int]()
+        codes: dict[str, int] = {}
         for code, word in enumerate(self.words.to_pylist()):
             codes.setdefault(word, code)
         return codes
@@ -265,7 +265,6 @@ class Vocabulary:
     @cached_property
     def _index(self) -> tuple[Table, Rules, Codes | None]:
         """A table, how to read by it, and what its numbers are as codes: None if they are codes."""
-        self._searches = 0
         table, rules = _started(self.how)
         if self.how.buckets:
             buckets = pc.utf8_slice_codeunits(self.words, 1).cast(pa.int64()).to_numpy(zero_copy_only=False)

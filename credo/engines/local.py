@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from functools import cache
 from itertools import chain, islice
 from typing import Any, Protocol, TypeVar
@@ -66,16 +66,31 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
 def mapped(function: Callable[[Part], Result], batches: Iterable[Part]) -> Iterator[Result]:
     """function of each batch, in order, a few batches ahead of the reader."""
-    report, count = progress.get(), workers()
-    coming = iter(batches)
+    coming, count = iter(batches), workers()
     begun = [*islice(coming, 1)]
     if begun and begun[0].rows <= FEW:
         begun += islice(coming, 1)
         if len(begun) == 1:
-            yield function(begun[0])
-            if report:
-                report(begun[0].rows)
+            yield _alone(function, begun[0])
             return
+    try:
+        yield from _in_threads(function, chain(begun, coming), count)
+    finally:
+        if isinstance(batches, Generator):
+            batches.close()  # a file or a connection behind it is free again at once
+
+
+def _alone(function: Callable[[Part], Result], batch: Part) -> Result:
+    """As a thread would do it: in a context of its own, which neither the caller's settings nor its progress are in."""
+    with one_blas_thread():
+        result = Context().run(function, batch)
+    if report := progress.get():
+        report(batch.rows)
+    return result
+
+
+def _in_threads(function: Callable[[Part], Result], batches: Iterable[Part], count: int) -> Iterator[Result]:
+    report = progress.get()
     with one_blas_thread(), ThreadPoolExecutor(count) as pool:
         waiting: deque[tuple[int, Future[Result]]] = deque()
 
@@ -87,7 +102,7 @@ def mapped(function: Callable[[Part], Result], batches: Iterable[Part]) -> Itera
             return result
 
         try:
-            for batch in chain(begun, coming):
+            for batch in batches:
                 waiting.append((batch.rows, pool.submit(function, batch)))
                 if len(waiting) > count:
                     yield first()
@@ -96,5 +111,3 @@ def mapped(function: Callable[[Part], Result], batches: Iterable[Part]) -> Itera
         finally:
             for _, future in waiting:
                 future.cancel()
-            if isinstance(batches, Generator):
-                batches.close()  # a file or a connection behind it is free again at once

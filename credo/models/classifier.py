@@ -150,7 +150,7 @@ class Classifier(Labelled):
         def scored(batch: Batch) -> tuple[Batch, Array, Silent]:
             return batch, *self._probabilities(batch)
 
-        for batch, probabilities, strange in local.mapped(scored, table.batches(table.names)):
+        for batch, probabilities, strange in local.mapped(scored, table.batches([*table.keys, *table.names])):
             for name, cells in strange.items():
                 silent[name] = silent.get(name, 0) + cells
             yield batch, probabilities

@@ -77,7 +77,10 @@ class Explanation:
         for name in shown:
             value = f" = {_shown(self.values[name])}" if name in self.values else ""
             lines.append(f"  {self.weights[name]:+8.3f}  {SHOWN_AS.get(name, name)}{value}")
-            lines += [f"            {each.weight:+8.3f}  {each.word}" for each in self.words.get(name, ())[:FEW_WORDS]]
+            spoken = self.words.get(name, ())
+            lines += [f"            {each.weight:+8.3f}  {each.word}" for each in spoken[:FEW_WORDS]]
+            if others := [each.weight for each in spoken[FEW_WORDS:]]:
+                lines.append(f"            {sum(others):+8.3f}  {counted(len(others), 'more word')}")
         if len(speaking) > SHOWN:
             rest = sum(self.weights[name] for name in speaking[SHOWN:])
             lines.append(f"  {rest:+8.3f}  {counted(len(speaking) - SHOWN, 'more column')}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
@@ -98,6 +98,9 @@ class Labelled(Additive):
         left_out = model.unlabelled - before
         if left_out:
             tell(f"{counted(left_out, 'row')} without {self.target!r} left out")
+        known = set(self.classes if self.evidence else model.classes)
+        if self.tuning is not None and (new := set(model.classes) - known - set(self.tuning.classes)):
+            tell(untuned_classes(self.target, new))
         if model.class_prior is not None:
             _ = model._given_prior  # refused, where it says nothing of a class
         if not model.class_weights.any():
@@ -121,11 +124,12 @@ class Labelled(Additive):
         return table
 
     def opened(self, data: object) -> Source:
-        """The table; a list of texts, which has no name of its own, is the one column of texts that the model reads."""
+        """The table; texts that have no name of their own, as in a list, are the one column that the model reads."""
         table = source(data)
         if table.unnamed and len(self.views) == 1:
             ((name, forms),) = self.views.items()
-            return table.renamed(name) if forms[0] in TEXT_FORMS else table
+            if forms[0] in TEXT_FORMS and name not in table.names:
+                return table.renamed({table.unnamed: name})
         return table
 
     def needs(self, data: Source) -> Sequence[str]:
@@ -263,7 +267,7 @@ class Labelled(Additive):
     def classes(self) -> tuple[Any, ...]:
         """In the order of the probabilities' columns."""
         assert self.target is not None or self.evidence is None
-        return self.seen.schema[str(self.target)].values
+        return self.seen.column(str(self.target)).values
 
     @property
     def class_weights(self) -> Array:
@@ -410,6 +414,13 @@ def _gone(*models: Labelled) -> str:
     if not more:
         return ""
     return f", and what tuning counted beside is gone ({_few(list(more))}): tune(data) with all rows brings it back"
+
+
+def untuned_classes(target: str | None, values: Collection[Any]) -> str:
+    """What a notice says of classes that came after tuning."""
+    which = ", ".join(sorted(map(repr, values))[:3]) + (", ..." if len(values) > 3 else "")
+    came = "came" if len(values) > 1 else "comes"
+    return f"column {target!r}: {which} {came} after tuning, which knows nothing of it: tune(data) with all rows again"
 
 
 def _few(names: Sequence[str]) -> str:

@@ -20,8 +20,9 @@ from credo.errors import DataError, SchemaError, suggest
 from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array
 from credo.models.forms import TEXT_FORMS
-from credo.models.labelled import UNLABELLED
+from credo.models.labelled import UNLABELLED, untuned_classes
 from credo.models.naive_bayes import NaiveBayes
+from credo.notices import tell
 from credo.schema import Schema
 from credo.statistics import Counts
 
@@ -44,6 +45,7 @@ class Live:
 
     def __init__(self, model: Classifier) -> None:
         self._number = 0  # of the row that comes next
+        self._told = False  # that a row had no class
         self._begin(model)
 
     def _begin(self, model: Classifier) -> None:
@@ -101,6 +103,9 @@ class Live:
         k = self._classes.find(row[self._target], self._number)
         if k == MISSING:
             self._unlabelled.add(0, weight)
+            if not self._told:
+                self._told = True
+                tell(f"row {self._number + 1} has no {self._target!r}: such rows are counted, and teach nothing")
         else:
             if not self._read(row):
                 self._read(self._filled(row, learned=True))
@@ -146,6 +151,9 @@ class Live:
 
     def _new_class(self) -> int:
         k = self._classes.admit(len(self._classes.codes))
+        tuning, new = self._model.tuning, self._classes.column.values[-1]
+        if tuning is not None and new not in tuning.classes:
+            tell(untuned_classes(self._target, [new]))
         self._rows.append()
         self._before = np.append(self._before, 0.0)
         self._values, self._order = self._classes.column.values, self._classes.column.ordered()[1].tolist()

@@ -227,7 +227,7 @@ def _fitted(
         if not negative.any():
             return theta, free
         if negative.sum() == free[:voices].sum():  # at least one voice speaks
-            negative[int(np.argmax(theta[:voices]))] = False
+            negative[int(np.argmax(np.where(negative, theta[:voices], -np.inf)))] = False
             if not negative.any():
                 theta[:voices] = np.maximum(theta[:voices], 0.0)
                 return theta, free

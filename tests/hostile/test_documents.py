@@ -79,8 +79,11 @@ def test_binary_files(tmp_path: Path) -> None:
     assert refused(texts, tmp_path) == f"{path} is a binary file, not text: take it out"
     write(path, "word\0")
     assert "is a binary file" in refused(texts, tmp_path)
-    write(path, "word".encode("utf-16"))
-    assert refused(texts, tmp_path) == f"{path} is UTF-16 text: save it as UTF-8"
+    write(path, "wörd".encode("utf-16"))
+    assert texts(tmp_path) == ["wörd"]
+    write(path, "wörd".encode("utf-16") + b"\0\xd8")
+    with pytest.warns(Notice, match="not UTF-8 text"):
+        assert texts(tmp_path) == ["wörd\ufffd"]
     path.rename(path.with_name("1.eml"))
     assert len(texts(tmp_path)) == 1  # mail holds all sorts of bytes
 

@@ -197,7 +197,7 @@ def test_a_tsv_that_is_ragged_either_way(tmp_path: Path) -> None:
 
 
 def test_a_text_in_place_of_a_path() -> None:
-    advice = 'A string is a path: for one text write {"text": ["..."]}'
+    advice = 'A string is a path: for one text write ["..."]'
     assert refused(source, "Free prize") == f"there is no file 'Free prize'. {advice}"
     assert refused(source, "Free prize! " * 1000).endswith(advice)
     assert refused(source, "no such.csv") == "there is no file 'no such.csv'"

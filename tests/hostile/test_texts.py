@@ -13,8 +13,11 @@ import pyarrow as pa
 import pytest
 
 import credo
+from credo.data import source
 from credo.errors import CredoError, EvidenceError, Notice
+from credo.learning import Weights
 from credo.models.classifier import Classifier
+from credo.models.sheets import scored
 from tests.hostile.refusals import refused
 from tests.hostile.test_classifiers import NEVER, assert_sound
 from tests.hostile.test_documents import MB, soon, write
@@ -427,7 +430,9 @@ def test_labels_that_are_missing(missing: Any) -> None:
 @readings
 def test_a_document_of_each_class(how: credo.Text) -> None:
     table = {"text": ["a word", "b other", "two of them"], "label": ["x", "y", "z"]}
-    for model in (*both(table, how), credo.learn(table, target="label", kinds={"text": how})):
+    with pytest.warns(Notice, match="each class has one row: left out, none can be foreseen"):
+        models = *both(table, how), credo.learn(table, target="label", kinds={"text": how})
+    for model in models:
         assert_sound(model, table)
         shares = model.predict_proba(table)
         assert (np.diag(shares) >= shares.max(1) - 1e-9).all()
@@ -446,7 +451,9 @@ def test_documents_that_are_all_the_same(how: credo.Text) -> None:
 def test_two_documents() -> None:
     for texts in (["a word", "b other"], ["same words"] * 2, ["word"] * 2):
         table = {"text": texts, "label": ["x", "y"]}
-        for model in (fitted(table).tune(table), credo.learn(table, target="label")):
+        with pytest.warns(Notice, match="each class has one row"):
+            models = fitted(table).tune(table), credo.learn(table, target="label")
+        for model in models:
             assert_shares(model.predict_proba(table))
 
 
@@ -469,9 +476,29 @@ def test_a_thousand_classes_of_one_document() -> None:
 
 def test_two_hundred_classes_of_one_document_are_told_apart() -> None:
     table = {"text": [f"w{i} w{i // 2}" for i in range(200)], "label": [f"class {i}" for i in range(200)]}
-    with soon():
+    with soon(), pytest.warns(Notice, match="each class has one row"):
         found = credo.learn(table, target="label", kinds={"text": credo.Text()})
-        assert_shares(found.predict_proba(table))
+    assert_shares(found.predict_proba(table))
+
+
+@pytest.mark.parametrize(("classes", "each"), [(51, 2), (60, 2), (100, 3)])
+def test_words_that_say_nothing_of_many_classes(classes: int, each: int) -> None:
+    """There are no biases then, and every weight would be negative: still one of them speaks."""
+    random = Random(1)
+    texts = [" ".join(f"w{random.randrange(400)}" for _ in range(8)) for _ in range(classes * each)]
+    table = {"text": texts, "label": [f"class {i % classes}" for i in range(len(texts))]}
+    found = credo.learn(table, target="label", kinds={"text": credo.Text()})
+    assert_shares(found.predict_proba(table))
+    assert found.report.scores.log_loss == pytest.approx(np.log(classes), rel=0.15)
+
+
+def test_a_row_alone_in_its_class_teaches_no_weight() -> None:
+    """Left out, it is told by what isn't known: words must not be weighed by that."""
+    table = {"text": ["gold free", "free gold", "home train", "odd one"], "label": ["x", "x", "y", "z"]}
+    weight = [1.0, 1.0, 0.5, 2.0]
+    model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(table, "label", weight=weight)
+    sheet = scored(model, source(table), Weights.of(weight), {"text": ("words",)}, model.settings)
+    assert sheet.weight.tolist() == [1.0, 1.0, 0.0, 0.0]
 
 
 # Weights

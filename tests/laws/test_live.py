@@ -25,6 +25,7 @@ from credo.blocks.joint import Joint
 from credo.blocks.numbers import Numbers
 from credo.blocks.tally import Gathered
 from credo.data import source
+from credo.errors import Notice
 from credo.evidence import Evidence
 from credo.membership import Hard
 from credo.models import live as live_module
@@ -142,8 +143,9 @@ def started(name: str) -> Classifier:
 def test_any_rows_are_an_update(name: str, weighed: list[tuple[Row, float]]) -> None:
     model = started(name)
     live, kept = model.live(), [(row, weight) for row, weight in weighed if weight]
-    for row, weight in weighed:
-        live.observe(row, weight)
+    with unheard():  # that a row has no class
+        for row, weight in weighed:
+            live.observe(row, weight)
     if not kept:
         assert live.freeze() is model
         return
@@ -428,8 +430,26 @@ def test_a_column_may_be_missing_but_not_misspelt(tune: bool) -> None:
     assert live.freeze().n == 4
     for row in ({"text": "free"}, {}, {"n": 1.0, "y": "a"}, {"text": "free", "n": 1.0, "y": "b", "id": 7}):
         assert sum(live.predict_proba(row).values()) == pytest.approx(1)
-        live.observe(row)
+        with unheard():
+            live.observe(row)
     assert live.freeze().n == 6
+
+
+def test_rows_without_a_class_are_noticed_once() -> None:
+    live = credo.NaiveBayes().fit({"x": ["a", "b"], "y": ["u", "v"]}, "y").live()
+    with pytest.warns(Notice, match="row 1 has no 'y': such rows are counted, and teach nothing"):
+        live.observe({"x": "a"})
+    live.observe({"x": "a", "y": None})  # a second notice would be an error
+    assert (live.freeze().n, live.freeze().unlabelled) == (2, 2)
+
+
+@pytest.mark.parametrize("scale", [1e-126, 1e-140, 1e-155])
+def test_the_faintest_numbers_are_alike_to_both(scale: float) -> None:
+    drawn = np.random.default_rng(0).normal(size=40) + 3 * (np.arange(40) % 2)
+    model = credo.NaiveBayes(kinds={"x": "number"}).fit({"x": scale * drawn, "y": ["a", "b"] * 20}, "y")
+    found = model.live().predict_proba({"x": 3 * scale})
+    assert list(found.values()) == pytest.approx(model.predict_proba({"x": [3 * scale]})[0].tolist(), rel=1e-9)
+    assert found["b"] == (0.5 if scale < 1e-145 else pytest.approx(0.9927, abs=1e-3))
 
 
 def test_a_model_that_learned_nothing_has_no_twin() -> None:

@@ -210,7 +210,8 @@ def test_tuned_texts_one_by_one(table: Table, likelihood: str | None) -> None:
             (expected,) = live.freeze().predict_proba([{"text": table["text"][i]}])
         np.testing.assert_allclose(list(foreseen.values()), expected, atol=1e-10)
         kind = "new" if i % 20 == 0 else table["kind"][i]
-        live.observe({"text": table["text"][i], "kind": kind}, weight=float(rng.choice([0.5, 1.0, 3.0])))
+        with unheard():  # that a class comes after tuning
+            live.observe({"text": table["text"][i], "kind": kind}, weight=float(rng.choice([0.5, 1.0, 3.0])))
     live.observe({"text": None, "kind": "ham"})
     for text in new:
         with unheard():
@@ -514,3 +515,20 @@ def test_a_long_text_is_read_live_as_any_other() -> None:
         np.testing.assert_allclose(
             [*live.predict_proba({"x": long}).values()], live.freeze().predict_proba([{"x": long}])[0]
         )
+
+
+def test_a_class_that_comes_after_tuning_is_noticed(table: Table) -> None:
+    model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(table, "kind").tune(table)
+    row: dict[str, list[Any]] = {"text": ["a new thing"], "size": [1.0], "kind": ["phish"]}
+    with pytest.warns(Notice, match="column 'kind': 'phish' comes after tuning, which knows nothing of it: tune"):
+        later = model.update(row)
+    assert later.update(row).n == model.n + 2  # which is no news any more
+    with pytest.warns(Notice, match="'phish' comes after tuning"):
+        model.live().observe({name: cells[0] for name, cells in row.items()})
+
+
+def test_words_beyond_those_shown_are_counted(table: Table) -> None:
+    model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(table, "kind")
+    found = model.explain({"text": " ".join(table["text"][:3]), "size": 1.0})
+    spoken = found.words["text"]
+    assert f"{sum(each.weight for each in spoken[8:]):+8.3f}  {len(spoken) - 8} more words" in repr(found)
