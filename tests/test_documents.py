@@ -24,6 +24,7 @@ from credo.data.documents import LARGEST
 from credo.data.documents import documents as documents_of
 from credo.data.mail import message_text, messages, stripped
 from credo.errors import DataError, Notice, SchemaError
+from credo.predictions import predictions
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -421,3 +422,23 @@ def _no_other_notices() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
+
+
+def test_predictions_name_the_file(tmp_path: Path) -> None:
+    for label, text in (("ham", "see you at home"), ("spam", "win a free prize")):
+        write(tmp_path / "mail" / label / "1.txt", text)
+    model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(tmp_path / "mail", "label")
+    paths = [str(write(tmp_path / "new" / name, "free at home")) for name in ("a.txt", "b.txt")]
+    (found,) = predictions(model, tmp_path / "new")
+    assert found.column_names == ["file", "text", "predicted", "probability"]
+    assert found["file"].to_pylist() == paths
+    assert source(str(tmp_path / "mail")).names == ("text", "label")  # nothing to learn from
+
+
+def test_documents_are_the_texts_whatever_the_column_is_called(tmp_path: Path) -> None:
+    table = {"question": ["see you at home", "win a free prize"], "label": ["ham", "spam"]}
+    model = credo.NaiveBayes(kinds={"question": credo.Text()}).fit(table, "label")
+    path = write(tmp_path / "new" / "ham" / "1.txt", "a prize at home")
+    for data in (path, tmp_path / "new"):
+        assert model.predict_proba(data).tolist() == model.predict_proba(["a prize at home"]).tolist()
+    assert model.update(tmp_path / "new").n == 3
