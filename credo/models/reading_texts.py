@@ -19,7 +19,7 @@ from credo.data import Batch, Source
 from credo.engines import local
 from credo.learning import Weights
 from credo.models.forms import ODDS_FORMS, WORD_FORMS, Views
-from credo.models.sheets import beside, centred, foreseeable, gains, row_count, sampled, scored
+from credo.models.sheets import beside, centred, gains, row_count, sampled, scored
 from credo.models.weighing import Sheet, losses_at_modes, losses_of_rows
 
 CELLS, ROWS = 40_000, (500, 6000)  # of documents and classes, on which is chosen; the fewest and the most documents
@@ -65,7 +65,6 @@ def _settled(
     names = weights.beside(model.needs(table.without(weights.column)))
     parts = zip(*local.mapped(of_batch, table.batches(names)), strict=True)
     *said, prior, truth, weight = (np.concatenate(part) for part in parts)
-    weight = foreseeable(model, truth, weight)
     odds, best = {}, []
     for (form, likelihood), each in zip(terms.likelihoods, said, strict=True):
         each = centred(each.reshape(*each.shape[:2], len(CHOICES)))

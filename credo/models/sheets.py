@@ -14,7 +14,6 @@ from credo.engines import local
 from credo.evidence import Evidence
 from credo.exact import Array
 from credo.learning import Weights, fold_scores
-from credo.membership import Codes
 from credo.models.forms import TEXT_FORMS, Views
 from credo.models.weighing import Sheet, chosen_rows
 from credo.notices import tell
@@ -50,7 +49,8 @@ def scored(
     names = weights.beside(model.needs(table.without(weights.column)))
     parts = list(local.mapped(of_batch, table.batches(names)))
     said, prior, truth, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
-    weight = foreseeable(model, truth, weight)
+    if (weight >= (1 - ALONE) * model.class_weights[truth]).all():
+        tell("each class has one row: left out, none can be foreseen, so figures of how good it is say nothing")
     return Sheet(_finite(said), prior, truth, weight, tuple(voices), _groups(voices), every)
 
 
@@ -120,16 +120,6 @@ def sampled(batch: Batch, weights: Weights, stride: int) -> tuple[Batch, Weights
     rows = chosen_rows(batch.start, batch.rows, stride)
     own = weights.of_rows(batch)[rows]
     return replace(batch.take(rows), start=0), Weights(values=own)
-
-
-def foreseeable(model: Any, truth: Codes, weight: Array) -> Array:
-    """The weights of rows, 0 of those that are alone in their class: without one nothing is known of its class, and
-    that very fact would tell which it is. Where all are, there is nothing to go by."""
-    alone = weight >= (1 - ALONE) * model.class_weights[truth]
-    if alone.all():
-        tell("each class has one row: left out, none can be foreseen, so figures of how good it is say nothing")
-        return weight
-    return np.where(alone, 0.0, weight)
 
 
 def centred(said: Array) -> Array:

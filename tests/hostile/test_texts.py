@@ -13,11 +13,8 @@ import pyarrow as pa
 import pytest
 
 import credo
-from credo.data import source
 from credo.errors import CredoError, EvidenceError, Notice
-from credo.learning import Weights
 from credo.models.classifier import Classifier
-from credo.models.sheets import scored
 from tests.hostile.refusals import refused
 from tests.hostile.test_classifiers import NEVER, assert_sound
 from tests.hostile.test_documents import MB, soon, write
@@ -490,15 +487,6 @@ def test_words_that_say_nothing_of_many_classes(classes: int, each: int) -> None
     found = credo.learn(table, target="label", kinds={"text": credo.Text()})
     assert_shares(found.predict_proba(table))
     assert found.report.scores.log_loss == pytest.approx(np.log(classes), rel=0.15)
-
-
-def test_a_row_alone_in_its_class_teaches_no_weight() -> None:
-    """Left out, it is told by what isn't known: words must not be weighed by that."""
-    table = {"text": ["gold free", "free gold", "home train", "odd one"], "label": ["x", "x", "y", "z"]}
-    weight = [1.0, 1.0, 0.5, 2.0]
-    model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(table, "label", weight=weight)
-    sheet = scored(model, source(table), Weights.of(weight), {"text": ("words",)}, model.settings)
-    assert sheet.weight.tolist() == [1.0, 1.0, 0.0, 0.0]
 
 
 # Weights
