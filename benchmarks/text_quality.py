@@ -13,6 +13,7 @@ from benchmarks import corpora
 from benchmarks.timing import Least, Limit
 
 THIRD = 1 / 3
+FEW, OTHERS, DRAWS = 100, 1500, 8
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Outcome:
 
 def learned(texts: Any, labels: Any, held_out: Any) -> Outcome:
     """By all that `credo.learn` does."""
-    model = credo.learn({"text": texts[~held_out], "label": labels[~held_out]}, target="label")
+    table = {"text": texts[~held_out], "label": labels[~held_out]}
+    model = credo.learn(table, target="label", kinds={"text": credo.Text()})
     scores = model.scores({"text": texts[held_out], "label": labels[held_out]})
     return Outcome(scores.accuracy, scores.log_loss, scores.ece)
 
@@ -81,6 +83,21 @@ def run() -> Iterator[Any]:
     yield from _sms()
     yield from _trec()
     yield from _imdb()
+    for what, corpus in (("20 Newsgroups", corpora.newsgroups), ("SMS", corpora.sms), ("TREC", corpora.trec)):
+        yield _of_few(what, *corpus())
+
+
+def _of_few(what: str, texts: Any, labels: Any) -> Limit:
+    """Learned from no more than FEW documents, among which some classes may have one or two; from others the next."""
+    ratios = []
+    for seed in range(DRAWS):
+        drawn = np.random.default_rng(seed).permutation(len(texts))[: FEW + OTHERS]
+        known = np.isin(labels[drawn], labels[drawn[:FEW]])
+        own, held_out = drawn[known], (np.arange(FEW + OTHERS) >= FEW)[known]
+        of_few = learned(texts[own], labels[own], held_out), plain(texts[own], labels[own], held_out)
+        ratios.append(of_few[0].log_loss / of_few[1].log_loss)
+    return Limit(f"{what}, {FEW} documents drawn, the worst of {DRAWS} draws: log-loss, of plain naive Bayes'",
+                 max(ratios), 1, "times")  # fmt: skip
 
 
 def _newsgroups() -> Iterator[Any]:

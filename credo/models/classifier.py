@@ -238,11 +238,15 @@ class Classifier(Labelled):
         if (own.weight == 1).all() and own.rows > len(self.classes):  # one of each class stands for all its rows
             one = Hard.of(np.arange(len(self.classes)), len(self.classes))
             return self.log_prior_left_out(one)[own.codes]
+        return self.log_class_prior(self._weights_left_out(own))
+
+    def _weights_left_out(self, own: Hard) -> Array:
+        """Of classes, without each row. (rows, classes)"""
         n = np.repeat(self.class_weights[None], own.rows, axis=0)
         rows = np.arange(own.rows)
         left = n[rows, own.codes] - own.weight
         n[rows, own.codes] = np.where(left <= ALONE * n[rows, own.codes], 0.0, left)
-        return self.log_class_prior(n)
+        return n
 
     def _left_out(self, terms: Terms, weights: Weights, batch: Batch) -> tuple[Array, Hard]:
         batch, own = self.members(batch, weights)
@@ -256,7 +260,9 @@ class Classifier(Labelled):
                 likelihood.add_left_out(cells, own, out)
             else:
                 likelihood.add_weighed_left_out(cells, own, self.tuning.weights_of(form, likelihood.voices), out)
-        out = terms.slipped(terms.unbiased(out, begun), log_prior)
+        out = terms.unbiased(out, begun)
+        if terms.slips:
+            out = terms.slipped(out, log_prior, self._weights_left_out(own))
         if (row := _to_log_shares(out)) >= 0:
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(batch.number(row), "itself"))
         return out, own

@@ -21,6 +21,7 @@ from credo.learning import Additive, Weight
 from credo.membership import Codes, Hard
 from credo.models.forms import TEXT_FORMS, Views, settled_views
 from credo.models.tuning import Tuning
+from credo.models.weighing import slip_shares
 from credo.notices import tell
 from credo.schema import Column, Schema, unite
 from credo.statistics import Counts
@@ -354,7 +355,7 @@ class Labelled(Additive):
             chosen.append((form, likelihood))
         biases = np.zeros(len(self.classes)) if tuning is None else tuning.biases_of(self.classes)
         slips = 0.0 if tuning is None else tuning.slips
-        return Terms(tuple(chosen), self.log_class_prior(self.class_weights), biases, slips)
+        return Terms(tuple(chosen), self.log_class_prior(self.class_weights), biases, self.class_weights, slips)
 
     def _weighed(self, form: str, likelihood: Likelihood, tuning: Tuning) -> Likelihood:
         weights = tuning.weights_of(form, likelihood.voices)
@@ -382,6 +383,7 @@ class Terms:
     likelihoods: tuple[tuple[str, Likelihood], ...]
     log_prior: Array
     biases: Array
+    class_weights: Array
     slips: float = 0.0  # the share of rows that the prior alone tells: see credo.models.weighing
 
     def unbiased(self, log_joint: Array, begun: Array) -> Array:
@@ -391,16 +393,20 @@ class Terms:
         silent = (log_joint == begun).all(-1, keepdims=True)
         return np.where(silent, begun - self.biases, log_joint) if silent.any() else log_joint
 
-    def slipped(self, log_joint: Array, log_prior: Array | None = None) -> Array:
-        """log P(class | row) where rows may slip, else as it was; what no class allows stays so. (rows, classes)"""
+    def slipped(self, log_joint: Array, log_prior: Array | None = None, n: Array | None = None) -> Array:
+        """log P(class | row) where rows may slip, else as it was; what no class allows stays so. (rows, classes)
+
+        Where rows are left out, the prior and the weights of classes are those that are left.
+        """
         if not self.slips:
             return log_joint
-        log_prior = self.log_prior if log_prior is None else log_prior
-        possible = ~np.isneginf(log_joint.max(-1, keepdims=True))
-        told = log_joint - np.logaddexp.reduce(np.where(possible, log_joint, 0.0), axis=-1, keepdims=True)
+        log_prior, n = (self.log_prior, self.class_weights) if log_prior is None or n is None else (log_prior, n)
+        possible, slipping = ~np.isneginf(log_joint.max(-1, keepdims=True)), slip_shares(self.slips, n)
+        told = log_joint + np.log1p(-slipping)
+        told = told - np.logaddexp.reduce(np.where(possible, told, 0.0), axis=-1, keepdims=True)
         alone = log_prior - np.logaddexp.reduce(log_prior, axis=-1, keepdims=True)
-        found = np.logaddexp(np.log1p(-self.slips) + told, np.log(self.slips) + alone)
-        return np.where(possible, found, log_joint)
+        rest = np.log1p(-(slipping * np.exp(alone)).sum(-1, keepdims=True))
+        return np.where(possible, np.logaddexp(rest + told, np.log(slipping) + alone), log_joint)
 
 
 def _replaced(model: Model, **fields: Any) -> Model:

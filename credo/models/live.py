@@ -22,6 +22,7 @@ from credo.exact import Array
 from credo.models.forms import TEXT_FORMS
 from credo.models.labelled import UNLABELLED, untuned_classes
 from credo.models.naive_bayes import NaiveBayes
+from credo.models.weighing import slip_shares
 from credo.notices import tell
 from credo.schema import Schema
 from credo.statistics import Counts
@@ -210,10 +211,12 @@ class Live:
     def _before_the_row(self) -> tuple[Array, Array, Array]:
         """What is said of the classes before a row is seen, their biases in that, and the shares of all rows that slip
         into each."""
-        log_prior, tuning = self._model.log_class_prior(self._rows.value + self._before), self._model.tuning
+        n, tuning = self._rows.value + self._before, self._model.tuning
+        log_prior = self._model.log_class_prior(n)
         biases = np.zeros(len(log_prior)) if tuning is None else tuning.biases_of(self._values)
-        slips = 0.0 if tuning is None else tuning.slips
-        return log_prior + biases, biases, slips * np.exp(log_prior - np.logaddexp.reduce(log_prior))
+        slips = slip_shares(0.0 if tuning is None else tuning.slips, n)
+        slipped = slips * np.exp(log_prior - np.logaddexp.reduce(log_prior))
+        return log_prior + biases + np.log1p(-slips), biases, slipped
 
     def _alone(self, text: str) -> Row:
         ((name, forms), *others) = self._model.views.items()

@@ -6,6 +6,7 @@ Bayes' columns by conditional likelihood: Zaidi, Cerquides, Carman & Webb 2013.)
 
 Of texts, a few rows are told by the prior alone (slips): all words of a document may mislead, as those of a message in
 the wrong group do, and without slips such rows would silence what others say. P = (1 - ε) softmax(logit) + ε P(class).
+Of a class that few rows are known of, more slip: what they have in common says little of the rows to come.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from credo.exact import Array
 APART, TOGETHER, BIAS, MIXING = 16.0, 1.0, 1.0, 16.0  # precisions of δ, τ, biases and mixtures
 STEPS, ENOUGH, ROUGHLY = 60, 1e-7, 1e-4  # of Newton's; gains, relative to the log-likelihood, at which they end
 ROUNDS = 4  # of EM for slips
+SURPRISE = 0.5  # over n + 1: the share of a class's rows that are unlike the n that are known of it, at least
 FEW_CLASSES = 50  # up to which each has a bias
 MIXED_CLASSES = range(3, 11)  # numbers of classes between which a voice may be mixed
 
@@ -45,6 +47,11 @@ class Sheet:
     voices: tuple[tuple[str, str], ...]  # (form, name)
     groups: tuple[int, ...]  # of voices whose weights are held together
     stride: int = 1  # one of how many rows of the table is here
+
+    @property
+    def class_weights(self) -> Array:
+        """Of the table's rows, as far as those here tell."""
+        return np.asarray(np.bincount(self.truth, self.weight, self.prior.shape[1]) * self.stride)
 
     def only(self, voices: Sequence[int]) -> Sheet:
         places = list(voices)
@@ -73,17 +80,26 @@ class Weighing:
     biases: Array  # (classes,)
     mixed: int | None = None  # the voice that is mixed
     mixture: Array | None = None  # (classes, classes), added to its weight
-    slips: float = 0.0  # the share of rows that are told by the prior alone
+    slips: Any = 0.0  # the share of (each class's) rows that are told by the prior alone
 
     def log_joint(self, sheet: Sheet) -> Array:
+        """But for slips."""
         total = sheet.prior + self.biases + sheet.said @ self.weights
         if self.mixture is not None and self.mixed is not None:
             total = total + sheet.said[:, :, self.mixed] @ self.mixture.T
         return np.asarray(total)
 
     def probabilities(self, sheet: Sheet) -> Array:
-        found = shares(self.log_joint(sheet))
-        return found if not self.slips else (1 - self.slips) * found + self.slips * shares(sheet.prior)
+        found, slipped = shares(self.log_joint(sheet) + np.log1p(-self.slips)), self.slips * shares(sheet.prior)
+        return np.asarray((1 - slipped.sum(1, keepdims=True)) * found + slipped)
+
+
+def slip_shares(slips: float, n: Array) -> Array:
+    """The share of each class's rows that slip, of which n are known; of none, where there are no slips at all.
+
+    The others are told by softmax(logit + log (1 - ε)): so, where nothing is said, classes keep their shares.
+    """
+    return np.maximum(slips, SURPRISE / (n + 1)) if slips else np.zeros_like(n)
 
 
 def shares(log_joint: Array) -> Array:
@@ -162,11 +178,11 @@ def weighed(sheet: Sheet, mixed: int | None, folds: int, seed: int, slips: bool 
     if slips:
         theta, free, weight, share = _slipping(design, theta, free)
     newton, fold = _Newton(design, free), np.random.default_rng(seed).permutation(len(sheet.truth)) % folds
-    found = np.empty_like(sheet.prior)
+    found, slipping = np.empty_like(sheet.prior), slip_shares(share, sheet.class_weights)
     for k in range(folds):
         held_out = fold == k
         if held_out.any():
-            others = replace(design.weighing(newton.mode(np.where(held_out, 0.0, weight), theta)), slips=share)
+            others = replace(design.weighing(newton.mode(np.where(held_out, 0.0, weight), theta)), slips=slipping)
             found[held_out] = others.probabilities(sheet.rows(held_out))
     return replace(design.weighing(theta), slips=share), found
 

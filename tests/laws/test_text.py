@@ -532,3 +532,15 @@ def test_words_beyond_those_shown_are_counted(table: Table) -> None:
     found = model.explain({"text": " ".join(table["text"][:3]), "size": 1.0})
     spoken = found.words["text"]
     assert f"{sum(each.weight for each in spoken[8:]):+8.3f}  {len(spoken) - 8} more words" in repr(found)
+
+
+def test_of_a_class_that_few_are_known_of_more_slip(table: Table) -> None:
+    texts = {"text": [*table["text"], "a rare thing"], "kind": [*table["kind"], "rare"]}
+    model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(texts, "kind").tune(texts)
+    assert model.tuning is not None
+    assert 0 < model.tuning.slips < 0.25
+    shares = model.class_weights / model.n
+    rare = list(model.classes).index("rare")
+    assert (model.predict_proba(texts)[:, rare] >= 0.25 * shares[rare]).all()  # 1/(2(n + 1)) of them are like no other
+    many = model.update({"text": ["a rare thing"] * 99, "kind": ["rare"] * 99})
+    assert many.predict_proba(texts)[:, rare].min() < 0.02 * many.class_weights[rare] / many.n
