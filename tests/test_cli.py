@@ -501,6 +501,32 @@ def test_slow_work_on_a_terminal_shows_rows_and_speed_and_cleans_up() -> None:
     assert shown.rstrip().endswith("done")
 
 
+def test_a_terminal_is_told_that_kernels_are_compiled() -> None:
+    compiling = SLOW.replace("time.sleep(0.1)", "watched['compiling'] = 1; time.sleep(0.1)")
+    compiling = compiling.replace("import time\n", "import time\nfrom credo._kernels.jit import watched\n")
+    assert "compiling kernels, once" in terminal_output([sys.executable, "-c", compiling], {"TERM": "xterm"})
+
+
+def test_kernels_are_watched_while_they_are_compiled() -> None:
+    code = """
+from numba import types
+from numba.extending import overload
+from credo._kernels.jit import kernel, watched
+seen = []
+def look(x): return x
+@overload(look)
+def of_look(x):
+    seen.append(watched["compiling"])
+    return lambda x: x
+@kernel
+def looked(x): return look(x)
+assert watched["compiling"] == 0
+looked(1.0)
+assert seen and all(seen) and watched["compiling"] == 0
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_quick_work_on_a_terminal_shows_no_bar() -> None:
     quick = SLOW.replace("0.2", "60").replace("0.1", "0")
     assert terminal_output([sys.executable, "-c", quick], {"TERM": "xterm"}).strip() == "done"

@@ -18,6 +18,7 @@ REORDERED = {"reassoc", "contract", "arcp", "nsz"}  # never the flags that assum
 PATIENCE = 16 * SMALL  # cells in all, after which it is loaded for the least of them
 
 _walked = 0
+watched = {"compiling": 0}  # how many kernels are, at this moment
 
 
 def kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:
@@ -42,12 +43,28 @@ def part(function: Callable[Args, Result]) -> Callable[Args, Result]:
 def _compiled(function: Callable[Args, Result], fastmath: Any) -> Callable[Args, Result]:
     from numba import njit
 
+    _watch()
     compiled: Callable[Args, Result]
     try:
         compiled = njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath)(function)
     except RuntimeError:  # Numba: "no locator available", as in a read-only install
         compiled = njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
     return compiled
+
+
+@cache
+def _watch() -> None:
+    """Know from now on whether something is being compiled."""
+    from numba.core import event
+
+    class Watch(event.Listener):  # type: ignore[misc]
+        def on_start(self, _: Any) -> None:
+            watched["compiling"] += 1
+
+        def on_end(self, _: Any) -> None:
+            watched["compiling"] -= 1
+
+    event.register("numba:compile", Watch())
 
 
 def late_kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:

@@ -22,8 +22,12 @@ def shown_progress(task: str) -> Iterator[None]:
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
     from rich.text import Text
 
+    from credo._kernels.jit import watched
+
     class Rows(ProgressColumn):
         def render(self, task: Task) -> Text:
+            if watched["compiling"]:
+                return Text("compiling kernels, once")
             speed = f", {task.speed:,.0f} a second" if task.speed else ""
             return Text(f"{task.completed:,.0f} rows read{speed}" if task.completed else "")
 
