@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from credo.cli.progress import shown_progress
 from credo.inference.sizes import SAMPLES, Method
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def ask(file: str, questions: Sequence[str], top: int | None, as_json: bool, **h
     model = loaded(file)
     screen = on.Screen()
     for i, question in enumerate(parsed):
-        with _said_of(i, questions):
+        with _said_of(i, questions), shown_progress("asking"):
             answer = _answer(model, question, **how)
         if as_json:
             click.echo(json.dumps({"question": question.text, **as_data(question, answer)}, default=str))
