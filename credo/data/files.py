@@ -48,7 +48,8 @@ def matches(path: str) -> list[Path]:
     try:
         literal_path = Path(path).expanduser()
         if literal_path.is_dir():
-            next(literal_path.iterdir(), None)
+            if next(literal_path.iterdir(), None) is None:
+                raise DataError(f"{path} is an empty folder")
             raise DataError(f"{path} is a folder; name a file in it, or a pattern such as '{path.rstrip('/')}/*.csv'")
         if literal_path.exists():
             return [literal_path]

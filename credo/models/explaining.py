@@ -175,7 +175,15 @@ def _placed(text: str, weights: dict[str, float], reading: Any) -> tuple[Spoken,
     for start, end, word in places(text, reading):
         at.setdefault(word, []).append((start, end))
     spoken = (Spoken(word, weight, tuple(at.get(word, ()))) for word, weight in weights.items())
+    if reading.buckets:  # whose names say nothing to people: what stands in the text does
+        spoken = (each._replace(word=_spelt(text, each) or each.word) for each in spoken)
     return tuple(sorted(spoken, key=lambda each: -abs(each.weight)))
+
+
+def _spelt(text: str, spoken: Spoken) -> str:
+    """All that is counted as a word, as it first stands in the text."""
+    found = {text[start:end].lower(): text[start:end] for start, end in reversed(spoken.places)}
+    return " / ".join(reversed(found.values()))
 
 
 def contributions(model: Classifier, data: object, rows: int) -> dict[str, float]:

@@ -73,6 +73,8 @@ class Text:
             value = getattr(self, name)
             if not (isinstance(value, int) and value >= least) and not (value is None and name == "max_words"):
                 raise SchemaError(f"{name} must be a whole number of at least {least}, but is {value!r}")
+        if not isinstance(self.lowercase, bool):
+            raise SchemaError(f"lowercase must be True or False, but is {self.lowercase!r:.60}")
         if isinstance(self.stop_words, str):
             raise SchemaError(f"stop_words are several words, but there is one string: {self.stop_words!r:.60}")
         if not isinstance(self.hashed, bool) and not (isinstance(self.hashed, int) and 0 < self.hashed <= MOST_BUCKETS):

@@ -461,6 +461,7 @@ def test_views_add(table: Table, likelihood: str) -> None:
         ({"drop_most_common": -1}, "drop_most_common must be a whole number of at least 0"),
         ({"max_words": 0}, "max_words must be a whole number of at least 1"),
         ({"stop_words": "the"}, "stop_words are several words"),
+        ({"lowercase": "yes"}, "lowercase must be True or False, but is 'yes'"),
         ({"hashed": 0}, "hashed must be True, False or a number of buckets"),
         ({"hashed": 2**40}, "hashed must be True, False or a number of buckets"),
         ({"token_pattern": "("}, "isn't a regular expression"),
@@ -544,3 +545,10 @@ def test_of_a_class_that_few_are_known_of_more_slip(table: Table) -> None:
     assert (model.predict_proba(texts)[:, rare] >= 0.25 * shares[rare]).all()  # 1/(2(n + 1)) of them are like no other
     many = model.update({"text": ["a rare thing"] * 99, "kind": ["rare"] * 99})
     assert many.predict_proba(texts)[:, rare].min() < 0.02 * many.class_weights[rare] / many.n
+
+
+def test_hashed_words_are_named_as_they_stand_in_the_text(table: Table) -> None:
+    model = credo.NaiveBayes(kinds={"text": credo.Text(hashed=2)}).fit(table, "kind")  # so that words share a bucket
+    found = model.explain({"text": "Win FREE gold, free gold!", "size": 1.0}).words["text"]
+    assert sorted(word for each in found for word in each.word.split(" / ")) == ["FREE", "Win", "gold"]
+    assert sum(len(each.places) for each in found) == 5
