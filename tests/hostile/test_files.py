@@ -87,10 +87,9 @@ def write_arrow(path: Path, table: Any) -> Path:
 
 def test_a_folder(tmp_path: Path) -> None:
     assert refused(estimated, tmp_path) == f"{tmp_path} is an empty folder"
-    (tmp_path / "x.csv").write_text("x\n1\n")
-    assert "is a folder; name a file in it, or a pattern such as" in refused(estimated, tmp_path)
     (tmp_path / "x.csv").mkdir()
-    assert "is a folder" in refused(estimated, tmp_path / "x.csv")
+    assert "is a folder; name a file in it, or a pattern such as" in refused(estimated, tmp_path)
+    assert "is an empty folder" in refused(estimated, tmp_path / "x.csv")
     assert "there is no file" in refused(estimated, f"{tmp_path}/*.csv")
 
 
