@@ -198,7 +198,8 @@ def _with_few(column: Column, others: Sequence[Column]) -> tuple[Column, list[Po
 
 def _encoded(parts: Sequence[Any]) -> tuple[Any, list[Positions]]:
     """The different values of all parts, in the order in which they come first, and where those of each part are."""
-    chunks = pa.chunked_array(parts).dictionary_encode().chunks  # of one dictionary; empty ones may be left out
+    pool = pa.system_memory_pool()  # Arrow's own keeps for a while what this takes on the way
+    chunks = pc.dictionary_encode(pa.chunked_array(parts), memory_pool=pool).chunks  # of one dictionary; not empty ones
     codes = [np.asarray(chunk.indices, dtype=np.intp) for chunk in chunks]
     places = np.split(np.concatenate([np.empty(0, np.intp), *codes]), np.cumsum([len(part) for part in parts])[:-1])
     return chunks[-1].dictionary if chunks else parts[0], places

@@ -37,7 +37,7 @@ def numbered(start: int) -> Numbering:
 def entered(array: Any, name: str) -> Any:
     """An Arrow array of bools, int64 (uint64 where those don't do), doubles or strings, or a dictionary of these."""
     if isinstance(array, pa.ChunkedArray):
-        array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
+        array = _in_one(array)
     kind = array.type
     if pa.types.is_dictionary(kind):
         return pa.DictionaryArray.from_arrays(array.indices, entered(array.dictionary, name))
@@ -52,6 +52,13 @@ def entered(array: Any, name: str) -> Any:
             f"column {name!r} holds {kind}; credo reads numbers, booleans, dates and strings: "
             "make it one of these, or leave it out"
         ) from None
+
+
+def _in_one(array: Any) -> Any:
+    """Of several chunks; copied into memory that is given back at once, where Arrow's own would keep it for a while."""
+    if array.num_chunks < 2:
+        return array.chunk(0) if array.num_chunks else array.combine_chunks()
+    return pa.concat_arrays(array.chunks, pa.system_memory_pool())
 
 
 def _cast(array: Any) -> Any:
