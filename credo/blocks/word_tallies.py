@@ -152,9 +152,8 @@ class TextTally(Foreseeing):
 
     def look(self, row: Row, number: int) -> None:
         self.read(row, number)
-        self._tokens = self._vocabulary.codes_in(self._text)
-        if self._new:
-            self._tokens = self._recoded(lambda word: self._new.get(word, -1))
+        known = self._vocabulary.codes_in
+        self._tokens = self._recoded(lambda word: self._new.get(word, -1)) if self._new else known(self._text)
 
     def _recoded(self, code_of: Callable[[str], int]) -> Codes:
         """The text's words by their codes, those that weren't in the vocabulary by a function's."""

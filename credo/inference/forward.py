@@ -60,11 +60,10 @@ def weighted(potentials: Potentials, findings: Findings, samples: int, seed: int
 
 def most_weight(potentials: Potentials, findings: Findings) -> float:
     """The logarithm of what a weighted sample can weigh at most: what has never come may be worth that."""
-    factors, found = potentials.factors, 0.0
+    found = 0.0
     for f, v in enumerate(potentials.children.tolist()):
         if findings.codes[v] >= 0:
-            table = factors.values[factors.values_at[f] : factors.values_at[f + 1]]
-            found += float(np.log(table.reshape(-1, int(potentials.card[v]))[:, findings.codes[v]].max(initial=TINY)))
+            found += float(np.log(potentials.table(f)[..., findings.codes[v]].max(initial=TINY)))
         if len(findings.weights):
             found += float(np.log(findings.weights[potentials.places[v] : potentials.places[v + 1]].max(initial=TINY)))
     return found

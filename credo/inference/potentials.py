@@ -124,9 +124,8 @@ class Potentials:
     def decided(self) -> Flags:
         """Variables whose parents leave no choice: each row of the table has a 1 and zeros."""
         found = np.zeros(len(self.card), dtype=np.bool_)
-        at, values = self.factors.values_at, self.factors.values
         for f, v in enumerate(self.children.tolist()):
-            own = values[at[f] : at[f + 1]]
+            own = self.table(f)
             found[v] |= v >= 0 and len(self.scopes[f]) > 1 and bool(((own == 0.0) | (own == 1.0)).all())
         return found
 

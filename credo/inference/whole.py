@@ -25,12 +25,11 @@ class Whole:
 
     def __init__(self, potentials: Potentials) -> None:
         self.potentials = potentials
-        shape, factors = potentials.card.tolist(), potentials.factors
+        shape = potentials.card.tolist()
         self._table = np.ones(shape)
         for f, scope in enumerate(potentials.scopes):
-            own = factors.values[factors.values_at[f] : factors.values_at[f + 1]].reshape([shape[v] for v in scope])
             wide = [shape[v] if v in scope else 1 for v in range(len(shape))]
-            self._table = self._table * own.transpose(np.argsort(scope)).reshape(wide)
+            self._table = self._table * potentials.table(f).transpose(np.argsort(scope)).reshape(wide)
 
     def log_total(self, codes: Integers, weights: Array) -> float:
         """log Σ of all cells that agree with the evidence; -inf if none does."""
