@@ -34,7 +34,7 @@ _PUBLIC = {
     "bayes_factor": "credo.comparison",
     "documents": "credo.data.documents",
     "estimate": "credo.groups",
-    "learn": "credo.choose",
+    "learn": "credo.selection.learn",
     "load": "credo.storage",
     "save": "credo.storage",
 }
@@ -43,7 +43,6 @@ __all__ = sorted(_PUBLIC)
 if TYPE_CHECKING:
     from credo.asking import ask as ask
     from credo.belief import Belief as Belief
-    from credo.choose import learn as learn
     from credo.comparison import bayes_factor as bayes_factor
     from credo.data.documents import documents as documents
     from credo.errors import CredoError as CredoError
@@ -67,6 +66,7 @@ if TYPE_CHECKING:
     from credo.models.network import Network as Network
     from credo.numeric import Numeric as Numeric
     from credo.schema import Schema as Schema
+    from credo.selection.learn import learn as learn
     from credo.storage import load as load
     from credo.storage import save as save
 

@@ -110,8 +110,8 @@ def _summarised(model: Classifier) -> bool:
     import pyarrow as pa
 
     from credo.blocks.joint import Joint, known_of
-    from credo.choose import Report
     from credo.data import Batch
+    from credo.selection.report import Report
     from credo.statistics import CrossMoments
 
     if not isinstance(model.report, Report | None):

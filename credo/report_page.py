@@ -15,10 +15,10 @@ from credo.report_figures import PALETTE
 from credo.storage import FilePath, explained, write_whole
 
 if TYPE_CHECKING:
-    from credo.choose import Report
     from credo.metrics import Scores
     from credo.models.classifier import Classifier
     from credo.models.curves import LearningCurve
+    from credo.selection.report import Report
 
 DRAWN = 8  # columns whose densities are drawn
 COLOURED = 6  # classes in a figure

@@ -271,6 +271,13 @@ class BinnedLikelihood(Independent):
             others[np.arange(len(rows)), codes] = mine[np.arange(len(rows)), codes]
             out[rows] += others
 
+    def each(self, cells: Array, shape: tuple[int, int]) -> Array:
+        return self.bins.each(self._coded(cells), shape)
+
+    def each_nearly_left_out(self, cells: Array, own: Hard) -> Array:
+        """The bins stay where they are."""
+        return self.bins.each_nearly_left_out(self._coded(cells), own)
+
     def pick(self, places: Sequence[int]) -> BinnedLikelihood:
         weights, depends = (None if part is None else part[places] for part in (self.weights, self.depends))
         return replace(self, sketches=tuple(self.sketches[j] for j in places), weights=weights, depends=depends)

@@ -123,6 +123,27 @@ class Likelihood(ABC):
         What is the same for all classes may be left out.
         """
 
+    def each(self, cells: Any, shape: tuple[int, int]) -> Array:
+        """log p(cells | class) of each voice by itself, unweighted. (rows, classes, voices)"""
+        found = np.zeros((*shape, len(self.voices)))
+        for j in range(len(self.voices)):
+            out = np.zeros(shape)
+            self.pick([j]).add(self.cells_of(cells, [j]), out)
+            found[:, :, j] = out
+        return found
+
+    def each_nearly_left_out(self, cells: Any, own: Hard) -> Array:
+        """The same for rows that are in the evidence, as if they weren't. (rows, classes, voices)
+
+        For tuning it is enough if a row leaves its class, and not the pooled prior.
+        """
+        found = np.zeros((own.rows, own.groups, len(self.voices)))
+        for j in range(len(self.voices)):
+            out = np.zeros(found.shape[:2])
+            self.pick([j]).add_left_out(self.cells_of(cells, [j]), own, out)
+            found[:, :, j] = out
+        return found
+
     def add_weighed_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
         """The same, each voice times its weight."""
         for j, weight in enumerate(weights):

@@ -211,6 +211,30 @@ class CategoriesLikelihood(Independent):
         tables, counts, offsets, divisors = self._evidence_tables
         add_tables_left_out(cells.codes, own.codes, own.weight, self._starts, tables, counts, offsets, divisors, out)
 
+    def each(self, cells: CodedCells, shape: tuple[int, int]) -> Array:
+        found = np.zeros((*shape, len(self.columns)))
+        for j, (share, codes) in enumerate(zip(self.shares, cells.codes, strict=True)):
+            with np.errstate(divide="ignore"):
+                table = np.log(share.T)  # (levels, classes)
+            found[:, :, j] = np.concatenate([table, np.zeros((1, len(share)))])[codes]
+        return found
+
+    def each_nearly_left_out(self, cells: CodedCells, own: Hard) -> Array:
+        """Of its own class, θ = (n - w + a)/Σ; a value that no other row has says nothing."""
+        if self.settings.estimate not in ("bayes", "mean"):
+            return super().each_nearly_left_out(cells, own)
+        found, rows = self.each(cells, (own.rows, own.groups)), np.arange(own.rows)
+        for j, (n, a, codes) in enumerate(zip(self.counts, self._offsets, cells.codes, strict=True)):
+            if not len(a):
+                continue
+            v, w = np.maximum(codes, 0), own.weight
+            left, total = n[own.codes, v] - w, n.sum(1)[own.codes] - w
+            with np.errstate(divide="ignore", invalid="ignore"):
+                mine = np.log(np.maximum(left, 0.0) + a[v]) - np.log(np.maximum(total, 0.0) + a.sum())
+            found[rows, own.codes, j] = mine
+            found[(codes < 0) | (n.sum(0)[v] - w <= ALONE * w), :, j] = 0.0
+        return found
+
     def pick(self, places: Sequence[int]) -> CategoriesLikelihood:
         return CategoriesLikelihood(
             tuple(self.columns[j] for j in places),

@@ -213,6 +213,33 @@ class NumbersLikelihood(Independent):
             said[rows] += self._exactly(cells[rows, j], j, own.take(rows))
         out += said
 
+    def each(self, cells: Array, shape: tuple[int, int]) -> Array:
+        if self.settings.estimate != "bayes":
+            return super().each(cells, shape)
+        away = (cells - self.shift)[:, None] - self._centre
+        return self._known(cells, _log_student(away, *self._student))
+
+    def each_nearly_left_out(self, cells: Array, own: Hard) -> Array:
+        """Without x, of weight w: κ′ = κ - w, a′ = a - w/2, b′ = b - ½ wκ/κ′ (x - m)², x - m′ = κ/κ′ (x - m)."""
+        if self.settings.estimate != "bayes":
+            return super().each_nearly_left_out(cells, own)
+        found = self.each(cells, (own.rows, own.groups))
+        post, w = self.posterior, own.weight[:, None]
+        kappa, away = post.strength[own.codes], cells - self.shift - post.location[own.codes]
+        left = kappa - w
+        scale = np.maximum(post.scale[own.codes] - 0.5 * w * kappa / left * away**2, self.prior.scale)
+        inverse = left / (left + 1) / (2 * np.where(self.spoken, scale, 1.0))
+        shape = post.shape[own.codes] - 0.5 * w
+        constant = _log_gamma_ratio(shape) + 0.5 * np.log(inverse / np.pi)
+        mine = _log_student(kappa / left * away, inverse, shape + 0.5, constant)
+        found[np.arange(own.rows), own.codes] = self._known(cells, mine)
+        return found
+
+    def _known(self, cells: Array, log_density: Array) -> Array:
+        """0 where a cell is missing, or a column has no variance."""
+        known = ~np.isnan(cells) & self.spoken
+        return np.where(known if log_density.ndim == 2 else known[:, None], log_density, 0.0)
+
     @property
     def _strength(self) -> float:
         return 0.0 if self.settings.estimate == "ml" else self.settings.strength
@@ -423,6 +450,11 @@ def _each(moments: Moments) -> Moments:
 
 def _of(moments: Moments) -> tuple[Array, Array, Array]:
     return moments.n.value, moments.mean, moments.scatter
+
+
+def _log_student(away: Array, inverse: Array, power: Array, constant: Array) -> Array:
+    """log exp(constant) (1 + inverse away²)^-power"""
+    return np.asarray(constant - power * np.log1p(inverse * away**2))
 
 
 def _ends(power: Array) -> Any:

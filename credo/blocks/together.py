@@ -1,13 +1,13 @@
 """All columns together as one Gaussian: numbers as they are, each value of a category as a column of 0 and 1.
 
-A missing cell counts as the mean: so one table of moments serves all rows, and adds. That is a rougher view than
-summing missing cells out, and a good one beside others: tuning weighs it.
+In the evidence a missing cell counts as the mean: so one table of moments serves all rows, and adds. Of a row that is
+predicted, missing cells are marginalised: the Gaussian of the other features is a part of the whole one.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo.blocks.block import NEW, Block, Likelihood, Parameter, Settings, Silence
-from credo.blocks.covariances import log_densities, log_density, spread, squared_distances
+from credo.blocks.covariances import Spread, log_densities, log_density, spread, squared_distances
 from credo.data import Batch
 from credo.data.cells import codes_among
 from credo.evidence import Evidence, Part
@@ -218,7 +218,7 @@ class TogetherLikelihood(Likelihood):
         return len(self.spoken)
 
     @cached_property
-    def belief(self) -> Any:
+    def belief(self) -> Spread:
         n, mean, scatter = self.centred
         place, variance = (part[self.spoken] for part in self.everyone)
         inside = np.ix_(np.arange(len(n)), self.spoken, self.spoken)
@@ -232,48 +232,50 @@ class TogetherLikelihood(Likelihood):
         return self.covariance == "tied"
 
     @cached_property
-    def linear(self) -> tuple[Array, Array]:
-        """Slopes and halves of each feature: its part of the log-likelihood is slope·z - half. (d, classes)"""
-        mean, covariance = self.belief.mean, self.belief.scale[0] / (self.belief.degrees[0] - self.size - 1)
-        slope = np.linalg.solve(covariance, mean.T)
-        return slope, 0.5 * slope * mean.T
+    def _whole(self) -> _Features:
+        return self._features(np.arange(self.size))
 
-    @cached_property
-    def _whitened(self) -> tuple[Array, Array, Array, Array]:
-        belief = self.belief
-        degrees = belief.degrees - self.size + 1
-        root = np.linalg.cholesky(belief.scale * ((1 + 1 / belief.strength) / degrees)[:, None, None])
-        log_determinant = 2 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(1)
-        return belief.mean, np.linalg.inv(root), log_determinant, degrees
+    def _features(self, seen: Positions) -> _Features:
+        return _Features.of(self.belief, seen, self.size, self._tied)
 
-    def _about_centre(self, cells: Array) -> Array:
+    def _patterns(self, cells: Array) -> Iterator[tuple[Any, Array, _Features]]:
+        """Rows that miss the same cells: which they are, their other features about the centre, and their Gaussians."""
         z = (cells - self.centre)[:, self.spoken]
-        return np.where(np.isnan(z), 0.0, z)
+        absent = np.isnan(z)
+        if not absent.any():
+            yield slice(None), z, self._whole
+            return
+        packed = np.ascontiguousarray(np.packbits(absent, axis=1))
+        _, first, which = np.unique(
+            packed.view(np.dtype((np.void, packed.shape[1])))[:, 0], return_index=True, return_inverse=True
+        )
+        for pattern, row in enumerate(first):
+            seen = np.flatnonzero(~absent[row])
+            if len(seen):
+                rows = np.flatnonzero(which == pattern)
+                features = self._whole if len(seen) == self.size else self._features(seen)
+                yield rows, z[np.ix_(rows, seen)], features
 
     def add(self, cells: Array, out: Array) -> None:
         if not self.size or not self.weight:
             return
-        z = self._about_centre(cells)
-        if self._tied:
-            slope, half = self.linear
-            out += self.weight * (z @ slope - half.sum(0))
-            return
-        mean, white, log_determinant, degrees = self._whitened
-        squared = squared_distances(z, mean, white, shared=False)
-        out += self.weight * log_density(squared, log_determinant, degrees, self.size)
+        for rows, z, features in self._patterns(cells):
+            out[rows] += self.weight * features.log_density(z)
+
+    def each_nearly_left_out(self, cells: Array, own: Hard) -> Array:
+        """In closed form: what is left out of a scatter is one product of a row with itself."""
+        found = np.zeros((own.rows, own.groups, 1))
+        for rows, z, features in self._patterns(cells) if self.size else ():
+            found[rows, :, 0] = features.log_density_left_out(z, own if isinstance(rows, slice) else own.take(rows))
+        return found
 
     def said(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
         """A linear score is a sum over columns anyway; of a quadratic one, each adds to those before it."""
         found = {name: np.zeros(shape) for name in self.names}
-        z, columns = self._about_centre(cells), self.encoding.columns[self.spoken]
-        if self._tied:
-            slope, half = self.linear
-            each = [z[:, j, None] * slope[j] - half[j] for j in range(self.size)]
-        else:
-            mean, white, _, degrees = self._whitened
-            each = log_densities(z, mean, white, degrees)
-        for column, said in zip(columns, each, strict=True):
-            found[self.names[column]] += self.weight * said
+        columns = self.encoding.columns[self.spoken]
+        for rows, z, features in self._patterns(cells):
+            for column, said in zip(columns[features.seen], features.each(z), strict=True):
+                found[self.names[column]][rows] += self.weight * said
         return found
 
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
@@ -303,6 +305,91 @@ class TogetherLikelihood(Likelihood):
     def free_parameters(self) -> int:
         d, classes = self.size, len(self.moments.n.value)
         return classes * d + d * (d + 1) // 2 * (1 if self._tied else classes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Features:
+    """Some of the features, by which a row is known: their part of the classes' Gaussians."""
+
+    seen: Positions
+    belief: Spread  # over these features
+    size: int  # of all features, on which the degrees of freedom depend
+    tied: bool
+
+    @classmethod
+    def of(cls, belief: Spread, seen: Positions, size: int, tied: bool) -> _Features:
+        inside = np.ix_(np.arange(len(belief.scale)), seen, seen)
+        part = belief._replace(mean=belief.mean[:, seen], scale=belief.scale[inside])
+        return cls(seen, part, size, tied)
+
+    @cached_property
+    def white(self) -> Array:
+        """W with W′W = scale⁻¹, lower triangular. (classes, d, d); of a shared scale (1, d, d)"""
+        return np.linalg.inv(np.linalg.cholesky(self.belief.scale[:1] if self.tied else self.belief.scale))
+
+    @cached_property
+    def log_determinant(self) -> Array:
+        return -2 * np.log(np.diagonal(self.white, axis1=1, axis2=2)).sum(1)
+
+    @property
+    def factor(self) -> float:
+        """Σ = scale/factor, where it is shared."""
+        return float(self.belief.degrees[0] - self.size - 1)
+
+    @cached_property
+    def linear(self) -> tuple[Array, Array]:
+        """Slopes and halves of each feature: its part of the log-likelihood is slope·z - half. (d, classes)"""
+        mean = self.belief.mean
+        slope = self.factor * self.white[0].T @ (self.white[0] @ mean.T)
+        return slope, 0.5 * slope * mean.T
+
+    def log_density(self, z: Array) -> Array:
+        """Up to what the classes share, where they share Σ. (rows, classes)"""
+        if self.tied:
+            slope, half = self.linear
+            return np.asarray(z @ slope - half.sum(0))
+        belief = self.belief
+        squared = squared_distances(z, belief.mean, self.white, shared=False)
+        return self._student(squared, self.log_determinant, belief.strength, belief.degrees)
+
+    def _student(self, squared: Array, log_determinant: Array, strength: Array, degrees: Array) -> Array:
+        """Of squared distances in units of the scale. The predictive is Student's t of scale (1 + 1/κ)/ν."""
+        freedom, d = degrees - self.size + 1, len(self.seen)
+        unit = (1 + 1 / strength) / freedom
+        return log_density(squared / unit, log_determinant + d * np.log(unit), freedom, d)
+
+    def log_density_left_out(self, z: Array, own: Hard) -> Array:
+        """Of rows of the evidence, each without itself, the prior held as it is.
+
+        Without a row of weight w, class k's mean moves by -w/(κ - w) v, v being the row less the mean, and the scale
+        loses wκ/(κ - w) vv′; its inverse follows by Sherman and Morrison's formula.
+        """
+        belief, rows = self.belief, np.arange(len(z))
+        flat = np.matmul(z - belief.mean[:, None], self.white.swapaxes(1, 2))  # (classes, rows, d)
+        squared = np.einsum("kni,kni->nk", flat, flat)
+        own_squared, kappa, w = squared[rows, own.codes], belief.strength[own.codes], own.weight
+        lost = w * kappa / (kappa - w)
+        left = 1 - lost * own_squared
+        moved = (kappa / (kappa - w)) ** 2 * own_squared / left
+        if self.tied:
+            along = np.einsum("kni,ni->nk", flat, flat[own.codes, rows])
+            squared = squared + (lost / left)[:, None] * along**2
+            squared[rows, own.codes] = moved
+            return np.asarray(-0.5 * (self.factor - w)[:, None] * (squared - squared.mean(1, keepdims=True)))
+        found = self._student(squared, self.log_determinant, belief.strength, belief.degrees)
+        found[rows, own.codes] = self._student(
+            moved, self.log_determinant[own.codes] + np.log(left), kappa - w, belief.degrees[own.codes] - w
+        )
+        return found
+
+    def each(self, z: Array) -> list[Array]:
+        """Feature by feature: they sum to the log-density. (rows, classes) each"""
+        if self.tied:
+            slope, half = self.linear
+            return [z[:, j, None] * slope[j] - half[j] for j in range(len(self.seen))]
+        freedom = self.belief.degrees - self.size + 1
+        unit = (1 + 1 / self.belief.strength) / freedom
+        return log_densities(z, self.belief.mean, self.white / np.sqrt(unit)[:, None, None], freedom)
 
 
 def _padded(x: Exact, axis: int) -> Exact:

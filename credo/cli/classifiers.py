@@ -9,10 +9,10 @@ from credo.cli import screen as on
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from credo.choose import Report
     from credo.metrics import Scores
     from credo.models.classifier import Classifier
     from credo.schema import Column
+    from credo.selection.report import Report
 
 MOST = 15  # columns
 CLASSES = 10  # of a confusion matrix

@@ -16,9 +16,9 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from credo.choose import Report
     from credo.cli.screen import Columns
     from credo.models.classifier import Classifier
+    from credo.selection.report import Report
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 PUMPS, ADS = SAMPLES / "pumps.csv", SAMPLES / "ads.csv"
@@ -43,9 +43,9 @@ def demo() -> None:
     import pyarrow.csv
 
     import credo
-    from credo.choose import learn
     from credo.cli.screen import Screen, say
     from credo.notices import quietly
+    from credo.selection.learn import learn
 
     screen = Screen()
     say(screen, f"credo {credo.__version__}: what is wrong with a pump?", "bold")

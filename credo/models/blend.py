@@ -57,9 +57,9 @@ class Blend(Classifier):
 
     def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> Any:
         """Choose and weigh anew, as credo.learn does."""
-        from credo.choose import rechosen
+        from credo.selection.learn import relearned
 
-        return rechosen(self, self._labelled(data, target), weight, seed)
+        return relearned(self, self._labelled(data, target), weight, seed)
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
         return [*independent_blocks(views, self.kinds), *together_blocks(views)]

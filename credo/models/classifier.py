@@ -114,7 +114,7 @@ class Classifier(Labelled):
                 silent |= likelihood.silent(batch, cells)
             if with_base:
                 out += np.reshape(likelihood.base(cells), (-1, 1))
-        return terms.slipped(terms.unbiased(out, begun)), silent
+        return terms.with_noise(terms.unbiased(out, begun)), silent
 
     def _collected(self, data: object, of_batch: Callable[[Batch], tuple[Array, Silent]]) -> Array:
         """What a function says of each batch, one after another."""
@@ -261,8 +261,8 @@ class Classifier(Labelled):
             else:
                 likelihood.add_weighed_left_out(cells, own, self.tuning.weights_of(form, likelihood.voices), out)
         out = terms.unbiased(out, begun)
-        if terms.slips:
-            out = terms.slipped(out, log_prior, self._weights_left_out(own))
+        if terms.label_noise:
+            out = terms.with_noise(out, log_prior, self._weights_left_out(own))
         if (row := _to_log_shares(out)) >= 0:
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(batch.number(row), "itself"))
         return out, own
@@ -365,10 +365,10 @@ class Classifier(Labelled):
 
     def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> Self:
         """Choose what the evidence leaves open, on leave-one-out scores of the rows that were learned."""
-        from credo.models.tuning import tuned
+        from credo.selection.tuning import tune
 
-        chosen: Self = tuned(self, self._labelled(data, target), weight, seed)
-        return chosen
+        tuned: Self = tune(self, self._labelled(data, target), weight, seed)
+        return tuned
 
     def __repr__(self) -> str:
         from credo.models.explaining import described

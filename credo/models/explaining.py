@@ -12,8 +12,8 @@ from credo.blocks.averaged import Averaged
 from credo.blocks.odds import OddsLikelihood
 from credo.blocks.texts import TextLikelihood
 from credo.data import Batch, source
+from credo.data.fingerprints import chosen_rows
 from credo.errors import DataError, EvidenceError, counted, suggest
-from credo.models.weighing import chosen_rows
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 UNITS = {"nats": 1.0, "bits": float(np.log(2))}
 SHOWN, FEW_WORDS, BEGINNING = 12, 8, 60  # columns of an explanation, words of each, characters of a cell
 FEW_CELLS = 100_000  # that are hidden one by one: of many columns fewer rows
-LEAST = -1e3  # nats that a column says against a class where rows may slip
-SLIPS = "(slips)"  # what it weighs that some rows are told by the prior alone
-SHOWN_AS = {SLIPS: "allowance for slips"}
+LEAST = -1e3  # nats that a column says against a class at most, where labels may be wrong
+NOISE = "(label noise)"  # what it weighs that labels may be wrong
+SHOWN_AS = {NOISE: "allowance for label noise"}
 
 
 class Spoken(NamedTuple):
@@ -125,9 +125,9 @@ def explained_row(
         prior = log_joint = unbiased
     if np.isneginf(log_joint.max()):
         raise EvidenceError(model.impossible(one))
-    if terms.slips:  # by which nothing is impossible: the weights that would say so are bounded
-        slipped, voices = terms.slipped(log_joint), {name: np.maximum(each, LEAST) for name, each in voices.items()}
-        voices[SLIPS] = slipped - prior - sum(voices.values())  # up to a number that all classes share
+    if terms.label_noise:  # by which nothing is impossible: the weights that would say so are bounded
+        noisy, voices = terms.with_noise(log_joint), {name: np.maximum(each, LEAST) for name, each in voices.items()}
+        voices[NOISE] = noisy - prior - sum(voices.values())  # up to a number that all classes share
         log_joint = slipped
     share = np.exp(log_joint - np.logaddexp.reduce(log_joint))
     first = model._code_of(of) if of is not None else int(share.argmax())

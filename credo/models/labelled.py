@@ -20,8 +20,8 @@ from credo.exact import Array
 from credo.learning import Additive, Weight
 from credo.membership import Codes, Hard
 from credo.models.forms import TEXT_FORMS, Views, settled_views
+from credo.models.label_noise import noise_rates, with_label_noise
 from credo.models.tuning import Tuning
-from credo.models.weighing import slip_shares
 from credo.notices import tell
 from credo.schema import Column, Schema, unite
 from credo.statistics import Counts
@@ -30,7 +30,7 @@ UNLABELLED = "(rows without a class)"
 TARGET = "target"  # what a class column is called that comes as an array
 NOTHING = "nothing was learned yet: fit(data, target=...) first"
 RESERVED = re.compile(
-    r"\((rows|rows without a class|numbers|logarithms|together|features|joint [01]+|slips)\)"
+    r"\((rows|rows without a class|numbers|logarithms|together|features|joint [01]+|label noise)\)"
     r"|\((texts|documents|odds|pairs)\) .*"
 )
 Model = TypeVar("Model", bound="Labelled")
@@ -354,8 +354,8 @@ class Labelled(Additive):
                 likelihood = self._weighed(form, likelihood, tuning)
             chosen.append((form, likelihood))
         biases = np.zeros(len(self.classes)) if tuning is None else tuning.biases_of(self.classes)
-        slips = 0.0 if tuning is None else tuning.slips
-        return Terms(tuple(chosen), self.log_class_prior(self.class_weights), biases, self.class_weights, slips)
+        noise = 0.0 if tuning is None else tuning.label_noise
+        return Terms(tuple(chosen), self.log_class_prior(self.class_weights), biases, self.class_weights, noise)
 
     def _weighed(self, form: str, likelihood: Likelihood, tuning: Tuning) -> Likelihood:
         weights = tuning.weights_of(form, likelihood.voices)
@@ -384,7 +384,7 @@ class Terms:
     log_prior: Array
     biases: Array
     class_weights: Array
-    slips: float = 0.0  # the share of rows that the prior alone tells: see credo.models.weighing
+    label_noise: float = 0.0  # see credo.models.label_noise
 
     def unbiased(self, log_joint: Array, begun: Array) -> Array:
         """Where nothing was said since it was begun, nothing but the prior: biases weigh against what is said."""
@@ -393,20 +393,15 @@ class Terms:
         silent = (log_joint == begun).all(-1, keepdims=True)
         return np.where(silent, begun - self.biases, log_joint) if silent.any() else log_joint
 
-    def slipped(self, log_joint: Array, log_prior: Array | None = None, n: Array | None = None) -> Array:
-        """log P(class | row) where rows may slip, else as it was; what no class allows stays so. (rows, classes)
+    def with_noise(self, log_joint: Array, log_prior: Array | None = None, n: Array | None = None) -> Array:
+        """log P(class | row) under label noise, else as it was. (rows, classes)
 
         Where rows are left out, the prior and the weights of classes are those that are left.
         """
-        if not self.slips:
+        if not self.label_noise:
             return log_joint
         log_prior, n = (self.log_prior, self.class_weights) if log_prior is None or n is None else (log_prior, n)
-        possible, slipping = ~np.isneginf(log_joint.max(-1, keepdims=True)), slip_shares(self.slips, n)
-        told = log_joint + np.log1p(-slipping)
-        told = told - np.logaddexp.reduce(np.where(possible, told, 0.0), axis=-1, keepdims=True)
-        alone = log_prior - np.logaddexp.reduce(log_prior, axis=-1, keepdims=True)
-        rest = np.log1p(-(slipping * np.exp(alone)).sum(-1, keepdims=True))
-        return np.where(possible, np.logaddexp(rest + told, np.log(slipping) + alone), log_joint)
+        return with_label_noise(log_joint, log_prior, noise_rates(self.label_noise, n))
 
 
 def _replaced(model: Model, **fields: Any) -> Model:

@@ -20,9 +20,9 @@ from credo.errors import DataError, SchemaError, suggest
 from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array
 from credo.models.forms import TEXT_FORMS
+from credo.models.label_noise import noise_rates
 from credo.models.labelled import UNLABELLED, untuned_classes
 from credo.models.naive_bayes import NaiveBayes
-from credo.models.weighing import slip_shares
 from credo.notices import tell
 from credo.schema import Schema
 from credo.statistics import Counts
@@ -198,12 +198,12 @@ class Live:
             row = self._filled(row)
         if self._begun is None:
             self._begun = self._before_the_row()
-        begun, biases, slips = self._begun
+        begun, biases, noise = self._begun
         settings, out = self._settings, begun.copy()
         for tally in self._speaking:
             tally.look(row, self._number)
             tally.score(settings, out)
-        if not to_shares(out, begun, biases, slips):  # the row is impossible under every class: the model says why
+        if not to_shares(out, begun, biases, noise):  # the row is impossible under every class: the model says why
             return None
         shares: list[float] = out.tolist()
         return shares
@@ -214,9 +214,9 @@ class Live:
         n, tuning = self._rows.value + self._before, self._model.tuning
         log_prior = self._model.log_class_prior(n)
         biases = np.zeros(len(log_prior)) if tuning is None else tuning.biases_of(self._values)
-        slips = slip_shares(0.0 if tuning is None else tuning.slips, n)
-        slipped = slips * np.exp(log_prior - np.logaddexp.reduce(log_prior))
-        return log_prior + biases + np.log1p(-slips), biases, slipped
+        rates = noise_rates(0.0 if tuning is None else tuning.label_noise, n)
+        noise = rates * np.exp(log_prior - np.logaddexp.reduce(log_prior))
+        return log_prior + biases + np.log1p(-rates), biases, noise
 
     def _alone(self, text: str) -> Row:
         ((name, forms), *others) = self._model.views.items()

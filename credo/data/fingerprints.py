@@ -1,0 +1,65 @@
+"""Fingerprints of rows: 64 bits of their cells, the same for identical rows, wherever they lie.
+
+They say which rows are copies of each other, and draw samples and folds that keep copies together, whatever the order
+of rows and however a table is cut into batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from credo.data import Batch
+
+Fingerprints = NDArray[np.uint64]
+MISSING = np.uint64(0x5851F42D4C957F2D)
+
+
+def fingerprints(batch: Batch, names: Iterable[str]) -> Fingerprints:
+    """Of the cells of these columns, in their order. (rows,)"""
+    found = np.full(batch.rows, 0x243F6A8885A308D3, dtype=np.uint64)
+    for name in names:
+        found = mixed(found ^ _cells(batch.column(name)))
+    return found
+
+
+def mixed(bits: Fingerprints, salt: int = 0) -> Fingerprints:
+    """Each bit of the result depends on all bits (the finaliser of SplitMix64)."""
+    bits = bits + np.uint64((0x9E3779B97F4A7C15 * (salt + 1)) % 2**64)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(bits ^ (bits >> np.uint64(31)))
+
+
+def _cells(array: pa.Array) -> Fingerprints:
+    """One column's."""
+    kind = array.type
+    if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return _numbers(array)
+    coded = array if pa.types.is_dictionary(kind) else array.dictionary_encode()
+    values = coded.dictionary.to_pylist()
+    table = np.array([_value(value) for value in values] + [int(MISSING)], dtype=np.uint64)
+    codes = coded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+    return table[codes]
+
+
+def _numbers(array: pa.Array) -> Fingerprints:
+    """The bits of floats: 1, 1.0 and True are the same."""
+    x = array.cast(pa.float64(), safe=False) if not pa.types.is_boolean(array.type) else array.cast(pa.uint8()).cast("double")
+    x = x.to_numpy(zero_copy_only=False) + 0.0  # which makes -0.0 a plain 0
+    return np.where(np.isnan(x), MISSING, mixed(x.view(np.uint64)))
+
+
+def _value(value: object) -> int:
+    if value is None:
+        return int(MISSING)
+    return int.from_bytes(blake2b(str(value).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def chosen_rows(start: int, rows: int, stride: int) -> NDArray[np.intp]:
+    """One of `stride` rows, by a hash of its number: rows may lie in any order, and the choice stays the same."""
+    return np.flatnonzero(mixed(np.arange(start, start + rows, dtype=np.uint64)) % np.uint64(stride) == 0)

@@ -1,0 +1,153 @@
+"""Candidates: ways to weigh a model's terms, each with its forms and settings, from rows that are left out.
+
+All that is chosen here is chosen again for each fold, so that rows of the fold judge the choice as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from credo.blocks.block import ALL, Settings
+from credo.exact import Array
+from credo.models.forms import NUMBER_FORMS, TEXT_FORMS, WORD_FORMS
+from credo.selection.sample import Sample
+from credo.selection.terms import Forms, Term, TermScores, beside, left_out_scores, log_bayes_factors
+from credo.selection.texts import chosen_readings, gains
+from credo.selection.weighting import Group, Regression, Weighting, relevances
+
+JOINT_FORMS = ("tied", "full")  # all columns together as one Gaussian
+OTHERS = {"smoothing": (0.1, 0.01), "strength": (10.0,)}  # what is tried beside what was asked for, while it helps
+SMOOTHED = {"category", "binned", "coarse", *WORD_FORMS}
+STRENGTHENED = {"gaussian", "log", "count"}
+IRRELEVANT = 0.02  # the probability of dependence on the class below which a column isn't looked at
+
+ONE_WEIGHT, TIED, EVERY_TERM = "naive Bayes", "tied Gaussian", "every term weighed by itself"
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Weightings of the same terms: columns in their forms, under the same settings."""
+
+    forms: dict[str, tuple[str, ...]]
+    settings: Settings
+    weightings: dict[str, Weighting]
+
+
+def candidates(model: Any, sample: Sample) -> Candidates:
+    """What the rows of a sample, left out one by one, say of a model's terms."""
+    settings, texts = chosen_readings(model, sample)
+    columns = {n: [f for f in v if f not in (*TEXT_FORMS, *JOINT_FORMS)] for n, v in model.views.items()}
+    relevance = _relevance(model, columns, settings)
+    columns = {name: forms if relevance.get(name, 1.0) >= IRRELEVANT else [] for name, forms in columns.items()}
+    joint = {name: [form for form in views if form in JOINT_FORMS] for name, views in model.views.items()}
+    every = {name: (*columns[name], *texts.get(name, ()), *joint[name]) for name in model.views}
+    scores = left_out_scores(model, sample, every, settings)
+    chosen = chosen_forms(scores, columns)
+    forms = {name: (*chosen[name], *texts.get(name, ()), *joint[name]) for name in model.views}
+    scores = scores.only([j for j, term in enumerate(scores.terms) if term.name == ALL or term.form in forms[term.name]])
+    settings, scores = _resettled(model, sample, forms, settings, scores, relevance)
+    return Candidates(forms, settings, _weightings(scores, relevance))
+
+
+def _relevance(model: Any, columns: Forms, settings: Settings) -> dict[str, float]:
+    """The probability that each column depends on the class, whichever form is the right one."""
+    factors: dict[str, list[float]] = {}
+    if settings.estimate != "ml":  # whose evidence knows no prior
+        for term, value in log_bayes_factors(model, columns, settings).items():
+            factors.setdefault(term.name, []).append(value)
+    means = {Term("", name): float(np.logaddexp.reduce(own) - np.log(len(own))) for name, own in factors.items()}
+    return {term.name: value for term, value in relevances(means).items()} if means else {}
+
+
+def chosen_forms(scores: TermScores, columns: Forms) -> dict[str, tuple[str, ...]]:
+    """For each column the form that predicts the class best by itself.
+
+    A less plain one must be better by more than a standard error of the difference.
+    """
+    place = {term: j for j, term in enumerate(scores.terms)}
+    found = {}
+    for name, forms in columns.items():
+        ordered = [form for form in NUMBER_FORMS if form in forms]
+        if len(ordered) < 2:
+            found[name] = tuple(forms)
+            continue
+        losses = {form: _losses(scores, place[Term(form, name)]) for form in ordered}
+        best = ordered[0]
+        for form in ordered[1:]:
+            best = form if gains(losses[best] - losses[form], scores.weight) else best
+        found[name] = (best,)
+    return found
+
+
+def _losses(scores: TermScores, term: int) -> Array:
+    log_joint = scores.log_prior + scores.log_likelihood[:, :, term]
+    return np.logaddexp.reduce(log_joint, axis=1) - log_joint[np.arange(scores.rows), scores.truth]
+
+
+def _resettled(
+    model: Any, sample: Sample, forms: Forms, settings: Settings, scores: TermScores, relevance: Mapping[str, float]
+) -> tuple[Settings, TermScores]:
+    """With smoothing and strength, one after the other, as they predict best."""
+    if model.refits:
+        return settings, scores
+    for name, values in OTHERS.items():
+        depends = SMOOTHED if name == "smoothing" else STRENGTHENED
+        open_ = settings.m is None if name == "smoothing" else settings.estimate != "ml"
+        own = [term for term in scores.terms if term.form in depends and term.name != ALL]
+        if not own or not open_:
+            continue
+        rest = scores.of([term for term in scores.terms if term not in set(own)])
+        touched = {name: tuple(form for form in each if form in depends) for name, each in forms.items()}
+        least = _one_weight_loss(scores, relevance)
+        for value in values:
+            if value == getattr(settings, name):
+                continue
+            other = replace(settings, **{name: value})  # type: ignore[arg-type]
+            moved = beside([rest, left_out_scores(model, sample, touched, other).of(own)])
+            loss = _one_weight_loss(moved, relevance)
+            if loss >= least:
+                break
+            settings, scores, least = other, moved, loss
+    return settings, scores
+
+
+def _one_weight_loss(scores: TermScores, relevance: Mapping[str, float]) -> float:
+    groups = _groups(scores.terms, relevance, own=False)
+    return float(np.average(Regression(scores, groups, biased=_textual(scores)).losses(), weights=scores.weight))
+
+
+def _weightings(scores: TermScores, relevance: Mapping[str, float]) -> dict[str, Weighting]:
+    joint = [term for term in scores.terms if term.form in JOINT_FORMS]
+    columns = scores.of([term for term in scores.terms if term.form not in JOINT_FORMS])
+    textual = _textual(scores)
+    found = {}
+    if columns.terms:
+        groups = _groups(columns.terms, relevance, own=False)
+        found[ONE_WEIGHT] = Regression(columns, groups, biased=textual).fitted(label_noise=textual)
+    tied = next((term for term in joint if term.form == "tied"), None)
+    if tied is not None:
+        alone = scores.of([tied])
+        found[TIED] = Regression(alone, [Group((tied,), np.ones(1))], mixed=tied).fitted()
+    if len(scores.terms) > 1:
+        groups = _groups(scores.terms, relevance, own=True)
+        found[EVERY_TERM] = Regression(scores, groups, mixed=tied, biased=textual).fitted(label_noise=textual)
+    return found
+
+
+def _textual(scores: TermScores) -> bool:
+    return any(term.form in TEXT_FORMS for term in scores.terms)
+
+
+def _groups(terms: Sequence[Term], relevance: Mapping[str, float], own: bool) -> list[Group]:
+    """Columns by themselves are one group; each block of several is one of its own, and each form of texts."""
+    sets: dict[str, list[Term]] = {}
+    for term in terms:
+        sets.setdefault(term.form if term.name == ALL or term.form in TEXT_FORMS else "", []).append(term)
+    return [
+        Group(tuple(each), np.array([relevance.get(term.name, 1.0) if not form else 1.0 for term in each]), own)
+        for form, each in sets.items()
+    ]

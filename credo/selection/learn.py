@@ -1,0 +1,195 @@
+"""credo.learn: the whole job. Count columns in several ways, tune, pool candidates, say what was tried."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from credo.data import Source, source
+from credo.data.profile import Profile, profile
+from credo.engines import local
+from credo.errors import DataError, EvidenceError, suggest
+from credo.families.normal_inverse_wishart import Covariance
+from credo.learning import Weight, Weights
+from credo.models.blend import TOGETHER, Blend
+from credo.models.classifier import Classifier
+from credo.models.discriminant import GaussianDiscriminant
+from credo.models.explaining import contributions
+from credo.models.forms import FORM_OF, TEXT_FORMS
+from credo.models.labelled import with_target
+from credo.models.naive_bayes import NaiveBayes
+from credo.selection.report import Read, Report, Tried
+from credo.selection.tuning import SHARES, Tuned, tuned, widened
+
+KINDS = ("auto", "naive-bayes", "gaussian")
+EXPLAINED = 1000  # rows whose weights of evidence are averaged
+WIDEST, WIDEST_FULL = 200, 150  # features of columns that are read together
+MANY_CLASSES = 100  # up to which columns are read together
+DISCRIMINANTS: dict[str, Covariance] = {"linear discriminant": "tied", "quadratic discriminant": "full"}
+
+
+def learn(
+    data: object,
+    target: object,
+    *,
+    model: Literal["auto", "naive-bayes", "gaussian"] = "auto",
+    kinds: Mapping[str, Any] | None = None,
+    weight: Weight = None,
+    seed: int = 0,
+) -> Any:
+    """A model for a labelled table; `model.report` says what was tried, what came of it, and how good it is.
+
+    Columns are counted in several forms, forms are weighed by how they predict rows that are left out, and candidates
+    are pooled by how they predict rows that neither taught nor tuned them.
+
+    >>> rows = {"x": [1.0, 1.2, 0.9, 3.1, 2.9, 3.0] * 3, "y": ["a", "a", "a", "b", "b", "b"] * 3}
+    >>> model = learn(rows, target="y")
+    >>> model.predict({"x": [1.1, 2.8]}).tolist()
+    ['a', 'b']
+    """
+    start = time.perf_counter()
+    if model not in KINDS:
+        raise DataError(f"no such kind of model, {model!r}; {suggest(model, KINDS)}")
+    table, name = with_target(source(data), target)
+    if table.once:
+        raise DataError("learning reads the data several times, and an iterator can be read only once: give a table")
+    table = table.held()
+    base = Blend(kinds=kinds).fit(table, target=name, weight=weight)
+    if len(base.classes) < 2:
+        raise EvidenceError(
+            f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to tell apart"
+        )
+    return _learned(base, table, weight, seed, model, start)
+
+
+def relearned(model: Blend, table: Source, weight: Weight, seed: int) -> Any:
+    """The same for rows that were learned before."""
+    start, plain = time.perf_counter(), model.untuned()
+    base = replace(model, views=plain.views, evidence=plain.evidence, tuning=None, report=None)
+    return _learned(base, table.held(), weight, seed, "auto", start)
+
+
+def _learned(base: Blend, table: Source, weight: Weight, seed: int, kind: str, start: float) -> Any:
+    with local.one_blas_thread():
+        if kind == "gaussian":
+            name, found = _discriminant(base, table, weight, seed)
+        else:
+            wide = widened(base, table, weight)
+            found = tuned(wide if kind == "naive-bayes" else _joined(wide, table, weight), table, weight, seed)
+            name = ""
+        model = found.apply()
+        if isinstance(model, Blend) and not any(form in TOGETHER for own in model.views.values() for form in own):
+            model = _as_naive_bayes(model)
+        report = Report(
+            str(model.target),
+            model.n,
+            model.unlabelled,
+            _columns(model, table, Weights.of(weight)),
+            found.tried,
+            _why(name, found),
+            found.scores,
+            time.perf_counter() - start,
+        )
+    return replace(model, report=report)
+
+
+def _joined(model: Blend, table: Source, weight: Weight) -> Blend:
+    """With columns counted together, too, where they can be."""
+    together = _together(model)
+    if not together:
+        return model
+    views = {n: (("category", *f) if model.views[n][0] == "category" else f) for n, f in together.items()}
+    evidence = replace(model, views=views, evidence=None).gathered(table, weight)
+    wider = {name: (*forms, *together.get(name, ())) for name, forms in model.views.items()}
+    return replace(model, views=wider, evidence=model.seen.beside(evidence))
+
+
+def _together(model: Blend) -> dict[str, tuple[str, ...]]:
+    """The columns that can be read together, few values first, and in which forms; none where classes are many."""
+    sizes: dict[str, int] = {}
+    if len(model.classes) > MANY_CLASSES:
+        return {}
+    for name, views in model.views.items():
+        if views[0] == "category":
+            sizes[name] = len(model.seen.schema[name].levels)
+        elif views[0] not in ("count", *TEXT_FORMS):
+            sizes[name] = 1
+    chosen, total = set(), 0
+    for name in sorted(sizes, key=lambda name: sizes[name]):
+        if total + sizes[name] <= WIDEST:
+            chosen.add(name)
+            total += sizes[name]
+    forms = TOGETHER if total <= WIDEST_FULL else TOGETHER[:1]
+    return {name: forms for name in model.views if name in chosen}
+
+
+def _as_naive_bayes(model: Blend) -> NaiveBayes:
+    """What it is where columns aren't read together."""
+    return NaiveBayes(
+        model.smoothing, model.class_smoothing, model.estimate, model.strength, class_prior=model.class_prior,
+        kinds=model.kinds, target=model.target, views=model.views, evidence=model.evidence, tuning=model.tuning,
+    )  # fmt: skip
+
+
+def _discriminant(base: Blend, table: Source, weight: Weight, seed: int) -> tuple[str, Tuned]:
+    """Numbers as a Gaussian, missing cells marginalised, and the other columns beside it: the better of two."""
+    numbers = {name: forms for name, forms in base.views.items() if forms[0] == "gaussian"}
+    if not numbers:
+        raise DataError("model='gaussian' needs number columns, and there is none")
+    if len(base.classes) > MANY_CLASSES:
+        raise DataError(f"model='gaussian' takes at most {MANY_CLASSES} classes, but there are {len(base.classes)}")
+    learner = GaussianDiscriminant("tied", kinds=base.kinds, target=base.target, views=numbers)
+    evidence = learner.gathered(table, weight)
+    wide = replace(learner, views=base.views, evidence=base.seen.beside(evidence))
+    wide = replace(wide, evidence=wide.seen.keeping(wide.part_names()))
+    found = {
+        name: tuned(replace(wide, covariance=covariance), table, weight, seed)
+        for name, covariance in DISCRIMINANTS.items()
+        if covariance == "tied" or len(numbers) <= WIDEST_FULL
+    }
+    best = min(found, key=lambda name: found[name].scores.log_loss)
+    rest = (Tried(name, each.scores.log_loss, each.scores.accuracy) for name, each in found.items() if name != best)
+    own = Tried(best, found[best].scores.log_loss, found[best].scores.accuracy, 1.0)
+    shares = tuple(each for each in found[best].tried if each.name == SHARES)
+    tried = tuple(sorted((own, *rest, *shares), key=lambda each: each.log_loss))
+    return best, replace(found[best], tried=tried)
+
+
+def _why(name: str, found: Tuned) -> str:
+    """What the outcome is, in a sentence."""
+    parts = [each for each in found.tried if each.share > LITTLE and each.name != SHARES]
+    loss = f"a log-loss of {found.scores.log_loss:.4f} for held-out rows"
+    shares = next((each.log_loss for each in found.tried if each.name == SHARES), None)
+    beside = "" if shares is None else f" (the class shares alone: {shares:.4f})"
+    if name:
+        return f"{name}: {loss}{beside}"
+    if not parts:
+        return f"the class shares: no column predicts held-out rows better; {loss}"
+    pool = " and ".join(f"{each.name} ({each.share:.2f})" for each in parts)
+    return f"{pool}: {loss}{beside}"
+
+
+LITTLE = 0.005  # of a share
+
+
+def _columns(model: Classifier, table: Source, weights: Weights) -> tuple[Read, ...]:
+    """Every column of the table, as it was read."""
+    assert model.tuning is not None
+    names = [name for name in table.names if name != model.target and name != weights.column]
+    profiles = profile(table, names)
+    sizes = contributions(model, table, EXPLAINED)
+    found = []
+    for name in names:
+        forms = model.tuning.forms.get(name, ())
+        kind = _kind(model, name, profiles[name])
+        found.append(Read(name, kind, " + ".join(forms), profiles[name].missing_share, sizes.get(name, 0.0)))
+    return tuple(found)
+
+
+def _kind(model: Classifier, name: str, found: Profile) -> str:
+    if name not in model.views:
+        return str((model.kinds or {}).get(name, found.kind))
+    first = model.views[name][0]
+    return next((kind for kind, form in FORM_OF.items() if form == first), "text" if first in TEXT_FORMS else "number")

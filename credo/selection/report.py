@@ -1,0 +1,51 @@
+"""What credo.learn did and why: the columns, what was tried, and how good the outcome is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from credo.metrics import Scores
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A candidate, calibrated by itself, and how well it predicted held-out rows."""
+
+    name: str
+    log_loss: float
+    accuracy: float
+    share: float = 0.0  # of it in the pool
+
+
+@dataclass(frozen=True)
+class Read:
+    """How a column was read, and how much it matters."""
+
+    name: str
+    kind: str
+    form: str  # in which it is used; "" where it is left out
+    missing: float  # the share of missing cells
+    weight: float  # mean size of its weight of evidence between the two most probable classes, in nats
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What credo.learn did and why: the columns, what was tried, and how good the outcome is."""
+
+    target: str
+    rows: float
+    unlabelled: float
+    columns: tuple[Read, ...]
+    tried: tuple[Tried, ...]  # the best first
+    why: str  # the outcome, in a sentence
+    scores: Scores  # of rows that neither taught nor tuned the models that predicted them
+    seconds: float
+
+    @property
+    def important(self) -> list[Read]:
+        """Columns by how much they matter."""
+        return sorted(self.columns, key=lambda column: -column.weight)
+
+    def __repr__(self) -> str:
+        lines = [f"{each.log_loss:8.4f}  {each.accuracy:.4f}  {each.share:5.2f}  {each.name}" for each in self.tried]
+        return "\n".join([self.why, "log-loss  accuracy  share", *lines, repr(self.scores)])

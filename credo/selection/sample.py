@@ -1,0 +1,142 @@
+"""The rows on which tuning is chosen: all of them, or a sample; copies of a row are one row, with their weight.
+
+A row that occurs three times says no more of what is to come than one of three times the weight, and would foretell
+itself if its copies stayed behind. So copies (the same cells and class) are left out together, and lie in one fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.data import Batch, Source
+from credo.data.fingerprints import Fingerprints, fingerprints, mixed
+from credo.engines import local
+from credo.errors import DataError
+from credo.evidence import Evidence
+from credo.exact import Array
+from credo.learning import Weights
+from credo.membership import Codes, Hard
+
+ROWS, CELLS = 20_000, 4_000_000  # at most, and of their scores (rows x classes x terms): more rows are sampled
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some rows of a table, and the class and weight of each."""
+
+    batch: Batch
+    own: Hard
+
+    @property
+    def rows(self) -> int:
+        return self.batch.rows
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Distinct rows that have a class: parts of a table, and what is known of each row."""
+
+    parts: tuple[Batch, ...]
+    codes: Codes  # (rows,) classes
+    weight: Array  # (rows,) with that of its copies
+    prints: Fingerprints  # (rows,)
+    stride: int = 1  # one of how many distinct rows is here
+
+    @property
+    def rows(self) -> int:
+        return len(self.codes)
+
+    def take(self, chosen: NDArray[np.bool_]) -> Sample:
+        """Some of the rows."""
+        parts, start = [], 0
+        for part in self.parts:
+            rows = np.flatnonzero(chosen[start : start + part.rows])
+            start += part.rows
+            if len(rows):
+                parts.append(part if len(rows) == part.rows else part.take(rows))
+        return replace(
+            self, parts=tuple(parts), codes=self.codes[chosen], weight=self.weight[chosen], prints=self.prints[chosen]
+        )
+
+    def thinned(self, rows: int) -> Sample:
+        """About so many of them, if there are more."""
+        stride = max(1, -(-self.rows // rows))
+        if stride == 1:
+            return self
+        kept = mixed(self.prints, salt=1) % np.uint64(stride) == 0
+        return replace(self.take(kept), stride=self.stride * stride) if kept.any() else self
+
+    def folds(self, count: int, seed: int) -> NDArray[np.intp]:
+        """Which fold each row is in: classes are spread evenly, and the rows' order doesn't matter. (rows,)"""
+        order = np.lexsort((mixed(self.prints, salt=seed + 2), self.codes))
+        found = np.empty(self.rows, dtype=np.intp)
+        found[order] = np.arange(self.rows) % count
+        return found
+
+    def pieces(self, classes: int) -> list[Piece]:
+        """Each part with the classes of its rows."""
+        found, start = [], 0
+        for part in self.parts:
+            rows = slice(start, start := start + part.rows)
+            found.append(Piece(part, Hard(self.codes[rows], classes, self.weight[rows])))
+        return found
+
+    def mapped(self, of_piece: Callable[[Piece], tuple[Array, ...]], classes: int) -> list[Array]:
+        """What a function says of each piece, one after another."""
+        return [np.concatenate(found) for found in zip(*local.mapped(of_piece, self.pieces(classes)), strict=True)]
+
+    def evidence(self, model: Any) -> Evidence:
+        """What these rows are of a model's evidence."""
+        pieces = self.pieces(len(model.classes))
+        found: Evidence = model.total([model.summarise(piece.batch, piece.own.weight) for piece in pieces])
+        return found
+
+
+def drawn(model: Any, table: Source, weights: Weights, terms: int) -> Sample:
+    """The distinct rows of a table, or a sample of them where there are many: drawn by their fingerprints."""
+    most = min(ROWS, max(100, CELLS // (len(model.classes) * max(terms, 1))))
+    stride = max(1, -(-row_count(model, table, weights) // most))
+    names = model.needs(table.without(weights.column))
+
+    def of_batch(batch: Batch) -> tuple[Batch, Codes, Array, Fingerprints]:
+        weight, batch = weights.of_rows(batch), batch.only(names)
+        prints = fingerprints(batch, names)
+        codes = model.codes_of(batch)
+        kept = (codes >= 0) & (weight > 0)
+        if stride > 1:
+            kept &= mixed(prints) % np.uint64(stride) == 0
+        rows = np.flatnonzero(kept)
+        return batch.take(rows), codes[rows], weight[rows], prints[rows]
+
+    parts, codes, weight, prints = zip(*local.mapped(of_batch, table.batches(weights.beside(names))), strict=True)
+    found = Sample(
+        tuple(part for part in parts if part.rows), *map(np.concatenate, (codes, weight, prints)), stride=stride
+    )
+    if not found.rows:
+        raise DataError("no row has a class and a weight above 0")
+    return _distinct(found)
+
+
+def _distinct(sample: Sample) -> Sample:
+    _, first, which = np.unique(sample.prints, return_index=True, return_inverse=True)
+    if len(first) == sample.rows:
+        return sample
+    chosen = np.zeros(sample.rows, dtype=bool)
+    chosen[first] = True
+    weight = np.bincount(which, sample.weight)[which]
+    return replace(sample, weight=weight).take(chosen)
+
+
+def row_count(model: Any, table: Source, weights: Weights) -> int:
+    """How many rows there are, whatever they weigh."""
+    if table.rows is not None:
+        return table.rows
+    if weights == Weights():
+        learned: int = round(model.n + model.unlabelled)
+        return learned
+    return sum(batch.rows for batch in table.batches([str(model.target)]))

@@ -1,0 +1,197 @@
+"""Tuning by nested validation: what is chosen is judged by rows that neither taught nor tuned it.
+
+For each fold: evidence without it (an exact subtraction), candidates tuned on the other rows, each left out in turn, and
+what these candidates say of the fold's rows. On that, candidates are pooled; and how well the pool predicts each fold,
+by shares that the other folds gave, is the figure that is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.data import Source
+from credo.engines import local
+from credo.errors import DataError, EvidenceError
+from credo.exact import Array
+from credo.learning import Weight, Weights
+from credo.metrics import Scores
+from credo.models.forms import Number, Text
+from credo.models.tuning import Tuning
+from credo.notices import tell
+from credo.selection.candidates import Candidates, candidates
+from credo.selection.report import Tried
+from credo.selection.sample import Sample, drawn
+from credo.selection.stacking import Stack, cross_fitted, held_out_candidates, stacked
+from credo.selection.terms import TermScores, held_out_scores, without
+from credo.selection.weighting import Weighting, pooled
+
+if TYPE_CHECKING:
+    from credo.models.classifier import Classifier
+
+FOLDS, FEW_FOLDS, FEW = 10, 5, 500  # rows up to which there are more folds
+ENOUGH = 2000  # held-out rows, after which no further fold is looked at
+MANY = 5000  # rows, above which the candidates of a fold are as good as those of all rows
+SHARES = "class shares"
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """The outcome of tuning: candidates, how they are pooled, and how good the pool is."""
+
+    model: Any
+    candidates: Candidates
+    stack: Stack
+    weighting: Weighting
+    scores: Scores
+    tried: tuple[Tried, ...]
+
+    def apply(self) -> Any:
+        """The model with this tuning, and with the views that it needs."""
+        model, weighting, settings = self.model, self.weighting, self.candidates.settings
+        weights: dict[str, dict[str, float]] = {}
+        for term, weight in zip(weighting.terms, weighting.weights, strict=True):
+            weights.setdefault(term.form, {})[term.name] = float(weight)
+        mixed = None if weighting.mixed is None else weighting.mixed.form
+        used = {form for form, own in weights.items() if any(own.values()) or form == mixed}
+        views = {
+            name: tuple(v for i, v in enumerate(each) if i == 0 or v in used) for name, each in model.views.items()
+        }
+        forms = {name: tuple(v for v in own if v in used) for name, own in self.candidates.forms.items()}
+        mixture = () if weighting.mixture is None else tuple(tuple(map(float, row)) for row in weighting.mixture)
+        tuning = Tuning(
+            forms, weights, model.classes, tuple(map(float, weighting.biases)), settings.smoothing, settings.strength,
+            model.n, self.scores.log_loss, mixed, mixture, settings.odds, self.stack.noise,
+        )  # fmt: skip
+        narrow = replace(model, views=views, tuning=tuning)
+        return replace(narrow, evidence=model.evidence.keeping(narrow.part_names()))
+
+
+def tune(model: Classifier, table: Source, weight: Weight, seed: int) -> Any:
+    """Forms of number columns, smoothing and strength, weights of terms, label noise."""
+    if table.once:
+        raise DataError("tuning reads the data again, and an iterator can be read only once: give a table")
+    if len(model.classes) < 2:
+        raise EvidenceError("there is only one class: nothing to tune")
+    table = table.held()
+    model = widened(replace(model, tuning=None, report=None), table, weight)  # type: ignore[type-var]
+    with local.one_blas_thread():
+        return tuned(model, table, weight, seed).apply()
+
+
+def tuned(model: Any, table: Source, weight: Weight, seed: int) -> Tuned:
+    """A model whose columns are counted in all their forms, tuned on the rows that it was taught by."""
+    terms = sum(len(views) for views in model.views.values())
+    sample = drawn(model, table, Weights.of(weight), terms)
+    fold, folds = _folds(sample, seed)
+    judged = [_judged(model, sample, fold == k) for k in folds]
+    names = tuple(dict.fromkeys(name for each in judged for name in each.candidates.weightings))
+    every = np.concatenate([np.full(each.rows.rows, k) for k, each in zip(folds, judged, strict=True)])
+    held_out = _joined(names, judged)
+    known = model.class_weights
+    final = judged[0].candidates if sample.rows > MANY else candidates(model, sample)
+    if not held_out.rows:
+        tell("each class has one distinct row: none can be held out, so that nothing is known of how good it is")
+        held_out, every = _by_shares(model, sample, names), np.zeros(sample.rows, dtype=np.intp)
+    stack = stacked(held_out)
+    log_probabilities = cross_fitted(held_out, every, known)
+    how = f"nested {len(np.unique(fold))}-fold" if len(folds) > 1 else "nested hold-out"
+    scores = Scores(model.classes, log_probabilities, held_out.truth.astype(np.intp), held_out.weight, how)
+    shares = dict(zip(names, map(float, stack.shares), strict=True))
+    kept = [name for name in names if name in final.weightings]
+    weighting = pooled([final.weightings[name] for name in kept], [shares[name] for name in kept])
+    return Tuned(model, final, stack, weighting, scores, _tried(model, held_out, every, shares))
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """A fold: candidates from the other rows, and what they say of its own."""
+
+    candidates: Candidates
+    rows: TermScores
+    log_odds: dict[str, Array]  # (rows, classes) each
+
+
+def _folds(sample: Sample, seed: int) -> tuple[NDArray[np.intp], range]:
+    """Which fold each row is in, and the folds that are looked at."""
+    count = max(2, min(FOLDS if sample.rows <= FEW else FEW_FOLDS, sample.rows))
+    looked_at = min(count, max(1, -(-ENOUGH * count // sample.rows)))
+    return sample.folds(count, seed), range(looked_at)
+
+
+def _judged(model: Any, sample: Sample, held_out: NDArray[np.bool_]) -> _Judged:
+    part, rest = sample.take(held_out), sample.take(~held_out)
+    taught = without(model, part)
+    found = candidates(taught, rest)
+    rows = held_out_scores(taught, part, found.forms, found.settings)
+    known = taught.class_weights[rows.truth] > 0  # a class that only the held-out rows have can't be predicted
+    rows = rows.take(known)
+    return _Judged(found, rows, {name: each.log_odds(rows) for name, each in found.weightings.items()})
+
+
+def _joined(names: tuple[str, ...], judged: Sequence[_Judged]) -> TermScores:
+    """What the candidates say of all held-out rows; one that a fold hadn't says nothing there."""
+    parts = []
+    for each in judged:
+        silent = np.zeros_like(each.rows.log_prior)
+        log_odds = np.stack([each.log_odds.get(name, silent) for name in names], axis=2)
+        parts.append(held_out_candidates(names, log_odds, each.rows))
+    arrays = [[p.log_likelihood, p.log_prior, p.truth, p.weight] for p in parts]
+    return TermScores(parts[0].terms, *(np.concatenate(each) for each in zip(*arrays, strict=True)))
+
+
+def _by_shares(model: Any, sample: Sample, names: tuple[str, ...]) -> TermScores:
+    prior = np.repeat(model.log_class_prior(model.class_weights)[None], sample.rows, axis=0)
+    silent = np.zeros((*prior.shape, len(names)))
+    rows = TermScores((), silent[:, :, :0], prior, sample.codes, sample.weight)
+    return held_out_candidates(names, silent, rows)
+
+
+def _tried(
+    model: Any, held_out: TermScores, fold: NDArray[np.intp], shares: dict[str, float]
+) -> tuple[Tried, ...]:
+    """Every candidate, pooled with nothing but the classes' shares; the best first."""
+    found = []
+    for j, (name, share) in enumerate(shares.items()):
+        alone = cross_fitted(held_out.only([j]), fold, model.class_weights)
+        found.append(_outcome(model, held_out, name, alone, share))
+    prior = held_out.log_prior - np.logaddexp.reduce(held_out.log_prior, axis=1, keepdims=True)
+    found.append(_outcome(model, held_out, SHARES, prior, max(0.0, 1 - sum(shares.values()))))
+    return tuple(sorted(found, key=lambda each: each.log_loss))
+
+
+def _outcome(model: Any, held_out: TermScores, name: str, log_probabilities: Array, share: float) -> Tried:
+    scores = Scores(model.classes, log_probabilities, held_out.truth.astype(np.intp), held_out.weight)
+    return Tried(name, scores.log_loss, scores.accuracy, share)
+
+
+def widened(model: Any, table: Source, weight: Any) -> Any:
+    """With number columns counted in all their forms, where none was asked for, and texts as odds, too."""
+    if not model.chooses_forms:
+        return model
+    asked = {name for name, how in (model.kinds or {}).items() if isinstance(how, Number)}
+    texts = [name for name, views in model.views.items() if views[0] == "words"]
+    if texts:
+        kinds = {name: how for name, how in (model.kinds or {}).items() if isinstance(how, Text)}
+        model = model.counting({name: kinds.get(name, Text()).views for name in texts}, table, weight)
+    free = [name for name, views in model.views.items() if views[0] == "gaussian" and name not in asked]
+    if not free:
+        return model
+    model = model.counting(dict.fromkeys(free, ("binned",)), table, weight)
+    positive = [name for name in free if _least(model, name) > 0]
+    if positive:
+        model = model.counting(dict.fromkeys(positive, ("log",)), table, weight)
+    views = {
+        name: tuple(dict.fromkeys((*own, *(["coarse"] if "binned" in own else []))))
+        for name, own in model.views.items()
+    }
+    return replace(model, views=views)
+
+
+def _least(model: Any, name: str) -> float:
+    values = model.evidence.schema[name].levels
+    return float(np.min(values.to_numpy(zero_copy_only=False), initial=np.inf))

@@ -1,0 +1,208 @@
+"""Weights for the terms of a model: a logistic regression on the log-likelihoods of held-out rows, with a prior.
+
+log P(class | row) = log P(class) + bias + Σ w s + M s′ - log Σ, s being a term's log-likelihoods and s′ those of a term
+that may be mixed between classes. A column's weight is r (τ + δ): r is the probability that it depends on the class at
+all, τ ~ N(1/groups, 1) is shared by a group of terms, δ ~ N(0, 1/16) is its own, bias ~ N(0, 1), M ~ N(0, 1/16), and no
+weight is negative. (Weighing naive Bayes' columns by conditional likelihood: Zaidi, Cerquides, Carman & Webb 2013.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.exact import Array
+from credo.numerics.logistic import PRECISELY, ROUGHLY, GaussianPrior, LogisticRegression
+from credo.selection.terms import Term, TermScores
+
+OWN, SHARED, BIAS, MIXING = 16.0, 1.0, 1.0, 16.0  # precisions of δ, τ, biases and mixtures
+MIXED_CLASSES = range(3, 11)  # numbers of classes between which a term may be mixed
+FEW_CLASSES = 50  # up to which each may have a bias
+MOST_OWN = 200  # terms with a δ of their own; beyond the most relevant ones they share τ
+ROUNDS = 4  # of EM for label noise
+
+
+@dataclass(frozen=True, eq=False)
+class Weighting:
+    """A weight for each term, a bias for each class, and how one term is mixed between classes."""
+
+    terms: tuple[Term, ...]
+    weights: Array  # (terms,)
+    biases: Array  # (classes,)
+    mixed: Term | None = None
+    mixture: Array | None = None  # (classes, classes), beside the term's weight
+
+    def log_odds(self, scores: TermScores) -> Array:
+        """What the terms say, weighed, without the prior. (rows, classes)"""
+        total = scores.of(self.terms).log_likelihood @ self.weights + self.biases
+        if self.mixture is not None and self.mixed is not None:
+            total = total + scores.of([self.mixed]).log_likelihood[:, :, 0] @ self.mixture.T
+        return np.asarray(total - total.mean(1, keepdims=True))
+
+
+def pooled(weightings: Sequence[Weighting], shares: Sequence[float]) -> Weighting:
+    """Their logarithmic pool: the weights add up."""
+    weights: dict[Term, float] = {}
+    biases, mixture, mixed = np.zeros_like(weightings[0].biases), None, None
+    for each, share in zip(weightings, shares, strict=True):
+        for term, weight in zip(each.terms, each.weights, strict=True):
+            weights[term] = weights.get(term, 0.0) + share * float(weight)
+        biases = biases + share * each.biases
+        if each.mixture is not None and share:
+            mixed, mixture = each.mixed, share * each.mixture + (0.0 if mixture is None else mixture)
+    return Weighting(tuple(weights), np.array(list(weights.values())), biases, mixed, mixture)
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Terms whose weights share a τ, with how relevant each is; `own`: each has a δ beside it."""
+
+    terms: tuple[Term, ...]
+    relevance: Array
+    own: bool = True
+
+    def coefficients(self) -> list[dict[Term, float]]:
+        """What is estimated: factors of the terms' relevance."""
+        ranked = sorted(range(len(self.terms)), key=lambda j: -self.relevance[j])
+        alone = ranked[:MOST_OWN] if self.own else []
+        rest = [j for j in range(len(self.terms)) if j not in set(alone)]
+        found = [{self.terms[j]: float(self.relevance[j])} for j in sorted(alone)]
+        return [*found, {self.terms[j]: float(self.relevance[j]) for j in rest}] if rest else found
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """The terms of some groups as one logistic regression."""
+
+    scores: TermScores
+    groups: Sequence[Group]
+    mixed: Term | None = None
+    biased: bool = False
+
+    def fitted(self, label_noise: bool = False) -> Weighting:
+        """The most probable weights; label noise, if rows may have it, is estimated beside them by EM."""
+        regression, weight = self._regression(), self.scores.weight
+        theta = regression.mode(weight, enough=ROUGHLY if label_noise else PRECISELY)
+        if label_noise:
+            theta, _ = with_noise(regression, self._features, self.scores, theta)
+        return self._weighting(theta)
+
+    def losses(self) -> Array:
+        """-log P(class) of each row at the mode: for comparing a few choices on many rows."""
+        theta = self._regression().mode(self.scores.weight, enough=ROUGHLY)
+        return -np.log(np.maximum(true_probabilities(self._features, self.scores, theta), np.finfo(float).tiny))
+
+    def _regression(self) -> LogisticRegression:
+        return LogisticRegression(self._features, self.scores.log_prior, self.scores.truth, self._prior)
+
+    @property
+    def _coefficients(self) -> list[tuple[int, dict[Term, float]]]:
+        return [(g, each) for g, group in enumerate(self.groups) for each in group.coefficients()]
+
+    @property
+    def _mixes(self) -> bool:
+        return self.mixed is not None and self.scores.classes in MIXED_CLASSES
+
+    @property
+    def _has_biases(self) -> bool:
+        return self.biased and self.scores.classes <= FEW_CLASSES
+
+    @property
+    def _pairs(self) -> list[tuple[int, int]]:
+        classes = range(self.scores.classes)
+        return [(a, b) for a in classes for b in classes if a != b] if self._mixes else []
+
+    @property
+    def _features(self) -> Array:
+        """(rows, classes, coefficients)"""
+        scores, rows, classes = self.scores, self.scores.rows, self.scores.classes
+        place = {term: j for j, term in enumerate(scores.terms)}
+        combined = np.zeros((len(scores.terms), len(self._coefficients)))
+        for c, (_, factors) in enumerate(self._coefficients):
+            for term, factor in factors.items():
+                combined[place[term], c] = factor
+        parts = [scores.log_likelihood @ combined]
+        if self._has_biases:
+            parts.append(np.broadcast_to(np.eye(classes), (rows, classes, classes)))
+        if self._mixes and self.mixed is not None:
+            cells = np.zeros((rows, classes, len(self._pairs)))
+            for m, (to, source) in enumerate(self._pairs):
+                cells[:, to, m] = scores.log_likelihood[:, source, place[self.mixed]]
+            parts.append(cells)
+        return np.concatenate(parts, axis=2)
+
+    @property
+    def _prior(self) -> GaussianPrior:
+        groups = np.array([g for g, _ in self._coefficients])
+        biases = self.scores.classes if self._has_biases else 0
+        count, size = len(groups), len(groups) + biases + len(self._pairs)
+        mean, precision = np.zeros(size), np.zeros((size, size))
+        mean[:count] = 1 / max(len(self.groups), 1)
+        covariance = np.eye(count) / OWN + (groups[:, None] == groups) / SHARED
+        precision[:count, :count] = np.linalg.inv(covariance)
+        rest = np.arange(count, size)
+        precision[rest, rest] = np.where(rest < count + biases, BIAS, MIXING)
+        return GaussianPrior(mean, precision, np.arange(size) < count)
+
+    def _weighting(self, theta: Array) -> Weighting:
+        weights: dict[Term, float] = {}
+        for (_, factors), value in zip(self._coefficients, theta, strict=False):
+            weights |= {term: factor * float(value) for term, factor in factors.items()}
+        count, classes = len(self._coefficients), self.scores.classes
+        biases = theta[count : count + classes] if self._has_biases else np.zeros(classes)
+        mixture = None
+        if self._mixes:
+            mixture = np.zeros((classes, classes))
+            for (a, b), value in zip(self._pairs, theta[len(theta) - len(self._pairs) :], strict=True):
+                mixture[a, b] = value
+        mixed = self.mixed if mixture is not None else None
+        return Weighting(tuple(weights), np.array(list(weights.values())), biases, mixed, mixture)
+
+
+def true_probabilities(features: Array, scores: TermScores, theta: Array) -> Array:
+    """P(truth) of each row. (rows,)"""
+    logits = scores.log_prior + features @ theta
+    logits = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+    return np.asarray(np.exp(logits[np.arange(scores.rows), scores.truth]))
+
+
+def with_noise(
+    regression: LogisticRegression, features: Array, scores: TermScores, theta: Array, rounds: int = ROUNDS
+) -> tuple[Array, float]:
+    """The coefficients and the rate of label noise, by EM: a row is explained by the terms, or by the prior alone.
+
+    The rate has a uniform prior: n rows that were all predicted well leave about 1/(n + 2).
+    """
+    weight, n = scores.weight, float(scores.weight.sum())
+    prior = scores.log_prior - np.logaddexp.reduce(scores.log_prior, axis=1, keepdims=True)
+    alone = np.exp(prior[np.arange(scores.rows), scores.truth])
+    rate = 1 / (n + 2)
+    for again in reversed(range(rounds)):
+        told = (1 - rate) * true_probabilities(features, scores, theta)
+        noisy = rate * alone / np.maximum(told + rate * alone, np.finfo(float).tiny)
+        rate = (float(weight @ noisy) + 1) / (n + 2)
+        theta = regression.mode(weight * (1 - noisy), theta, ROUGHLY if again else PRECISELY)
+    return theta, rate
+
+
+def relevances(log_bayes_factors: Mapping[Term, float]) -> dict[Term, float]:
+    """The probability that each column depends on the class, the share of those that do being unknown before.
+
+    P(depends) = π BF/(π BF + 1 - π), and π is estimated from all columns: among many that don't, few are believed.
+    """
+    log_factors = np.array(list(log_bayes_factors.values()))
+    share = 0.5
+    for _ in range(RELEVANCE_STEPS):
+        found = _logistic(log_factors + np.log(share / (1 - share)))
+        share = (found.sum() + 0.5) / (len(found) + 1)
+    return dict(zip(log_bayes_factors, map(float, _logistic(log_factors + np.log(share / (1 - share)))), strict=True))
+
+
+RELEVANCE_STEPS = 50
+
+
+def _logistic(x: Array) -> NDArray[np.float64]:
+    return np.asarray(np.exp(-np.logaddexp(0.0, -x)))
