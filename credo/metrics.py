@@ -56,6 +56,13 @@ class Scores:
         return 0.0 if loss <= 0 else loss  # and not -0.0, nor what rounding leaves below
 
     @property
+    def log_loss_error(self) -> float:
+        """The standard error of the log-loss, rows being independent."""
+        loss = -self.log_probabilities[np.arange(len(self.truth)), self.truth]
+        rows = self.weights.sum() ** 2 / (self.weights**2).sum()  # as many rows of equal weight would tell as much
+        return float(np.sqrt(self._mean((loss - self._mean(loss)) ** 2) / max(rows - 1, 1)))
+
+    @property
     def brier(self) -> float:
         """The mean of Σₖ (pₖ - [k is the truth])²"""
         own = self.probabilities[np.arange(len(self.truth)), self.truth]

@@ -417,7 +417,7 @@ def test_texts_are_explained_by_their_words(mail: str, tmp_path: Path) -> None:
     text = ran("explain", saved, mail)
     assert "text: words for spam +, for ham -" in text
     assert "green" not in text
-    assert "allowance for slips" in text
+    assert "allowance for label noise" in text
     assert text.endswith("the data has label: the model may have learned from this very row\n")
     note.write_text("claim a prize", encoding="utf-8")
     assert "may have learned" not in ran("explain", saved, str(note))
@@ -644,6 +644,6 @@ def test_bars_never_fail() -> None:
 def test_the_command_offers_all_kinds_of_models() -> None:
     """It lists them itself, since importing them would keep `credo --help` waiting."""
     from credo.cli.learn import MODELS
-    from credo.models.candidates import KINDS
+    from credo.selection.learn import KINDS
 
     assert set(KINDS) == set(MODELS)

@@ -34,6 +34,7 @@ class Settings:
     p: Mapping[str, Mapping[Any, float]] = field(default_factory=dict)  # {column: {value: share}}; else all alike
     strength: float = 1.0  # rows that the prior on a number's mean and variance is worth
     odds: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: (c, p)}
+    shrinkage: float = 1.0  # of columns together: their covariance's prior is worth so many times d + 2 rows
 
 
 class Parameter(NamedTuple):

@@ -46,7 +46,8 @@ def value_feature(name: str, value: object) -> str:
 class Together(Block):
     """z | class ~ N(μ, Σ): one Σ for all classes ("tied": the log-odds are linear in z), or each its own ("full").
 
-    Σ ~ inverse Wishart, worth d + 2 rows of the pooled variances for d features; μ worth `strength` rows.
+    Σ ~ inverse Wishart, worth shrinkage · (d + 2) rows of the d features' variances within classes (to which one row of
+    their pooled variance is added); μ worth `strength` rows.
     """
 
     names: tuple[str, ...]
@@ -220,9 +221,11 @@ class TogetherLikelihood(Likelihood):
     @cached_property
     def belief(self) -> Spread:
         n, mean, scatter = self.centred
-        place, variance = (part[self.spoken] for part in self.everyone)
+        place, pooled = (part[self.spoken] for part in self.everyone)
         inside = np.ix_(np.arange(len(n)), self.spoken, self.spoken)
-        rows = self.size + 2.0
+        within = np.diagonal(scatter[inside], axis1=1, axis2=2).sum(0)
+        variance = (within + pooled) / (n.sum() + 1)
+        rows = self.settings.shrinkage * (self.size + 2.0)
         return spread(
             n, mean[:, self.spoken], scatter[inside], place, variance, self.settings.strength, self._tied, rows
         )

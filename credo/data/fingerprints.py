@@ -49,8 +49,8 @@ def _cells(array: pa.Array) -> Fingerprints:
 
 def _numbers(array: pa.Array) -> Fingerprints:
     """The bits of floats: 1, 1.0 and True are the same."""
-    x = array.cast(pa.float64(), safe=False) if not pa.types.is_boolean(array.type) else array.cast(pa.uint8()).cast("double")
-    x = x.to_numpy(zero_copy_only=False) + 0.0  # which makes -0.0 a plain 0
+    whole = array.cast(pa.uint8()) if pa.types.is_boolean(array.type) else array
+    x = whole.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) + 0.0  # which makes -0.0 a plain 0
     return np.where(np.isnan(x), MISSING, mixed(x.view(np.uint64)))
 
 

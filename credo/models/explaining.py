@@ -128,7 +128,7 @@ def explained_row(
     if terms.label_noise:  # by which nothing is impossible: the weights that would say so are bounded
         noisy, voices = terms.with_noise(log_joint), {name: np.maximum(each, LEAST) for name, each in voices.items()}
         voices[NOISE] = noisy - prior - sum(voices.values())  # up to a number that all classes share
-        log_joint = slipped
+        log_joint = noisy
     share = np.exp(log_joint - np.logaddexp.reduce(log_joint))
     first = model._code_of(of) if of is not None else int(share.argmax())
     others = [k for k in np.argsort(-share) if k != first]
@@ -147,7 +147,7 @@ def explained_row(
         model.classes[second],
         float(prior[first] - prior[second]) / size,
         weights,
-        {name: _cell(one, name) for name in weights if name != SLIPS},
+        {name: _cell(one, name) for name in weights if name != NOISE},
         float(share[first]),
         unit,
         _words(model, one, first, second, size),

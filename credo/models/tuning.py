@@ -14,7 +14,7 @@ from credo.exact import Array
 
 @dataclass(frozen=True)
 class Tuning:
-    """Which forms each column is read in, the weight of each, the classes' biases, label noise, and what the priors are worth."""
+    """Which forms each column is read in, the weight of each, biases, label noise, and what the priors are worth."""
 
     forms: Mapping[str, tuple[str, ...]]
     weights: Mapping[str, Mapping[str, float]]  # {form: {voice: weight}}
@@ -27,10 +27,12 @@ class Tuning:
     mixed: str | None = None  # the form whose log-likelihoods are mixed between classes
     mixture: tuple[tuple[float, ...], ...] = ()
     odds: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: c and p}
+    shrinkage: float = 1.0  # of the covariance of columns together
     label_noise: float = 0.0  # the share of rows whose class has nothing to do with their cells
 
     def applied_to(self, settings: Settings) -> Settings:
-        return replace(settings, smoothing=self.smoothing, strength=self.strength, odds=self.odds)
+        own = {name: getattr(self, name) for name in ("smoothing", "strength", "odds", "shrinkage")}
+        return replace(settings, **own)
 
     def weights_of(self, form: str, voices: Sequence[str]) -> Array:
         own = self.weights.get(form, {})

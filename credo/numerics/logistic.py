@@ -60,6 +60,22 @@ class LogisticRegression:
                 break
         return theta
 
+    def log_bayes_factor(self, mode: Array, weight: Array) -> float:
+        """log of how much better the rows are explained by some θ, integrated out, than by θ = 0: Laplace's method.
+
+        log p(rows | mode) - ½ |mode - mean|² - ½ log|1 + precision⁻¹ curvature| - log p(rows | 0), the curvature being
+        that of coefficients that aren't at their bound.
+        """
+        value, probability = self._log_posterior(mode, weight)
+        null, _ = self._log_posterior(np.zeros_like(mode), weight)
+        null += 0.5 * float(self.prior.mean @ self.prior.precision @ self.prior.mean)  # of which it has no prior
+        free = np.flatnonzero(~self.prior.bounded | (mode > 0))
+        curvature = self._curvature(probability, weight, free)
+        precision = self.prior.precision[np.ix_(free, free)]
+        _, wide = np.linalg.slogdet(precision + curvature)
+        _, narrow = np.linalg.slogdet(precision)
+        return value - 0.5 * float(wide - narrow) - null
+
     def _log_posterior(self, theta: Array, weight: Array) -> tuple[float, Array]:
         """Up to a constant; and the probabilities of all classes but the first."""
         logits = self._offset + (self._flat @ theta).reshape(self._offset.shape)
@@ -77,15 +93,17 @@ class LogisticRegression:
         step = np.zeros_like(theta)
         if not len(free):
             return step
-        every = len(free) == len(theta)
-        flat = self._flat if every else self._flat[:, free]
-        features = flat.reshape(*self._offset.shape, len(free))
-        expected = np.matmul(probability[:, None, :], features)[:, 0]
-        scaled = flat * np.sqrt(probability * weight[:, None]).reshape(-1, 1)
-        curvature = scaled.T @ scaled - expected.T @ (expected * weight[:, None])
-        curvature += self.prior.precision if every else self.prior.precision[np.ix_(free, free)]
+        curvature = self._curvature(probability, weight, free) + self.prior.precision[np.ix_(free, free)]
         try:
             step[free] = np.linalg.solve(curvature, slope[free])
         except np.linalg.LinAlgError:  # rows so heavy that the prior is lost in rounding
             step[free] = np.linalg.lstsq(curvature, slope[free], rcond=None)[0]
         return step
+
+    def _curvature(self, probability: Array, weight: Array, free: NDArray[np.intp]) -> Array:
+        """Minus the second derivative of the log-likelihood, in some of the coefficients."""
+        flat = self._flat if len(free) == self._flat.shape[1] else self._flat[:, free]
+        features = flat.reshape(*self._offset.shape, len(free))
+        expected = np.matmul(probability[:, None, :], features)[:, 0]
+        scaled = flat * np.sqrt(probability * weight[:, None]).reshape(-1, 1)
+        return np.asarray(scaled.T @ scaled - expected.T @ (expected * weight[:, None]))

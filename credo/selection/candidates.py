@@ -20,9 +20,13 @@ from credo.selection.texts import chosen_readings, gains
 from credo.selection.weighting import Group, Regression, Weighting, relevances
 
 JOINT_FORMS = ("tied", "full")  # all columns together as one Gaussian
-OTHERS = {"smoothing": (0.1, 0.01), "strength": (10.0,)}  # what is tried beside what was asked for, while it helps
-SMOOTHED = {"category", "binned", "coarse", *WORD_FORMS}
-STRENGTHENED = {"gaussian", "log", "count"}
+# What is tried beside what was asked for, while it helps.
+OTHERS = {"smoothing": (0.1, 0.01), "strength": (10.0,), "shrinkage": (0.1, 0.01)}
+DEPENDING = {  # forms whose log-likelihoods depend on a setting
+    "smoothing": {"category", "binned", "coarse", *WORD_FORMS},
+    "strength": {"gaussian", "log", "count"},
+    "shrinkage": set(JOINT_FORMS),
+}
 IRRELEVANT = 0.02  # the probability of dependence on the class below which a column isn't looked at
 
 ONE_WEIGHT, TIED, EVERY_TERM = "naive Bayes", "tied Gaussian", "every term weighed by itself"
@@ -48,7 +52,7 @@ def candidates(model: Any, sample: Sample) -> Candidates:
     scores = left_out_scores(model, sample, every, settings)
     chosen = chosen_forms(scores, columns)
     forms = {name: (*chosen[name], *texts.get(name, ()), *joint[name]) for name in model.views}
-    scores = scores.only([j for j, term in enumerate(scores.terms) if term.name == ALL or term.form in forms[term.name]])
+    scores = scores.of([term for term in scores.terms if term.name == ALL or term.form in forms[term.name]])
     settings, scores = _resettled(model, sample, forms, settings, scores, relevance)
     return Candidates(forms, settings, _weightings(scores, relevance))
 
@@ -91,13 +95,13 @@ def _losses(scores: TermScores, term: int) -> Array:
 def _resettled(
     model: Any, sample: Sample, forms: Forms, settings: Settings, scores: TermScores, relevance: Mapping[str, float]
 ) -> tuple[Settings, TermScores]:
-    """With smoothing and strength, one after the other, as they predict best."""
+    """With smoothing, strength and shrinkage, one after the other, as they predict best."""
     if model.refits:
         return settings, scores
     for name, values in OTHERS.items():
-        depends = SMOOTHED if name == "smoothing" else STRENGTHENED
+        depends = DEPENDING[name]
         open_ = settings.m is None if name == "smoothing" else settings.estimate != "ml"
-        own = [term for term in scores.terms if term.form in depends and term.name != ALL]
+        own = [term for term in scores.terms if term.form in depends and (term.name == ALL) == (name == "shrinkage")]
         if not own or not open_:
             continue
         rest = scores.of([term for term in scores.terms if term not in set(own)])
@@ -117,7 +121,7 @@ def _resettled(
 
 def _one_weight_loss(scores: TermScores, relevance: Mapping[str, float]) -> float:
     groups = _groups(scores.terms, relevance, own=False)
-    return float(np.average(Regression(scores, groups, biased=_textual(scores)).losses(), weights=scores.weight))
+    return float(np.average(Regression(scores, groups).losses(), weights=scores.weight))
 
 
 def _weightings(scores: TermScores, relevance: Mapping[str, float]) -> dict[str, Weighting]:
@@ -127,14 +131,14 @@ def _weightings(scores: TermScores, relevance: Mapping[str, float]) -> dict[str,
     found = {}
     if columns.terms:
         groups = _groups(columns.terms, relevance, own=False)
-        found[ONE_WEIGHT] = Regression(columns, groups, biased=textual).fitted(label_noise=textual)
+        found[ONE_WEIGHT] = Regression(columns, groups).fitted(label_noise=textual)
     tied = next((term for term in joint if term.form == "tied"), None)
     if tied is not None:
         alone = scores.of([tied])
         found[TIED] = Regression(alone, [Group((tied,), np.ones(1))], mixed=tied).fitted()
     if len(scores.terms) > 1:
         groups = _groups(scores.terms, relevance, own=True)
-        found[EVERY_TERM] = Regression(scores, groups, mixed=tied, biased=textual).fitted(label_noise=textual)
+        found[EVERY_TERM] = Regression(scores, groups, mixed=tied).fitted(label_noise=textual)
     return found
 
 

@@ -1,8 +1,8 @@
 """Stacking: candidates are pooled by how well they predict rows that neither taught nor tuned them.
 
-log P(class | row) = log P(class) + Σ π (what a candidate says) - log Σ, π ≥ 0, π ~ N(1/m, 1/m) for m candidates: if none
-predicts better than the classes' shares, all π are 0. Label noise beside it bounds how certain few rows can make it.
-The pool is again one weight for each term.
+log P(class | row) = log P(class) + Σ π (what a candidate says) - log Σ, π ≥ 0, π ~ N(1/m, 1/m) for m candidates. That
+no candidate is worth anything is as probable beforehand as that some are: π is averaged over both, by their evidence.
+Label noise beside it bounds how certain few rows can make it. The pool is again one weight for each term.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from credo.selection.terms import Term, TermScores
 from credo.selection.weighting import with_noise
 
 ROUNDS = 12  # of EM for label noise
+ENOUGH = 50.0  # nats, beyond which the other side is lost in rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +45,9 @@ def stacked(held_out: TermScores) -> Stack:
     prior = GaussianPrior(np.full(count, 1 / count), np.eye(count) * count, np.ones(count, dtype=bool))
     regression = LogisticRegression(held_out.log_likelihood, held_out.log_prior, held_out.truth, prior)
     theta = regression.mode(held_out.weight)
-    shares, noise = with_noise(regression, held_out.log_likelihood, held_out, theta, ROUNDS)
-    return Stack(shares, noise)
+    shares, noise, weight = with_noise(regression, held_out.log_likelihood, held_out, theta, ROUNDS)
+    worth = 1 / (1 + np.exp(-np.clip(regression.log_bayes_factor(shares, weight), -ENOUGH, ENOUGH)))
+    return Stack(worth * shares, noise)
 
 
 def cross_fitted(held_out: TermScores, fold: NDArray[np.intp], class_weights: Array) -> Array:

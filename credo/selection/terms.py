@@ -111,9 +111,9 @@ def without(model: Any, sample: Sample) -> Any:
 
 
 def log_bayes_factors(model: Any, forms: Forms, settings: Settings) -> dict[Term, float]:
-    """log p(cells | classes)/p(cells) of each column by itself: how much the data speak for its dependence on the class.
+    """log p(cells | classes)/p(cells) of each column by itself: whether it depends on the class.
 
-    Unlike a score of left-out rows, chance makes it look good only as rarely as its size says.
+    Unlike a score of left-out rows, it looks good by chance only as rarely as its size says.
     """
     found: dict[Term, float] = {}
     for form, likelihood in model.terms_of(forms, settings).likelihoods:

@@ -73,7 +73,7 @@ def _chosen_odds(model: Any, sample: Sample, forms: Forms) -> tuple[dict[str, tu
 def _losses(scores: TermScores) -> Array:
     """Of rows, by the terms at their best weights."""
     groups = [Group((term,), np.ones(1)) for term in scores.terms]
-    return Regression(scores, groups, biased=True).losses()
+    return Regression(scores, groups).losses()
 
 
 def _likelihood(scores: TermScores, odds: TermScores, errors: float) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Tuning by nested validation: what is chosen is judged by rows that neither taught nor tuned it.
 
-For each fold: evidence without it (an exact subtraction), candidates tuned on the other rows, each left out in turn, and
-what these candidates say of the fold's rows. On that, candidates are pooled; and how well the pool predicts each fold,
-by shares that the other folds gave, is the figure that is reported.
+For each fold: evidence without it (an exact subtraction), candidates tuned on the other rows, each left out in turn,
+and what these candidates say of the fold's rows. On that, candidates are pooled; and how well the pool predicts each
+fold, by shares that the other folds gave, is the figure that is reported.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from credo.selection.weighting import Weighting, pooled
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
 
-FOLDS, FEW_FOLDS, FEW = 10, 5, 500  # rows up to which there are more folds
+FOLDS, FEW_FOLDS, FEW = 10, 5, 2000  # rows up to which there are more folds
 ENOUGH = 2000  # held-out rows, after which no further fold is looked at
 MANY = 5000  # rows, above which the candidates of a fold are as good as those of all rows
 SHARES = "class shares"
@@ -65,7 +65,8 @@ class Tuned:
         mixture = () if weighting.mixture is None else tuple(tuple(map(float, row)) for row in weighting.mixture)
         tuning = Tuning(
             forms, weights, model.classes, tuple(map(float, weighting.biases)), settings.smoothing, settings.strength,
-            model.n, self.scores.log_loss, mixed, mixture, settings.odds, self.stack.noise,
+            model.n, self.scores.log_loss, mixed, mixture, settings.odds, settings.shrinkage,
+            self.stack.noise,
         )  # fmt: skip
         narrow = replace(model, views=views, tuning=tuning)
         return replace(narrow, evidence=model.evidence.keeping(narrow.part_names()))

@@ -80,14 +80,13 @@ class Regression:
     scores: TermScores
     groups: Sequence[Group]
     mixed: Term | None = None
-    biased: bool = False
 
     def fitted(self, label_noise: bool = False) -> Weighting:
         """The most probable weights; label noise, if rows may have it, is estimated beside them by EM."""
         regression, weight = self._regression(), self.scores.weight
         theta = regression.mode(weight, enough=ROUGHLY if label_noise else PRECISELY)
         if label_noise:
-            theta, _ = with_noise(regression, self._features, self.scores, theta)
+            theta, _, _ = with_noise(regression, self._features, self.scores, theta)
         return self._weighting(theta)
 
     def losses(self) -> Array:
@@ -108,7 +107,7 @@ class Regression:
 
     @property
     def _has_biases(self) -> bool:
-        return self.biased and self.scores.classes <= FEW_CLASSES
+        return self.scores.classes <= FEW_CLASSES
 
     @property
     def _pairs(self) -> list[tuple[int, int]]:
@@ -171,8 +170,10 @@ def true_probabilities(features: Array, scores: TermScores, theta: Array) -> Arr
 
 def with_noise(
     regression: LogisticRegression, features: Array, scores: TermScores, theta: Array, rounds: int = ROUNDS
-) -> tuple[Array, float]:
-    """The coefficients and the rate of label noise, by EM: a row is explained by the terms, or by the prior alone.
+) -> tuple[Array, float, Array]:
+    """The coefficients, the rate of label noise, and what rows weigh that aren't noise, by EM.
+
+    A row is explained by the terms, or by the prior alone.
 
     The rate has a uniform prior: n rows that were all predicted well leave about 1/(n + 2).
     """
@@ -185,7 +186,7 @@ def with_noise(
         noisy = rate * alone / np.maximum(told + rate * alone, np.finfo(float).tiny)
         rate = (float(weight @ noisy) + 1) / (n + 2)
         theta = regression.mode(weight * (1 - noisy), theta, ROUGHLY if again else PRECISELY)
-    return theta, rate
+    return theta, rate, weight * (1 - noisy)
 
 
 def relevances(log_bayes_factors: Mapping[Term, float]) -> dict[Term, float]:

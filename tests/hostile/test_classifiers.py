@@ -661,7 +661,7 @@ def test_numbers_without_a_logarithm_are_told() -> None:
 
 
 def test_new_values_are_told_by_columns_together() -> None:
-    from credo.models.candidates import KINDS
+    from credo.selection.learn import KINDS
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(KINDS, "auto", ("one tied Gaussian",))

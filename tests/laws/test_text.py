@@ -14,7 +14,8 @@ from credo.data import source
 from credo.errors import CredoError, Notice
 from credo.models.blend import Blend
 from credo.models.classifier import Classifier
-from credo.models.tuning import Tuning, widened
+from credo.models.tuning import Tuning
+from credo.selection.tuning import widened
 from tests.laws.classifiers import assert_same, changed, pick, unheard, written
 
 Table = dict[str, Any]
@@ -87,7 +88,7 @@ def test_amounts_of_words(table: Table, likelihood: str, amount: Any) -> None:
     model = changed(with_odds(plain, None, likelihood), estimate="mean")
     assert model.tuning is not None
     forms, weights = {"text": (likelihood,)}, {likelihood: {"text": 1.0}}
-    alone = changed(model, tuning=replace(model.tuning, forms=forms, weights=weights, slips=0.0))
+    alone = changed(model, tuning=replace(model.tuning, forms=forms, weights=weights, label_noise=0.0))
     found = alone.explain({"text": plain["text"][3], "size": 0.0}, of="spam", against="ham").weights["text"]
     assert found == pytest.approx(counted(amount, plain, [3])[0], abs=1e-9)
 
@@ -170,7 +171,7 @@ def test_vocabularies_come_and_go(table: Table, how: credo.Text) -> None:
 def test_a_sum_of_tuned_models_says_what_it_lost(table: Table) -> None:
     one, two = (with_odds(pick(table, rows), None) for rows in (slice(0, 80), slice(80, 160)))
     assert two.tuning is not None
-    two = changed(two, tuning=replace(two.tuning, slips=0.03))
+    two = changed(two, tuning=replace(two.tuning, label_noise=0.03))
     lost = (
         r"untuned, and what tuning counted beside is gone \(binary of 'text', .* pairs of 'text',.*: tune\(data\) with"
     )
@@ -351,7 +352,7 @@ def with_odds(table: Table, weights: Any, likelihood: str = "words", **how: Any)
     forms = {"text": (likelihood, "odds", "pairs")} | ({"size": ("gaussian",)} if "size" in table else {})
     voices = {likelihood: {"text": 0.3}, "odds": {"text": 0.8}, "pairs": {"text": 0.4}, "gaussian": {"size": 1.0}}
     odds = {"text": (4.0, 1.0), "(pairs) text": (2.0, 0.5)}
-    tuning = Tuning(forms, voices, plain.classes, (0.1, -0.1), 0.5, 1.0, plain.n, 0.0, odds=odds, slips=0.02)
+    tuning = Tuning(forms, voices, plain.classes, (0.1, -0.1), 0.5, 1.0, plain.n, 0.0, odds=odds, label_noise=0.02)
     return changed(wide, tuning=tuning)
 
 
@@ -393,7 +394,7 @@ def test_slips_are_part_of_the_reasons(table: Table) -> None:
         reasons = model.explain(text, of="spam", against="ham")
         (shares,) = model.predict_proba([text])
     assert reasons.prior + sum(reasons.weights.values()) == pytest.approx(np.log(shares[1] / shares[0]), abs=1e-9)
-    assert reasons.weights["(slips)"] < 0
+    assert reasons.weights["(label noise)"] < 0
     assert shares[0] >= 0.02 * np.exp(model.tuned.log_prior[0]) * (1 - 1e-12)
 
 
@@ -539,7 +540,7 @@ def test_of_a_class_that_few_are_known_of_more_slip(table: Table) -> None:
     texts = {"text": [*table["text"], "a rare thing"], "kind": [*table["kind"], "rare"]}
     model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(texts, "kind").tune(texts)
     assert model.tuning is not None
-    assert 0 < model.tuning.slips < 0.25
+    assert 0 < model.tuning.label_noise < 0.25
     shares = model.class_weights / model.n
     rare = list(model.classes).index("rare")
     assert (model.predict_proba(texts)[:, rare] >= 0.25 * shares[rare]).all()  # 1/(2(n + 1)) of them are like no other
