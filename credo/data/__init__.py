@@ -202,6 +202,7 @@ class Source:
     near: bool = False  # whether it lies in memory
     unnamed: str = ""  # a column that is called so for want of a name: x of a list, text of documents
     advice: str = ""  # what an error about a column that isn't there says beside
+    plain: bool = False  # whether no cell spells anything that it isn't: texts, or an array of numbers
     keys: tuple[str, ...] = ()  # columns that say which row it is, and are nothing to learn from
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
@@ -231,9 +232,7 @@ class Source:
 
     def beside(self, name: str, values: object) -> Source:
         """With one more column, given as an array."""
-        from credo.data.tables import array_of
-
-        array = array_of(values, name)
+        array = _only_column({name: values})
         if self.rows is not None and len(array) != self.rows:
             raise DataError(f"{name!r} has {len(array)} values, but the table has {self.rows} rows")
 
@@ -298,6 +297,16 @@ def source(data: object) -> Source:
     """Any of the forms that credo takes as a table."""
     if isinstance(data, Source):
         return data
+    from credo.data.typed import typed
+
+    found = opened(data)
+    return found if found.plain else typed(found)
+
+
+def opened(data: object) -> Source:
+    """The same, with cells as they were written."""
+    if isinstance(data, Source):
+        return data
     if isinstance(data, str | PathLike):
         from credo.data.files import open_files
 
@@ -305,6 +314,12 @@ def source(data: object) -> Source:
     from credo.data.tables import open_table
 
     return open_table(data)
+
+
+def _only_column(data: Mapping[str, object]) -> Any:
+    (name,) = data
+    parts = [part.columns[name] for part in source(data).read([name])]
+    return pa.chunked_array([chunk for part in parts for chunk in _chunks(part)]) if len(parts) > 1 else parts[0]
 
 
 def batch_rows(row_bytes: float) -> int:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credo._kernels.codes import code_block, count_block, count_values, find_bounds, look_up, mark_values
+from credo.data.spelling import without_tokens
 from credo.errors import DataError
 from credo.exact import Array
 from credo.membership import Codes
@@ -106,20 +107,21 @@ def numbers(array: Any, name: str, number: Numbering) -> Array:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pa.types.is_string(array.type):
-        array = _parsed(missing(array), name, number)
+        array = _parsed(array, name, number)
     return np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
 
 
 def _parsed(array: Any, name: str, number: Numbering) -> Any:
-    """Strings that all spell numbers, as numbers."""
-    array = pc.utf8_trim_whitespace(array)
+    """Strings that all spell numbers, or that nothing is known, as numbers."""
+    array = pc.utf8_trim_whitespace(without_tokens(array))
     try:
         return array.cast(pa.float64())
     except pa.ArrowInvalid:
         row, value = next((i, cell.as_py()) for i, cell in enumerate(array) if not _spells_number(cell))
         raise DataError(
             f"column {name!r} has the value {value!r:.60} (row {number(row)}) where a number is needed. If it means "
-            f"a missing cell, leave it empty; if the column holds names, use kinds={{{name!r}: 'category'}}"
+            f"a missing cell, say so with credo.read(data, missing=[{value!r:.60}]); if the column holds names, use "
+            f"kinds={{{name!r}: 'category'}}"
         ) from None
 
 

@@ -20,6 +20,7 @@ from credo.exact import Array
 from credo.learning import Additive, Weight
 from credo.membership import Codes, Hard
 from credo.models.forms import TEXT_FORMS, Views, settled_views
+from credo.models.targets import QUANTITY, check_classes, check_number
 from credo.models.tuning import Tuning
 from credo.models.weighing import slip_shares
 from credo.notices import tell
@@ -80,7 +81,7 @@ class Labelled(Additive):
             raise SchemaError(f"there is no column beside {name!r} to learn from")
         if taken := next(filter(RESERVED.fullmatch, features), None):
             raise SchemaError(f"{taken!r} is what credo calls a part of its evidence: call the column otherwise")
-        table, views = settled_views(table, features, self.kinds)
+        table, views = settled_views(table, features, check_classes(table, name, self.kinds))
         if not views:
             raise SchemaError("there is no column to learn from: all of them are ignored")
         self.check_views(views)
@@ -457,6 +458,8 @@ def _class_codes(batch: Batch, target: str) -> tuple[Codes, Any]:
     codes, levels = batch.categories(target)
     if pa.types.is_floating(levels.type):
         raise DataError(
-            f"column {target!r} holds numbers with fractions, as {levels[0].as_py():g}; a class is one of a few values"
+            f"column {target!r} holds numbers with fractions, as {levels[0].as_py():g}; a class is one of a few "
+            f"values. {QUANTITY}"
         )
+    check_number(target, len(levels))
     return codes, levels

@@ -249,7 +249,7 @@ def test_some_repeated_messages_leave_the_others_text() -> None:
     [
         ["New York City", "Salt Lake City", "Los Angeles", "Boston"],
         ["United States of America", "Trinidad and Tobago", "France", "Papua New Guinea", "Peru"],
-        [f"I {how} with this statement as it stands here" for how in ("agree", "disagree", "rather agree", "can't say")],
+        [f"I {how} with this statement as it stands" for how in ("agree", "disagree", "rather agree", "never mind")],
         [f"Ward number {i} of the hospital" for i in range(60)],
     ],
 )
