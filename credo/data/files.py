@@ -15,22 +15,30 @@ from credo.data import Batch, Source
 from credo.data.csv_files import open_csv
 from credo.data.queries import Database, compression, identifier, literal, opened, packing, path_literal
 from credo.data.tables import Read, batch_of, check_names, first_line
-from credo.errors import CredoError, DataError, SchemaError
+from credo.errors import CredoError, DataError, SchemaError, suggest
 
 FORMATS = {".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".parquet": "parquet", ".arrow": "arrow"}
 
 Columns = Mapping[Path, tuple[str, ...]]  # of each file
 
 
-def open_files(path: str | PathLike[str], delimiter: str | None = None) -> Source:
-    """A file, or all that a pattern such as `logs/*.csv` matches, in the order of their names; or documents."""
+def open_files(path: str | PathLike[str], delimiter: str | None = None, form: str | None = None) -> Source:
+    """A file, or all that a pattern such as `logs/*.csv` matches, in the order of their names; or documents.
+
+    A delimiter says that a file whose name tells nothing is a .csv.
+    """
     from credo.data.documents import open_documents
 
-    if (found := open_documents(fsdecode(path))) is not None:
-        _check_delimiter(delimiter, "documents")
+    if form is not None and f".{form}" not in FORMATS:
+        raise DataError(f"there is no format {form!r:.60}; {suggest(form, [name[1:] for name in FORMATS])}")
+    if form is None and delimiter is None and (found := open_documents(fsdecode(path))) is not None:
         return found
     paths = matches(fsdecode(path))
-    formats = {_format(file) for file in paths}
+    if form is not None:
+        formats = {FORMATS[f".{form}"]}
+        delimiter = "\t" if form == "tsv" and delimiter is None else delimiter
+    else:
+        formats = {_format(file, "csv" if delimiter else None) for file in paths}
     if len(formats) > 1:
         raise DataError(f"{path} matches files of several formats ({', '.join(sorted(formats))}): name those of one")
     for file in paths:
@@ -96,10 +104,10 @@ def _if_text(path: str) -> str:
     return '. A string is a path: for one text write ["..."]'
 
 
-def _format(path: Path) -> str:
+def _format(path: Path, otherwise: str | None = None) -> str:
     name = Path(path.name.lower())
     packed = packing(name) != "none"
-    kind = FORMATS.get((name.with_suffix("") if packed else name).suffix)
+    kind = FORMATS.get((name.with_suffix("") if packed else name).suffix, otherwise)
     if kind is None or (packed and kind in ("parquet", "arrow")):
         tables = f"{', '.join(FORMATS)} (and .csv.gz, .tsv.gz, .jsonl.gz, or .zst)"
         raise DataError(f"{path}: credo reads {tables}, text (.txt), mail (.eml, .mbox) and folders of documents")

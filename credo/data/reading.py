@@ -10,10 +10,17 @@ from credo.data.typed import typed
 from credo.errors import DataError
 
 
-def read(data: object, *, missing: Sequence[object] = (), delimiter: str | None = None) -> Source:
+def read(
+    data: object,
+    *,
+    missing: Sequence[object] = (),
+    delimiter: str | None = None,
+    format: str | None = None,  # noqa: A002 - what everyone calls it
+) -> Source:
     """Data that every verb takes, with cells missing that are one of `missing` ("unknown", -999), in all columns.
 
-    `delimiter` is that of a .csv or .tsv file, where credo would choose another one.
+    `delimiter` is that of a .csv or .tsv file, where credo would choose another one; `format` that of a file whose name
+    doesn't tell: csv, tsv, jsonl, parquet or arrow.
 
     >>> rows = {"sky": ["sun", "unknown"], "wind": [3.5, -999]}
     >>> next(read(rows, missing=["unknown", -999]).batches(["sky", "wind"])).columns["wind"].to_pylist()
@@ -23,18 +30,16 @@ def read(data: object, *, missing: Sequence[object] = (), delimiter: str | None 
         raise DataError(f"missing must be a list of values, as ['unknown', -999], but is {missing!r:.60}")
     if delimiter is not None:
         delimiter = checked_delimiter(delimiter)
-    if isinstance(data, Source):
-        if delimiter is not None:
-            raise DataError("a delimiter is for .csv and .tsv files: name one")
-        return typed(data, missing) if missing else data
     if isinstance(data, str | PathLike):
         from credo.data.files import open_files
 
-        found = open_files(data, delimiter)
+        found = open_files(data, delimiter, format)
     else:
-        if delimiter is not None:
-            raise DataError("a delimiter is for .csv and .tsv files, but this is a table in memory")
+        if delimiter is not None or format is not None:
+            raise DataError("a delimiter and a format are for files, but this is a table")
         found = opened(data)
+    if isinstance(data, Source) and not missing:
+        return data
     return found if found.plain and not missing else typed(found, missing)
 
 
