@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PICTURES = (".png", ".svg", ".pdf")
 MODELS = ("auto", "naive-bayes", "gaussian")
-KINDS = ("category", "number", "count", "text", "ignore")
+KINDS = ("category", "number", "count", "date", "text", "ignore")
 FORMS = ("log", "binned")  # of a number
 
 
@@ -41,7 +41,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--weight", help="A column that says how much each row counts.")
 @click.option(
     "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
-    help="How to read a column: category, number, count, text, ignore; or a number's form, log or binned.",
+    help="How to read a column: category, number, count, date, text, ignore; or a number's form, log or binned.",
 )  # fmt: skip
 @click.option("--top", type=click.IntRange(min=1), default=15, show_default=True, help="How many columns to print.")
 @click.option("--output", "-o", help="A .credo file for the model.")

@@ -103,6 +103,9 @@ def _values(found: Profile) -> str:
     if found.kind == "number":
         ends = pc.min_max(found.values).as_py()
         return f"{on.number(ends['min'])} to {on.number(ends['max'])}"
+    if found.kind == "date":  # as ISO has it, words are in the order of dates
+        ends = pc.min_max(found.values).as_py()
+        return f"{ends['min']} to {ends['max']}"
     few = on.listed(found.values.slice(0, on.FEW).to_pylist(), len(found.values), "or more" if found.full else "in all")
     return f"names of rows, as {few}" if found.identifies else few
 

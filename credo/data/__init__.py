@@ -93,6 +93,8 @@ class Batch:
     def _raw_numbers(self, name: str) -> Array:
         if name in self._block_places:
             return np.asarray(self._block_of((name,))[:, 0], dtype=np.float64)
+        if cells.is_moment(self.columns[name].type):
+            return np.asarray(cells.days(self.columns[name]).to_numpy(zero_copy_only=False))
         return cells.numbers(self.column(name), name, self.number)
 
     def matrix(self, names: Sequence[str]) -> Array:
@@ -146,7 +148,8 @@ class Batch:
 
     def _doubles(self, name: str) -> Any:
         """A column of numbers as an Arrow array, as it is if it can be."""
-        if name not in self._block_places and pa.types.is_float64((array := self.column(name)).type):
+        inside = name in self._block_places or cells.is_moment(self.columns[name].type)
+        if not inside and pa.types.is_float64((array := self.column(name)).type):
             return array
         return pa.array(self._raw_numbers(name))
 

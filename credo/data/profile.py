@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from credo.data import Batch, cells, source
+from credo.data.spelling import dates
 from credo.engines import local
 from credo.errors import DataError
 from credo.notices import tell
@@ -35,6 +36,7 @@ class Profile:
     longest: int  # of these, the most in a cell
     values: Any  # the distinct ones, an Arrow array, as far as they are kept; of numbers the ends and one between
     repeated: int  # cells whose value was seen before
+    dates: int = 0  # cells that spell a date
 
     @classmethod
     def of(cls, array: Any, every: bool = False) -> Profile:
@@ -48,8 +50,9 @@ class Profile:
         words = _words(values)
         total, longest, repeated = int(words[known].sum()), int(words.max(initial=0)), len(known) - len(values)
         few = max(1, int(len(values) * KEPT_BYTES / 32 // max(values.nbytes, 1)))
+        dated = len(known) if _are_dates(values) else 0
         values = pa.concat_arrays([values[:few]]) if few < len(values) else values
-        return cls(len(array), len(array) - len(known), total, longest, values, repeated)
+        return cls(len(array), len(array) - len(known), total, longest, values, repeated, dated)
 
     @classmethod
     def unread(cls, array: Any) -> Profile:
@@ -68,6 +71,7 @@ class Profile:
             max(p.longest for p in profiles),
             values if every or not _numeric(values.type) else _ends(values),
             sum(p.repeated for p in profiles) + sum(len(p.values) for p in collected) - len(values),
+            sum(p.dates for p in profiles),
         )
 
     @property
@@ -85,7 +89,8 @@ class Profile:
 
     @property
     def kind(self) -> Kind:
-        """category: booleans, strings, integers of at most two values. text: several words, mostly different."""
+        """category: booleans, strings, integers of at most two values. date: as ISO has them, more than two. text:
+        several words, mostly different."""
         kind = self.values.type
         if not self.known:
             return "ignore"
@@ -95,7 +100,14 @@ class Profile:
             return "category"
         return "number" if _numeric(kind) else "ignore"
 
+    @property
+    def dated(self) -> bool:
+        """More than two dates: fewer are names, as few whole numbers are."""
+        return self.dates == self.known and len(self.values) > 2
+
     def _kind_of_strings(self) -> Kind:
+        if self.dated:
+            return "date"
         if self._reads_as_text:
             return "text"
         return "ignore" if self.identifies else "category"
@@ -119,8 +131,12 @@ class Profile:
     @property
     def identifies(self) -> bool:
         """Over 50 cells, single words, all different: it names rows and says nothing of them."""
-        different = pa.types.is_string(self.values.type) and self.repeated == 0
+        different = pa.types.is_string(self.values.type) and self.repeated == 0 and not self.dated
         return different and self.longest <= 1 and self.known > MANY_ROWS
+
+
+def _are_dates(values: Any) -> bool:
+    return bool(pa.types.is_string(values.type) and len(values)) and dates(values) is not None
 
 
 def _words(values: Any) -> Any:

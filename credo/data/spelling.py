@@ -77,7 +77,7 @@ class Spelling:
         )
         number = _all_spelt(known, NUMBER)
         whole = number and _all_spelt(known, WHOLE)
-        date = not number and _all_spelt(known, DATE) and instants(known) is not None
+        date = not number and dates(known) is not None
         return cls(len(known), whole or not len(known), number, date or not len(known), tokens)
 
     def __add__(self, other: Spelling) -> Spelling:
@@ -111,8 +111,10 @@ def as_numbers(array: Any, whole: bool = False) -> Any:
     return known.cast(pa.int64() if whole else pa.float64())
 
 
-def instants(array: Any) -> Any:
+def dates(array: Any) -> Any:
     """Strings that spell dates as timestamps, in UTC where they name a zone; None where one of them isn't a date."""
+    if not (_all_spelt(array[:FIRST], DATE) and _all_spelt(array, DATE)):
+        return None
     words = pc.utf8_trim_whitespace(array)
     cut = pc.replace_substring_regex(words, r"(\.[0-9]{6})[0-9]+", r"\1")  # a microsecond is enough
     zoned = pc.match_substring_regex(cut, rf":[0-9.]+{ZONE}$")

@@ -31,8 +31,8 @@ UNLABELLED = "(rows without a class)"
 TARGET = "target"  # what a class column is called that comes as an array
 NOTHING = "nothing was learned yet: fit(data, target=...) first"
 RESERVED = re.compile(
-    r"\((rows|rows without a class|numbers|logarithms|together|features|joint [01]+|slips)\)"
-    r"|\((texts|documents|odds|pairs)\) .*"
+    r"\((rows|rows without a class|numbers|logarithms|dates|together|features|joint [01]+|slips)\)"
+    r"|\((texts|documents|odds|pairs|weekday|month|hour)\) .*"
 )
 Model = TypeVar("Model", bound="Labelled")
 

@@ -15,7 +15,8 @@ from credo.errors import DataError, EvidenceError
 from credo.exact import Array
 from credo.lazy import lazy
 from credo.learning import Weight, Weights
-from credo.models.forms import NUMBER_FORMS, TEXT_FORMS, WORD_FORMS, Number, Text, Views
+from credo.models.dates import with_calendar
+from credo.models.forms import CALENDAR_FORMS, NUMBER_FORMS, TEXT_FORMS, WORD_FORMS, Number, Text, Views
 from credo.models.reading_texts import chosen_readings
 from credo.models.sheets import crossed, gains, sample_stride, scored
 from credo.models.weighing import Sheet, Weighing, shares, weighed
@@ -126,8 +127,9 @@ class Candidate:
             return False
         forms = {form for form, _ in self.sheet.voices}
         if name == "smoothing":
-            return self.settings.m is None and bool(forms & {"category", "binned", "coarse", *WORD_FORMS})
-        return self.settings.estimate != "ml" and bool(forms & {"gaussian", "log", "count"})
+            tables = {"category", "binned", "coarse", *CALENDAR_FORMS, *WORD_FORMS}
+            return self.settings.m is None and bool(forms & tables)
+        return self.settings.estimate != "ml" and bool(forms & {"gaussian", "date", "log", "count"})
 
     def tuned(self) -> Any:
         """The model with this tuning, and with the views that it needs."""
@@ -191,6 +193,7 @@ def widened(model: Any, table: Source, weight: Any) -> Any:
     if texts:
         kinds = {name: how for name, how in (model.kinds or {}).items() if isinstance(how, Text)}
         model = model.counting({name: kinds.get(name, Text()).views for name in texts}, table, weight)
+    model = with_calendar(model, table, weight)
     free = [name for name, views in model.views.items() if views[0] == "gaussian" and name not in asked]
     if not free:
         return model
@@ -228,7 +231,8 @@ def chosen_forms(model: Any, sheet: Sheet) -> Views:
         for form in candidates[1:]:
             best = form if gains(losses[best] - losses[form], sheet.weight) else best
         forms[name] = (best,)
-    return forms
+    calendar = {name: tuple(form for form in views if form in CALENDAR_FORMS) for name, views in model.views.items()}
+    return {name: (*own, *calendar[name]) for name, own in forms.items()}
 
 
 def _losses(sheet: Sheet, voice: int) -> Array:
