@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, groupby, pairwise
@@ -194,17 +194,21 @@ class Batch:
         return {name: j for j, name in enumerate(self.block_names)}
 
 
+Reading = Callable[[Sequence[str]], Iterator[Batch]]
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """A table that is read batch by batch; `once` if it can be read only once."""
 
     names: tuple[str, ...]
-    read: Callable[[Sequence[str]], Iterator[Batch]]  # parts of any size, in order
+    read: Reading  # parts of any size, in order
     once: bool = False
     rows: int | None = None  # where known beforehand
     near: bool = False  # whether it lies in memory
     unnamed: str = ""  # a column that is called so for want of a name: x of a list, text of documents
     advice: str = ""  # what an error about a column that isn't there says beside
+    spelt: Callable[[Collection[str]], Reading] | None = None  # reads those columns as they are written
     plain: bool = False  # whether no cell spells anything that it isn't: texts, or an array of numbers
     keys: tuple[str, ...] = ()  # columns that say which row it is, and are nothing to learn from
 
@@ -231,7 +235,8 @@ class Source:
             if size > most:
                 return self
         rows = sum(part.rows for part in parts)
-        return replace(self, read=lambda wanted: (part.only(wanted) for part in parts), rows=rows, near=True)
+        held = replace(self, read=lambda wanted: (part.only(wanted) for part in parts), spelt=None)
+        return replace(held, rows=rows, near=True)
 
     def beside(self, name: str, values: object) -> Source:
         """With one more column, given as an array."""
@@ -250,7 +255,7 @@ class Source:
             if start < len(array) and others:
                 raise DataError(f"{name!r} has {len(array)} values, but the table has {start} rows")
 
-        return replace(self, names=(*self.names, name), read=read)
+        return replace(self, names=(*self.names, name), read=read, spelt=None)
 
     def where(self, chosen: NDArray[np.bool_]) -> Source:
         """Some of the rows, by a flag for each."""
@@ -261,7 +266,7 @@ class Source:
                 yield part.take(np.flatnonzero(chosen[start : start + part.rows]))
                 start += part.rows
 
-        return replace(self, read=read, rows=int(chosen.sum()))
+        return replace(self, read=read, rows=int(chosen.sum()), spelt=None)
 
     def renamed(self, new: Mapping[str, str]) -> Source:
         """With columns under other names."""
@@ -273,7 +278,14 @@ class Source:
                 block = tuple(new.get(name, name) for name in part.block_names)
                 yield replace(part, columns=columns, block_names=block, memo={})
 
-        return replace(self, names=tuple(new.get(name, name) for name in self.names), read=read, unnamed="")
+        return replace(self, names=tuple(new.get(name, name) for name in self.names), read=read, unnamed="", spelt=None)
+
+    def as_words(self, names: Collection[str]) -> Source:
+        """With some columns as they are written, if they could be numbers: to those who know them as words they are.
+
+        What was made of the table since it was opened stays as it is.
+        """
+        return replace(self, read=self.spelt(names), spelt=None) if names and self.spelt is not None else self
 
     def without(self, name: object) -> Source:
         """All columns but one."""

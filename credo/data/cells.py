@@ -308,6 +308,8 @@ def codes_among(array: Any, levels: Any) -> tuple[Codes, int]:
         return found
     codes, own = categories(array)
     try:
+        if pa.types.is_string(own.type) and pa.types.is_integer(levels.type):  # one of them may be no number
+            own, levels = pc.utf8_trim_whitespace(own), levels.cast(pa.string())
         places = pc.index_in(own.cast(levels.type, safe=True), levels).fill_null(-1)
         table = np.append(places.to_numpy(zero_copy_only=False), -1).astype(np.int32)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # words where numbers were, or the like

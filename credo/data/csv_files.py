@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import islice
@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from credo.data import FIRST, Batch, recut
 from credo.data.queries import LONGEST, Database, compression, literal, not_utf8, opened, opened_text, path_literal
 from credo.data.spelling import NUMBER, WHOLE
-from credo.data.tables import Read
 from credo.engines import local
 from credo.errors import DataError
 from credo.notices import tell
@@ -58,17 +57,17 @@ class CsvFile:
             yield Batch(0, part.num_rows, dict(zip(wanted, part.columns, strict=True)))
 
 
-def open_csv(paths: Sequence[Path], delimiter: str | None = None) -> tuple[dict[Path, tuple[str, ...]], Read]:
-    """The columns of each file, in whatever order, and how to read some that all of them have."""
+def open_csv(paths: Sequence[Path], delimiter: str | None = None) -> tuple[dict[Path, tuple[str, ...]], Any]:
+    """The columns of each file, in whatever order, and how to read some that all have, some of these as words."""
     database, types = Database(), dict[str, str]()
     files = [_with_quotes(database, _opened(path, delimiter)) for path in paths]
     if not any(file.filled for file in files):
         raise DataError(f"{paths[0]} has a header, but no rows")
 
-    def read(wanted: Sequence[str]) -> Iterator[Batch]:
-        types.update(_types(database, files, [name for name in wanted if name not in types]))
+    def read(wanted: Sequence[str], words: Collection[str] = ()) -> Iterator[Batch]:
+        types.update(_types(database, files, [name for name in wanted if name not in types and name not in words]))
         for file in files:
-            yield from file.batches(database, wanted, types)
+            yield from file.batches(database, wanted, {name: types[name] for name in wanted if name not in words})
 
     return {file.path: file.names for file in files}, read
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import glob
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
@@ -44,9 +45,10 @@ def open_files(path: str | PathLike[str], delimiter: str | None = None, form: st
     for file in paths:
         _check_whole(file)
     columns: Columns
-    form = formats.pop()
+    form, spelt = formats.pop(), None
     if form == "csv":
         columns, read = open_csv(paths, delimiter)
+        spelt = partial(_spelt, read)
     else:
         _check_delimiter(delimiter, f"a .{form} file")
         columns, read = _OPEN[form](paths)
@@ -55,7 +57,11 @@ def open_files(path: str | PathLike[str], delimiter: str | None = None, form: st
         check_names(others, f"{file}: ")
         if odd := sorted(set(others) ^ set(names)):
             raise SchemaError(f"{file} and {paths[0]} have different columns: {', '.join(odd[:5])}")
-    return Source(names, read)
+    return Source(names, read, spelt=spelt)
+
+
+def _spelt(read: Any, words: Collection[str]) -> Read:
+    return partial(read, words=words)
 
 
 def _check_delimiter(delimiter: str | None, what: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -23,7 +24,8 @@ DATE = rf"^\s*[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{
 TOKENS = frozenset(
     ["", "na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "?", ".", "#n/a", "#na", "<na>", "nat"]
 )
-FIRST = 1024  # cells that tell words from numbers, mostly
+FEW, FIRST = 4, 1024  # cells that tell words from numbers: often, and nearly always
+READABLE = re.compile(rf"{NUMBER}|{DATE}")
 
 Spelt = Literal["whole", "number", "date", "words"]
 
@@ -58,8 +60,8 @@ class Spelling:
     @classmethod
     def of(cls, array: Any) -> Spelling:
         """Of strings."""
-        if cls._of(array[:FIRST]).is_words:  # as mostly: the rest can't change that
-            return cls(1, False, False, False)
+        if any(map(_is_word, array[:FEW].to_pylist())) or cls._of(array[:FIRST]).is_words:  # as mostly
+            return ALL_WORDS
         return cls._of(array)
 
     @classmethod
@@ -99,6 +101,13 @@ class Spelling:
         if not self.cells or self.is_words:
             return "words"
         return "whole" if self.whole else "number" if self.number else "date"
+
+
+ALL_WORDS = Spelling(1, False, False, False)
+
+
+def _is_word(cell: str | None) -> bool:
+    return cell is not None and not (READABLE.match(cell) or is_token(cell))
 
 
 def _all_spelt(values: Any, spelling: str) -> bool:

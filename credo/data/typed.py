@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from credo.data import Batch, Source, cells
-from credo.data.spelling import Spelling, Spelt, among, as_numbers, without_tokens
+from credo.data import Batch, Reading, Source, cells
+from credo.data.spelling import ALL_WORDS, Spelling, Spelt, among, as_numbers, without_tokens
 from credo.errors import counted
 from credo.notices import tell
 
@@ -20,13 +20,15 @@ FEW = 5  # names and tokens in a notice
 WORDS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
-def typed(table: Source, missing: Collection[object] = ()) -> Source:
+def typed(table: Source, missing: Collection[object] = (), words: Collection[str] = ()) -> Source:
     """The table, with cells missing that are one of `missing`, in any column; and of columns that are numbers or dates
     apart from tokens such as NA and ?, with these missing. A notice counts the latter.
 
-    Rows that can be read only once are looked at part by part.
+    Rows that can be read only once are looked at part by part. Columns in `words` stay as they are written.
     """
+    table = table.as_words(words)
     known, whole, lost = dict[str, Spelt](), dict[str, Any](), set[str]()  # the latter: columns with one of `missing`
+    known.update(dict.fromkeys(words, "words"))
 
     def raw(wanted: Sequence[str]) -> Iterator[Batch]:
         return (_lacking(part, missing, lost) for part in table.read(wanted)) if missing else table.read(wanted)
@@ -53,7 +55,7 @@ def typed(table: Source, missing: Collection[object] = ()) -> Source:
         total: dict[str, Spelling] = {}
         for part in raw(wanted):
             found = _spellings([part], wanted)
-            kinds = {name: _settled(each, name in lost) for name, each in found.items()}
+            kinds = {name: known.get(name) or _settled(each, name in lost) for name, each in found.items()}
             for name, each in found.items():
                 if kinds[name] != "words":
                     total[name] = total.get(name, Spelling()) + each
@@ -61,7 +63,10 @@ def typed(table: Source, missing: Collection[object] = ()) -> Source:
             yield _with(part, {name: _read_as(part.columns[name], name, kind) for name, kind in chosen.items()})
         _tell(total)
 
-    return replace(table, read=read_once if table.once else read)
+    def spelt(names: Collection[str]) -> Reading:
+        return typed(table, missing, names).read
+
+    return replace(table, read=read_once if table.once else read, spelt=spelt)
 
 
 def _settled(spelling: Spelling, lost: bool) -> Spelt:
@@ -79,7 +84,7 @@ def _spellings(parts: Iterable[Batch], names: Sequence[str]) -> dict[str, Spelli
                 array = part.columns.get(name)
                 if array is None or not any(is_one(array.type) for is_one in WORDS):
                     if array is None or not pa.types.is_null(array.type):
-                        found[name] = Spelling(1, False, False, False)
+                        found[name] = ALL_WORDS
                     continue
                 found[name] = before + Spelling.of(cells.entered(array, name))
         if all(spelling.is_words for spelling in found.values()):

@@ -197,7 +197,7 @@ def test_the_same_as_empty_cells_for_every_verb() -> None:
 def test_what_missing_must_be() -> None:
     with pytest.raises(DataError, match=r"missing must be a list of values, as \['unknown', -999\], but is 'NA'"):
         credo.read({"x": [1]}, missing="NA")
-    with pytest.raises(DataError, match="a delimiter is for"):
+    with pytest.raises(DataError, match="a delimiter and a format are for files"):
         credo.read({"x": [1]}, delimiter=";")
     with pytest.raises(DataError, match="a delimiter is one character"):
         credo.read("a.csv", delimiter="||")
@@ -217,3 +217,28 @@ def test_a_table_of_nothing_but_tokens(tmp_path: Path) -> None:
     with pytest.raises(credo.CredoError, match="all of them are ignored"):
         NaiveBayes().fit(credo.read(path, missing=["NA", "?"]), target="y")
     assert credo.estimate(path, "x", prior=credo.NormalMean(0, 1, 1)).n == 0
+
+
+# What a model knows as words
+
+
+def test_words_stay_words_in_later_tables(tmp_path: Path) -> None:
+    """Whatever else a table would take them for, were it alone."""
+    learned, later = tmp_path / "learned.csv", tmp_path / "later.csv"
+    learned.write_text("v,zip,y\n1.10,01234,a\n1.9.2,90210,b\n?,01234,b\nNA,90210,a\n1.10,01234,a\n")
+    model = NaiveBayes().fit(learned, target="y")
+    later.write_text("v,zip,y\n1.10,90210,a\nNA,90210,b\n")
+    expected = model.predict_proba({"v": ["1.10", "NA"], "zip": ["90210", "90210"]})
+    np.testing.assert_array_equal(model.predict_proba(later), expected)
+    np.testing.assert_array_equal(model.predict_proba(pd.read_csv(later, dtype=str, keep_default_na=False)), expected)
+    more = model.update(later)
+    assert dict(zip(more.seen.schema["v"].values, [0] * 4, strict=True)).keys() == {"1.10", "1.9.2", "?", "NA"}
+    np.testing.assert_array_equal(more.forget(later).predict_proba(later), expected)
+    assert model.leave_one_out(learned).n == 5
+
+
+def test_a_word_among_whole_numbers_hides_no_other_cell() -> None:
+    model = NaiveBayes(kinds={"k": "category"}).fit({"k": [1, 2, 3, 1], "y": ["a", "b", "b", "a"]}, target="y")
+    with pytest.warns(Notice, match="1 cell with values never seen before"):
+        found = model.predict_proba({"k": ["1", "2", "x"]})
+    np.testing.assert_array_equal(found[:2], model.predict_proba({"k": [1, 2]}))
