@@ -138,7 +138,7 @@ def days(array: Any) -> Any:
     if isinstance(array, pa.ChunkedArray):
         array = _in_one(array)
     moments = array.cast(pa.timestamp("us"), safe=False)
-    return pc.divide(moments.cast(pa.int64()).cast(pa.float64()), DAY)
+    return pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), DAY)
 
 
 def instants(x: Array) -> Any:

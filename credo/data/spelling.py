@@ -60,9 +60,12 @@ class Spelling:
     @classmethod
     def of(cls, array: Any) -> Spelling:
         """Of strings."""
-        if any(map(_is_word, array[:FEW].to_pylist())) or cls._of(array[:FIRST]).is_words:  # as mostly
+        try:
+            if any(map(_is_word, array[:FEW].to_pylist())) or cls._of(array[:FIRST]).is_words:  # as mostly
+                return ALL_WORDS
+            return cls._of(array)
+        except (pa.ArrowInvalid, UnicodeDecodeError):  # not UTF-8, which is said where the cells are used
             return ALL_WORDS
-        return cls._of(array)
 
     @classmethod
     def _of(cls, array: Any) -> Spelling:

@@ -15,18 +15,18 @@ from credo.errors import DataError, SchemaError
 from credo.notices import tell
 
 FEW_NUMBERS = 20  # different numbers that may always be classes
-FEW_NAMES = 100  # the same of words
+FEW_NAMES = 100  # different words of which nothing is said
 ROWS_EACH = 10  # fewer rows for each number, and numbers are quantities
 QUANTITY = "To predict a quantity, cut it into bins first, as pandas.qcut does, or use credo.LinearRegression"
 LARGEST = 10_000  # classes: their tables, and the probabilities of a batch's rows, must fit into memory
 
 
 def check_classes(table: Source, target: str, kinds: Any) -> Any:
-    """Refuse quantities and names of rows, which would have a class for nearly every row; a notice where many values
-    are taken for classes all the same. What kinds says of the other columns is given back.
+    """Refuse quantities, which would have a class for nearly every row; a notice where there are many classes all the
+    same. What kinds says of the other columns is given back.
 
-    Numbers and dates may have at most max(20, rows/10) values, unless kinds says that they are categories; words
-    max(100, rows/2); and nothing more than 10,000.
+    Numbers and dates may have at most max(20, rows/10) values, unless kinds says that they are categories; nothing may
+    have more than 10,000. A notice tells of over 20 numbers, and of over max(100, rows/10) words.
     """
     if not isinstance(kinds, Mapping | None):  # what is wrong with it is said where kinds are read
         return kinds
@@ -39,13 +39,13 @@ def check_classes(table: Source, target: str, kinds: Any) -> Any:
     found = profile(table, [target], every=[target])[target]
     classes, rows = found.known - found.repeated, found.known
     quantities = asked is None and _are_quantities(found.values)
-    most = max(FEW_NUMBERS, rows / ROWS_EACH) if quantities else max(FEW_NAMES, rows / 2)
+    most = max(FEW_NUMBERS, rows / ROWS_EACH) if quantities else LARGEST
     what = "different values" if not quantities or pa.types.is_string(found.values.type) else "different numbers"
     if classes > min(most, LARGEST):
         raise DataError(f"column {target!r} has {classes:,} {what} in {rows:,} rows: {_refusal(target, quantities)}")
     if quantities:
         tell(f"column {target!r} has {classes:,} {what}, each of which becomes a class. {_advice(target)}")
-    elif classes > max(FEW_NAMES, rows / ROWS_EACH):
+    elif asked is None and classes > max(FEW_NAMES, rows / ROWS_EACH):
         tell(f"column {target!r} has {classes:,} {what} in {rows:,} rows: each becomes a class, most of few rows")
     return others
 
@@ -62,7 +62,9 @@ def _are_many(table: Source, target: str) -> bool:
     if first is None:
         return False
     array = first.column(target)
-    if pa.types.is_floating(array.type):
+    if pa.types.is_dictionary(array.type):
+        array = array.indices
+    elif pa.types.is_floating(array.type):
         array = cells.missing(array)  # fractions are refused where classes are counted, with the value
         if pc.any(pc.not_equal(array, pc.floor(array))).as_py():
             return False
@@ -83,7 +85,7 @@ def _refusal(target: str, quantities: bool) -> str:
     if quantities:
         limits = f"at most {FEW_NUMBERS}, or one for {ROWS_EACH} rows, up to {LARGEST:,}"
         return f"too many to be classes ({limits}). {_advice(target)}"
-    return f"too many to be classes (at most one for 2 rows, and {LARGEST:,}); is it a column of names?"
+    return f"too many to be classes (at most {LARGEST:,}); does it name the rows?"
 
 
 def _advice(target: str) -> str:

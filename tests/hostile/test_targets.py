@@ -47,14 +47,14 @@ def test_in_a_file_too(tmp_path: Path) -> None:
         [float(price) if i % 5 else None for i, price in enumerate(prices(500))],
         [str(price) for price in prices(500)],
         [f"2024-{i % 12 + 1:02}-{i % 28 + 1:02}" for i in range(500)],
-        [f"user{i}" for i in range(500)],
+        [f"user{i}" for i in range(10_001)],
     ],
 )
 def test_other_quantities_and_names(target: list[Any]) -> None:
     with pytest.raises(DataError, match="too many to be classes"):
         NaiveBayes().fit(table(target), target="y")
     with pytest.raises(DataError, match="too many to be classes"):
-        NaiveBayes().fit({"x": np.arange(500.0)}, target=target)
+        NaiveBayes().fit({"x": np.arange(float(len(target)))}, target=target)
 
 
 def test_what_may_be_classes_all_the_same() -> None:
