@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -35,12 +36,15 @@ def are_tokens(array: Any) -> Any:
     return pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(array)), pa.array(sorted(TOKENS)))
 
 
+also_missing: ContextVar[frozenset[str]] = ContextVar("also_missing", default=frozenset())  # while columns are made
+
+
 def is_token(cell: object) -> bool:
     """
     >>> is_token(" N/A "), is_token("0"), is_token(None)
     (True, False, False)
     """
-    return isinstance(cell, str) and cell.strip().lower() in TOKENS
+    return isinstance(cell, str) and (cell.strip().lower() in TOKENS or cell.strip() in also_missing.get())
 
 
 def without_tokens(array: Any) -> Any:

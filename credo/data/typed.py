@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from credo.data import Batch, Reading, Source, cells
-from credo.data.spelling import ALL_WORDS, Spelling, Spelt, among, as_numbers, without_tokens
+from credo.data.spelling import ALL_WORDS, Spelling, Spelt, also_missing, among, as_numbers, without_tokens
 from credo.errors import counted
 from credo.notices import tell
 
@@ -31,7 +31,8 @@ def typed(table: Source, missing: Collection[object] = (), words: Collection[str
     known.update(dict.fromkeys(words, "words"))
 
     def raw(wanted: Sequence[str]) -> Iterator[Batch]:
-        return (_lacking(part, missing, lost) for part in table.read(wanted)) if missing else table.read(wanted)
+        parts = table.read(wanted)
+        return (_lacking(part, missing, lost) for part in _asked(parts, missing)) if missing else parts
 
     def read(wanted: Sequence[str]) -> Iterator[Batch]:
         if new := [name for name in wanted if name not in known]:
@@ -101,6 +102,20 @@ def _read_as(array: Any, name: str, kind: Spelt) -> Any:
 
 def _with(part: Batch, columns: Mapping[str, Any]) -> Batch:
     return replace(part, columns={**part.columns, **columns}, memo={}) if columns else part
+
+
+def _asked(parts: Iterator[Batch], missing: Collection[object]) -> Iterator[Batch]:
+    """The parts, made by those who know of `missing`: Python's numbers and strings may stand in one column."""
+    words = frozenset(str(each).strip() for each in missing)
+    while True:
+        before = also_missing.set(words)
+        try:
+            part = next(parts, None)
+        finally:
+            also_missing.reset(before)
+        if part is None:
+            return
+        yield part
 
 
 def _lacking(part: Batch, missing: Collection[object], lost: set[str]) -> Batch:

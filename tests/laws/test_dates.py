@@ -214,6 +214,16 @@ def test_groups_and_beliefs() -> None:
     assert round(belief.mean()) == np.datetime64("2024-05-02").astype(int)
 
 
+def test_questions() -> None:
+    model = NaiveBayes().fit({"when": WORDS, "y": CLASSES}, target="y")
+    found = credo.ask(model, "P(y | when='2024-06-01')")
+    np.testing.assert_allclose([*found.values()], model.predict_proba({"when": ["2024-06-01"]})[0])
+    with pytest.raises(credo.CredoError, match="when must be a date in quotes, as '2024-05-31', but is 'soon'"):
+        credo.ask(model, "P(y | when=soon)")
+    with pytest.raises(credo.CredoError, match="when must be a date in quotes"):
+        credo.ask(model, "P(y | when=19800)")
+
+
 def test_it_is_shown(tmp_path: Path) -> None:
     from click.testing import CliRunner
 

@@ -172,6 +172,15 @@ def test_missing_in_all_forms(tmp_path: Path) -> None:
     assert numbers(credo.read([1.0, -1.0, 2.0], missing=["-1"])) == [1.0, None, 2.0]
 
 
+def test_missing_among_objects_of_several_types() -> None:
+    mixed: list[Any] = [1, "gone", 2.5, None]
+    rows, frame = [{"x": cell} for cell in mixed], pd.DataFrame({"x": mixed})
+    for data in ({"x": mixed}, rows, frame, mixed, iter([{"x": mixed}])):
+        assert numbers(credo.read(data, missing=["gone"])) == [1.0, None, 2.5, None]
+    with pytest.raises(DataError, match="a column holds values of one type"):
+        numbers({"x": mixed})
+
+
 def test_what_is_missing_changes_no_other_column() -> None:
     table = credo.read({"zip": ["8001", "8002", "8001"], "x": ["1", "none given", "3"]}, missing=["none given"])
     assert Schema.infer(table)["zip"].values == ("8001", "8002")
