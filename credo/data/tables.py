@@ -238,7 +238,8 @@ def _odd_cell(values: Any, name: str, start: int) -> str:
         if _type_of(cell) != _type_of(first):
             return (
                 f"column {name!r} has the value {cell!r:.60} (row {row}), {_type_of(cell)} where those before it are "
-                f"{_type_of(first)}; a column holds values of one type. If it means a missing cell, use None"
+                f"{_type_of(first)}; a column holds values of one type. If it means a missing cell, use None or "
+                f"credo.read(data, missing=[{cell!r:.60}])"
             )
     for row, cell in known:
         if isinstance(cell, str) and not _whole(cell):

@@ -126,20 +126,16 @@ class Labelled(Additive):
         return table
 
     def opened(self, data: object) -> Source:
-        """The table; texts that have no name of their own, as in a list, are the one column that the model reads."""
-        table = source(data).as_words(self._words())
+        """The table; texts that have no name of their own, as in a list, are the one column that the model reads.
+
+        Columns whose values are words have words here, too, though all of these could be numbers.
+        """
+        table = source(data).as_words(() if self.evidence is None else self.evidence.word_columns)
         if table.unnamed and len(self.views) == 1:
             ((name, forms),) = self.views.items()
             if forms[0] in TEXT_FORMS and name not in table.names:
                 return table.renamed({table.unnamed: name})
         return table
-
-    def _words(self) -> list[str]:
-        """The columns whose values are words: a table in which all of them could be numbers has words there, too."""
-        if self.evidence is None:
-            return []
-        known = (column for column in self.evidence.schema if column.kind == "category" and column.levels is not None)
-        return [column.name for column in known if str(column.levels.type) == "string" and len(column.levels)]
 
     def needs(self, data: Source) -> Sequence[str]:
         assert self.target is not None
