@@ -39,7 +39,8 @@ def estimate(
 ) -> None:
     """What is believed of a column, or of each group in it.
 
-    DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), or a pattern such as 'logs/*.csv'.
+    DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), a pattern such as 'logs/*.csv', or - (standard
+    input).
 
     \b
     Examples:
