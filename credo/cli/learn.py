@@ -55,9 +55,9 @@ def learn(
     """Learn to predict a column from the others, and say how well.
 
     DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), a pattern such as 'logs/*.csv', or - (standard
-    input). Its columns may be categories, numbers of any scale, dates and texts, with missing cells. Or DATA is a folder
-    of folders of documents, text files and mail (.eml .mbox): a folder's name is their label, the column `label`, beside
-    `text`. Several models are tried on rows that are left out.
+    input). Its columns may be categories, numbers of any scale, dates and texts, with missing cells. Or DATA is a
+    folder of folders of documents, text files and mail (.eml .mbox): a folder's name is their label, the column
+    `label`, beside `text`. Several models are tried on rows that are left out.
 
     \b
     Examples:
