@@ -42,7 +42,8 @@ def check_classes(table: Source, target: str, kinds: Any) -> Any:
     most = max(FEW_NUMBERS, rows / ROWS_EACH) if quantities else LARGEST
     what = "different values" if not quantities or pa.types.is_string(found.values.type) else "different numbers"
     if classes > min(most, LARGEST):
-        raise DataError(f"column {target!r} has {classes:,} {what} in {rows:,} rows: {_refusal(target, quantities)}")
+        why = _refusal(target, quantities, classes)
+        raise DataError(f"column {target!r} has {classes:,} {what} in {rows:,} rows: {why}")
     if quantities:
         tell(f"column {target!r} has {classes:,} {what}, each of which becomes a class. {_advice(target)}")
     elif asked is None and classes > max(FEW_NAMES, rows / ROWS_EACH):
@@ -53,7 +54,7 @@ def check_classes(table: Source, target: str, kinds: Any) -> Any:
 def check_number(target: str, classes: int) -> None:
     """Of a batch's classes: the last resort where nobody could look before, as of an iterator."""
     if classes > LARGEST:
-        raise DataError(f"column {target!r} has {classes:,} different values: {_refusal(target, True)}")
+        raise DataError(f"column {target!r} has {classes:,} different values: {_refusal(target, True, classes)}")
 
 
 def _are_many(table: Source, target: str) -> bool:
@@ -81,10 +82,10 @@ def _are_quantities(values: Any) -> bool:
     return any(pc.all(pc.match_substring_regex(values, spelling)).as_py() for spelling in (NUMBER, DATE))
 
 
-def _refusal(target: str, quantities: bool) -> str:
+def _refusal(target: str, quantities: bool, classes: int) -> str:
     if quantities:
         limits = f"at most {FEW_NUMBERS}, or one for {ROWS_EACH} rows, up to {LARGEST:,}"
-        return f"too many to be classes ({limits}). {_advice(target)}"
+        return f"too many to be classes ({limits}). {_advice(target) if classes <= LARGEST else QUANTITY}"
     return f"too many to be classes (at most {LARGEST:,}); does it name the rows?"
 
 
