@@ -73,17 +73,12 @@ class Spelling:
 
     @classmethod
     def _of(cls, array: Any) -> Spelling:
-        seen = pc.value_counts(array.drop_null())
-        values, counts = seen.field("values"), seen.field("counts")
-        missing = are_tokens(values)
-        known = values.filter(pc.invert(missing))
-        tokens = Counter(
-            {
-                value.strip(): n
-                for value, n in zip(values.filter(missing).to_pylist(), counts.filter(missing).to_pylist(), strict=True)
-                if value.strip()  # an empty field is no surprise
-            }
-        )
+        array = array.drop_null()
+        missing = are_tokens(array)
+        known, tokens = array.filter(pc.invert(missing)), Counter[str]()
+        for each in pc.value_counts(pc.utf8_trim_whitespace(array.filter(missing))).to_pylist():
+            if each["values"]:  # an empty field is no surprise
+                tokens[each["values"]] = each["counts"]
         number = _all_spelt(known, NUMBER)
         whole = number and _all_spelt(known, WHOLE)
         date = not number and dates(known) is not None
