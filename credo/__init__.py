@@ -36,6 +36,7 @@ _PUBLIC = {
     "estimate": "credo.groups",
     "learn": "credo.selection.learn",
     "load": "credo.storage",
+    "read": "credo.data.reading",
     "save": "credo.storage",
 }
 __all__ = sorted(_PUBLIC)
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from credo.belief import Belief as Belief
     from credo.comparison import bayes_factor as bayes_factor
     from credo.data.documents import documents as documents
+    from credo.data.reading import read as read
     from credo.errors import CredoError as CredoError
     from credo.families.beta_bernoulli import BetaBernoulli as BetaBernoulli
     from credo.families.dirichlet import DirichletCategorical as DirichletCategorical

@@ -121,6 +121,11 @@ class Evidence:
         """As the schema has it."""
         return self.schema[name]
 
+    @property
+    def word_columns(self) -> list[str]:
+        """The category columns whose values are words."""
+        return _word_columns(self.schema)
+
     def beside(self, other: Evidence) -> Evidence:
         """With other parts about the same rows."""
         schema, (own, new) = unite([self.schema, other.schema])
@@ -203,6 +208,11 @@ class Growing(Evidence):
     def column(self, name: str) -> Column:
         return self._about([name]).schema[name]
 
+    @property
+    def word_columns(self) -> list[str]:
+        waiting = self._waiting  # whose types agree
+        return _word_columns(waiting[0].schema if waiting else self.schema)
+
     def _about(self, columns: Collection[str | None], part: str | None = None) -> Evidence:
         """All that is known of some columns, and a part over them, unless they have many levels: then everything."""
         few = [
@@ -224,6 +234,11 @@ class Growing(Evidence):
         for each in waiting:
             agree([each.schema, new.schema])
         return Growing([much, *little, new] if len(little) < WAITING else [much, Evidence.total([*little, new])])
+
+
+def _word_columns(schema: Schema) -> list[str]:
+    known = [column for column in schema if column.kind == "category" and column.levels is not None]
+    return [column.name for column in known if len(column.levels) and pa.types.is_string(column.levels.type)]
 
 
 def _taken(column: Column, positions: Positions) -> Column:

@@ -46,7 +46,7 @@ def _fitting(name: str, asked: Kind | None, found: Profile | None, success: obje
         return BetaBernoulli(1, 1) if words <= set(TRUTHS) else DirichletCategorical(1)
     if kind == "count":
         return GammaPoisson(1, 1)
-    if kind == "number":
+    if kind in ("number", "date"):  # days since 1970
         return NormalInverseGamma(0, 1, 1, 1)
     why = "is empty" if found and not found.known else f"looks like {'text' if kind == 'text' else 'names of rows'}"
     raise DataError(f"column {name!r} {why}: nothing to estimate. If there is, say kinds={{{name!r}: 'category'}}")

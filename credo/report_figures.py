@@ -17,7 +17,7 @@ import pyarrow as pa
 from credo.blocks.averaged import Averaged
 from credo.blocks.binned import BinnedLikelihood
 from credo.blocks.block import Likelihood
-from credo.data import Batch
+from credo.data import Batch, cells
 from credo.exact import Array
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 PALETTE = ("#4477aa", "#ee6677", "#228833", "#ccaa33", "#66bbdd", "#aa3377", "#999999", "#ee8833")
 INK = "#010203"  # stands for the colour of the page's text
-APART = ("category", "count", "gaussian", "log", "coarse", "binned")  # forms of a column by itself
+APART = ("category", "count", "gaussian", "date", "log", "coarse", "binned")  # forms of a column by itself
 DRAWN = 500  # made-up cells of each class, that tell where a density is worth drawing
 GRID, CELLS = 121, 140  # points of a density; of each side of the decision regions
 MOST_COUNTS = 60
@@ -105,6 +105,8 @@ def density_figure(shape: Shape, classes: Sequence[int]) -> str:
             _label_logs(axes, "x", shape.places)
         elif shape.form in ("coarse", "binned"):
             _label_bins(axes, shape.places)
+        elif shape.form == "date":
+            _label_dates(axes, shape.places)
         axes.set(yticks=[], ylim=(0, None))
         return _svg(figure, "density of a column in each class")
 
@@ -124,6 +126,13 @@ def _label_bins(axes: Axes, starts: Array) -> None:
     """Bins are as wide as each other, whatever they hold: they begin at quantiles."""
     at = np.unique(np.linspace(0, len(starts) - 1, 6).round().astype(int))
     axes.set_xticks(at, [_short(starts[i]) for i in at])
+
+
+def _label_dates(axes: Axes, days: Array) -> None:
+    """Days since 1970 as dates; of less than three days, with the time."""
+    at = np.linspace(days[0], days[-1], 7)[1::2]
+    words = [str(moment.as_py()).replace("T", " ") for moment in cells.instants(at)]
+    axes.set_xticks(at, [word[:16] if days[-1] - days[0] < 3 else word[:10] for word in words])
 
 
 def _short(number: float) -> str:

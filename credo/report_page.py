@@ -26,7 +26,7 @@ LISTED = 40  # columns of the table
 SQUARE = 12  # classes of a confusion matrix
 PAIRS = 15  # of classes that are confused
 VALUES = 8  # of a category
-NUMBERS = ("gaussian", "log", "coarse", "binned")
+NUMBERS = ("gaussian", "date", "log", "coarse", "binned")
 
 # Nothing is loaded and nothing runs, whatever the data's names say.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

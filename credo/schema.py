@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from credo.errors import SchemaError, suggest
 from credo.statistics import LITTLE, Positions
 
-Kind = Literal["category", "number", "count", "text", "ignore"]
+Kind = Literal["category", "number", "count", "date", "text", "ignore"]
 KINDS = get_args(Kind)
 
 

@@ -22,6 +22,7 @@ from credo.asking.question import (
     shortened,
     unknown,
 )
+from credo.data.spelling import dates
 from credo.errors import EvidenceError, SizeError
 from credo.exact import Array
 from credo.models.answers import MostProbable
@@ -92,12 +93,18 @@ class _Asking:
         return found
 
     def _cell(self, term: Term) -> Any:
-        is_text = self.model.views[term.name.text][0] in TEXT_FORMS
-        what = "a text" if is_text else "a number"
+        form = self.model.views[term.name.text][0]
+        is_text, is_date = form in TEXT_FORMS, form == "date"
+        what = "a text" if is_text else "a date" if is_date else "a number"
         if not isinstance(term.test, OneOf) or term.test.negated or len(term.test.values) > 1:
             raise self.question.error(f"{term.name} is {what}: give its value, as in {term.name}=value", term.at)
         word = term.test.values[0]
         if is_text:
+            return word.text
+        if is_date:
+            if dates(pa.array([word.text])) is None:
+                shown = f"must be a date in quotes, as '2024-05-31', but is {str(word)!r}"
+                raise self.question.error(f"{term.name} {shown}", word.at)
             return word.text
         if word.number is None or abs(word.number) == inf:
             raise self.question.error(f"{term.name} must be a number, but is {str(word)!r}", word.at)
@@ -134,7 +141,7 @@ class _Asking:
         columns: dict[str, Any] = {}
         for name, forms in self.model.views.items():
             if name not in self.values:
-                kind = pa.string() if forms[0] in TEXT_FORMS else pa.float64()
+                kind = pa.string() if forms[0] in (*TEXT_FORMS, "date") else pa.float64()
                 columns[name] = pa.repeat(pa.scalar(self.cells.get(name), kind), size)
                 continue
             levels = self.model.seen.schema[name].levels

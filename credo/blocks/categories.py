@@ -236,13 +236,13 @@ class CategoriesLikelihood(Independent):
         return found
 
     def pick(self, places: Sequence[int]) -> CategoriesLikelihood:
-        return CategoriesLikelihood(
-            tuple(self.columns[j] for j in places),
-            tuple(self.counts[j] for j in places),
-            tuple(self.concentrations[j] for j in places),
-            self.settings,
-            None if self.weights is None else self.weights[places],
-            None if self.depends is None else self.depends[places],
+        return replace(
+            self,
+            columns=tuple(self.columns[j] for j in places),
+            counts=tuple(self.counts[j] for j in places),
+            concentrations=tuple(self.concentrations[j] for j in places),
+            weights=None if self.weights is None else self.weights[places],
+            depends=None if self.depends is None else self.depends[places],
         )
 
     def cells_of(self, cells: CodedCells, places: Sequence[int]) -> CodedCells:

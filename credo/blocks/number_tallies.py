@@ -28,7 +28,7 @@ from credo.data.tables import array_of
 from credo.distributions import NegativeBinomial
 from credo.evidence import Evidence, Part
 from credo.exact import Array
-from credo.schema import Column, Schema
+from credo.schema import Column, Kind, Schema
 from credo.statistics import CrossMoments, Moments, Totals
 
 Change = Callable[[Array, int], Array]  # of numbers (1, columns) and the number of their row
@@ -78,8 +78,10 @@ def _number(value: Any, name: str, number: int) -> float:
 class NumbersTally(Foreseeing):
     """n, Σx and Σx² of each column by itself."""
 
-    def __init__(self, names: Sequence[str], label: str, before: Moments, change: Change | None = None) -> None:
-        self._names, self._label, self._change = names, label, change
+    def __init__(
+        self, names: Sequence[str], label: str, before: Moments, change: Change | None = None, kind: Kind = "number"
+    ) -> None:
+        self._names, self._label, self._change, self._kind = names, label, change, kind
         self._cells = NumberCells(names)
         self._before = np.array([[part.high for part in before.sums], [part.low for part in before.sums]])
         self._sums, self._room = np.zeros_like(self._before), self._before.shape[2]
@@ -102,7 +104,7 @@ class NumbersTally(Foreseeing):
 
     def evidence(self, classes: Column) -> Evidence:
         moments = Moments.of_pairs(*self._sums[:, :, : len(classes.levels)])
-        schema = Schema((classes, *(Column(name, "number") for name in self._names)))
+        schema = Schema((classes, *(Column(name, self._kind) for name in self._names)))
         return Evidence(schema, {self._label: Part((classes.name, None), moments)})
 
     def look(self, row: Row, number: int) -> None:

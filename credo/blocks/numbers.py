@@ -20,7 +20,7 @@ from credo.families import NormalInverseGamma
 from credo.families.normal import Gaussian
 from credo.membership import Hard
 from credo.priors import of_numbers
-from credo.schema import Column, Schema
+from credo.schema import Column, Kind, Schema
 from credo.statistics import ALONE, ROUNDING, Moments
 
 if TYPE_CHECKING:
@@ -45,10 +45,15 @@ class Numbers(Block):
     strict: frozenset[str] = (
         frozenset()
     )  # columns in which a number without a logarithm is an error, not a missing cell
+    dates: bool = False  # whether these are days since 1970
 
     @property
     def label(self) -> str:
-        return "(logarithms)" if self.logs else "(numbers)"
+        return "(logarithms)" if self.logs else "(dates)" if self.dates else "(numbers)"
+
+    @property
+    def kind(self) -> Kind:
+        return "date" if self.dates else "number"
 
     @property
     def counted(self) -> frozenset[Any]:
@@ -64,10 +69,10 @@ class Numbers(Block):
             statistics = Moments.of_tiles(batch.tiles(self.names), len(self.names), member)
             if not (statistics.second.high < LARGEST**2).all():
                 batch.matrix(self.names)  # which says what is wrong with which cell
-        return Evidence(_schema(self.names), {self.label: Part((groups, None), statistics)})
+        return Evidence(_schema(self.names, self.kind), {self.label: Part((groups, None), statistics)})
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> NumbersLikelihood:
-        return NumbersLikelihood(self.names, self.logs, evidence[self.label], settings)
+        return NumbersLikelihood(self.names, self.logs, evidence[self.label], settings, dates=self.dates)
 
     def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
         from credo.blocks.number_tallies import NumbersTally
@@ -75,13 +80,13 @@ class Numbers(Block):
         def logs(x: Array, number: int) -> Array:
             return _logs(Batch(number, 1, {}, x, self.names), self.names, self.strict)
 
-        return NumbersTally(self.names, self.label, evidence[self.label], logs if self.logs else None)
+        return NumbersTally(self.names, self.label, evidence[self.label], logs if self.logs else None, self.kind)
 
 
 @cache
-def _schema(names: tuple[str, ...]) -> Schema:
+def _schema(names: tuple[str, ...], kind: Kind) -> Schema:
     """The same for all batches, so that uniting them is no work."""
-    return Schema(tuple(Column(name, "number") for name in names))
+    return Schema(tuple(Column(name, kind) for name in names))
 
 
 def _logs(batch: Batch, names: Sequence[str], strict: Collection[str]) -> Array:
@@ -107,6 +112,7 @@ class NumbersLikelihood(Independent):
     statistics: Moments  # (classes, columns)
     settings: Settings
     weights: Array | None = None  # (columns,)
+    dates: bool = False
 
     def read(self, batch: Batch) -> Array:
         x = batch.matrix(self.names)
@@ -429,13 +435,11 @@ class NumbersLikelihood(Independent):
 
     def parameters(self) -> list[Parameter]:
         mean, variance = self.gaussian.mean + self.shift, self.gaussian.variance
-        what = "log " if self.logs else ""
+        what = " log" if self.logs else ""
+        first, unit = ("mean, days since 1970-01-01", "sd, days") if self.dates else (f"mean{what}", f"sd{what}")
         lines = []
         for j, name in enumerate(self.names):
-            lines += [
-                Parameter(name, f"mean {what}".strip(), mean[:, j]),
-                Parameter(name, f"sd {what}".strip(), np.sqrt(variance[:, j])),
-            ]
+            lines += [Parameter(name, first, mean[:, j]), Parameter(name, unit, np.sqrt(variance[:, j]))]
         return lines
 
     @property

@@ -8,6 +8,7 @@ import click
 
 from credo.cli.prior import NUMBERS, asked_kinds, class_name, parse_prior, with_numbers
 from credo.cli.progress import shown_progress
+from credo.cli.reading import opened_data, reads_data
 
 
 @click.command()
@@ -32,12 +33,14 @@ from credo.cli.progress import shown_progress
 @click.option("--sort", type=click.Choice(["mean", "rows", "name"]), default="mean", show_default=True)
 @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many groups to print.")
 @click.option("--output", "-o", help="A file for all groups: .csv .tsv .jsonl .parquet .arrow, or .credo.")
+@reads_data
 def estimate(
     data: str, column: str, by: str | None, mass: float, sort: str, top: int, output: str | None, **reading: Any
 ) -> None:
     """What is believed of a column, or of each group in it.
 
-    DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), or a pattern such as 'logs/*.csv'.
+    DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), a pattern such as 'logs/*.csv', or - (standard
+    input).
 
     \b
     Examples:
@@ -63,7 +66,7 @@ def estimate(
     if output:
         check(output)
     with shown_progress("estimating"):
-        found = learned(data, column, by, **reading)
+        found = learned(opened_data(data), column, by, **reading)
         table = found.table(mass) if by else _parameters(found, mass)
         if output:  # before printing, which a reader may cut short
             write(found, table, output)
@@ -73,7 +76,7 @@ def estimate(
 
 
 def learned(
-    data: str,
+    data: Any,
     column: str,
     by: str | None,
     *,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from credo.cli.reading import opened_data, reads_data
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -26,6 +28,7 @@ LONGEST = 2000  # characters of a text that are shown
 @click.option("--against", metavar="CLASS", help="The class that it is held against; else the next most probable one.")
 @click.option("--bits", is_flag=True, help="Weights in bits (logarithms to base 2) instead of nats.")
 @click.option("--top", type=click.IntRange(min=1), default=15, show_default=True, help="How many columns to print.")
+@reads_data
 def explain(model: str, data: str, row: int, top: int, **what: Any) -> None:
     """Why a row is taken for a class: what each column weighs.
 
@@ -38,9 +41,8 @@ def explain(model: str, data: str, row: int, top: int, **what: Any) -> None:
       credo explain pumps.credo new.csv --row 17 --of bearing --against none --bits
     """
     from credo.cli.saved import loaded_classifier
-    from credo.data import source
 
-    learned, table = loaded_classifier(model), source(data)
+    learned, table = loaded_classifier(model), opened_data(data)
     found = explained(learned, table, row, **what)
     _print(found, f"row {row} of {data}", top)
     if learned.target in table.names:

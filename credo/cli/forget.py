@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from credo.cli.progress import shown_progress
+from credo.cli.reading import opened_data, reads_data
 
 
 @click.command()
@@ -12,6 +13,7 @@ from credo.cli.progress import shown_progress
 @click.argument("data")
 @click.option("--weight", help="A column that says how much each row counted.")
 @click.option("--output", "-o", help="A .credo file for the result; else MODEL is replaced, whole or not at all.")
+@reads_data
 def forget(model: str, data: str, weight: str | None, output: str | None) -> None:
     """Unlearn rows: what is left is as if they had never come.
 
@@ -29,4 +31,4 @@ def forget(model: str, data: str, weight: str | None, output: str | None) -> Non
     check(output or model, (MODEL,))
     with shown_progress("forgetting"):
         before = loaded_learner(model)
-        click.echo(replaced(before.forget(data, weight=weight), output or model, before.n, "forgotten"))
+        click.echo(replaced(before.forget(opened_data(data), weight=weight), output or model, before.n, "forgotten"))

@@ -34,6 +34,7 @@ COMMANDS = {
 # The library's errors name its arguments; a reader of the command line looks for options.
 KIND = re.compile(r"kinds=\{('[^']*'|\"[^\"]*\"): (?:'(\w+)'|\.\.\.)\}")
 CHOSEN = "KIND"  # where an error leaves open which
+MISSING = re.compile(r"credo\.read\(data, missing=\[('[^']*'|\"[^\"]*\")\]\)")
 OPTION = re.compile(r"\b(by|success|target|weight)=\.\.\.")
 
 
@@ -102,6 +103,7 @@ def in_options(sentence: str, command: str | None = "estimate") -> str:
         option = f"--kind {quote(f'{name}={how or CHOSEN}')}"
         return option if command == "learn" else f"credo learn {option}"
 
+    sentence = MISSING.sub(lambda found: f"--missing {quote(found[1][1:-1])}", sentence)
     return OPTION.sub(r"--\1", KIND.sub(kind, sentence))
 
 

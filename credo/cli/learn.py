@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from credo.cli.progress import shown_progress
+from credo.cli.reading import opened_data, reads_data
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 PICTURES = (".png", ".svg", ".pdf")
 MODELS = ("auto", "naive-bayes", "gaussian")
-KINDS = ("category", "number", "count", "text", "ignore")
+KINDS = ("category", "number", "count", "date", "text", "ignore")
 FORMS = ("log", "binned")  # of a number
 
 
@@ -40,22 +41,23 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--weight", help="A column that says how much each row counts.")
 @click.option(
     "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
-    help="How to read a column: category, number, count, text, ignore; or a number's form, log or binned.",
+    help="How to read a column: category, number, count, date, text, ignore; or a number's form, log or binned.",
 )  # fmt: skip
 @click.option("--top", type=click.IntRange(min=1), default=15, show_default=True, help="How many columns to print.")
 @click.option("--output", "-o", help="A .credo file for the model.")
 @click.option("--report", help="An .html file for a page with figures; also the learning curve's, if asked for.")
 @click.option("--learning-curve", "curve", is_flag=True, help="How well ever more rows foresee a withheld third.")
 @click.option("--plot", help="A .png, .svg or .pdf file for the learning curve's picture.")
+@reads_data
 def learn(
     data: str, target: str, top: int, output: str | None, report: str | None, curve: bool, plot: str | None, **how: Any
 ) -> None:
     """Learn to predict a column from the others, and say how well.
 
-    DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), or a pattern such as 'logs/*.csv'. Its columns may
-    be categories, numbers of any scale and texts, with missing cells. Or DATA is a folder of folders of documents, text
-    files and mail (.eml .mbox): a folder's name is their label, the column `label`, beside `text`. Several models are
-    tried on rows that are left out.
+    DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), a pattern such as 'logs/*.csv', or - (standard
+    input). Its columns may be categories, numbers of any scale, dates and texts, with missing cells. Or DATA is a
+    folder of folders of documents, text files and mail (.eml .mbox): a folder's name is their label, the column
+    `label`, beside `text`. Several models are tried on rows that are left out.
 
     \b
     Examples:
@@ -72,12 +74,13 @@ def learn(
         if path:
             check(path, endings)
     with shown_progress("learning"):
-        model = learned(data, target, **how)
+        table = opened_data(data)
+        model = learned(table, target, **how)
         if output:  # before printing, which a reader may cut short
             _save(model, output)
-        found = model.learning_curve(data, weight=how["weight"]) if curve or plot else None
+        found = model.learning_curve(table, weight=how["weight"]) if curve or plot else None
         if report:
-            _write_page(model, report, data, found)
+            _write_page(model, report, table, found)
         if plot and found is not None:
             _draw_curve(found, plot)
     _print(model, data, top)
@@ -87,7 +90,7 @@ def learn(
         click.echo(f"wrote {path}", err=True)
 
 
-def learned(data: str, target: str, *, model: Any, weight: str | None, kinds: dict[str, str]) -> Classifier:
+def learned(data: Any, target: str, *, model: Any, weight: str | None, kinds: dict[str, str]) -> Classifier:
     """The best of all, or of one kind."""
     import credo
 
@@ -102,7 +105,7 @@ def _save(model: Classifier, path: str) -> None:
     save(model, path)
 
 
-def _write_page(model: Classifier, path: str, data: str, curve: LearningCurve | None) -> None:
+def _write_page(model: Classifier, path: str, data: Any, curve: LearningCurve | None) -> None:
     from credo.report_page import classifier_page
 
     classifier_page(model, path, examples=data, curve=curve)

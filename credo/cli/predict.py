@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from credo.cli.progress import shown_progress
+from credo.cli.reading import opened_data, reads_data
 
 HEAD = 10  # rows on a terminal
 
@@ -18,6 +19,7 @@ HEAD = 10  # rows on a terminal
 @click.argument("data")
 @click.option("--output", "-o", help="A file for all rows: .csv .tsv .jsonl .parquet .arrow.")
 @click.option("--proba", is_flag=True, help="A column for each class's probability, too.")
+@reads_data
 def predict(model: str, data: str, output: str | None, proba: bool) -> None:
     """The class of each row, and how probable it is.
 
@@ -41,7 +43,7 @@ def predict(model: str, data: str, output: str | None, proba: bool) -> None:
     if output:
         check(output, TABLES)
         check_apart(output, data)
-    tables = predictions(loaded_classifier(model), data, proba)
+    tables = predictions(loaded_classifier(model), opened_data(data), proba)
     if output:
         with shown_progress("predicting"):
             write_tables(tables, output)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from credo.cli.progress import shown_progress
+from credo.cli.reading import opened_data, reads_data
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +22,7 @@ HEAD = 10  # groups of a saved table
 
 @click.command()
 @click.argument("file")
+@reads_data
 def show(file: str) -> None:
     """What is in a file: a table, a network, or what credo saved.
 
@@ -50,7 +52,7 @@ def _show_table(file: str) -> None:
     from credo.data.profile import profile
 
     with shown_progress("reading"):
-        profiles = profile(file)
+        profiles = profile(opened_data(file))
     screen = on.Screen()
     rows = next(iter(profiles.values())).rows
     on.say(screen, f"{file}: {on.counted(rows, 'row')}, {on.counted(len(profiles), 'column')}", "bold")
@@ -101,6 +103,9 @@ def _values(found: Profile) -> str:
     if found.kind == "number":
         ends = pc.min_max(found.values).as_py()
         return f"{on.number(ends['min'])} to {on.number(ends['max'])}"
+    if found.kind == "date":  # as ISO has it, words are in the order of dates
+        ends = pc.min_max(found.values).as_py()
+        return f"{ends['min']} to {ends['max']}"
     few = on.listed(found.values.slice(0, on.FEW).to_pylist(), len(found.values), "or more" if found.full else "in all")
     return f"names of rows, as {few}" if found.identifies else few
 

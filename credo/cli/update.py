@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from credo.cli.progress import shown_progress
+from credo.cli.reading import opened_data, reads_data
 
 
 @click.command()
@@ -12,6 +13,7 @@ from credo.cli.progress import shown_progress
 @click.argument("data")
 @click.option("--weight", help="A column that says how much each row counts.")
 @click.option("--output", "-o", help="A .credo file for the result; else MODEL is replaced, whole or not at all.")
+@reads_data
 def update(model: str, data: str, weight: str | None, output: str | None) -> None:
     """Learn from more rows, as if they had been there at first.
 
@@ -28,4 +30,4 @@ def update(model: str, data: str, weight: str | None, output: str | None) -> Non
     check(output or model, (MODEL,))
     with shown_progress("learning"):
         before = loaded_learner(model)
-        click.echo(replaced(before.update(data, weight=weight), output or model, before.n, "learned"))
+        click.echo(replaced(before.update(opened_data(data), weight=weight), output or model, before.n, "learned"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, groupby, pairwise
@@ -93,6 +93,8 @@ class Batch:
     def _raw_numbers(self, name: str) -> Array:
         if name in self._block_places:
             return np.asarray(self._block_of((name,))[:, 0], dtype=np.float64)
+        if cells.is_moment(self.columns[name].type):
+            return np.asarray(cells.days(self.columns[name]).to_numpy(zero_copy_only=False))
         return cells.numbers(self.column(name), name, self.number)
 
     def matrix(self, names: Sequence[str]) -> Array:
@@ -146,7 +148,8 @@ class Batch:
 
     def _doubles(self, name: str) -> Any:
         """A column of numbers as an Arrow array, as it is if it can be."""
-        if name not in self._block_places and pa.types.is_float64((array := self.column(name)).type):
+        inside = name in self._block_places or cells.is_moment(self.columns[name].type)
+        if not inside and pa.types.is_float64((array := self.column(name)).type):
             return array
         return pa.array(self._raw_numbers(name))
 
@@ -191,17 +194,22 @@ class Batch:
         return {name: j for j, name in enumerate(self.block_names)}
 
 
+Reading = Callable[[Sequence[str]], Iterator[Batch]]
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """A table that is read batch by batch; `once` if it can be read only once."""
 
     names: tuple[str, ...]
-    read: Callable[[Sequence[str]], Iterator[Batch]]  # parts of any size, in order
+    read: Reading  # parts of any size, in order
     once: bool = False
     rows: int | None = None  # where known beforehand
     near: bool = False  # whether it lies in memory
     unnamed: str = ""  # a column that is called so for want of a name: x of a list, text of documents
     advice: str = ""  # what an error about a column that isn't there says beside
+    spelt: Callable[[Collection[str]], Reading] | None = None  # reads those columns as they are written
+    plain: bool = False  # whether no cell spells anything that it isn't: texts, or an array of numbers
     keys: tuple[str, ...] = ()  # columns that say which row it is, and are nothing to learn from
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
@@ -227,13 +235,12 @@ class Source:
             if size > most:
                 return self
         rows = sum(part.rows for part in parts)
-        return replace(self, read=lambda wanted: (part.only(wanted) for part in parts), rows=rows, near=True)
+        held = replace(self, read=lambda wanted: (part.only(wanted) for part in parts), spelt=None)
+        return replace(held, rows=rows, near=True)
 
     def beside(self, name: str, values: object) -> Source:
         """With one more column, given as an array."""
-        from credo.data.tables import array_of
-
-        array = array_of(values, name)
+        array = _only_column({name: values})
         if self.rows is not None and len(array) != self.rows:
             raise DataError(f"{name!r} has {len(array)} values, but the table has {self.rows} rows")
 
@@ -248,7 +255,7 @@ class Source:
             if start < len(array) and others:
                 raise DataError(f"{name!r} has {len(array)} values, but the table has {start} rows")
 
-        return replace(self, names=(*self.names, name), read=read)
+        return replace(self, names=(*self.names, name), read=read, spelt=None)
 
     def where(self, chosen: NDArray[np.bool_]) -> Source:
         """Some of the rows, by a flag for each."""
@@ -259,7 +266,7 @@ class Source:
                 yield part.take(np.flatnonzero(chosen[start : start + part.rows]))
                 start += part.rows
 
-        return replace(self, read=read, rows=int(chosen.sum()))
+        return replace(self, read=read, rows=int(chosen.sum()), spelt=None)
 
     def renamed(self, new: Mapping[str, str]) -> Source:
         """With columns under other names."""
@@ -271,7 +278,14 @@ class Source:
                 block = tuple(new.get(name, name) for name in part.block_names)
                 yield replace(part, columns=columns, block_names=block, memo={})
 
-        return replace(self, names=tuple(new.get(name, name) for name in self.names), read=read, unnamed="")
+        return replace(self, names=tuple(new.get(name, name) for name in self.names), read=read, unnamed="", spelt=None)
+
+    def as_words(self, names: Collection[str]) -> Source:
+        """With some columns as they are written, if they could be numbers: to those who know them as words they are.
+
+        What was made of the table since it was opened stays as it is.
+        """
+        return replace(self, read=self.spelt(names), spelt=None) if names and self.spelt is not None else self
 
     def without(self, name: object) -> Source:
         """All columns but one."""
@@ -298,6 +312,16 @@ def source(data: object) -> Source:
     """Any of the forms that credo takes as a table."""
     if isinstance(data, Source):
         return data
+    from credo.data.typed import typed
+
+    found = opened(data)
+    return found if found.plain else typed(found)
+
+
+def opened(data: object) -> Source:
+    """The same, with cells as they were written."""
+    if isinstance(data, Source):
+        return data
     if isinstance(data, str | PathLike):
         from credo.data.files import open_files
 
@@ -305,6 +329,12 @@ def source(data: object) -> Source:
     from credo.data.tables import open_table
 
     return open_table(data)
+
+
+def _only_column(data: Mapping[str, object]) -> Any:
+    (name,) = data
+    parts = [part.columns[name] for part in source(data).read([name])]
+    return pa.chunked_array([chunk for part in parts for chunk in _chunks(part)]) if len(parts) > 1 else parts[0]
 
 
 def batch_rows(row_bytes: float) -> int:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credo._kernels.codes import code_block, count_block, count_values, find_bounds, look_up, mark_values
+from credo.data.spelling import dates, without_tokens
 from credo.errors import DataError
 from credo.exact import Array
 from credo.membership import Codes
@@ -20,6 +21,7 @@ from credo.membership import Codes
 Numbering = Callable[[int], int]  # what a row of a batch is called in errors
 
 LARGEST = 1e150  # beyond it a square leaves the floats
+DAY = 86_400e6  # microseconds
 FIRST = 2000  # rows that tell between which bounds integers lie
 NARROW = 4096  # cells of a table that is worth its memory for the fewest rows
 TEXTS = (
@@ -106,21 +108,44 @@ def numbers(array: Any, name: str, number: Numbering) -> Array:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pa.types.is_string(array.type):
-        array = _parsed(missing(array), name, number)
+        array = _parsed(array, name, number)
     return np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
 
 
 def _parsed(array: Any, name: str, number: Numbering) -> Any:
-    """Strings that all spell numbers, as numbers."""
-    array = pc.utf8_trim_whitespace(array)
+    """Strings that all spell numbers, or that nothing is known, as numbers."""
+    array = pc.utf8_trim_whitespace(without_tokens(array))
     try:
         return array.cast(pa.float64())
     except pa.ArrowInvalid:
+        if (moments := dates(array)) is not None:
+            return days(moments)
         row, value = next((i, cell.as_py()) for i, cell in enumerate(array) if not _spells_number(cell))
         raise DataError(
             f"column {name!r} has the value {value!r:.60} (row {number(row)}) where a number is needed. If it means "
-            f"a missing cell, leave it empty; if the column holds names, use kinds={{{name!r}: 'category'}}"
+            f"a missing cell, say so with credo.read(data, missing=[{value!r:.60}]); if the column holds names, use "
+            f"kinds={{{name!r}: 'category'}}"
         ) from None
+
+
+def is_moment(kind: Any) -> bool:
+    """Of an Arrow type: a date, with or without the time of the day."""
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+
+
+def days(array: Any) -> Any:
+    """Dates and moments as days since 1970, those with a zone in UTC: doubles."""
+    if isinstance(array, pa.ChunkedArray):
+        array = _in_one(array)
+    moments = array.cast(pa.timestamp("us"), safe=False)
+    return pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), DAY)
+
+
+def instants(x: Array) -> Any:
+    """Days since 1970 as moments, to the second; those that calendars don't have are missing."""
+    seconds = np.round(x * 86_400)
+    known = np.abs(seconds) < 2e11  # about the years -4400 to 8300
+    return pa.array(np.where(known, seconds, 0).astype("datetime64[s]").astype("datetime64[us]"), mask=~known)
 
 
 def _spells_number(cell: Any) -> bool:
@@ -283,6 +308,8 @@ def codes_among(array: Any, levels: Any) -> tuple[Codes, int]:
         return found
     codes, own = categories(array)
     try:
+        if pa.types.is_string(own.type) and pa.types.is_integer(levels.type):  # one of them may be no number
+            own, levels = pc.utf8_trim_whitespace(own), levels.cast(pa.string())
         places = pc.index_in(own.cast(levels.type, safe=True), levels).fill_null(-1)
         table = np.append(places.to_numpy(zero_copy_only=False), -1).astype(np.int32)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # words where numbers were, or the like

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +15,15 @@ import pyarrow.compute as pc
 
 from credo.data import FIRST, Batch, recut
 from credo.data.queries import LONGEST, Database, compression, literal, not_utf8, opened, opened_text, path_literal
-from credo.data.tables import Read
+from credo.data.spelling import NUMBER, WHOLE
 from credo.engines import local
 from credo.errors import DataError
 from credo.notices import tell
 
+SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n')  # the first line, as Excel has it
+LINES = 100  # that tell one delimiter from another
 HEAD = 2**16  # bytes that tell text from other things, and one delimiter from another
 
-# 01234 and 1_000 are names, and so are integers too long for 64 bits: as floats they would be mixed up with others.
-WHOLE = r"^\s*-?(0|[1-9][0-9]{0,17})\s*$"
-DECIMAL = r"((0|[1-9][0-9]*)\.[0-9]*|\.[0-9]+|0|[1-9][0-9]{0,17})([eE][-+]?[0-9]+)?"
-NUMBER = rf"^\s*[-+]?({DECIMAL}|(?i:nan|inf|infinity))\s*$"
 TYPES = ("BIGINT", "DOUBLE", "VARCHAR")
 
 
@@ -36,14 +36,15 @@ class CsvFile:
     names: tuple[str, ...]
     filled: bool  # whether rows follow the header
     quote: str = '"'  # none, where quotes are characters like others
+    skipped: int = 0  # lines before the header
 
     def table(self, types: Mapping[str, str]) -> str:
         """For DuckDB: columns c0, c1, ... since it takes `A` and `a` for the same name."""
         columns = (f"'c{j}': '{types.get(name, 'VARCHAR')}'" for j, name in enumerate(self.names))
         return (
-            f"read_csv({path_literal(self.path)}, auto_detect=false, header=true, delim={literal(self.delimiter)}, "
-            f"quote={literal(self.quote)}, escape={literal(self.quote)}, strict_mode=true, max_line_size={LONGEST}, "
-            f"buffer_size={2 * LONGEST}, "
+            f"read_csv({path_literal(self.path)}, auto_detect=false, header=true, skip={self.skipped}, "
+            f"delim={literal(self.delimiter)}, quote={literal(self.quote)}, escape={literal(self.quote)}, "
+            f"strict_mode=true, max_line_size={LONGEST}, buffer_size={2 * LONGEST}, "
             f"{compression(self.path)}, columns={{{', '.join(columns)}}})"
         )
 
@@ -56,31 +57,35 @@ class CsvFile:
             yield Batch(0, part.num_rows, dict(zip(wanted, part.columns, strict=True)))
 
 
-def open_csv(paths: Sequence[Path]) -> tuple[dict[Path, tuple[str, ...]], Read]:
-    """The columns of each file, in whatever order, and how to read some that all of them have."""
+def open_csv(paths: Sequence[Path], delimiter: str | None = None) -> tuple[dict[Path, tuple[str, ...]], Any]:
+    """The columns of each file, in whatever order, and how to read some that all have, some of these as words."""
     database, types = Database(), dict[str, str]()
-    files = [_with_quotes(database, _opened(path)) for path in paths]
+    files = [_with_quotes(database, _opened(path, delimiter)) for path in paths]
     if not any(file.filled for file in files):
         raise DataError(f"{paths[0]} has a header, but no rows")
 
-    def read(wanted: Sequence[str]) -> Iterator[Batch]:
-        types.update(_types(database, files, [name for name in wanted if name not in types]))
+    def read(wanted: Sequence[str], words: Collection[str] = ()) -> Iterator[Batch]:
+        types.update(_types(database, files, [name for name in wanted if name not in types and name not in words]))
         for file in files:
-            yield from file.batches(database, wanted, types)
+            yield from file.batches(database, wanted, {name: types[name] for name in wanted if name not in words})
 
     return {file.path: file.names for file in files}, read
 
 
-def _opened(path: Path) -> CsvFile:
+def _opened(path: Path, delimiter: str | None) -> CsvFile:
     with opened(path) as stream:
         start = stream.read(HEAD)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise DataError(f"{path} is UTF-16 text: save it as UTF-8")
     if b"\0" in start:
         raise DataError(f"{path} is a binary file, not text")
-    delimiter = "\t" if _is_tsv(path) else _delimiter(start.decode("utf-8-sig", "replace"))
+    head = start.decode("utf-8-sig", "replace")
+    told = SEPARATOR.match(head)
+    delimiter = delimiter or (told[1] if told else "\t" if _is_tsv(path) else _delimiter(head, len(start) == HEAD))
     try:
         with opened_text(path) as stream:
+            if told:
+                stream.readline()
             header = next(csv.reader(stream, delimiter=delimiter), [])
             filled = any(not line.isspace() for line in stream)
     except UnicodeDecodeError:
@@ -88,8 +93,9 @@ def _opened(path: Path) -> CsvFile:
     except csv.Error as error:
         raise DataError(f"{path}: the header can't be read: {error}") from None
     if not any(name.strip() for name in header):
-        raise DataError(f"{path}: the first line is empty; it must hold the names of the columns")
-    return CsvFile(path, delimiter, _named(header), filled)
+        which = "line after sep=" if told else "first line"
+        raise DataError(f"{path}: the {which} is empty; it must hold the names of the columns")
+    return CsvFile(path, delimiter, _named(header), filled, skipped=int(told is not None))
 
 
 def _named(header: Sequence[str]) -> tuple[str, ...]:
@@ -108,7 +114,9 @@ def _with_quotes(database: Database, file: CsvFile) -> CsvFile:
     if not _is_tsv(file.path) or not _has_quotes(file.path):
         return file
     with opened_text(file.path, "replace") as stream:
-        header = next(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+        for _ in range(file.skipped):
+            stream.readline()
+        header = next(csv.reader(stream, delimiter=file.delimiter, quoting=csv.QUOTE_NONE))
     plain = replace(file, names=_named(header), quote="")
     quoted_rows, plain_rows = _count(database, file), _count(database, plain)
     if plain_rows < 0 or (quoted_rows >= 0 and (quoted_rows >= plain_rows or len(plain.names) == 1)):
@@ -132,11 +140,22 @@ def _count(database: Database, file: CsvFile) -> int:
     return int(parts[0]["n"][0].as_py())
 
 
-def _delimiter(head: str) -> str:
-    """Whichever of , ; tab | cuts the header into most fields."""
+def _delimiter(head: str, cut: bool) -> str:
+    """Whichever of , ; tab | cuts the header and the first rows into the same number of fields, the most if several do.
 
-    def fields(delimiter: str) -> int:
-        return len(next(csv.reader(StringIO(head, newline=""), delimiter=delimiter), []))
+    Where none does, the one that cuts most rows so. `cut`: the last line isn't whole.
+    """
+
+    def fields(delimiter: str) -> tuple[float, int]:
+        rows = csv.reader(StringIO(head, newline=""), delimiter=delimiter)
+        try:
+            sizes = [len(row) for row in islice(rows, LINES) if row]
+        except csv.Error:  # a field too long for it
+            return 0.0, 0
+        sizes = sizes[:-1] if cut and len(sizes) < LINES else sizes
+        width = sizes[0] if sizes else 0
+        alike = sum(size == width for size in sizes[1:]) / max(len(sizes) - 1, 1)
+        return (alike if len(sizes) > 1 else 1.0, width) if width > 1 else (0.0, 0)
 
     return max(",;\t|", key=fields)
 

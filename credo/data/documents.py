@@ -165,7 +165,7 @@ def _source(found: Sequence[File], invalid: Invalid, path: str) -> Source:
 
     rows = None if any(file.ending in MBOX for file in files) else len(files)
     advice = LABELS if len(names) == 1 else ""
-    return Source(names, read, rows=rows, unnamed="text", advice=advice, keys=(FILE,))
+    return Source(names, read, rows=rows, unnamed="text", advice=advice, plain=True, keys=(FILE,))
 
 
 def _readable(files: Sequence[File], path: str) -> Sequence[File]:

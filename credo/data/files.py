@@ -1,46 +1,72 @@
-"""Files of rows, streamed: .csv .tsv .jsonl .parquet by DuckDB, .arrow by Arrow; the first three also as .gz."""
+"""Files of rows, streamed: .csv .tsv .jsonl .parquet by DuckDB, .arrow by Arrow; the first three also as .gz, .zst."""
 
 from __future__ import annotations
 
 import glob
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
 
 from credo.data import Batch, Source
 from credo.data.csv_files import open_csv
-from credo.data.queries import Database, compression, identifier, is_zipped, literal, opened, path_literal
+from credo.data.queries import Database, compression, identifier, literal, opened, packing, path_literal
 from credo.data.tables import Read, batch_of, check_names, first_line
-from credo.errors import CredoError, DataError, SchemaError
+from credo.errors import CredoError, DataError, SchemaError, suggest
 
 FORMATS = {".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".parquet": "parquet", ".arrow": "arrow"}
 
 Columns = Mapping[Path, tuple[str, ...]]  # of each file
 
 
-def open_files(path: str | PathLike[str]) -> Source:
-    """A file, or all that a pattern such as `logs/*.csv` matches, in the order of their names; or documents."""
+def open_files(path: str | PathLike[str], delimiter: str | None = None, form: str | None = None) -> Source:
+    """A file, or all that a pattern such as `logs/*.csv` matches, in the order of their names; or documents.
+
+    A delimiter says that a file whose name tells nothing is a .csv.
+    """
     from credo.data.documents import open_documents
 
-    if (found := open_documents(fsdecode(path))) is not None:
+    if form is not None and f".{form}" not in FORMATS:
+        raise DataError(f"there is no format {form!r:.60}; {suggest(form, [name[1:] for name in FORMATS])}")
+    if form is None and delimiter is None and (found := open_documents(fsdecode(path))) is not None:
         return found
     paths = matches(fsdecode(path))
-    formats = {_format(file) for file in paths}
+    if form is not None:
+        formats = {FORMATS[f".{form}"]}
+        delimiter = "\t" if form == "tsv" and delimiter is None else delimiter
+    else:
+        formats = {_format(file, "csv" if delimiter else None) for file in paths}
     if len(formats) > 1:
         raise DataError(f"{path} matches files of several formats ({', '.join(sorted(formats))}): name those of one")
     for file in paths:
         _check_whole(file)
-    columns, read = _OPEN[formats.pop()](paths)
+    columns: Columns
+    form, spelt = formats.pop(), None
+    if form == "csv":
+        columns, read = open_csv(paths, delimiter)
+        spelt = partial(_spelt, read)
+    else:
+        _check_delimiter(delimiter, f"a .{form} file")
+        columns, read = _OPEN[form](paths)
     names = columns[paths[0]]
     for file, others in columns.items():
         check_names(others, f"{file}: ")
         if odd := sorted(set(others) ^ set(names)):
             raise SchemaError(f"{file} and {paths[0]} have different columns: {', '.join(odd[:5])}")
-    return Source(names, read)
+    return Source(names, read, spelt=spelt)
+
+
+def _spelt(read: Any, words: Collection[str]) -> Read:
+    return partial(read, words=words)
+
+
+def _check_delimiter(delimiter: str | None, what: str) -> None:
+    if delimiter is not None:
+        raise DataError(f"a delimiter is for .csv and .tsv files, but this is {what}")
 
 
 def matches(path: str) -> list[Path]:
@@ -84,11 +110,12 @@ def _if_text(path: str) -> str:
     return '. A string is a path: for one text write ["..."]'
 
 
-def _format(path: Path) -> str:
+def _format(path: Path, otherwise: str | None = None) -> str:
     name = Path(path.name.lower())
-    kind = FORMATS.get((name.with_suffix("") if is_zipped(name) else name).suffix)
-    if kind is None or (is_zipped(name) and kind in ("parquet", "arrow")):
-        tables = f"{', '.join(FORMATS)} (and .csv.gz, .tsv.gz, .jsonl.gz)"
+    packed = packing(name) != "none"
+    kind = FORMATS.get((name.with_suffix("") if packed else name).suffix, otherwise)
+    if kind is None or (packed and kind in ("parquet", "arrow")):
+        tables = f"{', '.join(FORMATS)} (and .csv.gz, .tsv.gz, .jsonl.gz, or .zst)"
         raise DataError(f"{path}: credo reads {tables}, text (.txt), mail (.eml, .mbox) and folders of documents")
     return kind
 
@@ -101,7 +128,7 @@ def _check_whole(path: Path) -> None:
         str(path).encode()
         with opened(path) as stream:
             size = len(stream.read(1))
-            while is_zipped(path) and stream.read(2**20):
+            while packing(path) != "none" and stream.read(2**20):
                 pass
     except PermissionError:
         raise DataError(f"{path} can't be read: permission denied") from None
@@ -237,7 +264,6 @@ def _mapped(path: Path) -> Iterator[Any]:
 
 
 _OPEN: dict[str, Callable[[Sequence[Path]], tuple[Columns, Read]]] = {
-    "csv": open_csv,
     "jsonl": _open_jsonl,
     "parquet": _open_parquet,
     "arrow": _open_arrow,

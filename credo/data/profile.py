@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from credo.data import Batch, cells, source
+from credo.data.spelling import dates
 from credo.engines import local
 from credo.errors import DataError
 from credo.notices import tell
@@ -21,6 +23,7 @@ KEPT_BYTES = 2**25  # of them together, and a thirty-second of it from a batch: 
 MANY_ROWS = 50  # from here on, single words that are all different are names of rows, not values
 WORD = r"\pL\S*"  # a date and a time are two of something, but not two words
 BEGINNING = 100  # characters of a cell in which words are counted
+FEW_VALUES, FEW_TIMES = 20, 5  # so few values, each so often on average, are a category, however long they are
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +36,7 @@ class Profile:
     longest: int  # of these, the most in a cell
     values: Any  # the distinct ones, an Arrow array, as far as they are kept; of numbers the ends and one between
     repeated: int  # cells whose value was seen before
+    dates: int = 0  # cells that spell a date
 
     @classmethod
     def of(cls, array: Any, every: bool = False) -> Profile:
@@ -43,14 +47,12 @@ class Profile:
             return cls(len(array), len(array) - len(known), 0, 0, values, len(known) - len(values))
         codes, values = cells.categories(array)
         known = codes[codes >= 0]
-        words = np.zeros(len(values), dtype=np.int64)
-        if pa.types.is_string(values.type):
-            beginnings = pc.utf8_slice_codeunits(values, 0, BEGINNING)
-            words = np.asarray(pc.count_substring_regex(beginnings, WORD), dtype=np.int64)
+        words = _words(values)
         total, longest, repeated = int(words[known].sum()), int(words.max(initial=0)), len(known) - len(values)
         few = max(1, int(len(values) * KEPT_BYTES / 32 // max(values.nbytes, 1)))
+        dated = len(known) if _are_dates(values) else 0
         values = pa.concat_arrays([values[:few]]) if few < len(values) else values
-        return cls(len(array), len(array) - len(known), total, longest, values, repeated)
+        return cls(len(array), len(array) - len(known), total, longest, values, repeated, dated)
 
     @classmethod
     def unread(cls, array: Any) -> Profile:
@@ -69,6 +71,7 @@ class Profile:
             max(p.longest for p in profiles),
             values if every or not _numeric(values.type) else _ends(values),
             sum(p.repeated for p in profiles) + sum(len(p.values) for p in collected) - len(values),
+            sum(p.dates for p in profiles),
         )
 
     @property
@@ -86,7 +89,8 @@ class Profile:
 
     @property
     def kind(self) -> Kind:
-        """category: booleans, strings, integers of at most two values. text: several words, mostly different."""
+        """category: booleans, strings, integers of at most two values. date: as ISO has them, more than two. text:
+        several words, mostly different."""
         kind = self.values.type
         if not self.known:
             return "ignore"
@@ -96,16 +100,51 @@ class Profile:
             return "category"
         return "number" if _numeric(kind) else "ignore"
 
+    @property
+    def dated(self) -> bool:
+        """More than two dates: fewer are names, as few whole numbers are."""
+        return self.dates == self.known and len(self.values) > 2
+
     def _kind_of_strings(self) -> Kind:
-        if self.words >= 2 * self.known and self.repeated < self.known / 2:
+        if self.dated:
+            return "date"
+        if self._reads_as_text:
             return "text"
         return "ignore" if self.identifies else "category"
+
+    @cached_property
+    def _reads_as_text(self) -> bool:
+        """Several words a cell, mostly different; or many words a value, which outweigh that cells are repeated.
+
+        With w words in a value, texts may come w³/16 times each: 4 times with 4 words, 32 times with 8. A few values
+        that come again and again are answers to choose from, however long they are.
+        """
+        distinct = max(self.known - self.repeated, 1)
+        times = self.known / distinct
+        if self.words >= 2 * self.known and times < 2:
+            return True
+        if distinct <= FEW_VALUES and times >= FEW_TIMES:
+            return False
+        words = _words(self.values)
+        return bool(len(words)) and times < words.mean() ** 3 / 16
 
     @property
     def identifies(self) -> bool:
         """Over 50 cells, single words, all different: it names rows and says nothing of them."""
-        different = pa.types.is_string(self.values.type) and self.repeated == 0
+        different = pa.types.is_string(self.values.type) and self.repeated == 0 and not self.dated
         return different and self.longest <= 1 and self.known > MANY_ROWS
+
+
+def _are_dates(values: Any) -> bool:
+    return bool(pa.types.is_string(values.type) and len(values)) and dates(values) is not None
+
+
+def _words(values: Any) -> Any:
+    """How many words each value begins with."""
+    if not pa.types.is_string(values.type):
+        return np.zeros(len(values), dtype=np.int64)
+    beginnings = pc.utf8_slice_codeunits(values, 0, BEGINNING)
+    return np.asarray(pc.count_substring_regex(beginnings, WORD), dtype=np.int64)
 
 
 def _numeric(kind: Any) -> bool:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cached_property
+from io import BufferedReader, TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from credo.errors import DataError
 
 FETCHED = 2048  # rows that DuckDB hands over at a time where cells may be long texts
 NUMBERS = {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"}
+PACKED = {".gz": "gzip", ".zst": "zstd"}
 LONGEST = 2**24  # bytes of a line of text
 
 
@@ -67,22 +69,32 @@ def path_literal(path: Path) -> str:
     return literal(glob.escape(str(path)))
 
 
-def is_zipped(path: Path) -> bool:
-    return path.suffix.lower() == ".gz"
+def packing(path: Path) -> str:
+    """How it is packed, by its name: as DuckDB calls it."""
+    return PACKED.get(path.suffix.lower(), "none")
 
 
 def compression(path: Path) -> str:
-    return "compression='gzip'" if is_zipped(path) else "compression='none'"
+    return f"compression={literal(packing(path))}"
 
 
 def opened(path: Path) -> Any:
     """The file's bytes, unpacked."""
-    return gzip.open(path) if is_zipped(path) else path.open("rb")
+    if packing(path) == "gzip":
+        return gzip.open(path)
+    if packing(path) == "zstd":
+        return BufferedReader(_unpacked(path))
+    return path.open("rb")
+
+
+def _unpacked(path: Path) -> Any:
+    import pyarrow as pa
+
+    return pa.input_stream(str(path), compression="zstd")
 
 
 def opened_text(path: Path, errors: str = "strict") -> Any:
-    opener = gzip.open if is_zipped(path) else open
-    return opener(path, "rt", encoding="utf-8-sig", errors=errors, newline="")
+    return TextIOWrapper(opened(path), encoding="utf-8-sig", errors=errors, newline="")
 
 
 def not_utf8(path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import cache
 from itertools import chain, count, islice
 from typing import Any
@@ -14,7 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo._kernels.codes import code_words
-from credo.data import LONGEST, ROWS, Batch, Source, batch_rows, source
+from credo.data import LONGEST, ROWS, Batch, Source, batch_rows, opened
+from credo.data.spelling import is_token
 from credo.errors import DataError, SchemaError
 
 Read = Callable[[Sequence[str]], Iterator[Batch]]
@@ -32,9 +34,9 @@ _begun: WeakSet[Any] = WeakSet()  # iterators whose first rows are gone
 
 def open_table(data: Any) -> Source:
     """Any form but a file."""
-    for takes, opened in _FORMS:
+    for takes, open_form in _FORMS:
         if takes(data):
-            return opened(data)
+            return open_form(data)
     shape = f" of {data.ndim} dimensions" if isinstance(data, np.ndarray) else ""
     raise DataError(
         f"can't read a table from {type(data).__name__}{shape}; credo takes a path, a pandas, polars or pyarrow table, "
@@ -199,7 +201,21 @@ def array_of(values: Any, name: str, start: int = 0, pool: Any = None) -> Any:
             return pa.chunked_array(values)
         return pa.array(values, from_pandas=True, memory_pool=pool)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        if (spelt := _spelt_out(values)) is not None:
+            return pa.array(spelt, pa.string(), memory_pool=pool)
         raise DataError(_odd_cell(values, name, start)) from None
+
+
+def _spelt_out(values: Any) -> list[str | None] | None:
+    """Numbers or dates among which tokens such as NA stand, as strings, which are read as such columns of files are;
+    None if there is anything else."""
+    known = [cell for cell in values if not is_missing(cell) and not is_token(cell)]
+    kinds = {"number" if _type_of(cell) == "number" else "date" if isinstance(cell, date) else "" for cell in known}
+    if kinds not in ({"number"}, {"date"}) or not any(map(is_token, values)):
+        return None
+    if kinds == {"date"}:
+        return [None if is_missing(cell) else cell if isinstance(cell, str) else cell.isoformat() for cell in values]
+    return [None if is_missing(cell) else str(cell) for cell in values]
 
 
 def _coded_words(values: NDArray[np.str_]) -> Any:
@@ -209,6 +225,8 @@ def _coded_words(values: NDArray[np.str_]) -> Any:
     words = np.ascontiguousarray(values).view(np.uint32).reshape(len(values), -1)
     codes, first = np.empty(len(values), dtype=np.int32), np.empty(FEW_WORDS, dtype=np.int64)
     found = code_words(words, codes, first)
+    if any(map(is_token, values[first[: max(found, 0)]].tolist())):  # it may be numbers with tokens among them
+        return None
     return None if found < 0 else pa.DictionaryArray.from_arrays(codes, pa.array(values[first[:found]]))
 
 
@@ -220,7 +238,8 @@ def _odd_cell(values: Any, name: str, start: int) -> str:
         if _type_of(cell) != _type_of(first):
             return (
                 f"column {name!r} has the value {cell!r:.60} (row {row}), {_type_of(cell)} where those before it are "
-                f"{_type_of(first)}; a column holds values of one type. If it means a missing cell, use None"
+                f"{_type_of(first)}; a column holds values of one type. If it means a missing cell, use None or "
+                f"credo.read(data, missing=[{cell!r:.60}])"
             )
     for row, cell in known:
         if isinstance(cell, str) and not _whole(cell):
@@ -289,7 +308,7 @@ def _from_block(data: Any) -> Source:
             kept: Any = np.int64 if np.can_cast(part.dtype, np.int64) else np.float64
             yield Batch(0, len(part), {}, np.ascontiguousarray(part, dtype=kept), tuple(wanted))
 
-    return Source(names, read, rows=data.shape[0], near=True)
+    return Source(names, read, rows=data.shape[0], near=True, plain=True)
 
 
 def _from_iterator(data: Iterator[Any]) -> Source:
@@ -300,11 +319,11 @@ def _from_iterator(data: Iterator[Any]) -> Source:
         raise DataError(NOTHING)
     parts = chain([first], data)
     rowwise = isinstance(first, Mapping) and not any(_is_column(value) for value in first.values())
-    opened = _row_tables(parts) if rowwise else map(source, parts)
-    head = next(opened)
+    tables = _row_tables(parts) if rowwise else map(opened, parts)
+    head = next(tables)
 
     def read(wanted: Sequence[str]) -> Iterator[Batch]:
-        for part in chain([head], opened):
+        for part in chain([head], tables):
             part.require(wanted)
             yield from part.read(wanted)
 

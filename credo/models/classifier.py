@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from credo._kernels.shares import divide_by_total, lower_by_log_total, lower_to_top
 from credo.blocks.block import Silence
 from credo.data import Batch
+from credo.data.cells import instants
 from credo.engines import local
 from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.exact import Array
@@ -352,6 +353,7 @@ class Classifier(Labelled):
         columns: dict[str, Any] = {}
         for _, likelihood in self.plain.likelihoods:
             columns |= likelihood.sample(codes, rng)
+        columns |= {name: instants(columns[name]) for name, forms in self.views.items() if forms[0] == "date"}
         ordered = {name: columns[name] for name in self.views if name in columns}
         return pa.table(
             {**{k: pa.array(v, from_pandas=True) for k, v in ordered.items()}, str(self.target): self._named(codes)}

@@ -20,9 +20,11 @@ from credo.schema import Kind, checked_kinds
 NumberForm = Literal["gaussian", "log", "binned"]
 WordsForm = Literal["multinomial", "bernoulli"]
 Form = Literal[
-    "category", "count", "gaussian", "log", "binned", "coarse", "words", "binary", "logs", "presences", "odds", "pairs"
-]
+    "category", "count", "gaussian", "log", "binned", "coarse", "date", "weekday", "month", "hour",
+    "words", "binary", "logs", "presences", "odds", "pairs",
+]  # fmt: skip
 NUMBER_FORMS: tuple[Form, ...] = ("gaussian", "log", "coarse", "binned")  # the plainest first
+CALENDAR_FORMS: tuple[Form, ...] = ("weekday", "month", "hour")  # of dates, beside the date as a number
 WORD_FORMS: tuple[Form, ...] = ("words", "binary", "logs", "presences")  # likelihoods of texts, the plainest first
 ODDS_FORMS: tuple[Form, ...] = ("odds", "pairs")
 TEXT_FORMS = (*WORD_FORMS, *ODDS_FORMS)
@@ -117,7 +119,9 @@ class Text:
 
 
 BUCKETS, MOST_BUCKETS = 2**18, 2**26
-FORM_OF: dict[Kind, Form] = {"category": "category", "count": "count", "number": "gaussian", "text": "words"}
+FORM_OF: dict[Kind, Form] = {
+    "category": "category", "count": "count", "number": "gaussian", "date": "date", "text": "words",
+}  # fmt: skip
 
 
 def settled_views(table: Source, features: Sequence[str], kinds: Mapping[str, Any] | None) -> tuple[Source, Views]:

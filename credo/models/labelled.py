@@ -21,6 +21,7 @@ from credo.learning import Additive, Weight
 from credo.membership import Codes, Hard
 from credo.models.forms import TEXT_FORMS, Views, settled_views
 from credo.models.label_noise import noise_rates, with_label_noise
+from credo.models.targets import QUANTITY, check_classes, check_number
 from credo.models.tuning import Tuning
 from credo.notices import tell
 from credo.schema import Column, Schema, unite
@@ -30,8 +31,8 @@ UNLABELLED = "(rows without a class)"
 TARGET = "target"  # what a class column is called that comes as an array
 NOTHING = "nothing was learned yet: fit(data, target=...) first"
 RESERVED = re.compile(
-    r"\((rows|rows without a class|numbers|logarithms|together|features|joint [01]+|label noise)\)"
-    r"|\((texts|documents|odds|pairs)\) .*"
+    r"\((rows|rows without a class|numbers|logarithms|dates|together|features|joint [01]+|label noise)\)"
+    r"|\((texts|documents|odds|pairs|weekday|month|hour)\) .*"
 )
 Model = TypeVar("Model", bound="Labelled")
 
@@ -80,7 +81,7 @@ class Labelled(Additive):
             raise SchemaError(f"there is no column beside {name!r} to learn from")
         if taken := next(filter(RESERVED.fullmatch, features), None):
             raise SchemaError(f"{taken!r} is what credo calls a part of its evidence: call the column otherwise")
-        table, views = settled_views(table, features, self.kinds)
+        table, views = settled_views(table, features, check_classes(table, name, self.kinds))
         if not views:
             raise SchemaError("there is no column to learn from: all of them are ignored")
         self.check_views(views)
@@ -125,8 +126,11 @@ class Labelled(Additive):
         return table
 
     def opened(self, data: object) -> Source:
-        """The table; texts that have no name of their own, as in a list, are the one column that the model reads."""
-        table = source(data)
+        """The table; texts that have no name of their own, as in a list, are the one column that the model reads.
+
+        Columns whose values are words have words here, too, though all of these could be numbers.
+        """
+        table = source(data).as_words(() if self.evidence is None else self.evidence.word_columns)
         if table.unnamed and len(self.views) == 1:
             ((name, forms),) = self.views.items()
             if forms[0] in TEXT_FORMS and name not in table.names:
@@ -452,6 +456,8 @@ def _class_codes(batch: Batch, target: str) -> tuple[Codes, Any]:
     codes, levels = batch.categories(target)
     if pa.types.is_floating(levels.type):
         raise DataError(
-            f"column {target!r} holds numbers with fractions, as {levels[0].as_py():g}; a class is one of a few values"
+            f"column {target!r} holds numbers with fractions, as {levels[0].as_py():g}; a class is one of a few "
+            f"values. {QUANTITY}"
         )
+    check_number(target, len(levels))
     return codes, levels

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ import numpy as np
 from credo.blocks.averaged import Averaged
 from credo.blocks.binned import Binned
 from credo.blocks.block import Block, Estimate, Independent, Likelihood, Settings
+from credo.blocks.calendar import Calendar
 from credo.blocks.categories import Categories
 from credo.blocks.counts import CountColumns
 from credo.blocks.numbers import Numbers
 from credo.errors import PriorError, suggest
 from credo.evidence import Evidence
 from credo.models.classifier import Classifier
-from credo.models.forms import TEXT_FORMS, Text, Views
+from credo.models.forms import CALENDAR_FORMS, TEXT_FORMS, Text, Views
 from credo.models.tuning import Tuning
 
 
@@ -86,6 +88,8 @@ def independent_blocks(views: Views, asked: Mapping[str, Any] | None) -> list[tu
         "log": lambda names: Numbers(names, True, frozenset(name for name in names if views[name][0] == "log")),
         "binned": Binned,
         "coarse": lambda names: Binned(names, coarse=True),
+        "date": lambda names: Numbers(names, dates=True),
+        **{part: partial(Calendar, part=part) for part in CALENDAR_FORMS},
     }
     found: list[tuple[str, Block]] = []
     for form, block in kinds.items():

@@ -13,7 +13,7 @@ import numpy as np
 
 from credo.blocks.block import ALL, Settings
 from credo.exact import Array
-from credo.models.forms import NUMBER_FORMS, TEXT_FORMS, WORD_FORMS
+from credo.models.forms import CALENDAR_FORMS, NUMBER_FORMS, TEXT_FORMS, WORD_FORMS
 from credo.selection.sample import Sample
 from credo.selection.terms import Forms, Term, TermScores, beside, left_out_scores, log_bayes_factors
 from credo.selection.texts import chosen_readings, gains
@@ -23,8 +23,8 @@ JOINT_FORMS = ("tied", "full")  # all columns together as one Gaussian
 # What is tried beside what was asked for, while it helps.
 OTHERS = {"smoothing": (0.1, 0.01), "strength": (10.0,), "shrinkage": (0.1, 0.01)}
 DEPENDING = {  # forms whose log-likelihoods depend on a setting
-    "smoothing": {"category", "binned", "coarse", *WORD_FORMS},
-    "strength": {"gaussian", "log", "count"},
+    "smoothing": {"category", "binned", "coarse", *CALENDAR_FORMS, *WORD_FORMS},
+    "strength": {"gaussian", "log", "count", "date"},
     "shrinkage": set(JOINT_FORMS),
 }
 IRRELEVANT = 0.02  # the probability of dependence on the class below which a column isn't looked at

@@ -114,7 +114,7 @@ def _together(model: Blend) -> dict[str, tuple[str, ...]]:
     for name, views in model.views.items():
         if views[0] == "category":
             sizes[name] = len(model.seen.schema[name].levels)
-        elif views[0] not in ("count", *TEXT_FORMS):
+        elif views[0] not in ("count", "date", *TEXT_FORMS):
             sizes[name] = 1
     chosen, total = set(), 0
     for name in sorted(sizes, key=lambda name: sizes[name]):

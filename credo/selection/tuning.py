@@ -20,6 +20,7 @@ from credo.errors import DataError, EvidenceError
 from credo.exact import Array
 from credo.learning import Weight, Weights
 from credo.metrics import Scores
+from credo.models.dates import with_calendar
 from credo.models.forms import Number, Text
 from credo.models.tuning import Tuning
 from credo.notices import tell
@@ -179,6 +180,7 @@ def widened(model: Any, table: Source, weight: Any) -> Any:
     if texts:
         kinds = {name: how for name, how in (model.kinds or {}).items() if isinstance(how, Text)}
         model = model.counting({name: kinds.get(name, Text()).views for name in texts}, table, weight)
+    model = with_calendar(model, table, weight)
     free = [name for name, views in model.views.items() if views[0] == "gaussian" and name not in asked]
     if not free:
         return model

@@ -98,10 +98,10 @@ def test_a_row_with_a_new_column_late() -> None:
 
 
 def test_a_word_among_numbers() -> None:
-    data = {"y": [1, 2, 3, 4], "x": [1.5, None, "n/a", 2]}
+    data = {"y": [1, 2, 3, 4], "x": [1.5, None, "gone", 2]}
     for table in (data, pd.DataFrame(data)):
         text = refused(credo.estimate, table, "x")
-        assert "column 'x' has the value 'n/a' (row 3), str where those before it are number" in text
+        assert "column 'x' has the value 'gone' (row 3), str where those before it are number" in text
         assert "a column holds values of one type. If it means a missing cell, use None" in text
         assert credo.estimate(table, "y").n == 4  # who doesn't use the column isn't troubled by it
 

@@ -395,10 +395,11 @@ def test_a_pattern(tmp_path: Path) -> None:
 
 
 def test_a_word_among_numbers_in_a_csv(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", "g,x\na,1\nb,2\nc,n/a\nd,4\n")
+    path = write(tmp_path / "a.csv", "g,x\na,1\nb,2\nc,gone\nd,4\n")
     text = refused(estimated, path, prior=NORMAL)
-    assert "column 'x' has the value 'n/a' (row 3) where a number is needed" in text
-    assert "leave it empty; if the column holds names, use kinds={'x': 'category'}" in text
+    assert "column 'x' has the value 'gone' (row 3) where a number is needed" in text
+    assert "say so with credo.read(data, missing=['gone']); if the column holds names" in text
+    assert "use kinds={'x': 'category'}" in text
     assert text == refused(estimated, path, kinds={"x": "number"})
     late = write(tmp_path / "b.csv", "x\n" + "1\n" * 200_000 + "seven\n")
     assert "'seven' (row 200001)" in refused(estimated, late, prior=NORMAL)

@@ -118,7 +118,7 @@ def test_many_classes_and_values(path: Path) -> None:
     rng = np.random.default_rng(0)
     words, n = [f"value {i}" for i in range(3000)], 3000
     rows: dict[str, Any] = {"x": words, "z": rng.normal(size=n), "y": np.arange(n) // 2}
-    model = credo.NaiveBayes(kinds={"x": "category"}).fit(rows, "y")
+    model = credo.NaiveBayes(kinds={"x": "category", "y": "category"}).fit(rows, "y")
     loaded = through(model, path)
     assert loaded.classes == model.classes
     few = {name: column[:20] for name, column in rows.items()}

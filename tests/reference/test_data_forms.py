@@ -38,7 +38,7 @@ COLUMNS: dict[str, list[Any]] = {
     "bought": [None if i % 11 == 0 else int(b) for i, b in enumerate(RNG.integers(0, 2, SIZE))],
     "day": DAYS,
 }
-KINDS = {"ad": "category", "x": "number", "visits": "number", "bought": "category", "day": "category"}
+KINDS = {"ad": "category", "x": "number", "visits": "number", "bought": "category", "day": "date"}
 QUESTIONS: list[dict[str, Any]] = [
     {"column": "x", "by": "ad"},
     {"column": "x", "by": "visits"},
@@ -199,7 +199,8 @@ def test_forms_agree(form: str, tmp_path: Path, expected: list[dict[str, list[An
     assert schema.kinds == KINDS
     assert schema["ad"].values == ("ad a", "ad b", "ad c")
     assert schema["bought"].values == (0, 1)
-    assert schema["day"].values == tuple(sorted({str(day) for day in DAYS}))
+    named = Schema.infer(data, {"day": "category"})
+    assert named["day"].values == tuple(sorted({str(day) for day in DAYS}))
     for question, answer in zip(QUESTIONS, expected, strict=True):
         assert answers(data, **question) == answer, question
 

@@ -218,3 +218,41 @@ def test_integers_are_coded_alike_near_and_far(low: int, high: int) -> None:
     codes, levels = cells.categories(pa.array(x))
     np.testing.assert_array_equal(np.asarray(levels)[codes], x)
     assert sorted(levels.to_pylist()) == sorted(set(x.tolist()))
+
+
+# Texts that are repeated, and categories of several words
+
+
+def sentences(n: int, words: int, seed: int = 0) -> list[str]:
+    """Different sentences of so many words."""
+    rng = np.random.default_rng(seed)
+    vocabulary = np.array([f"{a}{b}{c}" for a in "bdfgklm" for b in "aeiou" for c in "nrst"])
+    return [f"{' '.join(rng.choice(vocabulary, words))} w{i}" for i in range(n)]
+
+
+@pytest.mark.parametrize("words", [6, 12, 25])
+@pytest.mark.parametrize("times", [2, 5, 10])
+def test_repeated_sentences_are_text(words: int, times: int) -> None:
+    assert kind_of(sentences(200, words) * times) == "text"
+
+
+def test_some_repeated_messages_leave_the_others_text() -> None:
+    messages = sentences(500, 10)
+    assert kind_of(messages[:150] * 5 + messages[150:]) == "text"
+    assert kind_of(["ok"] * 3000 + messages) == "text"
+    half = sentences(30_000, 20)
+    assert kind_of(half + half) == "text"  # repeated in another batch
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        ["New York City", "Salt Lake City", "Los Angeles", "Boston"],
+        ["United States of America", "Trinidad and Tobago", "France", "Papua New Guinea", "Peru"],
+        [f"I {how} with this statement as it stands" for how in ("agree", "disagree", "rather agree", "never mind")],
+        [f"Ward number {i} of the hospital" for i in range(60)],
+    ],
+)
+@pytest.mark.parametrize("times", [40, 300])
+def test_categories_of_several_words_stay_categories(levels: list[str], times: int) -> None:
+    assert kind_of(levels * times) == "category"

@@ -1,0 +1,109 @@
+"""Weekdays, months and hours of dates, as categories: what the date as a number can't say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from credo.blocks.block import Block, Settings, Silence
+from credo.blocks.categories import Categories, CategoriesLikelihood, CodedCells, concentration
+from credo.data import Batch
+from credo.evidence import Evidence
+from credo.exact import Array
+from credo.membership import Hard
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+PARTS: dict[str, tuple[str, ...]] = {
+    "weekday": WEEKDAYS,
+    "month": MONTHS,
+    "hour": tuple(f"{hour:02} h" for hour in range(24)),
+}
+SECONDS = 86_400  # of a day
+
+
+def part_codes(days: Array, part: str) -> Any:
+    """Which weekday, month or hour each moment is in, given in days since 1970; -1 where it is missing.
+
+    >>> part_codes(np.array([0.0, 1.5, np.nan]), "weekday").tolist()  # a Thursday and a Friday
+    [3, 4, -1]
+    """
+    known = np.isfinite(days)
+    seconds = np.round(np.where(known, days, 0.0) * SECONDS).astype(np.int64)  # of a second, floats would lose some
+    whole, rest = np.divmod(seconds, SECONDS)
+    if part == "weekday":
+        codes = (whole + 3) % 7
+    elif part == "month":
+        codes = whole.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
+    else:
+        codes = rest // 3600
+    return np.where(known, codes, -1)
+
+
+def labelled(part: str, name: str) -> str:
+    """What the evidence calls it."""
+    return f"({part}) {name}"
+
+
+@dataclass(frozen=True)
+class Calendar(Block):
+    """P(weekday | class), or that of months or hours, for each column of dates: counts, with a Dirichlet prior."""
+
+    names: tuple[str, ...]
+    part: str
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        return tuple(labelled(self.part, name) for name in self.names)
+
+    @property
+    def counted(self) -> frozenset[Any]:
+        return frozenset({(self.part, self.names)})
+
+    def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
+        return self._labels
+
+    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+        derived = _derived(batch, self.names, self._labels, self.part)
+        return Categories(self._labels).summarise(derived, member, groups)
+
+    def likelihood(self, evidence: Evidence, settings: Settings) -> CalendarLikelihood:
+        columns = tuple(
+            replace(evidence.schema[label], name=name) for label, name in zip(self._labels, self.names, strict=True)
+        )
+        counts = tuple(evidence[label].n.value for label in self._labels)
+        prior = tuple(concentration(column, settings) for column in columns)
+        return CalendarLikelihood(columns, counts, prior, settings, part=self.part)
+
+
+@dataclass(frozen=True, eq=False)
+class CalendarLikelihood(CategoriesLikelihood):
+    """log θ of each weekday, month or hour; one that was never seen says nothing."""
+
+    part: str = "weekday"
+
+    def read(self, batch: Batch) -> CodedCells:
+        return super().read(_derived(batch, self.names, self.names, self.part))
+
+    def silent(self, batch: Batch, cells: CodedCells) -> dict[Silence, int]:  # noqa: ARG002 - a new month is no surprise
+        return {}
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002 - the number gives it
+        return {}
+
+
+def _derived(batch: Batch, names: Sequence[str], labels: Sequence[str], part: str) -> Batch:
+    """That part of each date, as a column of words."""
+    words = pa.array(PARTS[part])
+    columns = {}
+    for name, label in zip(names, labels, strict=True):
+        codes = part_codes(batch.numbers(name), part)
+        columns[label] = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0, type=pa.int32()), words)
+    return Batch(batch.start, batch.rows, columns, taken=batch.taken)

@@ -1,0 +1,89 @@
+"""What all commands that read data offer: standard input, other names of missing cells, the delimiter, the format."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from credo.data import Source
+
+STANDARD_INPUT = "-"
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow")
+MAGIC = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
+BEGINNINGS = {b"{": "jsonl", b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
+KEPT = "credo.cli.reading"  # where the options are, in the context of the command
+HEAD = 4096  # bytes that tell a format
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def reads_data(command: Command) -> Command:
+    """The options of a command whose argument is data, for `opened_data`."""
+
+    def keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+        ctx.meta.setdefault(KEPT, {})[param.name] = value
+
+    options = [
+        click.option(
+            "--missing", multiple=True, metavar="VALUE", expose_value=False, callback=keep,
+            help="What else means that a cell is missing, in all columns; as often as needed.",
+        ),
+        click.option(
+            "--delimiter", metavar="CHARACTER", expose_value=False, callback=keep,
+            help="What stands between the fields of a .csv: a character, or tab.",
+        ),
+        click.option(
+            "--format", type=click.Choice(FORMATS), expose_value=False, callback=keep,
+            help="Of a file whose name doesn't tell, or of - (standard input).",
+        ),
+    ]  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def opened_data(data: str) -> Source:
+    """The data that an argument names, as the command's options say; `-` is standard input."""
+    from credo.data.reading import read
+
+    ctx = click.get_current_context()
+    how = ctx.meta.get(KEPT, {})
+    missing, delimiter, form = how.get("missing", ()), how.get("delimiter"), how.get("format")
+    if data != STANDARD_INPUT:
+        return read(data, missing=missing, delimiter=delimiter, format=form)
+    return read(_saved_input(ctx, form, delimiter), missing=missing, delimiter=delimiter)
+
+
+def _saved_input(ctx: click.Context, form: str | None, delimiter: str | None) -> Path:
+    """A file of what standard input gives, since most readers read more than once; it goes when the command ends."""
+    from shutil import copyfileobj
+
+    from credo.data.queries import opened
+    from credo.errors import DataError
+
+    temporary: TemporaryDirectory[str] = TemporaryDirectory(prefix="credo-")
+    folder = Path(ctx.with_resource(temporary))
+    path = folder / "stdin"
+    with path.open("wb") as out:
+        copyfileobj(sys.stdin.buffer, out)
+    with path.open("rb") as stream:
+        start = stream.read(4)
+    if not start:
+        raise DataError("standard input is empty")
+    packed = next((ending for magic, ending in MAGIC.items() if start.startswith(magic)), "")
+    path = path.rename(folder / f"stdin{packed}")
+    if form is None:
+        try:
+            with opened(path) as stream:
+                head = stream.read(HEAD).lstrip()
+        except (OSError, EOFError):
+            head = b""  # what is wrong with it is said where it is read
+        found = (form for beginning, form in BEGINNINGS.items() if head.startswith(beginning))
+        form = "csv" if delimiter else next(found, "csv")
+    return path.rename(folder / f"stdin.{form}{packed}")

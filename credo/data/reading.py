@@ -1,0 +1,58 @@
+"""credo.read: data of any form, with what the data itself doesn't say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+
+from credo.data import Source, opened
+from credo.data.typed import typed
+from credo.errors import DataError
+
+
+def read(
+    data: object,
+    *,
+    missing: Sequence[object] = (),
+    delimiter: str | None = None,
+    format: str | None = None,  # noqa: A002 - what everyone calls it
+) -> Source:
+    """Data that every verb takes, with cells missing that are one of `missing` ("unknown", -999), in all columns.
+
+    `delimiter` is that of a .csv or .tsv file, where credo would choose another one; `format` that of a file whose name
+    doesn't tell: csv, tsv, jsonl, parquet or arrow.
+
+    >>> rows = {"sky": ["sun", "unknown"], "wind": [3.5, -999]}
+    >>> next(read(rows, missing=["unknown", -999]).batches(["sky", "wind"])).columns["wind"].to_pylist()
+    [3.5, None]
+    """
+    if isinstance(missing, str) or not isinstance(missing, Sequence | set | frozenset):
+        raise DataError(f"missing must be a list of values, as ['unknown', -999], but is {missing!r:.60}")
+    if delimiter is not None:
+        delimiter = checked_delimiter(delimiter)
+    if isinstance(data, str | PathLike):
+        from credo.data.files import open_files
+
+        found = open_files(data, delimiter, format)
+    else:
+        if delimiter is not None or format is not None:
+            raise DataError("a delimiter and a format are for files, but this is a table")
+        found = opened(data)
+    if isinstance(data, Source) and not missing:
+        return data
+    return found if found.plain and not missing else typed(found, missing)
+
+
+NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+
+
+def checked_delimiter(delimiter: str) -> str:
+    """One character, which may go by its name.
+
+    >>> checked_delimiter("tab")
+    '\\t'
+    """
+    found = NAMES.get(delimiter, delimiter) if isinstance(delimiter, str) else ""
+    if len(found) != 1 or found in '"\r\n\0':
+        raise DataError(f"a delimiter is one character, or one of {', '.join(NAMES)}, but is {delimiter!r:.60}")
+    return found

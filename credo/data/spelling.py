@@ -1,0 +1,158 @@
+"""How cells that are strings spell numbers, dates, and that nothing is known."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+# 01234 and 1_000 are names, and so are integers too long for 64 bits: as floats they would be mixed up with others.
+WHOLE = r"^\s*-?(0|[1-9][0-9]{0,17})\s*$"
+DECIMAL = r"((0|[1-9][0-9]*)\.[0-9]*|\.[0-9]+|0|[1-9][0-9]{0,17})([eE][-+]?[0-9]+)?"
+NUMBER = rf"^\s*[-+]?({DECIMAL}|(?i:nan|inf|infinity))\s*$"
+
+# As ISO 8601 has it: 2024-05-31, 2024-05-31 17:30, 2024-05-31T17:30:00.5+02:00. 31/05/2024 might be another day.
+ZONE = r"(Z|[-+][0-9]{2}(:?[0-9]{2})?)"
+DATE = rf"^\s*[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,9}})?)?{ZONE}?)?\s*$"
+
+# What programs and people write where nothing is known, in small letters. Among words they may be values like others.
+TOKENS = frozenset(
+    ["", "na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "?", ".", "#n/a", "#na", "<na>", "nat"]
+)
+FEW, FIRST = 4, 1024  # cells that tell words from numbers: often, and nearly always
+READABLE = re.compile(rf"{NUMBER}|{DATE}")
+
+Spelt = Literal["whole", "number", "date", "words"]
+
+
+def are_tokens(array: Any) -> Any:
+    """Which strings say that nothing is known."""
+    return pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(array)), pa.array(sorted(TOKENS)))
+
+
+also_missing: ContextVar[frozenset[str]] = ContextVar("also_missing", default=frozenset())  # while columns are made
+
+
+def is_token(cell: object) -> bool:
+    """
+    >>> is_token(" N/A "), is_token("0"), is_token(None)
+    (True, False, False)
+    """
+    return isinstance(cell, str) and (cell.strip().lower() in TOKENS or cell.strip() in also_missing.get())
+
+
+def without_tokens(array: Any) -> Any:
+    return pc.if_else(are_tokens(array), pa.scalar(None, pa.string()), array)
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """What the cells of some rows of a column are spelt as; that of several parts adds up."""
+
+    cells: int = 0  # that hold something, tokens apart
+    whole: bool = True
+    number: bool = True
+    date: bool = True
+    tokens: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, array: Any) -> Spelling:
+        """Of strings."""
+        try:
+            if any(map(_is_word, array[:FEW].to_pylist())) or cls._of(array[:FIRST]).is_words:  # as mostly
+                return ALL_WORDS
+            return cls._of(array)
+        except (pa.ArrowInvalid, UnicodeDecodeError):  # not UTF-8, which is said where the cells are used
+            return ALL_WORDS
+
+    @classmethod
+    def _of(cls, array: Any) -> Spelling:
+        array = array.drop_null()
+        missing = are_tokens(array)
+        known, tokens = array.filter(pc.invert(missing)), Counter[str]()
+        for each in pc.value_counts(pc.utf8_trim_whitespace(array.filter(missing))).to_pylist():
+            if each["values"]:  # an empty field is no surprise
+                tokens[each["values"]] = each["counts"]
+        number = _all_spelt(known, NUMBER)
+        whole = number and _all_spelt(known, WHOLE)
+        date = not number and dates(known) is not None
+        return cls(len(known), whole or not len(known), number, date or not len(known), tokens)
+
+    def __add__(self, other: Spelling) -> Spelling:
+        return Spelling(
+            self.cells + other.cells,
+            self.whole and other.whole,
+            self.number and other.number,
+            self.date and other.date,
+            self.tokens + other.tokens,
+        )
+
+    @property
+    def is_words(self) -> bool:
+        return not (self.number or self.date)
+
+    @property
+    def kind(self) -> Spelt:
+        """Of cells that are nothing but tokens nobody can tell what they are: they stay words."""
+        if not self.cells or self.is_words:
+            return "words"
+        return "whole" if self.whole else "number" if self.number else "date"
+
+
+ALL_WORDS = Spelling(1, False, False, False)
+
+
+def _is_word(cell: str | None) -> bool:
+    return cell is not None and not (READABLE.match(cell) or is_token(cell))
+
+
+def _all_spelt(values: Any, spelling: str) -> bool:
+    return pc.all(pc.match_substring_regex(values, spelling)).as_py() is not False
+
+
+def as_numbers(array: Any, whole: bool = False) -> Any:
+    """Strings that spell numbers, tokens being null."""
+    known = pc.utf8_trim_whitespace(without_tokens(array))
+    return known.cast(pa.int64() if whole else pa.float64())
+
+
+def dates(array: Any) -> Any:
+    """Strings that spell dates as timestamps, in UTC where they name a zone; None where one of them isn't a date."""
+    if not (_all_spelt(array[:FIRST], DATE) and _all_spelt(array, DATE)):
+        return None
+    words = pc.utf8_trim_whitespace(array)
+    cut = pc.replace_substring_regex(words, r"(\.[0-9]{6})[0-9]+", r"\1")  # a microsecond is enough
+    zoned = pc.match_substring_regex(cut, rf":[0-9.]+{ZONE}$")
+    try:
+        plain = pc.if_else(zoned, pa.scalar(None, pa.string()), cut).cast(pa.timestamp("us"))
+        there = pc.if_else(zoned, cut, pa.scalar(None, pa.string())).cast(pa.timestamp("us", "UTC"))
+        return pc.coalesce(plain, there.cast(pa.timestamp("us")))
+    except pa.ArrowInvalid:
+        return None
+
+
+def among(cells: Any, asked: Collection[object]) -> Any:
+    """Which cells of an Arrow array are one of those that were asked for, however they are spelt; None if none is."""
+    kind = cells.type
+    words = {str(each).strip() for each in asked}
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        found = pc.is_in(pc.utf8_trim_whitespace(cells.cast(pa.string())), pa.array(sorted(words)))
+    elif pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        numbers = [each for each in map(_number, words) if each is not None]
+        found = pc.is_in(cells.cast(pa.float64(), safe=False), pa.array(numbers, pa.float64()))
+    else:
+        return None
+    return found if pc.any(found).as_py() else None
+
+
+def _number(word: str) -> float | None:
+    try:
+        return float(word)
+    except ValueError:
+        return None

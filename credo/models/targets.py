@@ -1,0 +1,93 @@
+"""Whether a column can hold classes: looked at before anything is counted, since every class has a table of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from credo.data import Source, cells
+from credo.data.profile import profile
+from credo.data.spelling import DATE, NUMBER
+from credo.errors import DataError, SchemaError
+from credo.notices import tell
+
+FEW_NUMBERS = 20  # different numbers that may always be classes
+FEW_NAMES = 100  # different words of which nothing is said
+ROWS_EACH = 10  # fewer rows for each number, and numbers are quantities
+QUANTITY = "To predict a quantity, cut it into bins first, as pandas.qcut does, or use credo.LinearRegression"
+LARGEST = 10_000  # classes: their tables, and the probabilities of a batch's rows, must fit into memory
+
+
+def check_classes(table: Source, target: str, kinds: Any) -> Any:
+    """Refuse quantities, which would have a class for nearly every row; a notice where there are many classes all the
+    same. What kinds says of the other columns is given back.
+
+    Numbers and dates may have at most max(20, rows/10) values, unless kinds says that they are categories; nothing may
+    have more than 10,000. A notice tells of over 20 numbers, and of over max(100, rows/10) words.
+    """
+    if not isinstance(kinds, Mapping | None):  # what is wrong with it is said where kinds are read
+        return kinds
+    others = dict(kinds or {})
+    asked = others.pop(target, None)
+    if asked not in (None, "category"):
+        raise SchemaError(f"kinds says {asked!r:.60} of {target!r}, which holds the classes: they are a category")
+    if table.once or not _are_many(table, target):
+        return others
+    found = profile(table, [target], every=[target])[target]
+    classes, rows = found.known - found.repeated, found.known
+    quantities = asked is None and _are_quantities(found.values)
+    most = max(FEW_NUMBERS, rows / ROWS_EACH) if quantities else LARGEST
+    what = "different values" if not quantities or pa.types.is_string(found.values.type) else "different numbers"
+    if classes > min(most, LARGEST):
+        why = _refusal(target, quantities, classes)
+        raise DataError(f"column {target!r} has {classes:,} {what} in {rows:,} rows: {why}")
+    if quantities:
+        tell(f"column {target!r} has {classes:,} {what}, each of which becomes a class. {_advice(target)}")
+    elif asked is None and classes > max(FEW_NAMES, rows / ROWS_EACH):
+        tell(f"column {target!r} has {classes:,} {what} in {rows:,} rows: each becomes a class, most of few rows")
+    return others
+
+
+def check_number(target: str, classes: int) -> None:
+    """Of a batch's classes: the last resort where nobody could look before, as of an iterator."""
+    if classes > LARGEST:
+        raise DataError(f"column {target!r} has {classes:,} different values: {_refusal(target, True, classes)}")
+
+
+def _are_many(table: Source, target: str) -> bool:
+    """By the first batch: where that has few values, all rows have few enough."""
+    first = next(table.batches([target]), None)
+    if first is None:
+        return False
+    array = first.column(target)
+    if pa.types.is_dictionary(array.type):
+        array = array.indices
+    elif pa.types.is_floating(array.type):
+        array = cells.missing(array)  # fractions are refused where classes are counted, with the value
+        if pc.any(pc.not_equal(array, pc.floor(array))).as_py():
+            return False
+    if pa.types.is_integer(array.type) and len(array):
+        ends = pc.min_max(array).as_py()
+        if ends["min"] is None or ends["max"] - ends["min"] < FEW_NUMBERS:
+            return False
+    return int(pc.count_distinct(array).as_py()) > FEW_NUMBERS
+
+
+def _are_quantities(values: Any) -> bool:
+    if not pa.types.is_string(values.type):
+        return not pa.types.is_boolean(values.type)
+    return any(pc.all(pc.match_substring_regex(values, spelling)).as_py() for spelling in (NUMBER, DATE))
+
+
+def _refusal(target: str, quantities: bool, classes: int) -> str:
+    if quantities:
+        limits = f"at most {FEW_NUMBERS}, or one for {ROWS_EACH} rows, up to {LARGEST:,}"
+        return f"too many to be classes ({limits}). {_advice(target) if classes <= LARGEST else QUANTITY}"
+    return f"too many to be classes (at most {LARGEST:,}); does it name the rows?"
+
+
+def _advice(target: str) -> str:
+    return f"{QUANTITY}; if they are names all the same, kinds={{{target!r}: 'category'}} says so"
