@@ -142,8 +142,8 @@ class Beliefs(Additive):
         k = self._places.get(group) if isinstance(group, Hashable) else None
         if k is None:
             raise SchemaError(f"column {self.by!r} has no value {group!r}; {suggest(group, self)}")
-        if getattr(self.family, "covariance", None) in ("tied", "spherical"):
-            raise DataError("these groups share a covariance, of which one can't speak: ask mode() or mean() of all")
+        if self._shares:
+            raise DataError("groups share one covariance, which has no value per group: ask mode() or mean() of all groups")
         part = self.seen.parts[self.label]
         own = Part((None, *part.axes[1:]), part.statistics[k : k + 1])
         schema = Schema(tuple(column for column in self.seen.schema if column.name != self.by))
@@ -173,7 +173,7 @@ class Beliefs(Additive):
         return float(np.sum(self.prior.log_evidence(self.statistics)))
 
     def log_prob(self, data: Any) -> Array:
-        """log p(observation) of each row, by the predictive of its group (by the prior's, where the group is new).
+        """log p(observation) of each row, by the predictive of its group; of a new group where the group isn't known.
 
         NaN where the observation is missing.
         """
@@ -193,10 +193,16 @@ class Beliefs(Additive):
             result[rows] = own.log_predictive(x[rows])[:, 0]
         return np.where(absent(x), np.nan, result)
 
-    @property
+    @cached_property
     def _unseen(self) -> Family:
-        """A group that has shown nothing yet: the prior, with all the values known."""
-        return self.prior.posterior((self.statistics[:1] * 0.0)[0])
+        """A group that has shown nothing yet, with all the values known; it knows a covariance that groups share."""
+        others = self.statistics if self._shares else self.statistics[:0]
+        return self.prior.posterior(others.with_new_group()).group(len(others.weight))
+
+    @property
+    def _shares(self) -> bool:
+        """Whether groups teach each other something, apart from the prior."""
+        return getattr(self.family, "covariance", None) in ("tied", "spherical")
 
     def table(self, mass: float = 0.95) -> Any:
         """An Arrow table: a row a group, with its rows, estimates and interval."""

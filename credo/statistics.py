@@ -81,6 +81,12 @@ class Statistics:
             gathered.append(total.reshape((*sizes[:axes], *sums[0].shape[axes:])))
         return cls(*gathered)
 
+    def with_new_group(self) -> Self:
+        """And, after the others, a group that has shown nothing."""
+        size = self.n.shape[0]
+        every, more = np.arange(size), (size + 1,)
+        return type(self)(*(x.gather([_flat(x, 1)], [every], size + 1).reshape(more + x.shape[1:]) for x in self.sums))
+
     def pooled(self) -> Self:
         """All groups as one."""
         return self._map(lambda x: x.sum()[None])
