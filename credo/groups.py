@@ -14,7 +14,7 @@ from credo import priors
 from credo.belief import VALUES, Belief
 from credo.data import Batch, Source, source
 from credo.distributions import Real
-from credo.errors import DataError, SchemaError, counted, suggest
+from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array
 from credo.families import BetaBernoulli, Family
@@ -240,13 +240,25 @@ class Beliefs(Additive):
         return (
             f"{counted(len(self), 'belief')} about {', '.join(self.columns)} by {self.by}, "
             f"{counted(self.rows.sum(), 'row')}{left}\n"
-            f"prior ({self.rule}): {self.prior}"
+            f"prior ({self.rule}): {self._prior_or_why_not}"
         )
 
+    @property
+    def _prior_or_why_not(self) -> str:
+        try:
+            return str(self.prior)
+        except EvidenceError as unknown:
+            return str(unknown)
+
     def _repr_html_(self) -> str:
+        from html import escape
+
         from credo.report import table_html
 
-        return table_html(self.table(), repr(self))
+        try:
+            return table_html(self.table(), repr(self))
+        except EvidenceError:
+            return f"<pre>{escape(repr(self))}</pre>"
 
 
 def estimate(

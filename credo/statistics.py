@@ -146,6 +146,12 @@ class Counts(Statistics):
     def weight(self) -> Array:
         return np.asarray(self.n.value.sum(-1))
 
+    def entries(self) -> tuple[Positions, Positions, Array]:
+        """The cells that aren't 0: their groups, their values and how often they were seen."""
+        n = self.n.value
+        rows, columns = np.nonzero(n)
+        return rows, columns, n[rows, columns]
+
     @classmethod
     def of(cls, x: Codes, levels: int, member: Membership) -> Counts:
         """Codes below 0 are missing cells."""
