@@ -13,7 +13,7 @@ import pyarrow as pa
 from credo import priors
 from credo.belief import VALUES, Belief
 from credo.data import Batch, Source, source
-from credo.distributions import Real
+from credo.distributions import Beta, Real
 from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array
@@ -24,6 +24,7 @@ from credo.learning import Additive, Weight, gather
 from credo.membership import Hard
 from credo.observe import Reading, absent
 from credo.schema import Column, Schema
+from credo.sparse import GroupCounts
 from credo.statistics import Counts
 
 UNGROUPED = "(rows without a group)"
@@ -143,7 +144,7 @@ class Beliefs(Additive):
         if k is None:
             raise SchemaError(f"column {self.by!r} has no value {group!r}; {suggest(group, self)}")
         if self._shares:
-            raise DataError("groups share one covariance, which has no value per group: ask mode() or mean() of all groups")
+            raise DataError("groups share one covariance, which has no value per group: ask for mode() or mean()")
         part = self.seen.parts[self.label]
         own = Part((None, *part.axes[1:]), part.statistics[k : k + 1])
         schema = Schema(tuple(column for column in self.seen.schema if column.name != self.by))
@@ -185,6 +186,8 @@ class Beliefs(Additive):
         codes, levels = batch.categories(self.by)
         group = np.array([*(self._places.get(name, -1) for name in levels.to_pylist()), -1])[codes]
         x = self.reading.known_cells(batch, self.seen.schema[self.label].levels)
+        if isinstance(self.prior, DirichletCategorical):
+            return self.prior.log_predictive_after(self.statistics, group, x)
         result = np.empty(batch.rows)
         order = np.argsort(group, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
@@ -205,9 +208,14 @@ class Beliefs(Additive):
         return getattr(self.family, "covariance", None) in ("tied", "spherical")
 
     def table(self, mass: float = 0.95) -> Any:
-        """An Arrow table: a row a group, with its rows, estimates and interval."""
+        """An Arrow table: a row for each group, with its rows, estimates and intervals.
+
+        Where groups times values are many (above 2²⁰), a row for each group and value that was seen together.
+        """
         from credo.distributions import checked_mass
 
+        if isinstance(self.statistics, GroupCounts) and self.statistics.is_sparse:
+            return self._long_table(checked_mass(mass))
         columns: dict[str, Any] = {"rows": self.rows}
         values = self.statistics.weight
         if (values != self.rows).any():
@@ -216,6 +224,17 @@ class Beliefs(Additive):
             columns |= {name: estimate, f"{name}_low": low, f"{name}_high": high}
         renamed = {f"{name}_" if name == self.by else name: values for name, values in columns.items()}
         return pa.table({self.by: self.groups, **renamed})
+
+    def _long_table(self, mass: float) -> Any:
+        assert isinstance(self.prior, DirichletCategorical)
+        group, value, n = self.statistics.entries()
+        a, total = self.prior.after(self.statistics, group, value)
+        share = Beta(a, total - a)
+        low, high = share.interval(mass)
+        named = {"value": self.seen.schema[self.label].levels.take(pa.array(value)), "rows": n}
+        named |= {"mean": share.mean(), "mean_low": low, "mean_high": high}
+        renamed = {f"{name}_" if name == self.by else name: values for name, values in named.items()}
+        return pa.table({self.by: self.groups.take(pa.array(group)), **renamed})
 
     def _summaries(self, mass: float) -> dict[str, tuple[Real, Real, Real]]:
         """Of each parameter: mean and interval."""

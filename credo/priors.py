@@ -141,6 +141,7 @@ class Search(NamedTuple):
 
 def _search(start: Family, statistics: Any, most: float) -> Search:
     free = (-25.0, 25.0)
+    build: Callable[[Array], Family]
     if isinstance(start, DirichletCategorical):
         return _dirichlet_search(statistics, most)
     if isinstance(start, BetaBernoulli):
@@ -151,8 +152,8 @@ def _search(start: Family, statistics: Any, most: float) -> Search:
     elif isinstance(start, NormalInverseGamma):
         if not (statistics.scatter > 0).any():
             raise EvidenceError(
-                "an empirical prior is unknown: no group has two different numbers, so that nothing says how much those "
-                "of one group differ. Use prior='default', or give the prior's numbers"
+                "the empirical prior is unknown: no group has two different numbers, so that nothing says how much "
+                "numbers of one group differ. Use prior='default', or give the prior's numbers"
             )
         strength = (-25.0, most)
         first, bounds, build = [0.0] * 4, [free, strength, free, strength], partial(_gaussian, start)

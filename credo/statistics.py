@@ -152,8 +152,12 @@ class Counts(Statistics):
         rows, columns = np.nonzero(n)
         return rows, columns, n[rows, columns]
 
+    def at(self, groups: Any, values: Any) -> Array:
+        """How often each of these groups showed each of these values."""
+        return np.asarray(self.n.value[groups, values])
+
     @classmethod
-    def of(cls, x: Codes, levels: int, member: Membership) -> Counts:
+    def of(cls, x: Codes, levels: int, member: Membership) -> Self:
         """Codes below 0 are missing cells."""
         if isinstance(member, Hard) and (member.weight == 1).all():  # counting is exact, and several times faster
             n = np.zeros((member.groups, levels), dtype=np.int64)

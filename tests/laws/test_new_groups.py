@@ -19,7 +19,7 @@ def table(x: Any, group: list[str]) -> dict[str, Any]:
     return {name: list(values.tolist()) for name, values in columns.items()} | {"g": group}
 
 
-def columns_of(case: Case, x: Any) -> tuple[str, ...]:
+def columns_of(x: Any) -> tuple[str, ...]:
     return ("x",) if x.ndim == 1 else tuple(f"x{j}" for j in range(x.shape[1]))
 
 
@@ -31,7 +31,7 @@ def test_log_prob_is_what_a_row_adds_to_the_evidence(case: Case) -> None:
     prior = case.prior
     if isinstance(prior, credo.DirichletCategorical):
         prior = credo.DirichletCategorical(dict(zip(range(3), prior.concentration.tolist(), strict=True)))
-    before = Beliefs(columns_of(case, x), "g", prior).update(table(x[:30], groups[:30]))
+    before = Beliefs(columns_of(x), "g", prior).update(table(x[:30], groups[:30]))
     rows = table(x[30:], groups[30:])
     for i, said in enumerate(before.log_prob(rows)):
         after = before.update({name: values[i : i + 1] for name, values in rows.items()})

@@ -52,7 +52,7 @@ def test_a_belief_of_one_number_goes_on_learning() -> None:
 @pytest.mark.parametrize("unit", [1e-12, 1e-3, 60.0, 1e9])
 def test_a_change_of_units_changes_nothing_but_units(prior: str, unit: float) -> None:
     rng = np.random.default_rng(3)
-    x, groups = rng.normal(3, 2, 40), rng.choice(["a", "b", "c"], 39).tolist() + ["alone"]
+    x, groups = rng.normal(3, 2, 40), [*rng.choice(["a", "b", "c"], 39).tolist(), "alone"]
     one, other = (estimated((x * u).tolist(), groups, prior) for u in (1.0, unit))
     near = 1e-9 if prior == "default" else 1e-3  # a search ends near the optimum
     for mine, its, power in zip(one.interval(), other.interval(), (1, 2), strict=True):
