@@ -80,7 +80,7 @@ def _check_spread(pooled: Moments) -> None:
     found = "there are no observations" if n == 0 else f"every observation is {shown(pooled.mean[..., 0])}"
     raise EvidenceError(
         f"the scale is unknown: {found}, which says nothing about how far others may lie. Observe numbers that "
-        "differ, or give a prior, as in prior=NormalInverseGamma(mean, strength, shape, scale)"
+        "differ, or give the prior's numbers (mean, strength, shape and scale of a NormalInverseGamma)"
     )
 
 

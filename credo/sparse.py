@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
 
@@ -116,14 +117,19 @@ class Sparse:
         found.high[self.rows, self.columns], found.low[self.rows, self.columns] = cells.high, cells.low
         return found
 
+    @cached_property
+    def _keys(self) -> NDArray[np.int64]:
+        """Of each cell, ascending."""
+        return self.rows.astype(np.int64) * self.width + self.columns
+
     def at(self, rows: Any, columns: Any) -> Array:
         """The values of some cells."""
-        keys = self.rows.astype(np.int64) * self.width + self.columns  # ascending
+        keys = self._keys
         asked = np.asarray(rows, np.int64) * self.width + columns
         place = np.minimum(np.searchsorted(keys, asked), max(len(keys) - 1, 0))
         if not len(keys):
             return np.zeros(len(asked))
-        return np.where(keys[place] == asked, self.cells.value[place], 0.0)
+        return np.where(keys[place] == asked, self.cells[place].value, 0.0)
 
     @property
     def _everywhere(self) -> tuple[Positions, Positions]:
@@ -253,7 +259,7 @@ class GroupCounts(Counts):
     def is_sparse(self) -> bool:
         return isinstance(self.n, Sparse)
 
-    @property
+    @cached_property
     def weight(self) -> Array:
         return self.n.along(0) if isinstance(self.n, Sparse) else super().weight
 

@@ -93,7 +93,7 @@ def chosen(beliefs: Beliefs, table: Any, sort: str, top: int) -> Groups:
     sortable = pa.table({"key": table[keys[sort]], "name": table[beliefs.by]})
     order = [("key", "ascending" if sort == "name" else "descending"), ("name", "ascending")]
     shown = table.take(pc.sort_indices(sortable, sort_keys=order).slice(0, top))
-    each = "more group" if table.num_rows == len(beliefs) else "more group and value"
+    each = "more group" if table.num_rows == len(beliefs) else "more pair"
     return Groups(shown, tuple(estimates), table.num_rows - shown.num_rows, each)
 
 
