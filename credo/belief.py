@@ -265,12 +265,20 @@ class Belief(Additive):
     def __repr__(self) -> str:
         from credo.report import describe
 
-        return describe(self)
+        try:
+            return describe(self)
+        except EvidenceError as unknown:
+            return f"{type(self.family).__name__}, after {counted(self.n, 'observation')}\n  {unknown}"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         from credo.report import belief_html
 
-        return belief_html(self)
+        try:
+            return belief_html(self)
+        except EvidenceError:
+            return f"<pre>{escape(repr(self))}</pre>"
 
 
 def _plain(value: Any) -> Any:

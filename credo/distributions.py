@@ -91,6 +91,8 @@ def checked_mass(mass: float) -> float:
 
 def shown(value: object) -> str:
     """A parameter as it is printed: one number, a few, or how many there are."""
+    if isinstance(value, tuple) and len(value) > 20:
+        return f"({', '.join(map(repr, value[:3]))}, ... {len(value):,} in all)"
     if isinstance(value, str | tuple):
         return repr(value)
     array = np.asarray(value)

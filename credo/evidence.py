@@ -256,4 +256,5 @@ def _gathered(
     places = [
         [all_ if axis is None else place[axis] for axis, all_ in zip(axes, every, strict=True)] for _, place in having
     ]
-    return Part(axes, type(first).gather([part.statistics for part, _ in having], places, sizes))
+    kind = max((type(part.statistics) for part, _ in having), key=lambda kind: len(kind.__mro__))
+    return Part(axes, kind.gather([part.statistics for part, _ in having], places, sizes))

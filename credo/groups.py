@@ -13,8 +13,8 @@ import pyarrow as pa
 from credo import priors
 from credo.belief import VALUES, Belief
 from credo.data import Batch, Source, source
-from credo.distributions import Real
-from credo.errors import DataError, SchemaError, counted, suggest
+from credo.distributions import Beta, Real
+from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array
 from credo.families import BetaBernoulli, Family
@@ -24,6 +24,7 @@ from credo.learning import Additive, Weight, gather
 from credo.membership import Hard
 from credo.observe import Reading, absent
 from credo.schema import Column, Schema
+from credo.sparse import GroupCounts
 from credo.statistics import Counts
 
 UNGROUPED = "(rows without a group)"
@@ -142,8 +143,8 @@ class Beliefs(Additive):
         k = self._places.get(group) if isinstance(group, Hashable) else None
         if k is None:
             raise SchemaError(f"column {self.by!r} has no value {group!r}; {suggest(group, self)}")
-        if getattr(self.family, "covariance", None) in ("tied", "spherical"):
-            raise DataError("these groups share a covariance, of which one can't speak: ask mode() or mean() of all")
+        if self._shares:
+            raise DataError("groups share one covariance, which has no value per group: ask for mode() or mean()")
         part = self.seen.parts[self.label]
         own = Part((None, *part.axes[1:]), part.statistics[k : k + 1])
         schema = Schema(tuple(column for column in self.seen.schema if column.name != self.by))
@@ -173,7 +174,7 @@ class Beliefs(Additive):
         return float(np.sum(self.prior.log_evidence(self.statistics)))
 
     def log_prob(self, data: Any) -> Array:
-        """log p(observation) of each row, by the predictive of its group (by the prior's, where the group is new).
+        """log p(observation) of each row, by the predictive of its group; of a new group where the group isn't known.
 
         NaN where the observation is missing.
         """
@@ -185,6 +186,8 @@ class Beliefs(Additive):
         codes, levels = batch.categories(self.by)
         group = np.array([*(self._places.get(name, -1) for name in levels.to_pylist()), -1])[codes]
         x = self.reading.known_cells(batch, self.seen.schema[self.label].levels)
+        if isinstance(self.prior, DirichletCategorical):
+            return self.prior.log_predictive_after(self.statistics, group, x)
         result = np.empty(batch.rows)
         order = np.argsort(group, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
@@ -193,15 +196,26 @@ class Beliefs(Additive):
             result[rows] = own.log_predictive(x[rows])[:, 0]
         return np.where(absent(x), np.nan, result)
 
-    @property
+    @cached_property
     def _unseen(self) -> Family:
-        """A group that has shown nothing yet: the prior, with all the values known."""
-        return self.prior.posterior((self.statistics[:1] * 0.0)[0])
+        """A group that has shown nothing yet, with all the values known; it knows a covariance that groups share."""
+        others = self.statistics if self._shares else self.statistics[:0]
+        return self.prior.posterior(others.with_new_group()).group(len(others.weight))
+
+    @property
+    def _shares(self) -> bool:
+        """Whether groups teach each other something, apart from the prior."""
+        return getattr(self.family, "covariance", None) in ("tied", "spherical")
 
     def table(self, mass: float = 0.95) -> Any:
-        """An Arrow table: a row a group, with its rows, estimates and interval."""
+        """An Arrow table: a row for each group, with its rows, estimates and intervals.
+
+        Where groups times values are many (above 2²⁰), a row for each group and value that was seen together.
+        """
         from credo.distributions import checked_mass
 
+        if isinstance(self.statistics, GroupCounts) and self.statistics.is_sparse:
+            return self._long_table(checked_mass(mass))
         columns: dict[str, Any] = {"rows": self.rows}
         values = self.statistics.weight
         if (values != self.rows).any():
@@ -210,6 +224,17 @@ class Beliefs(Additive):
             columns |= {name: estimate, f"{name}_low": low, f"{name}_high": high}
         renamed = {f"{name}_" if name == self.by else name: values for name, values in columns.items()}
         return pa.table({self.by: self.groups, **renamed})
+
+    def _long_table(self, mass: float) -> Any:
+        assert isinstance(self.prior, DirichletCategorical)
+        group, value, n = self.statistics.entries()
+        a, total = self.prior.after(self.statistics, group, value)
+        share = Beta(a, total - a)
+        low, high = share.interval(mass)
+        named = {"value": self.seen.schema[self.label].levels.take(pa.array(value)), "rows": n}
+        named |= {"mean": share.mean(), "mean_low": low, "mean_high": high}
+        renamed = {f"{name}_" if name == self.by else name: values for name, values in named.items()}
+        return pa.table({self.by: self.groups.take(pa.array(group)), **renamed})
 
     def _summaries(self, mass: float) -> dict[str, tuple[Real, Real, Real]]:
         """Of each parameter: mean and interval."""
@@ -234,13 +259,25 @@ class Beliefs(Additive):
         return (
             f"{counted(len(self), 'belief')} about {', '.join(self.columns)} by {self.by}, "
             f"{counted(self.rows.sum(), 'row')}{left}\n"
-            f"prior ({self.rule}): {self.prior}"
+            f"prior ({self.rule}): {self._prior_or_why_not}"
         )
 
+    @property
+    def _prior_or_why_not(self) -> str:
+        try:
+            return str(self.prior)
+        except EvidenceError as unknown:
+            return str(unknown)
+
     def _repr_html_(self) -> str:
+        from html import escape
+
         from credo.report import table_html
 
-        return table_html(self.table(), repr(self))
+        try:
+            return table_html(self.table(), repr(self))
+        except EvidenceError:
+            return f"<pre>{escape(repr(self))}</pre>"
 
 
 def estimate(

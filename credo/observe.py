@@ -17,6 +17,7 @@ from credo.families import Family
 from credo.families.dirichlet import Dirichlet
 from credo.membership import Codes, Membership
 from credo.schema import Column, Kind, Schema
+from credo.sparse import GroupCounts
 from credo.statistics import Counts
 
 KIND_OF: dict[str, Kind] = {"truth": "category", "category": "category", "count": "count", "counts": "count"}
@@ -103,7 +104,8 @@ class Reading:
             return Evidence(Schema(columns), {self.label: Part((groups,), statistics)})
         codes, levels, declared = self.categories(batch)
         column = Column(self.label, "category", levels, declared)
-        statistics = Counts.of(codes, len(levels), member)
+        kind = Counts if groups is None else GroupCounts
+        statistics = kind.of(codes, len(levels), member)
         return Evidence(Schema((column,)), {self.label: Part((groups, self.label), statistics)})
 
 

@@ -35,6 +35,7 @@ CLASSES = {
     "GammaExponential": "credo.families.gamma:GammaExponential",
     "GammaPoisson": "credo.families.gamma:GammaPoisson",
     "GaussianDiscriminant": "credo.models.discriminant:GaussianDiscriminant",
+    "GroupCounts": "credo.sparse:GroupCounts",
     "Largest": "credo.exact:Largest",
     "LinearRegression": "credo.families.linear_regression:LinearRegression",
     "MarkovNetwork": "credo.models.network:MarkovNetwork",

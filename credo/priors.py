@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,12 +12,13 @@ from credo._kernels.sums import FAINT
 from credo.data import Source
 from credo.data.cells import TRUTHS
 from credo.data.profile import Profile, profile
-from credo.errors import DataError, suggest
+from credo.distributions import shown
+from credo.errors import DataError, EvidenceError, suggest
 from credo.exact import Array
 from credo.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalInverseGamma
 from credo.families.family import Rule
 from credo.schema import Kind, checked_kinds
-from credo.statistics import Moments, Totals
+from credo.statistics import Counts, Moments, Totals
 
 
 def families(
@@ -63,10 +64,24 @@ def resolved(rule: Rule, family: Family, statistics: Any) -> Family:
 def default(family: Family, statistics: Any) -> Family:
     """A prior worth one row, at the pooled rows' place and scale; uniform for probabilities."""
     if isinstance(family, NormalInverseGamma):
-        return of_numbers(statistics.pooled()[0])
+        pooled = statistics.pooled()[0]
+        _check_spread(pooled)
+        return of_numbers(pooled)
     if isinstance(family, GammaPoisson):
         return of_counts(statistics.pooled()[0])
     return family
+
+
+def _check_spread(pooled: Moments) -> None:
+    """Refuse numbers that don't differ: nothing says whether the next one is near, or in which unit they are."""
+    n = float(pooled.n.value[..., 0])
+    if pooled.scatter[..., 0] > 0:
+        return
+    found = "there are no observations" if n == 0 else f"every observation is {shown(pooled.mean[..., 0])}"
+    raise EvidenceError(
+        f"the scale is unknown: {found}, which says nothing about how far others may lie. Observe numbers that "
+        "differ, or give the prior's numbers (mean, strength, shape and scale of a NormalInverseGamma)"
+    )
 
 
 def of_numbers(pooled: Moments, strength: float = 1.0) -> NormalInverseGamma:
@@ -94,25 +109,96 @@ def _variance(pooled: Moments) -> Array:
 def empirical(start: Family, statistics: Any) -> Family:
     """The prior under which all groups' observations are most probable: small groups then shrink to the crowd.
 
-    It is at most as sure as all the observations together: groups that are alike would make it endlessly so.
+    Its strength, in rows, stays between 1/n and n, n being the weight of all observations. Groups that differ less than
+    chance would have it make the optimum infinite, as if what they share were known for sure; it is known from n rows,
+    so that a prior worth n rows gives every group about the belief that all rows as one group would. Groups that are
+    all yes or all no make it 0, which n rows can't tell from 1/n.
     """
     from scipy.optimize import minimize
 
-    rows, repeats = _distinct(statistics)
-    if np.sum(repeats) < 2:
+    weight = np.asarray(statistics.weight)
+    if (weight > 0).sum() < 2:
         raise DataError("an empirical prior needs at least two groups with observations")
-    origin, build = _coordinates(start, statistics)
-    most = np.log(float(np.sum(statistics.weight)))
+    most = max(float(np.log(weight.sum())), 0.0)
+    search = _search(start, statistics, most)
+    found = minimize(
+        search.cost, search.first, jac=search.has_slope, method="L-BFGS-B", bounds=search.bounds,
+        options={"ftol": 1e-13, "gtol": 1e-9},
+    )  # fmt: skip
+    fitted: Family = search.build(found.x)
+    return fitted
+
+
+class Search(NamedTuple):
+    """Numbers to search over: where to start, their bounds, the family that they stand for, and what it costs."""
+
+    first: Sequence[float]
+    bounds: Sequence[tuple[float, float]]
+    build: Callable[[Array], Family]
+    cost: Callable[[Array], Any]  # minus the log-evidence of a group, on average, up to a constant
+    has_slope: bool = False  # the cost comes with its derivatives
+
+
+def _search(start: Family, statistics: Any, most: float) -> Search:
+    free = (-25.0, 25.0)
+    build: Callable[[Array], Family]
+    if isinstance(start, DirichletCategorical):
+        return _dirichlet_search(statistics, most)
+    if isinstance(start, BetaBernoulli):
+        first, bounds, build = [0.0, 0.0], [free, (-most, most)], _beta
+    elif isinstance(start, GammaPoisson):
+        mean = float(np.log(start.shape / start.rate))
+        first, bounds, build = [mean, 0.0], [(mean - 25, mean + 25), (-25.0, most)], _gamma
+    elif isinstance(start, NormalInverseGamma):
+        if not (statistics.scatter > 0).any():
+            raise EvidenceError(
+                "the empirical prior is unknown: no group has two different numbers, so that nothing says how much "
+                "numbers of one group differ. Use prior='default', or give the prior's numbers"
+            )
+        strength = (-25.0, most)
+        first, bounds, build = [0.0] * 4, [free, strength, free, strength], partial(_gaussian, start)
+    else:
+        raise DataError(f"there is no empirical prior for {type(start).__name__}; give its numbers")
+    rows, repeats = _distinct(statistics)
+
+    before = build(np.array(first)).log_evidence(rows)  # so that units, which add a constant, don't matter
 
     def cost(x: Array) -> float:
-        value = -float(np.sum(build(x).log_evidence(rows) * repeats) / np.sum(repeats))
+        value = -float(np.sum((build(x).log_evidence(rows) - before) * repeats) / np.sum(repeats))
         return value if np.isfinite(value) else np.finfo(float).max
 
-    bounds = [(v - 25, most if strength else v + 25) for v, strength in origin]
-    first = [min(v, most) if strength else v for v, strength in origin]
-    found = minimize(cost, first, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-13, "gtol": 1e-9})
-    fitted: Family = build(found.x)
-    return fitted
+    return Search(first, bounds, build, cost)
+
+
+def _dirichlet_search(statistics: Counts, most: float) -> Search:
+    """By the logs of the shares, up to a constant, and the log of their sum A.
+
+    log p = Σₖ log Γ(A)/Γ(A + nₖ) + Σₖᵥ log Γ(αᵥ + nₖᵥ)/Γ(αᵥ): cells that are 0 add nothing, and those that are alike
+    are counted.
+    """
+    from scipy.special import digamma, gammaln
+
+    rows, columns, values = statistics.entries()
+    pairs, alike = np.unique(np.column_stack([columns, values]), axis=0, return_counts=True)
+    level, n = pairs[:, 0].astype(np.intp), pairs[:, 1]
+    totals, groups = np.unique(np.asarray(statistics.weight)[np.unique(rows)], return_counts=True)
+    levels, size = statistics.n.shape[1], float(groups.sum())
+
+    def cost(x: Array) -> tuple[float, Array]:
+        alpha = _concentration(x)
+        shares, total = alpha / alpha.sum(), alpha.sum()
+        value = groups @ (gammaln(total) - gammaln(total + totals))
+        value += alike @ (gammaln(alpha[level] + n) - gammaln(alpha[level]))
+        slope = np.bincount(level, alike * (digamma(alpha[level] + n) - digamma(alpha[level])), levels)
+        slope += groups @ (digamma(total) - digamma(total + totals))
+        by_shares = alpha * (slope - slope @ shares)
+        if not np.isfinite(value):
+            return np.finfo(float).max, np.zeros_like(x)
+        return -float(value) / size, -np.append(by_shares, slope @ alpha) / size
+
+    common = np.log1p(np.bincount(level, alike * n, levels))
+    first = [*(common - common.mean()), float(np.clip(np.log(levels), -most, most))]
+    return Search(first, [*[(-25.0, 25.0)] * levels, (-most, most)], _dirichlet, cost, has_slope=True)
 
 
 def _distinct(statistics: Any) -> tuple[Any, Array]:
@@ -125,21 +211,6 @@ def _distinct(statistics: Any) -> tuple[Any, Array]:
     return statistics[seen[order[first]]], repeats
 
 
-def _coordinates(start: Family, statistics: Any) -> tuple[list[tuple[float, bool]], Any]:
-    """Numbers to search over, each with whether it is the log of a strength, and the family that they stand for."""
-    if isinstance(start, BetaBernoulli):
-        return [(0.0, False), (0.0, True)], _beta
-    if isinstance(start, DirichletCategorical):
-        levels = statistics.n.shape[1]
-        return [*[(0.0, False)] * levels, (0.0, True)], _dirichlet
-    if isinstance(start, GammaPoisson):
-        mean = float(np.log(start.shape / start.rate))
-        return [(mean, False), (0.0, True)], lambda x: GammaPoisson(np.exp(x[0] + x[1]), np.exp(x[1]))
-    if isinstance(start, NormalInverseGamma):
-        return [(0.0, False), (0.0, True), (0.0, False), (0.0, True)], partial(_gaussian, start)
-    raise DataError(f"there is no empirical prior for {type(start).__name__}; give its numbers")
-
-
 def _beta(x: Array) -> BetaBernoulli:
     """By the logit of the mean, and the log of a + b."""
     share = 1 / (1 + np.exp(-x[0]))
@@ -148,8 +219,17 @@ def _beta(x: Array) -> BetaBernoulli:
 
 def _dirichlet(x: Array) -> DirichletCategorical:
     """By the logs of the shares, up to a constant, and the log of their sum."""
+    return DirichletCategorical(_concentration(x))
+
+
+def _concentration(x: Array) -> Array:
     shares = np.exp(x[:-1] - np.max(x[:-1]))
-    return DirichletCategorical(shares / shares.sum() * np.exp(x[-1]))
+    return np.asarray(shares / shares.sum() * np.exp(x[-1]))
+
+
+def _gamma(x: Array) -> GammaPoisson:
+    """By the logs of the mean and of the rate."""
+    return GammaPoisson(np.exp(x[0] + x[1]), np.exp(x[1]))
 
 
 def _gaussian(start: NormalInverseGamma, x: Array) -> NormalInverseGamma:

@@ -207,7 +207,13 @@ def _encoded(parts: Sequence[Any]) -> tuple[Any, list[Positions]]:
 
 def _same_type(column: Column, parts: Sequence[Any]) -> list[Any]:
     wanted = _type_of(column, parts) or column.levels.type
-    return [part.cast(wanted, safe=False) if len(part) else pa.array([], wanted) for part in parts]
+    try:
+        return [part.cast(wanted) if len(part) else pa.array([], wanted) for part in parts]
+    except pa.ArrowInvalid:  # a float stands for several integers from 2^53 on, and uint64 has none below 0
+        raise SchemaError(
+            f"column {column.name!r} has whole numbers beyond 2^53 in one part of the data, and {wanted} values in "
+            "another, which can't tell them apart: make them strings"
+        ) from None
 
 
 def _type_of(column: Column, parts: Sequence[Any]) -> Any:

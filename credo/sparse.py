@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
 
@@ -12,11 +14,12 @@ from numpy.typing import NDArray
 
 from credo._kernels.sparse import add_entries, add_lists, collect_cells, order_by
 from credo.exact import Array, Exact
-from credo.membership import Codes
-from credo.statistics import LITTLE, ROUNDING, Positions, Statistics
+from credo.membership import Codes, Hard, Membership
+from credo.statistics import LITTLE, ROUNDING, Counts, Positions, Statistics
 
 MANY = 2**16  # entries from which on they are put in order slice by slice: so many take 4 MB on the way
 SLICES = 8  # at most: each looks at all rows
+FEW_CELLS = 2**20  # of counts by group: up to here, a table with all zeros is kept
 DENSE = 4  # times as many cells as entries: up to there, adding them up in a table with all zeros is faster
 
 
@@ -107,6 +110,26 @@ class Sparse:
         found = np.zeros(self.shape)
         found[self.rows, self.columns] = self.cells.value
         return found
+
+    def filled(self) -> Exact:
+        """With zeros and all."""
+        found, cells = Exact.zeros(self.shape), self.cells
+        found.high[self.rows, self.columns], found.low[self.rows, self.columns] = cells.high, cells.low
+        return found
+
+    @cached_property
+    def _keys(self) -> NDArray[np.int64]:
+        """Of each cell, ascending."""
+        return self.rows.astype(np.int64) * self.width + self.columns
+
+    def at(self, rows: Any, columns: Any) -> Array:
+        """The values of some cells."""
+        keys = self._keys
+        asked = np.asarray(rows, np.int64) * self.width + columns
+        place = np.minimum(np.searchsorted(keys, asked), max(len(keys) - 1, 0))
+        if not len(keys):
+            return np.zeros(len(asked))
+        return np.where(keys[place] == asked, self.cells[place].value, 0.0)
 
     @property
     def _everywhere(self) -> tuple[Positions, Positions]:
@@ -217,6 +240,73 @@ def _in_order(places: Positions) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
+class GroupCounts(Counts):
+    """Of a category by groups. A large table keeps the cells that aren't 0: at most as many as there are rows.
+
+    How it is kept follows from its size alone, so that equal counts are kept alike, however they came about.
+    """
+
+    n: Exact | Sparse  # type: ignore[assignment]
+
+    @classmethod
+    def _kept(cls, n: Exact | Sparse) -> Self:
+        few = math.prod(n.shape) <= FEW_CELLS
+        if few:
+            return cls(n.filled())
+        return cls(Sparse.dense(n.high, n.low) if isinstance(n, Exact) else n)
+
+    @property
+    def is_sparse(self) -> bool:
+        return isinstance(self.n, Sparse)
+
+    @cached_property
+    def weight(self) -> Array:
+        return self.n.along(0) if isinstance(self.n, Sparse) else super().weight
+
+    def entries(self) -> tuple[Positions, Positions, Array]:
+        if isinstance(self.n, Exact):
+            return super().entries()
+        return self.n.rows.astype(np.intp), self.n.columns.astype(np.intp), self.n.cells.value
+
+    def at(self, groups: Any, values: Any) -> Array:
+        return super().at(groups, values) if isinstance(self.n, Exact) else self.n.at(groups, values)
+
+    @classmethod
+    def of(cls, x: Codes, levels: int, member: Membership) -> Self:
+        if member.groups * levels <= FEW_CELLS or not isinstance(member, Hard):
+            return super().of(x, levels, member)
+        known = (x >= 0) & (member.codes >= 0)
+        cells = member.codes[known], x[known]
+        return cls(Sparse.of(*cells, member.weight[known], (member.groups, levels)).without_zeros())
+
+    def __getitem__(self, group: int | slice | Positions) -> Any:
+        """A group's counts alone, or some groups'."""
+        if isinstance(group, int | np.integer):
+            return Counts(self.take(0, np.array([group])).n.filled()[0])
+        return self.take(0, np.arange(self.n.shape[0])[group])
+
+    def take(self, axis: int, positions: Positions) -> Self:
+        return self._kept(self.n.take(axis, positions))
+
+    @classmethod
+    def gather(cls, parts: Sequence[Any], places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> Self:
+        if math.prod(sizes) <= FEW_CELLS:
+            return super().gather([cls(part.n.filled()) for part in parts], places, sizes)
+        tables = [part.n if isinstance(part.n, Sparse) else Sparse.dense(part.n.high, part.n.low) for part in parts]
+        return cls(Sparse.gather(tables, places, sizes))
+
+    def pooled(self) -> Self:
+        groups, levels = self.n.shape
+        return self.gather([self], [[np.zeros(groups, np.intp), np.arange(levels)]], [1, levels])
+
+    def without(self, other: Self) -> Self | None:
+        if isinstance(self.n, Exact) or isinstance(other.n, Exact):
+            return super().without(other)
+        left = _without(self.n, other.n)
+        return None if left is None else type(self)(left)
+
+
+@dataclass(frozen=True, eq=False)
 class WordSums(Statistics):
     """n[v, k]: a sum over the documents of class k that hold word v. (words, classes)"""
 
@@ -231,10 +321,16 @@ class WordSums(Statistics):
         return cls(Sparse.gather([part.n for part in parts], places, sizes))
 
     def without(self, other: Self) -> Self | None:
-        left = self.n - other.n
-        before = self.n + other.n * 0.0  # at the same cells
-        if (left.high < -ROUNDING * before.high).any() or not np.isfinite(before.high).all():
-            return None
-        gone = left.high <= ROUNDING * before.high
-        cells = Exact.zeros(len(gone)).where(gone, left.cells)
-        return type(self)(Sparse._made(left.starts, left.columns, cells, left.width).without_zeros())
+        left = _without(self.n, other.n)
+        return None if left is None else type(self)(left)
+
+
+def _without(whole: Sparse, part: Sparse) -> Sparse | None:
+    """What is left of sums of weights; None if the part can't have been in it."""
+    left = whole - part
+    before = whole + part * 0.0  # at the same cells
+    if (left.high < -ROUNDING * before.high).any() or not np.isfinite(before.high).all():
+        return None
+    gone = left.high <= ROUNDING * before.high
+    cells = Exact.zeros(len(gone)).where(gone, left.cells)
+    return Sparse._made(left.starts, left.columns, cells, left.width).without_zeros()

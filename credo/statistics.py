@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from credo._kernels.codes import count_pairs
-from credo._kernels.sums import FAINT, add_moments_hard, add_products_hard, add_sums_hard
+from credo._kernels.sums import ALIKE, FAINT, add_moments_hard, add_products_hard, add_sums_hard
 from credo.errors import EvidenceError
 from credo.exact import Array, Exact, Largest
 from credo.membership import Codes, Hard, Membership
@@ -25,6 +25,8 @@ from credo.membership import Codes, Hard, Membership
 Positions = NDArray[np.intp]
 ALONE = 1e-12  # of a group's weight: what is left of it when its only row goes
 ROUNDING = 2.0**-90  # what a long chain of pair sums may lose, relative to the largest of its terms
+CLOSE = 2.0**-30  # of a sum of squares: below it, sums are taken about the mean
+FEW = 8  # rows whose sums lose nothing
 LITTLE = 1 / 16  # of what is there already
 
 
@@ -80,6 +82,12 @@ class Statistics:
             total = type(sums[0]).gather([_flat(part, axes) for part in sums], cells, math.prod(sizes[:axes]))
             gathered.append(total.reshape((*sizes[:axes], *sums[0].shape[axes:])))
         return cls(*gathered)
+
+    def with_new_group(self) -> Self:
+        """And, after the others, a group that has shown nothing."""
+        size = self.n.shape[0]
+        every, more = np.arange(size), (size + 1,)
+        return type(self)(*(x.gather([_flat(x, 1)], [every], size + 1).reshape(more + x.shape[1:]) for x in self.sums))
 
     def pooled(self) -> Self:
         """All groups as one."""
@@ -140,8 +148,18 @@ class Counts(Statistics):
     def weight(self) -> Array:
         return np.asarray(self.n.value.sum(-1))
 
+    def entries(self) -> tuple[Positions, Positions, Array]:
+        """The cells that aren't 0: their groups, their values and how often they were seen."""
+        n = self.n.value
+        rows, columns = np.nonzero(n)
+        return rows, columns, n[rows, columns]
+
+    def at(self, groups: Any, values: Any) -> Array:
+        """How often each of these groups showed each of these values."""
+        return np.asarray(self.n.value[groups, values])
+
     @classmethod
-    def of(cls, x: Codes, levels: int, member: Membership) -> Counts:
+    def of(cls, x: Codes, levels: int, member: Membership) -> Self:
         """Codes below 0 are missing cells."""
         if isinstance(member, Hard) and (member.weight == 1).all():  # counting is exact, and several times faster
             n = np.zeros((member.groups, levels), dtype=np.int64)
@@ -227,16 +245,16 @@ class Moments(Statistics):
     @classmethod
     def of_tiles(cls, tiles: Iterable[tuple[int, Array]], columns: int, member: Hard) -> Moments:
         """Of rows that come a few after others, each time with the place of the first."""
-        high, low = np.zeros((2, 3, member.groups, columns))
+        high, low, rest = np.zeros((3, 3, member.groups, columns))
         for start, x in tiles:
             rows = slice(start, start + len(x))
-            add_moments_hard(x, member.codes[rows], member.weight[rows], high, low)
-        return cls.of_pairs(high, low)
+            add_moments_hard(x, member.codes[rows], member.weight[rows], high, low, rest)
+        return cls.of_pairs(high, low, rest)
 
     @classmethod
-    def of_pairs(cls, high: Array, low: Array) -> Moments:
-        """From sums of 1, x and x². (3, groups, columns)"""
-        return cls(*(Exact.of(*pair) for pair in zip(high, low, strict=True)))
+    def of_pairs(cls, high: Array, low: Array, rest: Array) -> Moments:
+        """From sums of 1, x and x², each of three floats. (3, groups, columns)"""
+        return cls(*(Exact.of(*pair) + Exact.of(more) for *pair, more in zip(high, low, rest, strict=True)))
 
     def about(self, shift: Array) -> Moments:
         """The same of x - shift: Σ(x - c) = Σx - nc, Σ(x - c)² = Σx² - 2cΣx + nc². Nothing is lost."""
@@ -253,11 +271,11 @@ class Moments(Statistics):
         """Σ w (x - mean)² = second - first²/n; 0 where what is left may be rounding, of numbers that are alike, or is
         too faint."""
         found = (self.second - self.first * (self.first / self.n)).value
-        return np.where(found > np.maximum(ROUNDING * self.second.high, FAINT), found, 0.0)
+        return np.where(found > np.maximum(ALIKE * self.second.high, FAINT), found, 0.0)
 
     def _settled(self, before: Moments) -> Moments:
         alike = self.first * (self.first / self.n)
-        rounded = np.abs((self.second - alike).value) <= ROUNDING * before.second.high
+        rounded = np.abs((self.second - alike).value) <= ALIKE * before.second.high
         return Moments(self.n, self.first, alike.where(rounded, self.second))
 
     def _drowned(self, before: Moments) -> bool:
@@ -277,17 +295,35 @@ class CrossMoments(Statistics):
 
     @classmethod
     def of(cls, x: Array, member: Membership) -> CrossMoments:
-        d = x.shape[1]
         if isinstance(member, Hard):
-            high, low = np.zeros((2, member.groups, d + 1, d + 1))
-            columns = np.column_stack([np.ones(len(x)), x])
-            add_products_hard(columns, member.codes, member.weight, high, low)
-            return cls.of_pairs(high, low)
+            found = cls._of_products(x, member)
+            close = found._close(member)
+            if not close.any():
+                return found
+            about = np.where(close, found.mean, 0.0)
+            n, first, second = cls._of_products(_away(x, member.codes, about), member).sums
+            return cls(n, *_uncentred(n[:, None], first, second, Exact.of(about), products=True))
         pivot = _centre(x, np.ones(x.shape, dtype=bool))
         z = x - pivot
         n, first = Exact.of(member.weights.sum(0)), Exact.of(member.weights.T @ z)
         second = Exact.of(np.einsum("nk,ni,nj->kij", member.weights, z, z, optimize=True))
         return cls(n, *_uncentred(n[:, None], first, second, Exact.of(pivot), products=True))
+
+    @classmethod
+    def _of_products(cls, x: Array, member: Hard) -> CrossMoments:
+        size = x.shape[1] + 1
+        high, low = np.zeros((2, member.groups, size, size))
+        add_products_hard(np.column_stack([np.ones(len(x)), x]), member.codes, member.weight, high, low)
+        return cls.of_pairs(high, low)
+
+    def _close(self, member: Hard) -> NDArray[np.bool_]:
+        """Where many numbers lie so close together, far from 0, that their sums are taken about their mean: there
+        x - mean is exact. (groups, d)"""
+        every = np.arange(self.first.shape[1])
+        squares = self.second[:, every, every]
+        raw = (squares - self.first * (self.first / self.n[:, None])).value
+        many = np.bincount(member.codes + 1, minlength=member.groups + 1)[1:] > FEW
+        return np.asarray((raw < CLOSE * squares.high) & many[:, None])
 
     @classmethod
     def of_pairs(cls, high: Array, low: Array) -> CrossMoments:
@@ -309,7 +345,7 @@ class CrossMoments(Statistics):
     def _settled(self, before: CrossMoments) -> CrossMoments:
         alike = self.first[..., :, None] * (self.first / self.n[..., None])[..., None, :]
         away = np.einsum("...ii->...i", (self.second - alike).value)
-        rounded = np.abs(away) <= ROUNDING * np.einsum("...ii->...i", before.second.high)
+        rounded = np.abs(away) <= ALIKE * np.einsum("...ii->...i", before.second.high)
         return CrossMoments(self.n, self.first, alike.where(rounded[..., :, None] | rounded[..., None, :], self.second))
 
     def _drowned(self, before: CrossMoments) -> bool:
@@ -368,6 +404,11 @@ def _weights_of(cells: Codes | NDArray[np.int64], size: int, weight: Array) -> E
     return Exact.of(high[:, 0], low[:, 0])
 
 
+def _away(x: Array, codes: Codes, pivot: Array) -> Array:
+    """x - the pivot of its group; a row of no group stays."""
+    return np.asarray(x - np.append(pivot, np.zeros((1, pivot.shape[1])), axis=0)[codes])
+
+
 def _centre(x: Array, known: NDArray[np.bool_]) -> Array:
     """A pivot near the data (column means): soft sums are taken about it, since they are plain floats."""
     centre: Array = np.where(known, x, 0.0).sum(0) / np.maximum(known.sum(0), 1)
@@ -379,6 +420,6 @@ def _uncentred(n: Exact, first: Exact, second: Exact, pivot: Exact, products: bo
     shifted = first + n * pivot
     if not products:
         return shifted, second + first * pivot * 2.0 + n * pivot * pivot
-    row, column = pivot[None, :], pivot[:, None]
+    row, column = pivot[..., None, :], pivot[..., :, None]
     second = second + first[:, None, :] * column + first[:, :, None] * row
     return shifted, second + n[:, :, None] * column * row

@@ -535,3 +535,26 @@ def test_quick_work_on_a_terminal_shows_no_bar() -> None:
 def test_a_terminal_gets_colours() -> None:
     shown = terminal_output([CREDO, "estimate", ADS, "-c", "converted", "-b", "ad"], {"TERM": "xterm", "COLUMNS": "80"})
     assert "\x1b[1m" in shown
+
+
+def test_numbers_that_do_not_differ_end_with_a_reason(tmp_path: Path) -> None:
+    table = tmp_path / "one.csv"
+    table.write_text("x,g\n19.5,a\n19.5,b\n")
+    for by in ((), ("--by", "g")):
+        found = run("estimate", str(table), "--column", "x", "--kind", "number", *by)
+        assert found.exit_code == 1
+        assert "the scale is unknown: every observation is 19.5" in found.stderr
+    found = run("estimate", str(table), "--column", "x", "--kind", "number", "--prior", "20,1,1,1")
+    assert found.exit_code == 0
+
+
+def test_a_large_table_is_shown_by_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from credo import sparse
+
+    monkeypatch.setattr(sparse, "FEW_CELLS", 4)
+    table = tmp_path / "bought.csv"
+    table.write_text("user,item\n" + "\n".join(f"u{k % 3},p{k % 4}" for k in range(24)) + "\n")
+    found = run("estimate", str(table), "--column", "item", "--by", "user", "--top", "2")
+    assert found.exit_code == 0
+    assert "value" in found.stdout
+    assert "10 more pairs" in found.stdout

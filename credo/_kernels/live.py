@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from credo._kernels.gaussians import count_beyond
 from credo._kernels.jit import at_once, kernel
-from credo._kernels.sums import FAINT, add_moments_hard, add_products_hard, add_sums_hard
+from credo._kernels.sums import ALIKE, FAINT, add_moments_hard, add_products_hard, add_sums_hard
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int64]
@@ -24,8 +24,9 @@ add_products_now = at_once(add_products_hard)
 
 @kernel
 def add_moments_of_row(x: Array, k: int, w: float, sums: Array) -> None:
-    """sums (2, 3, classes, columns), high and low, += w (1, xⱼ, xⱼ²) at class k, over the cells that aren't NaN."""
-    add_moments_now(x, np.full(1, k), np.full(1, w), sums[0], sums[1])
+    """sums (3, 3, classes, columns), each of three floats, += w (1, xⱼ, xⱼ²) at class k, over the cells that aren't
+    NaN."""
+    add_moments_now(x, np.full(1, k), np.full(1, w), sums[0], sums[1], sums[2])
 
 
 @kernel
@@ -157,11 +158,11 @@ def divide_pairs(a: float, b: float, c: float, d: float) -> Pair:
 def mean_and_scatter(
     n: float, n_low: float, x: float, x_low: float, s: float, s_low: float
 ) -> tuple[float, float, float]:
-    """The mean as a pair, and Σ(x - mean)² = Σx² - (Σx)²/n, of sums in pairs; 0 where that is too faint."""
+    """The mean as a pair, and Σ(x - mean)² = Σx² - (Σx)²/n, of sums in pairs; 0 where that is rounding."""
     mean, mean_low = divide_pairs(x, x_low, n, n_low)
     p, q = multiply_pairs(x, x_low, mean, mean_low)
     p, q = sum_pairs(s, s_low, -p, -q)
-    return mean, mean_low, p + q if p + q > FAINT else 0.0
+    return mean, mean_low, p + q if p + q > max(FAINT, ALIKE * s) else 0.0
 
 
 @kernel
@@ -179,13 +180,16 @@ def sum_up_class(
 ) -> None:
     """What class k's sums come to: total = before + since, known = n, mean (a pair), scatter and log Γ(a + ½)/Γ(a).
 
-    before, since and total (2, 3, classes, columns) are pairs of n, Σx and Σx²; pooled (2, 3, columns) gains what the
-    class has gained. known (5, classes, columns). a = 1 + (s + n)/2, s being the strength.
+    before and total (2, 3, classes, columns) are pairs of n, Σx and Σx², since (3, 3, classes, columns) has three
+    floats of each; pooled (2, 3, columns) gains what the class has gained. known (5, classes, columns).
+    a = 1 + (s + n)/2, s being the strength.
     """
     last, ratio = -1.0, 0.0
     for j in range(total.shape[3]):
         for m in range(3):
-            p, q = sum_pairs(before[0, m, k, j], before[1, m, k, j], since[0, m, k, j], since[1, m, k, j])
+            p, q = two_sum(since[0, m, k, j], since[1, m, k, j])
+            p, q = two_sum(p, q + since[2, m, k, j])
+            p, q = sum_pairs(before[0, m, k, j], before[1, m, k, j], p, q)
             u, v = sum_pairs(p, q, -total[0, m, k, j], -total[1, m, k, j])
             pooled[0, m, j], pooled[1, m, j] = sum_pairs(pooled[0, m, j], pooled[1, m, j], u, v)
             total[0, m, k, j], total[1, m, k, j] = p, q

@@ -84,7 +84,7 @@ class NumbersTally(Foreseeing):
         self._names, self._label, self._change, self._kind = names, label, change, kind
         self._cells = NumberCells(names)
         self._before = np.array([[part.high for part in before.sums], [part.low for part in before.sums]])
-        self._sums, self._room = np.zeros_like(self._before), self._before.shape[2]
+        self._sums, self._room = np.zeros((3, *self._before.shape[1:])), self._before.shape[2]
         # What prediction needs: all sums, all classes' together, and what follows from each class's.
         self._total, self._pooled = np.zeros_like(self._before), np.zeros((2, 3, len(names)))
         self._known = np.zeros((5, *self._before.shape[2:]))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo._kernels.gaussians import add_left_out, add_normals, add_students
+from credo._kernels.sums import ALIKE
 from credo.blocks.block import Block, Independent, Parameter, Settings, Silence
 from credo.data import Batch
 from credo.data.cells import LARGEST
@@ -21,7 +22,7 @@ from credo.families.normal import Gaussian
 from credo.membership import Hard
 from credo.priors import of_numbers
 from credo.schema import Column, Kind, Schema
-from credo.statistics import ALONE, ROUNDING, Moments
+from credo.statistics import ALONE, Moments
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
@@ -337,7 +338,7 @@ class NumbersLikelihood(Independent):
         column = self.shifted.take(1, np.array([j]))
         everyone = column.pooled() - alone
         left = everyone.n.value[:, 0] > ALONE * column.n.value.sum()
-        said = ~np.isnan(x) & left & (everyone.scatter[:, 0] > ROUNDING * self.pooled.second.high[0, j])
+        said = ~np.isnan(x) & left & (everyone.scatter[:, 0] > ALIKE * self.pooled.second.high[0, j])
         rows = np.flatnonzero(said)
         others = Moments(*(part[rows][:, None] for part in everyone.sums))
         return of_numbers(others, self.settings.strength), column.leaving_out(alone[rows], own.codes[rows]), said

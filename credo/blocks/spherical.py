@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from credo._kernels.sums import ALIKE
 from credo.blocks.block import Block, Likelihood, Parameter, Settings
 from credo.blocks.numbers import Numbers
 from credo.data import Batch
@@ -16,7 +17,7 @@ from credo.errors import EvidenceError
 from credo.evidence import Evidence
 from credo.exact import Array, Exact
 from credo.membership import Hard
-from credo.statistics import ALONE, ROUNDING, Moments
+from credo.statistics import ALONE, Moments
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
@@ -156,7 +157,7 @@ class SphericalLikelihood(Likelihood):
             everyone = self.pooled.leaving_out(alone, np.zeros(len(x), dtype=np.int32))
             n, mean, scatter = self._about_shift(self.statistics.leaving_out(alone, part.codes))
             rest, place, left = (part[:, 0] for part in self._about_shift(everyone))
-            left = np.where(left > ROUNDING * self.pooled.second.high[0], left, 0.0)
+            left = np.where(left > ALIKE * self.pooled.second.high[0], left, 0.0)
             said = left.any(1) & (rest.max(1) > ALONE)
             if said.any():
                 ball = self._ball(n[said], mean[said], scatter[said], (rest[said], place[said], left[said]))

@@ -27,6 +27,7 @@ class Groups(NamedTuple):
     table: Any
     estimates: tuple[str, ...]
     more: int
+    each: str = "more group"
 
 
 def of_belief(belief: Belief, mass: float) -> Any:
@@ -92,7 +93,8 @@ def chosen(beliefs: Beliefs, table: Any, sort: str, top: int) -> Groups:
     sortable = pa.table({"key": table[keys[sort]], "name": table[beliefs.by]})
     order = [("key", "ascending" if sort == "name" else "descending"), ("name", "ascending")]
     shown = table.take(pc.sort_indices(sortable, sort_keys=order).slice(0, top))
-    return Groups(shown, tuple(estimates), table.num_rows - shown.num_rows)
+    each = "more group" if table.num_rows == len(beliefs) else "more pair"
+    return Groups(shown, tuple(estimates), table.num_rows - shown.num_rows, each)
 
 
 def print_beliefs(screen: Console, beliefs: Beliefs, groups: Groups, mass: float) -> None:
@@ -101,7 +103,7 @@ def print_beliefs(screen: Console, beliefs: Beliefs, groups: Groups, mass: float
     beyond = _print_groups(screen, beliefs.by, groups, mass)
     screen.print()
     if groups.more:
-        on.say(screen, f"{on.counted(groups.more, 'more group')}: --top prints more, -o writes all")
+        on.say(screen, f"{on.counted(groups.more, groups.each)}: --top prints more, -o writes all")
     if beyond:
         on.say(screen, f"no room for {beyond}: -o writes all")
     on.say(screen, f"prior ({beliefs.rule}) {beliefs.prior}", "dim")
@@ -113,6 +115,7 @@ def _print_groups(screen: Console, by: str, groups: Groups, mass: float) -> str:
     """The table, as far as the screen is wide; what had no place."""
     shown = groups.table.to_pydict()
     columns = [(on.harmless(by), [on.harmless(name) for name in shown[by]])]
+    columns += [(name, [on.harmless(value) for value in shown[name]]) for name in ("value",) if name in shown]
     columns += [(name, [on.whole(value) for value in shown[name]]) for name in ("rows", "missing") if name in shown]
     columns, beyond = _with_estimates(screen, columns, shown, groups.estimates, mass)
     room = on.room(screen, columns)

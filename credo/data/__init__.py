@@ -155,7 +155,11 @@ class Batch:
 
     def categories(self, name: str) -> tuple[Codes, Any]:
         """Codes, -1 where a cell is missing, and this batch's levels."""
-        return cells.categories(self.column(name))
+        column = self.column(name)
+        codes, levels = cells.categories(column)
+        if cells.holds_floats(column):
+            cells.check_distinct(levels, name)
+        return codes, levels
 
     def integers(self, name: str) -> NDArray[np.int64] | None:
         """The column as it lies in memory, if it holds whole numbers and no cell is missing."""

@@ -22,6 +22,7 @@ Numbering = Callable[[int], int]  # what a row of a batch is called in errors
 
 LARGEST = 1e150  # beyond it a square leaves the floats
 DAY = 86_400e6  # microseconds
+WHOLE = 2.0**53  # from here on, floats skip whole numbers
 FIRST = 2000  # rows that tell between which bounds integers lie
 NARROW = 4096  # cells of a table that is worth its memory for the fewest rows
 TEXTS = (
@@ -170,6 +171,23 @@ def check_finite(x: Array, name: str, number: Numbering) -> None:
         )
 
 
+def holds_floats(array: Any) -> bool:
+    kind = array.type
+    return bool(pa.types.is_floating(kind.value_type if pa.types.is_dictionary(kind) else kind))
+
+
+def check_distinct(levels: Any, name: str) -> None:
+    """Refuse values that stood for several whole numbers before they became floats."""
+    if not len(levels) or not (pa.types.is_integer(levels.type) or pa.types.is_floating(levels.type)):
+        return
+    large = np.abs(levels.to_numpy(zero_copy_only=False).astype(np.float64)) >= WHOLE
+    if large.any():
+        raise DataError(
+            f"column {name!r} has the value {levels[int(np.argmax(large))].as_py():.17g} as a float, which can't be "
+            "told from its neighbours: whole numbers from 2^53 on need a column of integers (below 2^64) or of strings"
+        )
+
+
 def check_positive(x: Array, name: str, number: Numbering, whole: bool = False) -> None:
     """Refuse negative numbers and, where counts are wanted, fractions."""
     wrong = (x < 0) | ((x != np.floor(x)) & ~np.isnan(x) if whole else False)
@@ -310,12 +328,24 @@ def codes_among(array: Any, levels: Any) -> tuple[Codes, int]:
     try:
         if pa.types.is_string(own.type) and pa.types.is_integer(levels.type):  # one of them may be no number
             own, levels = pc.utf8_trim_whitespace(own), levels.cast(pa.string())
-        places = pc.index_in(own.cast(levels.type, safe=True), levels).fill_null(-1)
+        places = pc.index_in(_same_values(own, levels.type), levels).fill_null(-1)
         table = np.append(places.to_numpy(zero_copy_only=False), -1).astype(np.int32)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # words where numbers were, or the like
         table = np.full(len(own) + 1, -1, dtype=np.int32)
     among = table[codes]
     return among, int(np.count_nonzero((among < 0) & (codes >= 0)))
+
+
+def _same_values(values: Any, kind: Any) -> Any:
+    """As that type; null where it has no such number, as floats haven't 2^53 + 1."""
+    try:
+        return values.cast(kind)
+    except pa.ArrowInvalid:
+        if pa.types.is_string(values.type) or pa.types.is_string(kind):
+            raise
+        near = values.cast(kind, safe=False)
+        known = [one == other for one, other in zip(values.to_pylist(), near.to_pylist(), strict=True)]
+        return pc.if_else(pa.array(known), near, None)
 
 
 def integers_among(x: NDArray[np.int64], levels: Any) -> tuple[Codes, int] | None:

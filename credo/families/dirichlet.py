@@ -125,6 +125,34 @@ class DirichletCategorical(Dirichlet):
     def counts(self, statistics: Counts) -> Array:
         return statistics.n.value
 
+    def log_evidence(self, statistics: Counts) -> Array:  # type: ignore[override]
+        """The same, cell by cell: a value that a group never showed adds nothing."""
+        from scipy.special import gammaln
+
+        if statistics.n.ndim == 1:
+            return super().log_evidence(statistics)
+        group, value, n = statistics.entries()
+        alpha = np.broadcast_to(self.concentration, statistics.n.shape[1:])
+        total, weight = alpha.sum(), statistics.weight
+        cells = gammaln(alpha[value] + n) - gammaln(alpha[value])
+        return np.asarray(np.bincount(group, cells, len(weight)) + gammaln(total) - gammaln(total + weight))
+
+    def after(self, statistics: Counts, group: Codes, value: Codes) -> tuple[Array, Array]:
+        """αᵥ + nₖᵥ and A + nₖ of some groups and values; a group below 0 has shown nothing."""
+        alpha = np.broadcast_to(self.concentration, statistics.n.shape[1:])
+        known = np.flatnonzero(group >= 0)
+        n, weight = np.zeros((2, len(group)))
+        n[known] = statistics.at(group[known], value[known])
+        weight[known] = statistics.weight[group[known]]
+        return alpha[value] + n, alpha.sum() + weight
+
+    def log_predictive_after(self, statistics: Counts, group: Codes, value: Codes) -> Array:
+        """log (αᵥ + nₖᵥ)/(A + nₖ) of each row, k being its group; NaN where the value is missing."""
+        found, known = np.full(len(value), np.nan), value >= 0
+        cell, total = self.after(statistics, group[known], value[known])
+        found[known] = np.log(cell) - np.log(total)
+        return found
+
     def statistics(self, x: Codes, member: Membership) -> Counts:
         """x: codes from 0 on, -1 where the cell is missing."""
         known = self.concentration.shape[-1] if self.concentration.ndim else len(self.levels or ())
