@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-Table = pd.DataFrame
-Drawn = tuple[Table, np.ndarray, int]  # columns, classes (codes), and how many classes there are
+Table = Any  # a pandas DataFrame
+Drawn = tuple[Table, Any, int]  # columns, classes (codes), and how many classes there are
 Rng = np.random.Generator
 WORDS = np.array([f"w{i:03d}" for i in range(400)])
 
@@ -24,17 +25,17 @@ def noise(rng: Rng, rows: int, columns: int, kind: str) -> Drawn:
     return pd.DataFrame({"text": texts}), truth, 2
 
 
-def mislabelled(rng: Rng, truth: np.ndarray, classes: int, share: float) -> np.ndarray:
+def mislabelled(rng: Rng, truth: Any, classes: int, share: float) -> Any:
     """Some labels drawn anew, so that a share of them is wrong."""
     drawn = rng.random(len(truth)) < share * classes / (classes - 1)
     return np.where(drawn, rng.integers(0, classes, len(truth)), truth)
 
 
-def _numbers(x: np.ndarray) -> Table:
+def _numbers(x: Any) -> Table:
     return pd.DataFrame(x.astype(float), columns=[f"x{j}" for j in range(x.shape[1])])
 
 
-def _categories(x: np.ndarray) -> Table:
+def _categories(x: Any) -> Table:
     return pd.DataFrame({f"c{j}": np.array([f"v{v}" for v in x[:, j]], dtype=object) for j in range(x.shape[1])})
 
 

@@ -140,12 +140,12 @@ def _lines() -> Iterator[Any]:
         outcomes = list(of_small_samples(rows))
         means = {f: np.mean([getattr(each, f) for _, each in outcomes]) for f in ("true", "peer", "shares", "reported")}
         what = f"{rows} rows of a dozen generators, label noise 0 to 20%"
-        yield Limit(f"{what}: log-loss, of logistic regression's", means["true"] / means["peer"], 1.05, "times")
+        yield Limit(f"{what}: log-loss, of logistic regression's", float(means["true"] / means["peer"]), 1.05, "times")
         worst = max(
             np.mean([o.true for n, o in outcomes if n == name]) / np.mean([o.shares for n, o in outcomes if n == name])
             for name in GENERATORS
         )
-        yield Limit("the same: of the class shares', the worst generator", worst, 1.10, "times")
+        yield Limit("the same: of the class shares', the worst generator", float(worst), 1.10, "times")
     each = repeated()
     yield Limit("every row three times: true log-loss, of the reported one", each.true / each.reported, 1.15, "times")
     if not TABLES.is_dir():

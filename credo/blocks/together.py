@@ -328,11 +328,12 @@ class _Features:
     @cached_property
     def white(self) -> Array:
         """W with W′W = scale⁻¹, lower triangular. (classes, d, d); of a shared scale (1, d, d)"""
-        return np.linalg.inv(np.linalg.cholesky(self.belief.scale[:1] if self.tied else self.belief.scale))
+        scale = self.belief.scale[:1] if self.tied else self.belief.scale
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(scale)))
 
     @cached_property
     def log_determinant(self) -> Array:
-        return -2 * np.log(np.diagonal(self.white, axis1=1, axis2=2)).sum(1)
+        return np.asarray(-2 * np.log(np.diagonal(self.white, axis1=1, axis2=2)).sum(1))
 
     @property
     def factor(self) -> float:

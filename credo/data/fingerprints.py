@@ -44,7 +44,7 @@ def _cells(array: pa.Array) -> Fingerprints:
     values = coded.dictionary.to_pylist()
     table = np.array([_value(value) for value in values] + [int(MISSING)], dtype=np.uint64)
     codes = coded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
-    return table[codes]
+    return np.asarray(table[codes])
 
 
 def _numbers(array: pa.Array) -> Fingerprints:

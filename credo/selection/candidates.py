@@ -22,7 +22,7 @@ from credo.selection.weighting import Group, Regression, Weighting, relevances
 JOINT_FORMS = ("tied", "full")  # all columns together as one Gaussian
 # What is tried beside what was asked for, while it helps.
 OTHERS = {"smoothing": (0.1, 0.01), "strength": (10.0,), "shrinkage": (0.1, 0.01)}
-DEPENDING = {  # forms whose log-likelihoods depend on a setting
+DEPENDING: dict[str, set[str]] = {  # forms whose log-likelihoods depend on a setting
     "smoothing": {"category", "binned", "coarse", *CALENDAR_FORMS, *WORD_FORMS},
     "strength": {"gaussian", "log", "count", "date"},
     "shrinkage": set(JOINT_FORMS),
@@ -89,7 +89,8 @@ def chosen_forms(scores: TermScores, columns: Forms) -> dict[str, tuple[str, ...
 
 def _losses(scores: TermScores, term: int) -> Array:
     log_joint = scores.log_prior + scores.log_likelihood[:, :, term]
-    return np.logaddexp.reduce(log_joint, axis=1) - log_joint[np.arange(scores.rows), scores.truth]
+    own = log_joint[np.arange(scores.rows), scores.truth]
+    return np.asarray(np.logaddexp.reduce(log_joint, axis=1) - own)
 
 
 def _resettled(

@@ -86,7 +86,7 @@ class Sample:
             found.append(Piece(part, Hard(self.codes[rows], classes, self.weight[rows])))
         return found
 
-    def mapped(self, of_piece: Callable[[Piece], tuple[Array, ...]], classes: int) -> list[Array]:
+    def mapped(self, of_piece: Callable[[Piece], tuple[NDArray[Any], ...]], classes: int) -> list[NDArray[Any]]:
         """What a function says of each piece, one after another."""
         return [np.concatenate(found) for found in zip(*local.mapped(of_piece, self.pieces(classes)), strict=True)]
 
@@ -114,9 +114,8 @@ def drawn(model: Any, table: Source, weights: Weights, terms: int) -> Sample:
         return batch.take(rows), codes[rows], weight[rows], prints[rows]
 
     parts, codes, weight, prints = zip(*local.mapped(of_batch, table.batches(weights.beside(names))), strict=True)
-    found = Sample(
-        tuple(part for part in parts if part.rows), *map(np.concatenate, (codes, weight, prints)), stride=stride
-    )
+    joined = [np.concatenate(each) for each in (codes, weight, prints)]
+    found = Sample(tuple(part for part in parts if part.rows), joined[0], joined[1], joined[2], stride)
     if not found.rows:
         raise DataError("no row has a class and a weight above 0")
     return _distinct(found)
@@ -128,7 +127,7 @@ def _distinct(sample: Sample) -> Sample:
         return sample
     chosen = np.zeros(sample.rows, dtype=bool)
     chosen[first] = True
-    weight = np.bincount(which, sample.weight)[which]
+    weight = np.asarray(np.bincount(which, sample.weight)[which], dtype=np.float64)
     return replace(sample, weight=weight).take(chosen)
 
 

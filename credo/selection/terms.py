@@ -80,7 +80,7 @@ def left_out_scores(model: Any, sample: Sample, forms: Forms, settings: Settings
         return _by_folds(model, sample, forms)
     likelihoods = model.terms_of(forms, settings).likelihoods
 
-    def of_piece(piece: Piece) -> tuple[Array, ...]:
+    def of_piece(piece: Piece) -> tuple[NDArray[Any], ...]:
         batch, own = piece.batch.filled(model.views), piece.own
         found = [each.each_nearly_left_out(each.read(batch), own) for _, each in likelihoods]
         return _beside(found, piece), model.log_prior_left_out(own), own.codes, own.weight
@@ -92,7 +92,7 @@ def held_out_scores(model: Any, sample: Sample, forms: Forms, settings: Settings
     """Of rows that the evidence doesn't hold."""
     terms = model.terms_of(forms, settings)
 
-    def of_piece(piece: Piece) -> tuple[Array, ...]:
+    def of_piece(piece: Piece) -> tuple[NDArray[Any], ...]:
         batch, own, shape = piece.batch.filled(model.views), piece.own, (piece.rows, piece.own.groups)
         found = [each.each(each.read(batch), shape) for _, each in terms.likelihoods]
         return _beside(found, piece), np.broadcast_to(terms.log_prior, shape), own.codes, own.weight
@@ -123,7 +123,7 @@ def log_bayes_factors(model: Any, forms: Forms, settings: Settings) -> dict[Term
     return found
 
 
-def _scores(likelihoods: Sequence[tuple[str, Likelihood]], found: Sequence[Array]) -> TermScores:
+def _scores(likelihoods: Sequence[tuple[str, Likelihood]], found: Sequence[NDArray[Any]]) -> TermScores:
     terms = tuple(Term(form, name) for form, likelihood in likelihoods for name in likelihood.voices)
     scores, log_prior, codes, weight = found
     for j, term in enumerate(terms):

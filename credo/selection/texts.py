@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.blocks.block import Settings
 from credo.blocks.odds import DOUBTS, POWERS
@@ -52,7 +53,7 @@ def _chosen_odds(model: Any, sample: Sample, forms: Forms) -> tuple[dict[str, tu
     """The c and p of words and of pairs that predict best by themselves, and what they say then."""
     likelihoods = model.terms_of(forms, model.settings).likelihoods
 
-    def of_piece(piece: Piece) -> tuple[Array, ...]:
+    def of_piece(piece: Piece) -> tuple[NDArray[Any], ...]:
         batch, own = piece.batch.filled(model.views), piece.own
         said = [each.scores(each.read(batch), own, DOUBTS, POWERS) for _, each in likelihoods]
         return (*said, model.log_prior_left_out(own), own.codes, own.weight)

@@ -18,7 +18,7 @@ import credo
 from credo.errors import DataError, EvidenceError, Notice
 from credo.models.classifier import Classifier
 from tests.hostile.refusals import read_or_refused, refused
-from tests.laws.classifiers import assert_same, bayes, changed, gauss, unheard
+from tests.laws.classifiers import assert_same, bayes, changed, gauss, learned_in_every_form, unheard
 
 NAN, INF = float("nan"), float("inf")
 NEVER = "can't forget what was never learned"
@@ -662,11 +662,7 @@ def test_numbers_without_a_logarithm_are_told() -> None:
 
 
 def test_new_values_are_told_by_columns_together() -> None:
-    from credo.selection.learn import KINDS
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(KINDS, "auto", ("one tied Gaussian",))
-        model = credo.learn(TABLE, target="kind")
+    model = learned_in_every_form(TABLE, "kind")
     with pytest.warns(Notice, match="column 'sky': 1 cell with values never seen before"):
         model.predict([{"sky": "hail", "x": 1.0, "y": 2.0}])
 

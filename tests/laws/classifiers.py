@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 import credo
@@ -16,6 +17,8 @@ from credo.errors import Notice
 from credo.evidence import ROWS
 from credo.exact import Array
 from credo.models.classifier import Classifier
+from credo.selection import tuning as nested
+from credo.selection.stacking import Stack
 
 Table = dict[str, NDArray[Any]]
 Rng = np.random.Generator
@@ -207,3 +210,11 @@ def refitted_one_by_one(model: Classifier, table: Table, rows: Sequence[int], we
         others = retaught(model, pick(table, rest), None if weight is None else weight[rest])
         found.append(others.predict_proba(pick(table, [i]))[0])
     return np.array(found)
+
+
+def learned_in_every_form(table: Mapping[str, Any], target: str) -> Classifier:
+    """All candidates in equal shares, whatever they are worth: so all forms are used."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nested, "stacked", lambda rows: Stack(np.full(len(rows.terms), 1 / len(rows.terms)), 0.01))
+        found: Classifier = credo.learn(table, target=target)
+    return found

@@ -13,19 +13,11 @@ from credo.errors import CredoError, DataError, EvidenceError, Notice
 from credo.models.classifier import Classifier
 from credo.selection import tuning as nested
 from credo.selection.candidates import EVERY_TERM, ONE_WEIGHT, TIED
-from credo.selection.stacking import Stack
 from credo.selection.texts import gains
+from tests.laws.classifiers import learned_in_every_form
 
 Table = dict[str, Any]
 EVERY = {ONE_WEIGHT, TIED, EVERY_TERM, nested.SHARES}
-
-
-def learned_in_every_form(table: Mapping[str, Any], target: str) -> Classifier:
-    """All candidates in equal shares, whatever they are worth: so all forms are used."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nested, "stacked", lambda rows: Stack(np.full(len(rows.terms), 1 / len(rows.terms)), 0.01))
-        found: Classifier = credo.learn(table, target=target)
-    return found
 
 
 def messy(seed: int, rows: int) -> Table:
