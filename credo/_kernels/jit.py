@@ -25,10 +25,10 @@ Args = ParamSpec("Args")
 Result = TypeVar("Result")
 
 REORDERED = {"reassoc", "contract", "arcp", "nsz"}  # never the flags that assume there is no NaN or infinity
-# In steps, of which plain Python takes about a million a second
-LOADING = 400_000  # Numba
-FETCHING = 20_000  # a kernel from the cache
-COMPILING, COMPILING_CODE = 100_000, 500  # a kernel, and each byte of its code
+# In steps, of which plain Python takes about two million a second
+LOADING = 1_000_000  # Numba
+FETCHING = 40_000  # a kernel from the cache
+COMPILING, COMPILING_CODE = 250_000, 1_200  # a kernel, and each byte of its code
 
 watched = {"compiling": 0}  # how many kernels are, at this moment
 _spent = {"steps": 0.0}  # in plain Python, by all kernels

@@ -42,12 +42,12 @@ MANY_WORDS, SEARCHES = 1 << 14, 8  # of so many words, those of a few documents 
 LITTLE = 1 << 16  # bytes of a document that are kept, or read alone
 PIECE = 8192  # bytes that a kernel works on at a time: what it makes of them stays near
 PLANES = 0x40000  # code points from here on are of no word: tags, private use, and nothing yet
-STEPS = 0.1  # that Python takes for a byte
+STEPS = 0.2  # that Python takes for a byte
 MOST = 2**31 - 1  # words that codes can tell apart, and bytes of Arrow's usual strings
 
 NO_ALPHABET = np.zeros(0, np.bool_)  # for documents that are ASCII
 
-_price = Price(Path(kernels.__file__).parent, "words.count_documents-", compiling=6e6)  # with all that goes with it
+_price = Price(Path(kernels.__file__).parent, "words.count_documents-", compiling=15e6)  # with all that goes with it
 
 
 @dataclass(frozen=True)
