@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from functools import cache, cached_property, update_wrapper
 from hashlib import sha1
 from pathlib import Path
+from threading import Timer
+from time import monotonic
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
@@ -26,11 +28,14 @@ Result = TypeVar("Result")
 
 REORDERED = {"reassoc", "contract", "arcp", "nsz"}  # never the flags that assume there is no NaN or infinity
 # In steps, of which plain Python takes about two million a second
-LOADING = 1_000_000  # Numba
+LOADING = 1_200_000  # Numba
 FETCHING = 40_000  # a kernel from the cache
 COMPILING, COMPILING_CODE = 250_000, 1_200  # a kernel, and each byte of its code
 
-watched = {"compiling": 0}  # how many kernels are, at this moment
+PATIENCE = 1.0  # seconds of compiling after which people are told
+TOLD = "credo is compiling kernels, once: the next process finds them in a cache"
+
+watched = {"compiling": 0, "shown": 0}  # how many kernels are, at this moment; and whether somebody shows that already
 _spent = {"steps": 0.0}  # in plain Python, by all kernels
 _forced = {"choice": os.environ.get("CREDO_KERNELS", "")}
 
@@ -68,17 +73,35 @@ def _compiled(function: Callable[Args, Result], fastmath: Any) -> Callable[Args,
 
 @cache
 def _watch() -> None:
-    """Know from now on whether something is being compiled."""
+    """Know from now on whether something is being compiled, and tell people if they have to wait for it."""
     from numba.core import event
 
     class Watch(event.Listener):  # type: ignore[misc]
-        def on_start(self, _: Any) -> None:
+        def __init__(self) -> None:
+            self.taken, self.begun = 0.0, 0.0
+            self.timer: Timer | None = None
+
+        def on_start(self, event: Any) -> None:
             watched["compiling"] += 1
+            own = event.data["dispatcher"].py_func.__module__.partition(".")[0] == "credo"
+            if watched["compiling"] == 1 and own and self.taken < PATIENCE:
+                self.begun, self.timer = monotonic(), Timer(PATIENCE - self.taken, _tell)
+                self.timer.daemon = True
+                self.timer.start()
 
         def on_end(self, _: Any) -> None:
             watched["compiling"] -= 1
+            if not watched["compiling"] and self.timer is not None:
+                self.timer.cancel()
+                self.taken, self.timer = self.taken + monotonic() - self.begun, None
 
     event.register("numba:compile", Watch())
+
+
+def _tell() -> None:
+    """People at a terminal or in a notebook, unless a bar says so already."""
+    if not watched["shown"] and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        print(TOLD, file=sys.stderr)
 
 
 class Price:

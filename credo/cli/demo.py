@@ -44,6 +44,7 @@ def demo() -> None:
 
     import credo
     from credo.choose import learn
+    from credo.cli.progress import shown_progress
     from credo.cli.screen import Screen, say
     from credo.notices import quietly
 
@@ -52,7 +53,8 @@ def demo() -> None:
     _read(screen)
     pumps = pyarrow.csv.read_csv(PUMPS, convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True))
     with quietly():  # what was left out is in the tables
-        model = learn(pumps, TARGET)
+        with shown_progress("learning"):
+            model = learn(pumps, TARGET)
         _learn(screen, model.report)
         _predict(screen, model)
         _explain(screen, model)
