@@ -37,7 +37,8 @@ TOLD = "credo is compiling kernels, once: the next process finds them in a cache
 
 watched = {"compiling": 0, "shown": 0}  # how many kernels are, at this moment; and whether somebody shows that already
 _spent = {"steps": 0.0}  # in plain Python, by all kernels
-_forced = {"choice": os.environ.get("CREDO_KERNELS", "")}
+_asked = os.environ.get("CREDO_KERNELS", "")
+_forced = {"choice": _asked if _asked in ("plain", "compiled") else ""}
 
 
 def kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:

@@ -250,7 +250,7 @@ class NumbersLikelihood(Independent):
             whole, at = self.part_of
             limit, others, mine, _ = whole._without_one
             return limit[at], others[:, at], mine[:, at], _ends(others[:, at, 5])
-        with np.errstate(divide="ignore", invalid="ignore"):  # of columns that say nothing
+        with np.errstate(all="ignore"):  # of columns that say nothing
             return self._tables_without_one()
 
     def _tables_without_one(self) -> tuple[Array, Array, Array, Any]:

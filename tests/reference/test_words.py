@@ -373,7 +373,7 @@ assert Vocabulary.of(words, Reading(ngrams=2)).read(pa.array(["to be"])).counts.
 assert Vocabulary.of(words, Reading()).read_one("or not") == ([3, 5], [1, 1], 0)
 assert "numba" not in sys.modules
 w._price._compiling = 0
-for _ in range(100):
+for _ in range(120):
     before = words.to_pylist()
     learned(pa.array(["word " * 12_000]), Reading())
 assert "numba" in sys.modules
