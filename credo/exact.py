@@ -132,9 +132,16 @@ class Exact:
 
     @classmethod
     def gather(cls, parts: Sequence[Exact], cells: Sequence[Cells], size: int) -> Exact:
-        """A sum of that many rows, to which each part adds its rows at its cells."""
+        """A sum of that many rows, to which each part adds its rows at its cells, which differ."""
         total = cls.zeros((size, math.prod(parts[0].shape[1:])))
-        if sum(map(len, cells)) * total.shape[1] <= FEW_CELLS:
+        few = sum(map(len, cells)) * total.shape[1] <= FEW_CELLS
+        if few and not add_pairs_at.is_ready:
+            with np.errstate(all="ignore"):
+                for part, cell in zip(parts, cells, strict=True):
+                    rows = total[cell] + part.reshape((len(cell), total.shape[1]))
+                    total.high[cell], total.low[cell] = rows.high, rows.low
+            return total
+        if few:
             high, low = (np.concatenate([getattr(part, half) for part in parts]) for half in ("high", "low"))
             parts, cells = [Exact(high, low)], [np.concatenate(cells)]
         for part, cell in zip(parts, cells, strict=True):

@@ -527,6 +527,31 @@ assert seen and all(seen) and watched["compiling"] == 0
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_who_waits_for_kernels_in_python_is_told_once(tmp_path: Path) -> None:
+    code = """
+from time import sleep
+from numba.extending import overload
+from credo._kernels import jit
+jit.PATIENCE = 0.05
+def wait(x): return x
+@overload(wait)
+def of_wait(x):
+    sleep(0.2)
+    return lambda x: x
+for _ in range(2):
+    @jit.kernel
+    def waiting(x): return wait(x)
+    waiting.py_func.__module__ = "credo.kernels"
+    waiting(1.0)
+    waiting(1)
+"""
+    environment = {"TERM": "xterm", "COLUMNS": "100", "NUMBA_CACHE_DIR": str(tmp_path)}
+    shown = terminal_output([sys.executable, "-c", code], environment)
+    assert shown.count("credo is compiling kernels, once") == 1
+    quiet = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert quiet.stderr == ""
+
+
 def test_quick_work_on_a_terminal_shows_no_bar() -> None:
     quick = SLOW.replace("0.2", "60").replace("0.1", "0")
     assert terminal_output([sys.executable, "-c", quick], {"TERM": "xterm"}).strip() == "done"

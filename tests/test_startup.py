@@ -49,6 +49,30 @@ def test_nothing_heavy_is_loaded(statement: str) -> None:
     assert loaded_by(statement).endswith("[]\n")
 
 
+SAMPLES = Path(__file__).parents[1] / "credo" / "samples"
+TEXTS = """
+import credo
+texts = [f"{'rain' if i % 2 else 'sun'} and word{i % 7} word{i % 11} again" for i in range(60)]
+credo.learn(texts, ["wet" if i % 2 else "dry" for i in range(60)])
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        f"from credo.cli import main; main(['estimate', r'{SAMPLES / 'ads.csv'}', '-c', 'converted', '-b', 'ad'], "
+        "standalone_mode=False)",
+        f"import credo; credo.NaiveBayes().fit(r'{SAMPLES / 'pumps.csv'}', target='fault')",
+        TEXTS,
+    ],
+    ids=["estimate", "table", "texts"],
+)
+def test_small_work_needs_no_numba(statement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is compiled for it, so that the first answer doesn't wait."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert "'numba'" not in loaded_by(statement).splitlines()[-1]
+
+
 def test_help_takes_well_under_half_a_second() -> None:
     def seconds() -> float:
         """Of the processor: the clock would also measure what else the machine does."""

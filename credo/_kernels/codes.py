@@ -145,7 +145,7 @@ def count_pairs(x: Codes, groups: Codes, out: Integers) -> None:
             out[groups[i], x[i]] += 1
 
 
-@late_kernel_of(lambda codes, *rest: codes.size * rest[1].shape[1])
+@late_kernel_of(lambda codes, *rest: 0.5 * codes.size * rest[1].shape[1])
 def add_tables(codes: Codes, starts: Integers, tables: Array, out: Array) -> None:
     """out (rows, classes) += Σⱼ tables[startsⱼ + codesⱼᵢ], the row before a column's first level being 0 (missing)."""
     columns, rows = codes.shape
@@ -166,7 +166,7 @@ def add_tables(codes: Codes, starts: Integers, tables: Array, out: Array) -> Non
                     out[i, k] += tables[a, k]
 
 
-@late_kernel_of(lambda codes, *rest: codes.size * rest[2].shape[1])
+@late_kernel_of(lambda codes, *rest: 0.7 * codes.size * rest[2].shape[1])
 def add_tables_but_own(codes: Codes, own: Codes, starts: Integers, tables: Array, without: Array, out: Array) -> None:
     """The same, but what is added for a row's own class is from another table."""
     columns, rows = codes.shape
@@ -186,7 +186,7 @@ def add_tables_but_own(codes: Codes, own: Codes, starts: Integers, tables: Array
             out[i, own[i]] = mine[i - first]
 
 
-@late_kernel_of(lambda codes, *rest: codes.size * rest[3].shape[1])
+@late_kernel_of(lambda codes, *rest: codes.size * (2 + 0.5 * rest[3].shape[1]))
 def add_tables_left_out(
     codes: Codes,
     own: Codes,

@@ -44,7 +44,8 @@ def add_normals(x: Array, shift: Array, centre: Array, half: Array, constant: Ar
             for j in range(columns):
                 tile[j, r] = x[start + r, j] - shift[j]
         for k in range(classes):
-            total[:] = 0.0
+            for r in range(TILE):
+                total[r] = 0.0
             for j in range(columns):
                 m, h, c = centre[k, j], half[k, j], constant[k, j]
                 for r in range(TILE):
@@ -55,7 +56,7 @@ def add_normals(x: Array, shift: Array, centre: Array, half: Array, constant: Ar
                 out[start + r, k] += total[r]
 
 
-@late_kernel_of(lambda x, *rest: x.size * len(rest[1]))
+@late_kernel_of(lambda x, *rest: 1.5 * x.size * len(rest[1]))
 def add_students(
     x: Array, shift: Array, centre: Array, inverse: Array, power: Array, constant: Array, ends: Flags, out: Array
 ) -> None:
@@ -77,8 +78,8 @@ def add_students(
                 whole &= v == v
         for k in range(classes):
             peak, first = 0.0, 0
-            total[:] = 0.0
-            product[:] = 1.0
+            for r in range(TILE):
+                total[r], product[r] = 0.0, 1.0
             for j in range(columns):
                 m, p, c = centre[k, j], inverse[k, j], constant[k, j]
                 if whole:
@@ -105,13 +106,14 @@ def add_students(
                                 total[r] -= e * (math.log(inverse[k, i]) + 2.0 * math.log(v))
                             elif q == q:
                                 total[r] -= e * math.log(q)
-                    product[:] = 1.0
+                    for r in range(TILE):
+                        product[r] = 1.0
                     first = j + 1
             for r in range(size):
                 out[start + r, k] += peak + total[r]
 
 
-@late_kernel_of(lambda x, *rest: x.size * len(rest[3]))
+@late_kernel_of(lambda x, *rest: 5 * x.size * len(rest[3]))
 def add_left_out(
     x: Array,
     shift: Array,
@@ -145,7 +147,8 @@ def add_left_out(
                 z = x[start + r, j] - shift[j]
                 tile[j, r] = z
                 whole &= z == z
-        lost[:] = False
+        for r in range(TILE):
+            lost[r] = False
         for j in range(columns):
             most = limit[j]
             for r in range(TILE):
@@ -154,9 +157,8 @@ def add_left_out(
             unsure[start + r] |= lost[r]
         for k in range(classes):
             peak = 0.0
-            total[:] = 0.0
-            near[:] = 1.0
-            spread[:] = 1.0
+            for r in range(TILE):
+                total[r], near[r], spread[r] = 0.0, 1.0, 1.0
             for j in range(columns):
                 m, b0, b1, b2 = mean[k, j], others[k, j, 0], others[k, j, 1], others[k, j, 2]
                 a0, a1, c = others[k, j, 3], others[k, j, 4], others[k, j, 6]
@@ -189,8 +191,8 @@ def add_left_out(
                         total[r] -= 0.5 * log_spread
                         if student:
                             total[r] -= e * (math.log(near[r]) - log_spread)
-                    near[:] = 1.0
-                    spread[:] = 1.0
+                    for r in range(TILE):
+                        near[r], spread[r] = 1.0, 1.0
             for r in range(size):
                 if own[start + r] != k:
                     out[start + r, k] += peak + total[r]

@@ -1,24 +1,44 @@
-"""How kernels are compiled: late, once, without the interpreter lock, from a cache where one can be written."""
+"""How kernels are compiled: late, once, without the interpreter lock, from a cache where one can be written.
+
+A late kernel is compiled only when that pays. Until then its code runs as plain Python (see credo._kernels.plain), with
+the same result to the last bit. What plain Python has taken so far is weighed against what Numba would take: to be
+loaded, and to compile this kernel or to fetch it from the cache. So a kernel costs at most about twice what the better
+of the two ways would have cost, however much work comes.
+"""
 
 from __future__ import annotations
 
-import inspect
+import os
 import sys
-from collections.abc import Callable
-from functools import cache, wraps
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, cached_property, update_wrapper
+from hashlib import sha1
+from pathlib import Path
+from threading import Timer
+from time import monotonic
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
+
+from credo._kernels import plain
 
 Args = ParamSpec("Args")
 Result = TypeVar("Result")
 
-SMALL = 4096  # cells that plain Python walks through sooner than Numba can be loaded (about 0.7 s)
 REORDERED = {"reassoc", "contract", "arcp", "nsz"}  # never the flags that assume there is no NaN or infinity
-PATIENCE = 16 * SMALL  # cells in all, after which it is loaded for the least of them
+# In steps, of which plain Python takes about two million a second
+LOADING = 1_200_000  # Numba
+FETCHING = 40_000  # a kernel from the cache
+COMPILING, COMPILING_CODE = 250_000, 1_200  # a kernel, and each byte of its code
 
-_walked = 0
-watched = {"compiling": 0}  # how many kernels are, at this moment
+PATIENCE = 1.0  # seconds of compiling after which people are told
+TOLD = "credo is compiling kernels, once: the next process finds them in a cache"
+
+watched = {"compiling": 0, "shown": 0}  # how many kernels are, at this moment; and whether somebody shows that already
+_spent = {"steps": 0.0}  # in plain Python, by all kernels
+_asked = os.environ.get("CREDO_KERNELS", "")
+_forced = {"choice": _asked if _asked in ("plain", "compiled") else ""}
 
 
 def kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:
@@ -54,57 +74,163 @@ def _compiled(function: Callable[Args, Result], fastmath: Any) -> Callable[Args,
 
 @cache
 def _watch() -> None:
-    """Know from now on whether something is being compiled."""
+    """Know from now on whether something is being compiled, and tell people if they have to wait for it."""
     from numba.core import event
 
     class Watch(event.Listener):  # type: ignore[misc]
-        def on_start(self, _: Any) -> None:
+        def __init__(self) -> None:
+            self.taken, self.begun = 0.0, 0.0
+            self.timer: Timer | None = None
+
+        def on_start(self, event: Any) -> None:
             watched["compiling"] += 1
+            own = event.data["dispatcher"].py_func.__module__.partition(".")[0] == "credo"
+            if watched["compiling"] == 1 and own and self.taken < PATIENCE:
+                self.begun, self.timer = monotonic(), Timer(PATIENCE - self.taken, _tell)
+                self.timer.daemon = True
+                self.timer.start()
 
         def on_end(self, _: Any) -> None:
             watched["compiling"] -= 1
+            if not watched["compiling"] and self.timer is not None:
+                self.timer.cancel()
+                self.taken, self.timer = self.taken + monotonic() - self.begun, None
 
     event.register("numba:compile", Watch())
 
 
-def late_kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:
-    """A kernel that needs no Numba for little work: the same code runs as plain Python.
+def _tell() -> None:
+    """People at a terminal or in a notebook, unless a bar says so already."""
+    if not watched["shown"] and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        print(TOLD, file=sys.stderr)
 
-    Both give the same bits, since nothing is reordered or contracted. It can't be called from another kernel. How much
-    work there is, is told by the first array; that of several passes over it by `late_kernel_of`.
+
+class Price:
+    """What plain Python has spent on some work, against what it would take until Numba can do it.
+
+    The kernel's name is that of its index in Numba's cache.
     """
-    return late_kernel_of(lambda first, *_: getattr(first, "size", SMALL))(function)
+
+    def __init__(self, folder: Path, name: str, compiling: float) -> None:
+        self._folder, self._name, self._compiling = folder, name, compiling
+        self._spent = 0.0
+
+    def pays(self, steps: float) -> bool:
+        """Whether so many more steps would take longer than Numba."""
+        if _forced["choice"]:
+            return _forced["choice"] == "compiled"
+        if self._spent + steps <= FETCHING:
+            return False
+        price = FETCHING if self._is_cached else self._compiling
+        if self._spent + steps <= price:
+            return False
+        return "numba" in sys.modules or _spent["steps"] + steps > LOADING + price
+
+    def spend(self, steps: float) -> None:
+        self._spent += steps
+        _spent["steps"] += steps
+
+    @cached_property
+    def _is_cached(self) -> bool:
+        return any(each.startswith(self._name) for each in _cached(self._folder))
 
 
-def late_kernel_of(
-    work: Callable[..., int],
-) -> Callable[[Callable[Args, Result]], Callable[Args, Result]]:
-    """A late kernel whose work is told by a function of its arguments."""
-
-    def late(function: Callable[Args, Result]) -> Callable[Args, Result]:
-        compiled = cache(lambda: kernel(function))
-
-        @wraps(function)
-        def call(*args: Args.args, **kwargs: Args.kwargs) -> Result:
-            if "numba" not in sys.modules and _little(work(*args)):
-                with np.errstate(all="ignore"):
-                    return function(*args, **kwargs)
-            return compiled()(*args, **kwargs)
-
-        return call
-
-    return late
+@cache
+def _cached(folder: Path) -> list[str]:
+    """The indices in Numba's cache of a folder's kernels, wherever it keeps them."""
+    below = f"{folder.name}_{sha1(str(folder).encode(), usedforsecurity=False).hexdigest()}"  # as Numba calls it
+    homes = [folder / "__pycache__", Path.home() / ".cache" / "numba" / below]
+    if "NUMBA_CACHE_DIR" in os.environ:
+        homes = [Path(os.environ["NUMBA_CACHE_DIR"]) / below]
+    return [each.name for home in homes for each in home.glob("*.nbi")]
 
 
-def _little(cells: int) -> bool:
-    """Whether there is so little work, with all that was done before, that loading Numba wouldn't pay."""
-    global _walked
-    if cells >= SMALL or _walked + cells > PATIENCE:
-        return False
-    _walked += cells
-    return True
+class Late(Generic[Args, Result]):
+    """A kernel that is compiled when that pays. Other kernels may call it, compiled or not."""
+
+    def __init__(self, function: Callable[Args, Result], steps: Callable[..., float]) -> None:
+        update_wrapper(self, function)
+        self.function = function
+        self._steps = steps
+        self._ready = False
+
+    def __call__(self, *args: Args.args, **kwargs: Args.kwargs) -> Result:
+        if not self._ready or _forced["choice"]:
+            steps = self._steps(*args)
+            if not self._price.pays(steps):
+                try:
+                    result: Result = plain.run(self._over_views, args, self._written)
+                except plain.RefusedError:
+                    pass
+                else:
+                    self._price.spend(steps)
+                    return result
+        compiled = self.compiled(*map(self._alike, range(len(args)), args), **kwargs)
+        self._ready = True
+        return compiled
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it is compiled, or must be: for callers to whom NumPy is better than plain Python."""
+        return self._ready if not _forced["choice"] else _forced["choice"] == "compiled"
+
+    def __reduce__(self) -> str:
+        return self.function.__qualname__
+
+    @cached_property
+    def _price(self) -> Price:
+        code = self.function.__code__
+        name = f"{self.function.__module__.rpartition('.')[2]}.{self.function.__qualname__}-{code.co_firstlineno}.py"
+        return Price(Path(code.co_filename).parent, name, COMPILING + COMPILING_CODE * len(code.co_code))
+
+    @cached_property
+    def compiled(self) -> Callable[Args, Result]:
+        """By Numba, which is loaded now."""
+        return kernel(self.function)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What other kernels take it for."""
+        return self.compiled._numba_type_  # type: ignore[attr-defined]
+
+    @cached_property
+    def _written(self) -> frozenset[int]:
+        return plain.places_written(self.function)
+
+    @cached_property
+    def _over_views(self) -> Callable[..., Any]:
+        return plain.over_views(self.function)
+
+    def _alike(self, place: int, value: Any) -> Any:
+        """Arrays in one form, since a kernel is compiled again for each: row by row, and not marked as read-only."""
+        if not isinstance(value, np.ndarray) or place in self._written:
+            return value
+        flags = value.flags
+        return value if flags.c_contiguous and flags.writeable else value.copy(order="C")
 
 
-def at_once(late: Callable[Args, Result]) -> Callable[Args, Result]:
+def late_kernel(function: Callable[Args, Result]) -> Late[Args, Result]:
+    """A kernel that is compiled when that pays. Plain Python takes a step or less for each cell of the first array;
+    where that differs, `late_kernel_of` says how many."""
+    return Late(function, lambda first, *_: getattr(first, "size", FETCHING))
+
+
+def late_kernel_of(steps: Callable[..., float]) -> Callable[[Callable[Args, Result]], Late[Args, Result]]:
+    """A late kernel whose steps are told by a function of its arguments."""
+    return lambda function: Late(function, steps)
+
+
+def at_once(late: Late[Args, Result]) -> Callable[Args, Result]:
     """What a late kernel compiles to, Numba being loaded now: a microsecond less a call."""
-    return kernel(inspect.unwrap(late))
+    return late.compiled
+
+
+@contextmanager
+def forced(choice: str) -> Iterator[None]:
+    """All late kernels in "plain" Python, or all "compiled"; as the variable CREDO_KERNELS has it for a process."""
+    before = _forced["choice"]
+    _forced["choice"] = choice
+    try:
+        yield
+    finally:
+        _forced["choice"] = before

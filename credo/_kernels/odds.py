@@ -28,10 +28,10 @@ def contribute(counts: Codes, starts: Integers, weight: Array, out: Array) -> No
             squares += math.log1p(counts[at]) ** 2
         for at in range(starts[i], starts[i + 1]):
             share = math.log1p(counts[at]) / math.sqrt(squares)
-            out[at] = weight[i] * (np.floor(share * GRID + 0.5) / GRID)
+            out[at] = weight[i] * (math.floor(share * GRID + 0.5) / GRID)
 
 
-@late_kernel
+@late_kernel_of(lambda rows, *rest: 2 * (rows.size + rest[0].size))
 def settle_odds(
     rows: Integers, columns: Codes, values: Array, documents: Array, least: float, base: Array,
     everything: Array, a: float, c: float, p: float,
@@ -91,7 +91,7 @@ def add_settled_odds(
                 out[i, k] += f * score[k]
 
 
-@late_kernel_of(lambda words, *rest: words.size * len(rest[6]) * len(rest[8]) * len(rest[9]))
+@late_kernel_of(lambda words, *rest: words.size * (4 + len(rest[6]) * (1 + 0.4 * len(rest[8]) * len(rest[9]))))
 def add_odds(
     words: Codes,
     counts: Codes,
@@ -147,7 +147,7 @@ def add_odds(
                         lost[columns[e]] += values[e]
                 else:
                     places += w
-                    lost[mine] += w * (np.floor(math.log1p(counts[at]) / norm * GRID + 0.5) / GRID)
+                    lost[mine] += w * (math.floor(math.log1p(counts[at]) / norm * GRID + 0.5) / GRID)
             for k in range(classes):
                 taken += lost[k]
         mass, places = whole - taken, everything[1] - places
@@ -162,8 +162,11 @@ def add_odds(
         for k in range(classes):
             size = max(totals[k] - lost[k], 0.0)
             base[k] = math.log((size + room) / (mass - size + room))
-        score[:] = 0.0
-        squares[:] = 0.0
+        for p in range(more):
+            squares[p] = 0.0
+            for m in range(many):
+                for k in range(classes):
+                    score[m, p, k] = 0.0
         for at in range(starts[i], starts[i + 1]):
             v = words[at]
             seen = documents[v] - (w if mine >= 0 else 0.0)
@@ -174,7 +177,7 @@ def add_odds(
             for p in range(more):
                 share[p] = x * rare ** powers[p]
                 squares[p] += share[p] * share[p]
-            given = w * (np.floor(x / norm * GRID + 0.5) / GRID) if mine >= 0 else 0.0
+            given = w * (math.floor(x / norm * GRID + 0.5) / GRID) if mine >= 0 else 0.0
             t = 0.0
             for e in range(rows[v], rows[v + 1]):
                 t += max(values[e] - given, 0.0) if columns[e] == mine else values[e]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.jit import late_kernel
+from credo._kernels.jit import late_kernel, late_kernel_of
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -66,7 +66,7 @@ def order_by(keys: Codes, before: Integers, places: Integers, out: Integers) -> 
         places[k] += 1
 
 
-@late_kernel
+@late_kernel_of(lambda rows, *_: 2 * rows.size)
 def add_entries(
     rows: Codes, columns: Codes, high: Array, low: Array, order: Integers,
     starts: Integers, out_columns: Codes, out_high: Array, out_low: Array,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.jit import late_kernel, late_kernel_of
+from credo._kernels.jit import late_kernel_of
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32] | NDArray[np.int64]
@@ -18,7 +18,7 @@ ALIKE = 2.0**-98  # of a sum of squares: what a chain of pair sums may lose, so 
 FAINT = 1e-290  # squares below it have no room for the second float of a pair: such numbers are alike
 
 
-@late_kernel
+@late_kernel_of(lambda x, *_: 2 * x.size)
 def add_sums_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array) -> None:
     """high + low (groups, columns) += Σᵢ wᵢ xᵢⱼ; a negative code belongs to no group."""
     rows, columns = x.shape
@@ -44,7 +44,7 @@ def add_sums_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array
             high[k, j] = new
 
 
-@late_kernel
+@late_kernel_of(lambda x, *_: 4 * x.size)
 def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array, rest: Array) -> None:
     """high + low + rest (3, groups, columns) += Σᵢ wᵢ (1, xᵢⱼ, xᵢⱼ²) over the cells that aren't NaN.
 
@@ -171,7 +171,7 @@ def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Ar
             low[0, k, j] = new
 
 
-@late_kernel_of(lambda x, *_: x.size * x.shape[1] // 2)
+@late_kernel_of(lambda x, *_: 0.8 * x.size * (x.shape[1] + 1))
 def add_products_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array) -> None:
     """high + low (groups, columns, columns) += Σᵢ wᵢ xᵢ xᵢ′, the lower triangle."""
     rows, columns = x.shape
@@ -207,7 +207,7 @@ def add_products_hard(x: Array, codes: Codes, weight: Array, high: Array, low: A
                 high[k, j, m] = new
 
 
-@late_kernel
+@late_kernel_of(lambda part, *_: 2 * part.size)
 def add_pairs_at(part_high: Array, part_low: Array, cells: Codes, high: Array, low: Array) -> None:
     """high + low at row cellsᵢ += row i of the part. (rows, columns)"""
     rows, columns = part_high.shape

@@ -29,6 +29,7 @@ class Averaged(Likelihood):
 
     dependent: Independent
     weights: Array | None = None
+    part_of: tuple[Averaged, Positions] | None = None  # what each column has is found there once, for all
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -41,11 +42,17 @@ class Averaged(Likelihood):
     @cached_property
     def alike(self) -> Independent:
         """As if no column depended on the class."""
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return whole.alike.pick(at.tolist())
         return self.dependent.as_one()
 
     @cached_property
     def log_odds(self) -> Array:
         """That a column depends on the class. (columns,)"""
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return whole.log_odds[at]
         return self.dependent.log_evidence() - self.alike.log_evidence()
 
     @property
@@ -135,8 +142,9 @@ class Averaged(Likelihood):
             out += _mixed(apart, same, odds[:, None])
 
     def pick(self, places: Sequence[int]) -> Averaged:
-        weights = None if self.weights is None else self.weights[places]
-        return Averaged(self.dependent.pick(places), weights)
+        at, weights = np.array(places, dtype=np.intp), None if self.weights is None else self.weights[places]
+        part = (self, at) if self.part_of is None else (self.part_of[0], self.part_of[1][at])
+        return Averaged(self.dependent.pick(places), weights, part)
 
     def cells_of(self, cells: Any, places: Sequence[int]) -> Any:
         return self.dependent.cells_of(cells, places)

@@ -190,31 +190,52 @@ class Sketch:
 
     def evidence_left_out(self, place: Positions, own: Hard) -> Array:
         """log p(cells | their classes) without each row. (rows,)"""
-        from credo.families.dirichlet import log_normaliser
+        found = np.zeros(len(place))
+        for w in np.unique(own.weight):
+            rows = np.flatnonzero(own.weight == w)
+            there, which = np.unique(place[rows], return_inverse=True)
+            _, _, bins = self._bins_without(there, float(w))
+            for a in np.unique(self.prior(bins)):  # one, unless each bin's depends on how many there are
+                some = np.flatnonzero(self.prior(bins) == a)
+                chosen = np.flatnonzero(np.isin(which, some))
+                at = np.searchsorted(some, which[chosen])
+                each, less = self._evidence_without(there[some], float(w), float(a))
+                codes = own.codes[rows[chosen]]
+                found[rows[chosen]] = each.sum(0)[at] - each[codes, at] + less[codes, at]
+        return found
 
-        pairs, inverse = np.unique(np.stack([place.astype(float), own.weight]), axis=1, return_inverse=True)
-        found = np.zeros((pairs.shape[1], len(self.counts)))
-        for i, (at, w) in enumerate(pairs.T):
-            place_of = int(at)
-            n = self.n - w
-            if n <= ALONE * self.n:
-                continue
-            below = self.below - np.where(np.arange(len(self.values)) > place_of, w, 0.0)
-            gone = self.counts[:, place_of].sum() - w <= ALONE * w
-            kept = np.ones(len(self.values), dtype=bool)
-            kept[place_of] = not gone
-            starts = np.flatnonzero(np.diff(self.bins(below[kept], n), prepend=-1.0))
-            counts = np.add.reduceat(self.counts[:, kept], starts, axis=1)
-            a = self.prior(float(len(starts)))
-            alpha = np.broadcast_to(a, counts.shape)
-            each = log_normaliser(alpha + counts) - log_normaliser(alpha)
-            mine = np.searchsorted(starts, np.count_nonzero(kept[:place_of]), "right") - 1
-            less = counts.copy()
-            if not gone:
-                less[:, mine] = np.maximum(less[:, mine] - w, 0.0)
-            without = log_normaliser(alpha + less) - log_normaliser(alpha)
-            found[i] = each.sum() - each + without
-        return found[inverse, own.codes]
+    def _evidence_without(self, place: Positions, w: float, a: float) -> tuple[Array, Array]:
+        """log p(cells | class) of each class without a row of weight w that has one of these values: if it was of
+        another class, and if it was of this. (classes, rows)
+
+        Bins below that of the row are as the smaller values make them, bins above as the larger ones do: what either
+        add up to is known for all rows at once.
+        """
+        from scipy.special import gammaln
+
+        def gain(counts: Array) -> Array:
+            return np.asarray(gammaln(a + counts) - gammaln(a))
+
+        def runs(ids: Array) -> tuple[Positions, Positions, Array]:
+            """Where bins start and end, and what those before each gain."""
+            starts = np.flatnonzero(np.diff(ids, prepend=-1.0))
+            gained = np.cumsum(gain(np.add.reduceat(self.counts, starts, axis=1)), axis=1)
+            return starts, np.append(starts[1:], len(ids)), np.concatenate([none, gained], axis=1)
+
+        first, last, bins = self._bins_without(place, w)
+        if not bins.any():
+            return (np.zeros((len(self.counts), len(place))),) * 2
+        none, n = np.zeros((len(self.counts), 1)), self.n - w
+        reached = np.concatenate([none, np.cumsum(self.counts, axis=1)], axis=1)
+        starts, _, gained = runs(self.bins(self.below, n))
+        said = gained[:, np.searchsorted(starts, first)]
+        starts, ends, gained = runs(self.bins(np.maximum(self.below - w, 0.0), n))
+        next_one = np.searchsorted(starts, last, "right") - 1  # of which the row's bin may have taken some values
+        said = said + gained[:, -1:] - gained[:, next_one + 1] + gain(reached[:, ends[next_one]] - reached[:, last])
+        inside, total = reached[:, last] - reached[:, first], self.counts.sum(1)[:, None]
+        said = said + gammaln(a * bins)
+        each = said + gain(inside) - gammaln(a * bins + total)
+        return each, said + gain(np.maximum(inside - w, 0.0)) - gammaln(a * bins + np.maximum(total - w, 0.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,12 +47,15 @@ def spread(
     d, worth = mean.shape[-1], strength if rows is None else rows
     after = strength + n
     away = mean - prior_mean
-    scale = scatter + (strength * n / after)[..., None, None] * (away[..., :, None] * away[..., None, :])
+    scale = away[..., :, None] * away[..., None, :]  # in place from here: of many rows, these are many matrices
+    scale *= (strength * n / after)[..., None, None]
+    scale += scatter
     seen = n
     if tied:
-        scale = np.broadcast_to(scale.sum(-3, keepdims=True), scale.shape)
+        scale[...] = scale.sum(-3, keepdims=True)
         seen = np.broadcast_to(n.sum(-1, keepdims=True), n.shape)
-    scale = scale + worth * variance[..., :, None] * np.eye(d)
+    each = np.arange(d)
+    scale[..., each, each] += worth * variance
     return Spread(n, after, prior_mean + (n / after)[..., None] * away, scale, d + 1 + worth + seen)
 
 

@@ -22,7 +22,7 @@ from credo.families.normal import Gaussian
 from credo.membership import Hard
 from credo.priors import of_numbers
 from credo.schema import Column, Kind, Schema
-from credo.statistics import ALONE, Moments
+from credo.statistics import ALONE, Moments, Positions
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
@@ -114,6 +114,7 @@ class NumbersLikelihood(Independent):
     settings: Settings
     weights: Array | None = None  # (columns,)
     dates: bool = False
+    part_of: tuple[NumbersLikelihood, Positions] | None = None  # what each column has is found there once, for all
 
     def read(self, batch: Batch) -> Array:
         x = batch.matrix(self.names)
@@ -132,20 +133,32 @@ class NumbersLikelihood(Independent):
 
     @cached_property
     def pooled(self) -> Moments:
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return whole.pooled.take(1, at)
         return self.statistics.pooled()
 
     @cached_property
     def spoken(self) -> Any:
         """Which columns say something: those with any variance."""
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return whole.spoken[at]
         return self.pooled.scatter[0] > 0
 
     @cached_property
     def shift(self) -> Array:
         """Near the columns' means: numbers are taken about it, so that a mean of 10⁹ costs no digits. (columns,)"""
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return np.asarray(whole.shift[at])
         return np.asarray(self.pooled.mean[0])
 
     @cached_property
     def shifted(self) -> Moments:
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return whole.shifted.take(1, at)
         return self.statistics.about(self.shift)
 
     @cached_property
@@ -178,7 +191,12 @@ class NumbersLikelihood(Independent):
     @property
     def _centre(self) -> Array:
         """Where each class expects its numbers. (classes, columns)"""
-        return np.asarray(self.posterior.location if self.settings.estimate == "bayes" else self.gaussian.mean)
+        if self.settings.estimate != "bayes":
+            return np.asarray(self.gaussian.mean)
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return whole._centre[:, at]
+        return np.asarray(self.posterior.location)
 
     def add(self, cells: Array, out: Array) -> None:
         weights = self.spoken * (1.0 if self.weights is None else self.weights)
@@ -196,6 +214,10 @@ class NumbersLikelihood(Independent):
     @cached_property
     def _student(self) -> tuple[Array, Array, Array]:
         """p(x) = exp(constant) (1 + inverse (x - m)²)^-power. (classes, columns)"""
+        if self.part_of is not None:
+            whole, at = self.part_of
+            inverse, power, constant = whole._student
+            return inverse[:, at], power[:, at], constant[:, at]
         shape, after = self.posterior.shape, self.posterior.strength
         scale = np.where(self.spoken, self.posterior.scale, 1.0)
         inverse = after / (after + 1) / (2 * scale)
@@ -258,6 +280,14 @@ class NumbersLikelihood(Independent):
         With M the mean of all N numbers, the prior without z has the mean M - (z - M)/(N - 1), and its spread is a
         quadratic in z, as is then the posterior's of a class whose mean is m: both are written in u = z - m.
         """
+        if self.part_of is not None:
+            whole, at = self.part_of
+            limit, others, mine, _ = whole._without_one
+            return limit[at], others[:, at], mine[:, at], _ends(others[:, at, 5])
+        with np.errstate(all="ignore"):  # of columns that say nothing
+            return self._tables_without_one()
+
+    def _tables_without_one(self) -> tuple[Array, Array, Array, Any]:
         s, (n, mean, scatter) = self._strength, _of(self.shifted)
         everyone = self.pooled.about(self.shift)
         size, squares = everyone.n.value[0], everyone.scatter[0]
@@ -290,6 +320,9 @@ class NumbersLikelihood(Independent):
     @cached_property
     def _unit(self) -> Array:
         """A variance in which the rows' spreads are measured: what classes share is left out. (columns,)"""
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return np.asarray(whole._unit[at])
         return np.where(self.spoken, self.pooled.scatter[0] / np.maximum(self.pooled.n.value[0], 1), 1.0)
 
     def _left_out(self, n: Array, s: float) -> tuple[Array, Array, Array, Array]:
@@ -349,7 +382,7 @@ class NumbersLikelihood(Independent):
         point = (
             self
             if self.settings.estimate != "bayes"
-            else replace(self, settings=replace(self.settings, estimate="mean"))
+            else replace(self, settings=replace(self.settings, estimate="mean"), part_of=None)
         )
         variance = np.where(self.spoken, point.gaussian.variance, 1.0)
         for k, mean in enumerate(point.gaussian.mean):
@@ -359,7 +392,9 @@ class NumbersLikelihood(Independent):
 
     def pick(self, places: Sequence[int]) -> NumbersLikelihood:
         names, weights = tuple(self.names[j] for j in places), None if self.weights is None else self.weights[places]
-        return replace(self, names=names, statistics=self.statistics.take(1, np.array(places)), weights=weights)
+        at = np.array(places, dtype=np.intp)
+        part = (self, at) if self.part_of is None else (self.part_of[0], self.part_of[1][at])
+        return replace(self, names=names, statistics=self.statistics.take(1, at), weights=weights, part_of=part)
 
     def length(self, cells: Array) -> int:
         return len(cells)
@@ -405,7 +440,7 @@ class NumbersLikelihood(Independent):
         return replace(self, weights=weights)
 
     def as_one(self) -> NumbersLikelihood:
-        return replace(self, statistics=self.pooled)
+        return replace(self, statistics=self.pooled, part_of=None)
 
     def log_evidence(self) -> Array:
         """log p(column's cells | their classes). (columns,)"""

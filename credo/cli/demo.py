@@ -43,6 +43,7 @@ def demo() -> None:
     import pyarrow.csv
 
     import credo
+    from credo.cli.progress import shown_progress
     from credo.cli.screen import Screen, say
     from credo.notices import quietly
     from credo.selection.learn import learn
@@ -52,7 +53,8 @@ def demo() -> None:
     _read(screen)
     pumps = pyarrow.csv.read_csv(PUMPS, convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True))
     with quietly():  # what was left out is in the tables
-        model = learn(pumps, TARGET)
+        with shown_progress("learning"):
+            model = learn(pumps, TARGET)
         _learn(screen, model.report)
         _predict(screen, model)
         _explain(screen, model)

@@ -40,9 +40,11 @@ def shown_progress(task: str) -> Iterator[None]:
     start.daemon = True
     token = progress.set(lambda count: bar.advance(rows, count))
     start.start()
+    watched["shown"] += 1
     try:
         yield
     finally:
+        watched["shown"] -= 1
         progress.reset(token)
         start.cancel()
         start.join()

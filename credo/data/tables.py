@@ -26,6 +26,7 @@ READ = "an iterator can be read only once, and this one was read before: make a 
 NOTHING = "the iterator gives no rows: it is empty, or was read before (an iterator can be read only once)"
 
 MANY = 4096  # words, from which on it is worth while to find out how few of them are different
+WORTH_COMPILING = 1 << 20  # words, from which on it is worth while to compile a kernel for that
 FEW_WORDS = 1024
 HEAD, LONG = 64, 256  # first cells that tell whether strings are long, and how long these are on average
 
@@ -220,7 +221,9 @@ def _spelt_out(values: Any) -> list[str | None] | None:
 
 def _coded_words(values: NDArray[np.str_]) -> Any:
     """Few different words, many times, as a dictionary: several times faster than a string for each."""
-    if len(values) < MANY or values.ndim != 1 or not values.dtype.isnative or not values.itemsize:
+    if len(values) < (MANY if code_words.is_ready else WORTH_COMPILING):
+        return None
+    if values.ndim != 1 or not values.dtype.isnative or not values.itemsize:
         return None
     words = np.ascontiguousarray(values).view(np.uint32).reshape(len(values), -1)
     codes, first = np.empty(len(values), dtype=np.int32), np.empty(FEW_WORDS, dtype=np.int64)

@@ -1,6 +1,6 @@
 """Words of documents and how often each has them: cut and counted as by scikit-learn's CountVectorizer, only faster.
 
-Much text goes through kernels, straight from Arrow's memory; little of it, while Numba isn't loaded, and all that a
+Much text goes through kernels, straight from Arrow's memory; little of it, while these aren't compiled, and all that a
 pattern of the caller's cuts, through Python's `re`. Both give the same.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import zlib
 from array import array as packed
 from bisect import bisect_right
@@ -17,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+import credo._kernels as kernels
+from credo._kernels.jit import Price
 from credo.errors import DataError
 from credo.membership import Codes
 
@@ -37,15 +39,15 @@ Truths = NDArray[np.bool_]
 
 PATTERN = r"(?u)\b\w\w+\b"
 MANY_WORDS, SEARCHES = 1 << 14, 8  # of so many words, those of a few documents are found sooner without an index
-LITTLE = 1 << 16  # bytes that Python reads sooner than Numba can be loaded (about 0.7 s)
-PATIENCE = 16 * LITTLE  # bytes in all, after which it is loaded for the least of them
+LITTLE = 1 << 16  # bytes of a document that are kept, or read alone
 PIECE = 8192  # bytes that a kernel works on at a time: what it makes of them stays near
 PLANES = 0x40000  # code points from here on are of no word: tags, private use, and nothing yet
+STEPS = 0.2  # that Python takes for a byte
 MOST = 2**31 - 1  # words that codes can tell apart, and bytes of Arrow's usual strings
 
 NO_ALPHABET = np.zeros(0, np.bool_)  # for documents that are ASCII
 
-_walked = 0
+_price = Price(Path(kernels.__file__).parent, "words.count_documents-", compiling=15e6)  # with all that goes with it
 
 
 @dataclass(frozen=True)
@@ -313,13 +315,13 @@ def _originals(spans: Sequence[tuple[int, int]], document: str) -> list[tuple[in
 
 
 def _plainly(length: int, how: Reading) -> bool:
-    """Whether Python's `re` reads so much: because it must, or because that and all it did before is little."""
-    global _walked
+    """Whether Python's `re` reads so much: because it must, or because kernels wouldn't be ready sooner."""
     if how.token_pattern not in (None, PATTERN):
         return True
-    if "numba" in sys.modules or length >= LITTLE or _walked + length > PATIENCE:
+    steps = STEPS * how.ngrams * length
+    if _price.pays(steps):
         return False
-    _walked += length
+    _price.spend(steps)
     return True
 
 

@@ -9,11 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from credo.blocks.averaged import Averaged
+from credo.blocks.block import Likelihood
 from credo.blocks.odds import OddsLikelihood
 from credo.blocks.texts import TextLikelihood
 from credo.data import Batch, source
 from credo.data.fingerprints import chosen_rows
 from credo.errors import DataError, EvidenceError, counted, suggest
+from credo.exact import Array
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
@@ -195,15 +197,58 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
         kept = batch.take(chosen_rows(batch.start, batch.rows, stride))
         if not kept.rows:
             continue
-        log_joint, _ = model._log_joint(model.tuned, kept, tells=False)
+        whole, hidden = _said(model, kept)
+        log_joint = _told(model, whole)
         first, second = np.argsort(-log_joint, axis=1)[:, :2].T
         each = np.arange(kept.rows)
         for name in kept.names:
-            without, _ = model._log_joint(model.tuned, kept.without(name), tells=False)
-            moved = (log_joint - without)[each, first] - (log_joint - without)[each, second]
+            if np.isfinite(gone := sum(hidden.get(name, []), np.zeros_like(whole))).all():
+                without = _told(model, whole - gone)
+            else:  # what is impossible with it may be possible without
+                without, _ = model._log_joint(model.tuned, kept.without(name), tells=False)
+            with np.errstate(invalid="ignore"):
+                apart = log_joint - without
+            moved = apart[each, first] - apart[each, second]
             total[name] += float(np.abs(moved).sum())
         seen += kept.rows
     return {name: size / max(seen, 1) for name, size in total.items()}
+
+
+def _told(model: Classifier, said: Array) -> Array:
+    """log P(class, row) of what all blocks say of the classes. (rows, classes)"""
+    begun = model.tuned.log_prior + model.tuned.biases
+    return model.tuned.with_noise(model.tuned.unbiased(begun + said, begun))
+
+
+def _said(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[Array]]]:
+    """What all blocks say of the classes; and what of it goes when a column's cells are hidden, block by block.
+
+    Columns are read once: where those of a block add, each says its own part. (rows, classes)
+    """
+    batch = batch.filled(model.views)
+    whole = np.zeros((batch.rows, len(model.tuned.log_prior)))
+    hidden: dict[str, list[Array]] = {}
+    for _, likelihood in model.tuned.likelihoods:
+        cells, said = likelihood.read(batch), np.zeros_like(whole)
+        likelihood.add(cells, said)
+        whole += said
+        if len(likelihood.names) == 1:
+            parts = {likelihood.names[0]: said}
+        elif likelihood.voices == likelihood.names:
+            parts = likelihood.said(cells, said.shape)
+        else:
+            with np.errstate(invalid="ignore"):
+                parts = {name: said - _without(likelihood, batch, name, said.shape) for name in likelihood.names}
+        for name, part in parts.items():
+            hidden.setdefault(name, []).append(part)
+    return whole, hidden
+
+
+def _without(likelihood: Likelihood, batch: Batch, name: str, shape: tuple[int, int]) -> Array:
+    """What a block says of the classes with a column's cells missing."""
+    out = np.zeros(shape)
+    likelihood.add(likelihood.read(batch.only([*set(likelihood.names) - {name}]).filled([name])), out)
+    return out
 
 
 def _cell(batch: Batch, name: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from inspect import unwrap
 from typing import Any
 
 import numpy as np
@@ -13,16 +12,16 @@ from scipy import special, stats
 from credo._kernels import codes as c
 from credo._kernels import gaussians as g
 from credo._kernels import shares as s
-from credo._kernels.jit import kernel
+from credo._kernels.jit import forced
 
 ROWS = (0, 1, 63, 64, 65, 300)
 
 
 @pytest.fixture(params=["compiled", "plain"])
 def run(request: pytest.FixtureRequest) -> Iterator[Callable[[Any], Any]]:
-    """A kernel as Numba compiles it, or the same code as it stands."""
-    with np.errstate(all="ignore"):  # as a late kernel runs it
-        yield (lambda late: kernel(unwrap(late))) if request.param == "compiled" else unwrap
+    """A kernel as Numba compiles it, or the same code as plain Python."""
+    with forced(request.param):
+        yield lambda late: late
 
 
 @pytest.mark.parametrize("rows", ROWS)
@@ -121,16 +120,14 @@ def test_codes(run: Callable[[Any], Any], rows: int) -> None:
     np.testing.assert_array_equal(turned, x.T)
 
 
-def test_words() -> None:
-    """Compiled alone: plain Python's whole numbers have no end, and never run here."""
+def test_words(run: Callable[[Any], Any]) -> None:
     words = np.array(["ab", "", "b", "ab", "\U0001f600", "b"])
     found, first = np.empty(6, dtype=np.int32), np.empty(8, dtype=np.int64)
-    coded = kernel(unwrap(c.code_words))
-    assert coded(words.view(np.uint32).reshape(6, -1), found, first) == 4
+    assert run(c.code_words)(words.view(np.uint32).reshape(6, -1), found, first) == 4
     assert found.tolist() == [0, 1, 2, 0, 3, 2]
     assert first[:4].tolist() == [0, 1, 2, 4]
-    assert coded(words.view(np.uint32).reshape(6, -1), found, first[:2]) == -1
-    assert coded(np.empty((0, 3), dtype=np.uint32), found, first) == 0
+    assert run(c.code_words)(words.view(np.uint32).reshape(6, -1), found, first[:2]) == -1
+    assert run(c.code_words)(np.empty((0, 3), dtype=np.uint32), found, first) == 0
 
 
 @pytest.mark.parametrize("columns", [1, 3, 4, 9])

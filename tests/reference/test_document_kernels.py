@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from inspect import unwrap
 from typing import Any
 
 import numpy as np
@@ -14,16 +13,16 @@ from scipy.special import gammaln
 from credo._kernels import documents as d
 from credo._kernels import odds as o
 from credo._kernels import sparse as s
-from credo._kernels.jit import kernel
+from credo._kernels.jit import forced
 from credo.blocks.words import log_rising
 from credo.sparse import Sparse
 
 
 @pytest.fixture(params=["compiled", "plain"])
 def run(request: pytest.FixtureRequest) -> Iterator[Callable[[Any], Any]]:
-    """A kernel as Numba compiles it, or the same code as it stands."""
-    with np.errstate(all="ignore"):  # as a late kernel runs it
-        yield (lambda late: kernel(unwrap(late))) if request.param == "compiled" else unwrap
+    """A kernel as Numba compiles it, or the same code as plain Python."""
+    with forced(request.param):
+        yield lambda late: late
 
 
 def lists(matrix: Any) -> tuple[Any, Any, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from credo._kernels.jit import kernel
+from credo._kernels.jit import forced, kernel
 from credo._kernels.sums import add_moments_hard, add_products_hard, add_sums_hard
 
 KERNELS = [add_sums_hard, add_moments_hard, add_products_hard]
@@ -72,10 +72,11 @@ def test_sums_are_right_to_the_last_bit(function: Any, scale: float) -> None:
 def test_plain_python_and_numba_give_the_same_bits(function: Any) -> None:
     rng = np.random.default_rng(1)
     x, codes, weight = rng.normal(1e3, 1, (60, 2)), rng.integers(-1, 3, 60).astype(np.int32), rng.uniform(0, 2, 60)
-    plain = run(function.__wrapped__, x, codes, weight)
-    compiled = kernel(function.__wrapped__)
-    compiled.__name__ = function.__name__
-    for one, other in zip(plain, run(compiled, x, codes, weight), strict=True):
+    with forced("plain"):
+        plain = run(function, x, codes, weight)
+    with forced("compiled"):
+        compiled = run(function, x, codes, weight)
+    for one, other in zip(plain, compiled, strict=True):
         np.testing.assert_array_equal(one, other)
 
 

@@ -366,14 +366,16 @@ def test_little_text_needs_no_numba() -> None:
     code = """
 import sys
 import pyarrow as pa
-from credo.data.words import LITTLE, PATIENCE, Reading, Vocabulary, learned
+from credo.data import words as w
+from credo.data.words import Reading, Vocabulary, learned
 documents, words = learned(pa.array(["To be, or not to be"]), Reading(ngrams=2))
 assert Vocabulary.of(words, Reading(ngrams=2)).read(pa.array(["to be"])).counts.tolist() == [1, 1, 1]
 assert Vocabulary.of(words, Reading()).read_one("or not") == ([3, 5], [1, 1], 0)
 assert "numba" not in sys.modules
-for _ in range(PATIENCE // LITTLE + 1):
+w._price._compiling = 0
+for _ in range(120):
     before = words.to_pylist()
-    learned(pa.array(["word " * (LITTLE // 5 - 1)]), Reading())
+    learned(pa.array(["word " * 12_000]), Reading())
 assert "numba" in sys.modules
 assert learned(pa.array(["To be, or not to be"]), Reading(ngrams=2))[1].to_pylist() == before
 """

@@ -1,0 +1,140 @@
+"""Compiled or as plain Python, kernels give the same bits: in whole models, at the edges, and whichever is chosen."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credo
+from credo._kernels import plain
+from credo._kernels.jit import forced, late_kernel
+from credo._kernels.shares import divide_by_total
+from credo._kernels.sums import add_moments_hard
+from credo.notices import quietly
+
+CLASSES = ("a", "b", "c")
+
+
+def table(rows: int = 90) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    own = rng.integers(0, 3, rows)
+    x = rng.normal(own, 1.0, (4, rows))
+    x[:, rng.random(rows) < 0.1] = np.nan
+    x[3] = 1e9 + 1e-3 * x[3]
+    columns: dict[str, Any] = {f"x{j}": column for j, column in enumerate(x)}
+    columns["n"] = rng.poisson(own + 1.0)
+    columns["colour"] = [None if i % 11 == 0 else "rgb"[(k + i % 2) % 3] for i, k in enumerate(own)]
+    columns["note"] = [" ".join(f"word{v}" for v in rng.integers(0, 30, 12) + 9 * k) for k in own]
+    return {**columns, "y": [CLASSES[k] for k in own]}
+
+
+def answers(model: Any) -> list[Any]:
+    data = table()
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, 90)
+    fitted, weighed = model.fit(data, target="y"), model.fit(data, target="y", weight=weight)
+    less = fitted.forget({name: column[:20] for name, column in data.items()})
+    with quietly():  # values that only forgotten rows had
+        every = [each.predict_log_proba(data) for each in (fitted, weighed, less)]
+    return [*every, fitted.leave_one_out(data).probabilities, fitted.log_joint(data)]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        credo.NaiveBayes(),
+        credo.NaiveBayes(estimate="map", smoothing=2.0),
+        credo.NaiveBayes(kinds={"x0": "category", "n": "count"}),
+        credo.GaussianDiscriminant(),
+        credo.GaussianDiscriminant(covariance="tied"),
+    ],
+    ids=repr,
+)
+def test_models_are_the_same_to_the_last_bit(model: Any) -> None:
+    with forced("plain"):
+        expected = answers(model)
+    with forced("compiled"):
+        found = answers(model)
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("columns", [["x0", "x1", "n", "colour"], ["note"]], ids=lambda names: "+".join(names))
+def test_what_is_learned_is_the_same_to_the_last_bit(columns: list[str]) -> None:
+    data = {name: column for name, column in table(60).items() if name in [*columns, "y"]}
+    found = []
+    for choice in ("plain", "compiled"):
+        with forced(choice):
+            model = credo.learn(data, "y")
+            found.append((model.report.scores, model.predict_proba(data)))
+    assert repr(found[0][0]) == repr(found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+@late_kernel
+def halve(x: Any, i: int) -> float:
+    half: float = x[i] / 2.0
+    return half
+
+
+@late_kernel
+def halve_all(x: Any, out: Any) -> None:
+    scratch = np.zeros(1)
+    for i in range(len(x)):
+        scratch[0] = halve(x, i)
+        out[i] += scratch[0]
+
+
+@pytest.mark.parametrize("choice", ["plain", "compiled"])
+def test_kernels_call_kernels(choice: str) -> None:
+    out = np.ones(3)
+    with forced(choice):
+        halve_all(np.arange(3.0), out)
+    assert out.tolist() == [1.0, 1.5, 2.0]
+
+
+def test_what_plain_python_refuses_is_done_by_numba() -> None:
+    """A division by 0, after some rows were divided already: these aren't divided again."""
+    rows = np.array([[2.0, 2.0], [0.0, 0.0], [1.0, 3.0]])
+    with forced("plain"):
+        divide_by_total(rows)
+    np.testing.assert_array_equal(rows, [[0.5, 0.5], [np.nan, np.nan], [0.25, 0.75]])
+
+
+def test_arguments_that_are_written_to_are_known() -> None:
+    assert plain.places_written(add_moments_hard.function) == {3, 4}
+    assert plain.places_written(halve.function) == frozenset()
+    assert plain.places_written(halve_all.function) == {0, 1}  # what is handed on may be
+
+
+def test_a_kernel_is_compiled_once_for_all_forms_of_an_array() -> None:
+    x, codes, weight = np.arange(6.0).reshape(3, 2), np.zeros(3, np.int32), np.ones(3)
+    still = codes.copy()
+    still.flags.writeable = False
+    with forced("compiled"):
+        add_moments_hard(x, codes, weight, *np.zeros((2, 3, 1, 2)))
+        before = len(add_moments_hard.compiled.signatures)  # type: ignore[attr-defined]
+        other = np.zeros((2, 3, 1, 2))
+        add_moments_hard(np.asfortranarray(x), still, np.ones(6)[::2], *other)
+    assert len(add_moments_hard.compiled.signatures) == before  # type: ignore[attr-defined]
+    assert other[0, 1].tolist() == [[6.0, 9.0]]
+
+
+def test_numba_is_loaded_once_that_pays(tmp_path: Path) -> None:
+    code = """
+import sys
+import numpy as np
+from credo._kernels.shares import divide_by_total
+for _ in range(50):
+    divide_by_total(np.ones((100, 2)))
+assert "numba" not in sys.modules
+for _ in range(200):
+    divide_by_total(np.ones((5000, 2)))
+assert "numba" in sys.modules
+"""
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path)}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
