@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+from credo.printable import printable
+
 SHOWN = 60  # characters of a question that an error repeats
 SEARCHED = 10_000  # names, of which more would keep the reader of an error waiting
 
 
 class CredoError(Exception):
-    """Any error that credo raises on purpose."""
+    """Any error that credo raises on purpose. Names and values in it can't command the terminal that shows it."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class DataError(CredoError, ValueError):

@@ -450,13 +450,13 @@ def test_a_reader_who_leaves_early_is_no_error(tmp_path: Path) -> None:
     assert running.returncode == 141
 
 
-def test_interrupts_are_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupts_are_one_word(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("credo.data.profile.profile", interrupted)
     result = run("show", ADS)
-    assert (result.exit_code, result.output) == (130, "")
+    assert (result.exit_code, result.output) == (130, "credo: interrupted\n")
 
 
 def terminal_output(args: list[str], settings: Mapping[str, str]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from credo.cli.progress import shown_progress
+from credo.cli.terminal import echo, remark
 from credo.inference.sizes import SAMPLES, Method
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def ask(file: str, questions: Sequence[str], top: int | None, as_json: bool, **h
         with _said_of(i, questions), shown_progress("asking"):
             answer = _answer(model, question, **how)
         if as_json:
-            click.echo(json.dumps({"question": question.text, **as_data(question, answer)}, default=str))
+            echo(json.dumps({"question": question.text, **as_data(question, answer)}, default=str))
             continue
         if i:
             screen.print()
@@ -105,7 +106,7 @@ def _answer(model: Any, question: Question, *, method: Method, samples: int, see
 def _point(error: QuestionError) -> None:
     """Where somebody looks, the place in the question."""
     if _is_watched():
-        click.echo("\n".join(f"  {line}" for line in error.pointed().splitlines()), err=True)
+        remark("\n".join(f"  {line}" for line in error.pointed().splitlines()))
 
 
 def _is_watched() -> bool:

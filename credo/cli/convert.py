@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from credo.cli.terminal import echo
+
 
 @click.command()
 @click.argument("file")
@@ -34,4 +36,4 @@ def convert(file: str, output: str) -> None:
         save(net, output)
     else:
         write(net, output)
-    click.echo(f"wrote {output}: a network of {counted(len(net.variables), 'variable')}")
+    echo(f"wrote {output}: a network of {counted(len(net.variables), 'variable')}")

@@ -8,6 +8,7 @@ import click
 
 from credo.cli.prior import NUMBERS, asked_kinds, class_name, parse_prior, with_numbers
 from credo.cli.progress import shown_progress
+from credo.cli.terminal import remark
 
 
 @click.command()
@@ -69,7 +70,7 @@ def estimate(
             write(found, table, output)
     _print(found, table, column, mass, sort, top)
     if output:
-        click.echo(f"wrote {output}", err=True)
+        remark(f"wrote {output}")
 
 
 def learned(

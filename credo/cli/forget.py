@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from credo.cli.progress import shown_progress
+from credo.cli.terminal import echo
 
 
 @click.command()
@@ -29,4 +30,5 @@ def forget(model: str, data: str, weight: str | None, output: str | None) -> Non
     check(output or model, (MODEL,))
     with shown_progress("forgetting"):
         before = loaded_learner(model)
-        click.echo(replaced(before.forget(data, weight=weight), output or model, before.n, "forgotten"))
+        changed = replaced(before.forget(data, weight=weight), output or model, before.n, "forgotten")
+    echo(changed)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from credo.cli.progress import shown_progress
+from credo.cli.terminal import remark
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
@@ -84,7 +85,7 @@ def learn(
     if found is not None:
         _print_curve(found)
     for path in filter(None, (output, report, plot)):
-        click.echo(f"wrote {path}", err=True)
+        remark(f"wrote {path}")
 
 
 def learned(data: str, target: str, *, model: Any, weight: str | None, kinds: dict[str, str]) -> Classifier:

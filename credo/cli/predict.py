@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from credo.cli.progress import shown_progress
+from credo.cli.terminal import remark
 
 HEAD = 10  # rows on a terminal
 
@@ -45,7 +46,7 @@ def predict(model: str, data: str, output: str | None, proba: bool) -> None:
     if output:
         with shown_progress("predicting"):
             write_tables(tables, output)
-        click.echo(f"wrote {output}", err=True)
+        remark(f"wrote {output}")
     elif sys.stdout.isatty():
         with closing(tables):
             _print_head(next(tables), data)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import floor, isfinite, log10
 from statistics import median
 from typing import Any, Literal
@@ -14,11 +13,15 @@ from typing import Any, Literal
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from credo.printable import printable
+
 WIDE = 500  # columns of a file or a pipe, where nothing needs to be wrapped
-BREAKS = re.compile(r"\s*[\t\r\n\v\f]\s*")
+BREAKS = re.compile(r"\s*[\t\r\n\v\f\x85\u2028\u2029]\s*")
+BLANKS = re.compile(r"[^\S ]")  # such as no-break spaces
 LONGEST = 32  # characters of a name
 FEW = 3  # values that stand for all
 GAP = 3  # between columns
@@ -31,13 +34,16 @@ class Screen(Console):
     """stdout; plain text where that is no terminal."""
 
     def __init__(self) -> None:
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode shows "?", and goes on
         free = not sys.stdout.isatty() and "COLUMNS" not in os.environ
         super().__init__(width=WIDE if free else None, markup=False, highlight=False, emoji=False)
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
+
+    def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+        """Whatever is printed, without what a terminal would obey: the one way to the screen."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text), style, control)
 
 
 def harmless(value: object, longest: int = LONGEST) -> str:
@@ -48,7 +54,7 @@ def harmless(value: object, longest: int = LONGEST) -> str:
     >>> harmless("a\\x1b[31m" + "b" * 40)
     'a�[31mbbbbbbbbbbbbbbbbbbbbbbbbb…'
     """
-    text = "".join(letter if letter.isprintable() else "�" for letter in BREAKS.sub(" ", str(value)))
+    text = printable(BLANKS.sub(" ", BREAKS.sub(" ", str(value))))
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 

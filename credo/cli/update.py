@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from credo.cli.progress import shown_progress
+from credo.cli.terminal import echo
 
 
 @click.command()
@@ -28,4 +29,5 @@ def update(model: str, data: str, weight: str | None, output: str | None) -> Non
     check(output or model, (MODEL,))
     with shown_progress("learning"):
         before = loaded_learner(model)
-        click.echo(replaced(before.update(data, weight=weight), output or model, before.n, "learned"))
+        changed = replaced(before.update(data, weight=weight), output or model, before.n, "learned")
+    echo(changed)
