@@ -11,6 +11,8 @@ from credo.errors import counted
 from credo.layout import layout
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure as AnyFigure
+
     from credo.inference.findings import Given
     from credo.models.moved import Moved
     from credo.models.network import Network
@@ -92,9 +94,9 @@ def explained(moved: Moved) -> str:
     return "\n".join(lines)
 
 
-def plot_network(net: Network, given: Given = None, ax: Any = None) -> Any:
+def plot_network(net: Network, given: Given = None, ax: Any = None) -> AnyFigure:
     """Layers from top to bottom, each variable with a bar for each state; of many variables the names alone."""
-    import matplotlib.pyplot as plt
+    from credo.plotting import Figure
 
     if given and net.tables:
         net.log_probability(given)  # which refuses what it doesn't know
@@ -107,7 +109,7 @@ def plot_network(net: Network, given: Given = None, ax: Any = None) -> Any:
     wide, high, least = (1.9, 1.6, 3.0) if beliefs else (1.4, 0.9, 1.5)  # inches from a box to the next; in all
     if ax is None:
         size = max(4.0, wide * (right - left)), max(least, high * depth)
-        _, ax = plt.subplots(figsize=size, layout="constrained")
+        ax = Figure(figsize=size, layout="constrained").subplots()
     ax.set_xlim(left, right)
     ax.set_ylim(-depth + 0.4, 0.6)
     ax.axis("off")
@@ -122,7 +124,8 @@ def plot_network(net: Network, given: Given = None, ax: Any = None) -> Any:
     for name, place in places.items():
         face = "#fff3d6" if name in (given or {}) else "white"
         _draw_box(ax, _at(place, 0.0), half, face, name, beliefs.get(name, {}), inches)
-    return ax
+    drawn: AnyFigure = ax.figure
+    return drawn
 
 
 def _draw_arrow(ax: Any, path: Any, scale: float) -> None:

@@ -20,6 +20,7 @@ from credo.cli.demo import ADS
 from credo.data.queries import Database
 from credo.errors import DataError, Notice
 from credo.notices import tell, tell_of_columns
+from credo.printable import printable
 from tests.test_cli import CREDO, SLOW, run, terminal_output
 
 ESCAPES = "\x1b[31mred\x07\x9b2J\u202e"
@@ -86,7 +87,7 @@ def test_no_name_from_data_or_files_commands_the_terminal(tmp_path: Path) -> Non
         ("show", str(tmp_path / "\x1b[2J" / "x.csv")),
     ):
         result = run(*args)
-        assert terminal.printable(result.output) == result.output, args
+        assert printable(result.output) == result.output, args
         assert not isinstance(result.exception, Exception), args
 
 
