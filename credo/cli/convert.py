@@ -11,10 +11,10 @@ from credo.cli.terminal import echo
 @click.argument("file")
 @click.argument("output")
 def convert(file: str, output: str) -> None:
-    """A network from one file format to another.
+    """Convert a network from one file format to another.
 
-    The formats go by the names' ends: .bif, .xmlbif (.bifxml, .xml), .xdsl, .dsl, .net (.hugin), .uai, .json, each also
-    with .gz, and .credo. The new file is written whole or not at all.
+    The endings of the file names tell the formats: .bif, .xmlbif (.bifxml, .xml), .xdsl, .dsl, .net (.hugin), .uai,
+    .json, each also with .gz, and .credo. The new file is written whole or not at all.
 
     \b
     Examples:

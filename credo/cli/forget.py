@@ -24,9 +24,11 @@ def forget(model: str, data: str, weight: str | None, output: str | None) -> Non
       credo forget pumps.credo withdrawn.csv
       credo forget ads.credo bots.csv -o clean.credo
     """
+    from credo.cli.arguments import check_order
     from credo.cli.output import MODEL, check
     from credo.cli.saved import loaded_learner, replaced
 
+    check_order("forget", model, data)
     check(output or model, (MODEL,))
     with shown_progress("forgetting"):
         before = loaded_learner(model)

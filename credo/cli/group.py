@@ -21,15 +21,15 @@ from credo.errors import Notice, suggest
 
 COMMANDS = {
     "learn": "Learn to predict a column from the others, and say how well.",
-    "predict": "The class of each row, and how probable it is.",
+    "predict": "Predict the class of each row, with its probability.",
     "ask": "Answer questions such as P(Fire | Storm=yes).",
-    "explain": "Why a row is taken for a class: what each column weighs.",
+    "explain": "Explain a prediction by the weight of evidence of each column.",
     "update": "Learn from more rows, as if they had been there at first.",
     "forget": "Unlearn rows: what is left is as if they had never come.",
     "merge": "What several files learned, in one.",
-    "estimate": "What is believed of a column, or of each group in it.",
-    "show": "What is in a file: a table, a network, or what credo saved.",
-    "convert": "A network from one file format to another.",
+    "estimate": "Estimate a column's parameters, overall or by group.",
+    "show": "Show what is in a file: a table, a network, or a saved model.",
+    "convert": "Convert a network from one file format to another.",
     "demo": "A tour in a minute, on data that ships with credo.",
 }
 

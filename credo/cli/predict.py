@@ -17,10 +17,10 @@ HEAD = 10  # rows on a terminal
 @click.command()
 @click.argument("model")
 @click.argument("data")
-@click.option("--output", "-o", help="A file for all rows: .csv .tsv .jsonl .parquet .arrow.")
-@click.option("--proba", is_flag=True, help="A column for each class's probability, too.")
+@click.option("--output", "-o", metavar="FILE", help="A file for all rows: .csv .tsv .jsonl .parquet .arrow.")
+@click.option("--proba", is_flag=True, help="Add a column with each class's probability.")
 def predict(model: str, data: str, output: str | None, proba: bool) -> None:
-    """The class of each row, and how probable it is.
+    """Predict the class of each row, with its probability.
 
     MODEL is a .credo file of a classifier, DATA a table with its columns (by name; one that isn't there counts as
     missing) or, of texts, a folder, mail, or files such as 'new/*.txt'. What is written are DATA's own columns, then
@@ -35,10 +35,12 @@ def predict(model: str, data: str, output: str | None, proba: bool) -> None:
       credo predict pumps.credo new.csv | head
       credo predict mail.credo message.txt
     """
+    from credo.cli.arguments import check_order
     from credo.cli.output import TABLES, check, check_apart, encoded, write_tables
     from credo.cli.saved import loaded_classifier
     from credo.predictions import predictions
 
+    check_order("predict", model, data)
     if output:
         check(output, TABLES)
         check_apart(output, data)

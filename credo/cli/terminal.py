@@ -6,6 +6,8 @@ import io
 import os
 import sys
 from contextlib import suppress
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from credo.printable import printable
@@ -28,10 +30,19 @@ def remark(text: str) -> None:
         if live:
             from rich.text import Text
 
-            live[-1].print(Text(printable(text)), soft_wrap=True)
+            live[-1].print(Text(printable(text)))
         elif sys.stderr is not None:
-            sys.stderr.write(f"{printable(text)}\n")
+            sys.stderr.write(f"{_in_lines(printable(text))}\n")
             sys.stderr.flush()
+
+
+def _in_lines(text: str) -> str:
+    """Broken between words, where a terminal would break it within them."""
+    if not sys.stderr.isatty():
+        return text
+    width = max(20, get_terminal_size().columns - 1)
+    lines = (wrap(line, width, break_long_words=False, break_on_hyphens=False) for line in text.split("\n"))
+    return "\n".join("\n".join(parts) for parts in lines)
 
 
 def open_streams() -> None:
