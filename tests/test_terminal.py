@@ -241,3 +241,11 @@ def test_a_stream_that_was_closed_meanwhile_loses_remarks(monkeypatch: pytest.Mo
 def test_click_itself_is_unharmed() -> None:
     assert CliRunner().invoke(main, ["--help"]).exit_code == 0
     assert main.main(["--version"], standalone_mode=False) == 0
+
+
+def test_an_error_is_a_sentence_and_not_a_page() -> None:
+    error = DataError(f"column {'x' * 100_000!r} is missing")
+    assert len(str(error)) < 1300
+    assert str(error).startswith("column 'xxx")
+    assert str(error).endswith("xxx' is missing")
+    assert str(DataError("x" * 1200)) == "x" * 1200

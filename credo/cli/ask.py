@@ -250,7 +250,7 @@ def _print_numbers(screen: Console, question: Question, answer: Mapping[Any, flo
         left_out = sum(answer.values()) - sum(numbers)
         on.say(screen, f"... and {on.counted(rest, 'more line')}, together {max(left_out, 0.0):.2g}", "dim")
     if hasattr(answer, "method"):
-        told = "± is one standard error" if errors else "how far off that is, nobody knows"
+        told = "± is one standard error" if errors else "the error is unknown"
         on.say(screen, f"estimated by {answer.method}; {told}", "dim")
 
 
@@ -274,7 +274,7 @@ def _print_states(screen: Console, answer: Mapping[str, Any], top: int | None) -
         screen.print()
         log_joint = answer.log_joint
         p = f" (log {log_joint:.4g})" if log_joint < -20 else ""
-        on.say(screen, f"P(these and what is given) = {exp(min(log_joint, 700)):.4g}{p}", "dim")
+        on.say(screen, f"joint probability with what is given: {exp(min(log_joint, 700)):.4g}{p}", "dim")
     if getattr(answer, "method", "exact") != "exact":
         on.say(screen, f"the best that {answer.method} found", "dim")  # type: ignore[attr-defined]
 

@@ -77,7 +77,7 @@ def print_scores(screen: Console, scores: Scores) -> None:
     about = {
         "accuracy": f"always predicting {on.harmless(value, 20)!r} gives {share:.3f}",
         "log-loss": "mean of -log P(truth), in nats",
-        "Brier": "mean squared error of all probabilities",
+        "Brier": "squared error of the probabilities",
         "ECE": "expected calibration error",
     }
     figures = (scores.accuracy, scores.log_loss, scores.brier, scores.ece)
@@ -98,7 +98,7 @@ def print_confusion(screen: Console, scores: Scores) -> None:
     longest = max(4, (min(screen.width, 100) - first) // len(names) - on.GAP)
     columns = [("truth", [on.harmless(name, first) for name in names])]
     columns += [(on.harmless(name, longest), [row[k] for row in rows]) for k, name in enumerate(names)]
-    on.say(screen, "Confusion matrix: the true class in rows, the predicted one in columns", "bold")
+    on.say(screen, "Confusion matrix (rows: true class, columns: predicted)", "bold")
     screen.print(on.table(columns))
 
 

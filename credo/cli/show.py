@@ -193,4 +193,4 @@ def _print_beliefs(screen: Console, beliefs: Any, top: int) -> None:
 
     with shown_progress("estimating"):
         groups = tables.chosen(beliefs, beliefs.table(), "mean", top)
-    tables.print_beliefs(screen, beliefs, groups, 0.95)
+    tables.print_beliefs(screen, beliefs, groups, 0.95, writes=False)
