@@ -249,3 +249,12 @@ def test_an_error_is_a_sentence_and_not_a_page() -> None:
     assert str(error).startswith("column 'xxx")
     assert str(error).endswith("xxx' is missing")
     assert str(DataError("x" * 1200)) == "x" * 1200
+
+
+def test_unknown_states_of_many_columns_are_told_once() -> None:
+    names = [f"v{i}" for i in range(9)]
+    net = credo.Network({name: [] for name in names}, {name: [0.5, 0.5] for name in names})
+    with pytest.warns(Notice) as notices:
+        net.log_prob({name: ["yes", "perhaps"] for name in names})
+    what = "9 cells with unknown states, such as 'perhaps', taken as missing"
+    assert told(notices) == [f"columns 'v0', 'v1', 'v2' and 6 more: {what}"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from credo.cli.terminal import drop_output, remark
+from credo.cli.terminal import drop_output, live, remark
 from credo.errors import CredoError
 
 BROKEN_PIPE = 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1
@@ -57,6 +57,8 @@ class Stops:
     def _stop(self, number: int, frame: Any) -> None:  # noqa: ARG002 - Python's signature
         self.caught.append(number)
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # one who asks twice doesn't want to wait
+        for console in live:
+            console.show_cursor()  # which a bar hides
         raise KeyboardInterrupt
 
     def end(self) -> click.exceptions.Exit:
