@@ -35,7 +35,7 @@ def tell_of_columns(said: Iterable[tuple[str, str]], state: str = "") -> None:
 
     `state` is what they are, such as "ignored"; then what is said is why.
 
-    >>> with warnings.catch_warnings(record=True) as told:
+    >>> with warnings.catch_warnings(record=True, action="always") as told:
     ...     tell_of_columns((name, "no cell is known") for name in "abcde")
     >>> str(told[0].message)
     "columns 'a', 'b', 'c' and 2 more: no cell is known"

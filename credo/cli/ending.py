@@ -56,6 +56,8 @@ class Stops:
 
     def _stop(self, number: int, frame: Any) -> None:  # noqa: ARG002 - Python's signature
         self.caught.append(number)
+        if len(self.caught) > 1:
+            return  # it is being done
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # one who asks twice doesn't want to wait
         for console in live:
             console.show_cursor()  # which a bar hides

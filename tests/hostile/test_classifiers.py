@@ -245,7 +245,7 @@ def test_a_million_categories() -> None:
     rows = {"word": [0, 1, n - 1]}
     np.testing.assert_allclose(model.predict_proba(rows), [[2 / 3, 1 / 3], [1 / 3, 2 / 3], [1 / 3, 2 / 3]], rtol=1e-9)
     left = model.forget({"word": [0], "kind": ["a"]})
-    with pytest.warns(Notice, match="column 'word': 1 cell with values never seen before"):
+    with pytest.warns(Notice, match="column 'word': 1 cell with unseen values, ignored"):
         left.predict_proba(rows)
     scores = model.leave_one_out(table).probabilities
     np.testing.assert_allclose(scores[:2], [[0.5, 0.5]] * 2, rtol=1e-5)  # a value that no other row has says nothing
@@ -374,7 +374,7 @@ def test_another_type_than_before() -> None:
     assert "where a number is needed" in refused(FITTED.update, {**TABLE, "x": ["a"] * 12})
     assert "column 'kind' is" in refused(FITTED.update, {**TABLE, "kind": [1] * 12})
     assert "so far, not in 'sky'" in refused(FITTED.update, TABLE, target="sky")
-    with pytest.warns(Notice, match="12 cells with values never seen"):
+    with pytest.warns(Notice, match="12 cells with unseen values"):
         FITTED.predict({**TABLE, "sky": [7] * 12})
 
 
@@ -666,7 +666,7 @@ def test_new_values_are_told_by_columns_together() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(KINDS, "auto", ("one tied Gaussian",))
         model = credo.learn(TABLE, target="kind")
-    with pytest.warns(Notice, match="column 'sky': 1 cell with values never seen before"):
+    with pytest.warns(Notice, match="column 'sky': 1 cell with unseen values, ignored"):
         model.predict([{"sky": "hail", "x": 1.0, "y": 2.0}])
 
 
