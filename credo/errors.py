@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+from credo.printable import printable
+
 SHOWN = 60  # characters of a question that an error repeats
+LONGEST = 1200  # characters of an error
 SEARCHED = 10_000  # names, of which more would keep the reader of an error waiting
 
 
 class CredoError(Exception):
-    """Any error that credo raises on purpose."""
+    """Any error that credo raises on purpose. Names and values in it can't command the terminal that shows it."""
+
+    def __str__(self) -> str:
+        said = super().__str__()
+        if len(said) > LONGEST:  # a name or a value that is a page: the sentence's beginning and end
+            said = f"{said[: LONGEST * 2 // 3]} ... {said[-LONGEST // 3 :]}"
+        return printable(said)
 
 
 class DataError(CredoError, ValueError):
@@ -51,7 +60,7 @@ class QuestionError(CredoError, ValueError):
         P()
           ^
         """
-        first = max(0, self.at - SHOWN // 2)
+        first = max(0, min(self.at - SHOWN // 2, len(self.question) - SHOWN))
         part = self.question[first : first + SHOWN]
         shown = "".join(letter if letter.isprintable() else " " for letter in part)
         return f"{shown}\n{' ' * (self.at - first)}^"

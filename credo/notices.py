@@ -1,16 +1,23 @@
-"""Notices: what was done and may not have been expected, told at the line that asked for it."""
+"""Notices: what was done and may not have been expected, told once, at the line that asked for it."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from credo.errors import Notice
+from credo.printable import printable
+
+NAMED = 3  # columns that stand for all
+COLUMN = "{column}"  # in what is said of columns: the first of them
 
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+
+# Each sentence once in a process, however many lines lead to it; whoever sets filters of their own goes first.
+warnings.filterwarnings("once", category=Notice, append=True)
 
 
 def tell(message: str) -> None:
@@ -20,7 +27,38 @@ def tell(message: str) -> None:
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, Notice, stacklevel=level)
+    warnings.warn(printable(message), Notice, stacklevel=level)
+
+
+def tell_of_columns(said: Iterable[tuple[str, str]], state: str = "") -> None:
+    """What is said of each column: one notice for all columns of which the same is said.
+
+    `state` is what they are, such as "ignored"; then what is said is why.
+
+    >>> with warnings.catch_warnings(record=True, action="always") as told:
+    ...     tell_of_columns((name, "no cell is known") for name in "abcde")
+    >>> str(told[0].message)
+    "columns 'a', 'b', 'c' and 2 more: no cell is known"
+    """
+    columns: dict[str, list[str]] = {}
+    for name, what in said:
+        columns.setdefault(what, []).append(name)
+    for what, names in columns.items():
+        are = f" {'is' if len(names) == 1 else 'are'} {state}" if state else ""
+        tell(f"{listed(names)}{are}: {what.replace(COLUMN, repr(names[0]))}")
+
+
+def listed(columns: Sequence[str]) -> str:
+    """
+    >>> listed(["a"]), listed(["a", "b"])
+    ("column 'a'", "columns 'a' and 'b'")
+    """
+    if len(columns) == 1:
+        return f"column {columns[0]!r:.80}"
+    most = len(columns) if len(columns) <= NAMED else NAMED + 1
+    shown = [f"{name!r:.80}" for name in columns[: most - 1]]
+    last = f"{columns[most - 1]!r:.80}" if most == len(columns) else f"{len(columns) - len(shown)} more"
+    return f"columns {', '.join(shown)} and {last}"
 
 
 @contextmanager

@@ -313,8 +313,7 @@ class Numeric:
 
     def plot(self) -> Figure:
         """Prior, likelihood (scaled) and posterior of each parameter, and the predictive."""
-        from matplotlib.figure import Figure
-
+        from credo.plotting import Figure
         from credo.report import NEXT, draw_parameter
 
         figure = Figure(figsize=(4.4 * len(self.axes) + 4.4, 3.6), layout="constrained")

@@ -106,7 +106,7 @@ def _cell(value: object) -> str:
 
 def plot_belief(belief: Belief) -> Figure:
     """Prior, likelihood and posterior of each parameter, and the predictive of the next observation."""
-    from matplotlib.figure import Figure
+    from credo.plotting import Figure
 
     if isinstance(belief.posterior, Dirichlet):
         return _plot_values(belief)
@@ -215,7 +215,7 @@ def _draw_predictive(axes: Axes, belief: Belief) -> None:
 
 def _plot_values(belief: Belief) -> Figure:
     """Each value's probability, which is also that of the next observation, with its interval; the commonest first."""
-    from matplotlib.figure import Figure
+    from credo.plotting import Figure
 
     mean, interval = belief.mean(), belief.interval()
     order = sorted(mean, key=lambda v: -mean[v])[: 3 * SHOWN]

@@ -11,6 +11,8 @@ from credo.errors import counted
 from credo.layout import layout
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure as AnyFigure
+
     from credo.inference.findings import Given
     from credo.models.moved import Moved
     from credo.models.network import Network
@@ -22,8 +24,13 @@ SMALLEST = 5.0  # points of its letters, below which text is cut
 WIDE = 110
 
 
-def described(net: Network) -> str:
-    """Arrows, and tables where there are few.
+def headline(net: Network) -> str:
+    arrows = sum(map(len, net.parents.values()))
+    return f"Network of {counted(len(net.parents), 'variable')} and {counted(arrows, 'arrow')}"
+
+
+def described(net: Network, width: int = WIDE) -> str:
+    """Arrows, and tables where there are few, in lines of at most so many characters.
 
     >>> from credo.models.network import Network
     >>> print(Network("Storm -> Fire", {"Storm": 0.2, "Fire": {"yes": 0.25, "no": 0.01}}))
@@ -40,25 +47,24 @@ def described(net: Network) -> str:
       yes     0.25  0.75
       no      0.01  0.99
     """
-    arrows = sum(map(len, net.parents.values()))
-    lines = [f"Network of {counted(len(net.parents), 'variable')} and {counted(arrows, 'arrow')}"]
-    for name, above in [*net.parents.items()][: 3 * FEW]:
+    lines = [headline(net)]
+    for name, above in [*net.parents.items()][:MANY]:
         lines.append(f"  {', '.join(above)} -> {name}" if above else f"  {name}")
-    if len(net.parents) > 3 * FEW:
-        lines.append(f"  ... ({len(net.parents)} in all)")
+    if len(net.parents) > MANY:
+        lines.append(f"  ... and {counted(len(net.parents) - MANY, 'more variable')}")
     if not net.tables:
         return "\n".join([*lines, "", "without tables"])
     for name in [*net.parents][: FEW if len(net.parents) <= FEW else 0]:
-        lines += ["", *_table_lines(net, name)]
+        lines += ["", *_table_lines(net, name, width)]
     return "\n".join(lines)
 
 
-def _table_lines(net: Network, name: str) -> list[str]:
+def _table_lines(net: Network, name: str, width: int) -> list[str]:
     above, states, table = net.parents[name], net.states[name], net.tables[name]
     title = f"P({name}{' | ' + ', '.join(above) if above else ''})"
     if not above:
-        width = max(len(str(state)) for state in states)
-        return [title, *(f"  {state!s:<{width}}  {p:.6g}" for state, p in zip(states, table.tolist(), strict=True))]
+        longest = max(len(str(state)) for state in states)
+        return [title, *(f"  {state!s:<{longest}}  {p:.6g}" for state, p in zip(states, table.tolist(), strict=True))]
     rows = [[*above, *map(str, states)]]
     cells = table.reshape(-1, len(states))
     for i in range(min(len(cells), ROWS)):
@@ -68,9 +74,10 @@ def _table_lines(net: Network, name: str) -> list[str]:
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
     lines = [title]
     for row in rows:
-        left = [f"{cell:<{width}}" for cell, width in zip(row[: len(above)], widths, strict=False)]
-        right = [f"{cell:>{width}}" for cell, width in zip(row[len(above) :], widths[len(above) :], strict=True)]
-        lines.append(("  " + "  ".join([*left, " " + "  ".join(right)]))[:WIDE].rstrip())
+        left = [f"{cell:<{w}}" for cell, w in zip(row[: len(above)], widths, strict=False)]
+        right = [f"{cell:>{w}}" for cell, w in zip(row[len(above) :], widths[len(above) :], strict=True)]
+        line = ("  " + "  ".join([*left, " " + "  ".join(right)])).rstrip()
+        lines.append(line if len(line) <= width else f"{line[: width - 1]}…")
     return lines + ([f"  ... ({len(cells)} rows in all)"] if len(cells) > ROWS else [])
 
 
@@ -92,9 +99,9 @@ def explained(moved: Moved) -> str:
     return "\n".join(lines)
 
 
-def plot_network(net: Network, given: Given = None, ax: Any = None) -> Any:
+def plot_network(net: Network, given: Given = None, ax: Any = None) -> AnyFigure:
     """Layers from top to bottom, each variable with a bar for each state; of many variables the names alone."""
-    import matplotlib.pyplot as plt
+    from credo.plotting import Figure
 
     if given and net.tables:
         net.log_probability(given)  # which refuses what it doesn't know
@@ -107,7 +114,7 @@ def plot_network(net: Network, given: Given = None, ax: Any = None) -> Any:
     wide, high, least = (1.9, 1.6, 3.0) if beliefs else (1.4, 0.9, 1.5)  # inches from a box to the next; in all
     if ax is None:
         size = max(4.0, wide * (right - left)), max(least, high * depth)
-        _, ax = plt.subplots(figsize=size, layout="constrained")
+        ax = Figure(figsize=size, layout="constrained").subplots()
     ax.set_xlim(left, right)
     ax.set_ylim(-depth + 0.4, 0.6)
     ax.axis("off")
@@ -122,7 +129,8 @@ def plot_network(net: Network, given: Given = None, ax: Any = None) -> Any:
     for name, place in places.items():
         face = "#fff3d6" if name in (given or {}) else "white"
         _draw_box(ax, _at(place, 0.0), half, face, name, beliefs.get(name, {}), inches)
-    return ax
+    drawn: AnyFigure = ax.figure
+    return drawn
 
 
 def _draw_arrow(ax: Any, path: Any, scale: float) -> None:

@@ -120,9 +120,8 @@ def write_whole(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
     if mode is not None and not os.access(path, os.W_OK):
         raise ValueError("the file there is write-protected")
     temporary = path.with_name(f".credo-{token_hex(8)}.tmp")
-    file = temporary.open("xb")
     try:
-        with file:
+        with temporary.open("xb") as file:
             if mode is not None:
                 temporary.chmod(stat.S_IMODE(mode))
             for chunk in chunks:

@@ -76,7 +76,7 @@ def test_several_questions(fire: str) -> None:
     text = ran("ask", fire, "P(Storm=yes)", "argmax P(* | Fire=yes)", "P(Storm, Bus=yes)")
     assert "P(Storm=yes) = 0.1\n\nargmax" in text
     assert ["Campfire", "yes"] in rows(text)
-    assert "P(these and what is given) = 0.02117" in text
+    assert "joint probability with what is given: 0.02117" in text
     assert ["yes", "0.030000"] in [line[:2] for line in rows(text)]
 
 
@@ -120,7 +120,7 @@ def test_options_of_argmax(fire: str) -> None:
     assert ["Storm", "no"] in rows(text)
     assert "... and 3 more variables" in text
     assert "the best that annealing found" in text
-    assert "P(these and what is given) = 0.02117" in text
+    assert "joint probability with what is given: 0.02117" in text
     (line,) = ran("ask", fire, "argmax P(Storm)", "--method", "gibbs", "--samples", "2000", "--json").splitlines()
     assert json.loads(line)["method"] == "annealing"
     for method in ("loopy", "forward", "likelihood-weighting"):

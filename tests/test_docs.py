@@ -89,6 +89,12 @@ def test_fences_say_what_they_hold(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_snippets_need_nothing_that_a_plain_install_lacks(page: Path) -> None:
+    code = "\n".join(snippet.code for snippet in examples(page))
+    assert not re.search(r"\b(import|from) (pandas|polars|IPython)\b|to_pandas\(", code)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_links_lead_somewhere(page: Path) -> None:
     targets = LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
     assert [target for target in targets if not (page.parent / target).exists()] == []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ALL = "(all together)"  # the voice of columns that have one weight
 Estimate = Literal["bayes", "mean", "map", "ml"]
 Silence = tuple[str, str]  # a column, and what some of its cells hold that says nothing
-NEW = "values never seen before"
+NEW = "unseen values"
 
 
 @dataclass(frozen=True)

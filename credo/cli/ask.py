@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from credo.cli.progress import shown_progress
+from credo.cli.terminal import echo, remark
 from credo.inference.sizes import SAMPLES, Method
 
 if TYPE_CHECKING:
@@ -27,11 +28,20 @@ WIDEST, TOP = 33, 20  # of the bars; lines that are printed
 @click.argument("file")
 @click.argument("questions", nargs=-1, required=True, metavar="QUESTION...")
 @click.option(
-    "--method", type=click.Choice(get_args(Method)), default="auto", show_default=True, help="How networks infer."
+    "--method", type=click.Choice(get_args(Method)), default="auto", show_default=True, help="How a network is queried."
 )
-@click.option("--samples", type=click.IntRange(min=1), default=SAMPLES, show_default=True, help="Where they sample.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the samples.")
-@click.option("--top", type=click.IntRange(min=1), help=f"How many lines to print  [default: {TOP}; of argmax, all]")
+@click.option(
+    "--samples",
+    type=click.IntRange(min=1),
+    default=SAMPLES,
+    show_default=True,
+    metavar="N",
+    help="How many samples, where it samples.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the samples.")
+@click.option(
+    "--top", type=click.IntRange(min=1), metavar="N", help=f"How many lines to print  [default: {TOP}; of argmax, all]"
+)
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each answer.")
 def ask(file: str, questions: Sequence[str], top: int | None, as_json: bool, **how: Any) -> None:
     """Answer questions such as P(Fire | Storm=yes).
@@ -40,29 +50,33 @@ def ask(file: str, questions: Sequence[str], top: int | None, as_json: bool, **h
     .dsl, .net, .uai or .json, which may end in .gz.
 
     \b
-    P(A, B | C=c)        probabilities of A and B together, given C
-    P(A=a | C!=c)        one probability; also: A in {x, y}, 2 < A <= 5
-    C={yes: 0.8, no: 1}  evidence that isn't sure: how likely each value makes it
-    do(C=c)              somebody sets C (networks with arrows)
-    argmax P(A | C=c)    the most probable value; argmax P(* | C=c): of all variables
-    explain P(A=a | ...) how much each finding weighs
-    E(A)                 the expected value of numbers
-    P(theta > 0.5)       of a belief's parameter; x is its next observation
+    P(A, B | C=c)           joint probabilities of A and B, given C
+    P(A=a | C!=c)           one probability; also A in {x, y}, 2 < A <= 5
+    C={yes: 0.8, no: 1}     uncertain evidence: the likelihood of each value
+    do(C=c)                 an intervention that sets C (networks with arrows)
+    argmax P(A | C=c)       the most probable value of A
+    argmax P(* | C=c)       the most probable values of all variables together
+    explain P(A=a | C=c)    the weight of evidence of each finding
+    E(A)                    the expected value of numbers
+    P(theta > 0.5)          of a belief's parameter; x is its next observation
     P(theta[a] > theta[b])  of beliefs by group
 
-    Names and values with spaces or signs in them stand in quotes. Where a network samples, ± is one standard error. In
-    JSON, a number that isn't finite is the text "Infinity" or "-Infinity", and what nobody knows is null.
+    Names and values that contain spaces or punctuation are quoted. Where a network samples, ± is one standard error. In
+    JSON, infinite numbers are the texts "Infinity" and "-Infinity", and unknown ones are null.
 
     \b
     Examples:
       credo ask fire.bif 'P(ForestFire | Storm=yes, Thunder=no)'
-      credo ask fire.bif 'argmax P(* | ForestFire=yes)' 'explain P(ForestFire=yes | Storm=yes)'
+      credo ask fire.bif 'argmax P(* | ForestFire=yes)' 'P(Storm)'
+      credo ask fire.bif 'explain P(ForestFire=yes | Storm=yes)'
       credo ask ads.credo 'P(theta[a7] > theta[b2])'
     """
     from credo.asking import parse
     from credo.cli import screen as on
+    from credo.cli.arguments import check_question_order
     from credo.cli.saved import loaded
 
+    check_question_order(file, tuple(questions))
     parsed = []
     for i, text in enumerate(questions):
         with _said_of(i, questions):
@@ -73,7 +87,7 @@ def ask(file: str, questions: Sequence[str], top: int | None, as_json: bool, **h
         with _said_of(i, questions), shown_progress("asking"):
             answer = _answer(model, question, **how)
         if as_json:
-            click.echo(json.dumps({"question": question.text, **as_data(question, answer)}, default=str))
+            echo(json.dumps({"question": question.text, **as_data(question, answer)}, default=str))
             continue
         if i:
             screen.print()
@@ -105,7 +119,7 @@ def _answer(model: Any, question: Question, *, method: Method, samples: int, see
 def _point(error: QuestionError) -> None:
     """Where somebody looks, the place in the question."""
     if _is_watched():
-        click.echo("\n".join(f"  {line}" for line in error.pointed().splitlines()), err=True)
+        remark("\n".join(f"  {line}" for line in error.pointed().splitlines()))
 
 
 def _is_watched() -> bool:
@@ -230,13 +244,13 @@ def _print_numbers(screen: Console, question: Question, answer: Mapping[Any, flo
     if room >= on.NARROWEST and question.kind == "P":
         left.append(len(columns))
         columns.append(("", [bar.ljust(1) for bar in on.bars([*numbers, 1.0], room)[:-1]]))
-    screen.print(on.table(columns, left=left, yielding=0))
+    screen.print(on.table(columns, left=left, yielding=(0,)))
     if len(answer) > len(lines):
         rest = len(answer) - len(lines)
         left_out = sum(answer.values()) - sum(numbers)
         on.say(screen, f"... and {on.counted(rest, 'more line')}, together {max(left_out, 0.0):.2g}", "dim")
     if hasattr(answer, "method"):
-        told = "± is one standard error" if errors else "how far off that is, nobody knows"
+        told = "± is one standard error" if errors else "the error is unknown"
         on.say(screen, f"estimated by {answer.method}; {told}", "dim")
 
 
@@ -253,14 +267,14 @@ def _print_states(screen: Console, answer: Mapping[str, Any], top: int | None) -
         ("variable", [on.harmless(name) for name, _ in lines]),
         ("most probable", [_shown(value) for _, value in lines]),
     ]
-    screen.print(on.table(columns, left=(0, 1), yielding=1))
+    screen.print(on.table(columns, left=(0, 1), yielding=(1,)))
     if len(answer) > len(lines):
         on.say(screen, f"... and {on.counted(len(answer) - len(lines), 'more variable')}", "dim")
     if hasattr(answer, "log_joint"):
         screen.print()
         log_joint = answer.log_joint
         p = f" (log {log_joint:.4g})" if log_joint < -20 else ""
-        on.say(screen, f"P(these and what is given) = {exp(min(log_joint, 700)):.4g}{p}", "dim")
+        on.say(screen, f"joint probability with what is given: {exp(min(log_joint, 700)):.4g}{p}", "dim")
     if getattr(answer, "method", "exact") != "exact":
         on.say(screen, f"the best that {answer.method} found", "dim")  # type: ignore[attr-defined]
 
@@ -290,7 +304,7 @@ def _print_weights(screen: Console, found: Any, top: int) -> None:
     if room >= on.NARROWEST:
         half = room // 2
         columns.append((f"{'against ':>{half}}│{' for':<{half}}", on.leanings(weights, room)))
-    screen.print(on.table(columns, left=(0, 1, 3), yielding=1))
+    screen.print(on.table(columns, left=(0, 1, 3), yielding=(1,)))
     screen.print()
     on.say(screen, f"{on.harmless(title, 80)}: P = {p:.4g}; prior + weights = its log-odds", "dim")
 
@@ -313,4 +327,4 @@ def _print_laws(screen: Console, question: Question, laws: Mapping[Any, Any]) ->
         ("95% interval", on.intervals(*shown[1:])),
         ("distribution", [type(law).__name__ for law in known.values()]),
     ]
-    screen.print(on.table(columns, left=(0, 3), yielding=0))
+    screen.print(on.table(columns, left=(0, 3), yielding=(0,)))

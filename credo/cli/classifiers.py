@@ -50,16 +50,16 @@ def print_columns(screen: Console, report: Report, most: int) -> None:
     room = min(on.room(screen, columns), BAR)
     if room >= 4:
         columns.append(("", on.bars([each.weight for each in shown], room)))
-    screen.print(on.table(columns, left=(0, 1, 2, 5), yielding=0))
+    screen.print(on.table(columns, left=(0, 1, 2, 5), yielding=(0,)))
     rest = len(report.columns) - len(shown)
     if rest:
         on.say(screen, f"{on.counted(rest, 'more column')} of less weight: --top prints more")
-    on.say(screen, "matters: how far it moves the log-odds of the two likeliest classes, in nats", "dim")
+    on.say(screen, "matters: how far it moves the log-odds of the two most probable classes, in nats", "dim")
 
 
 def print_tried(screen: Console, report: Report) -> None:
     """The candidates, the best first, and why it is."""
-    on.say(screen, "What was tried, on rows that were left out", "bold")
+    on.say(screen, "Models tried, scored on held-out rows", "bold")
     (losses,) = on.aligned([each.log_loss for each in report.tried])
     columns = [
         ("", [each.name for each in report.tried]),
@@ -67,18 +67,18 @@ def print_tried(screen: Console, report: Report) -> None:
         ("accuracy", [f"{each.accuracy:.3f}" for each in report.tried]),
     ]
     screen.print(on.table(columns))
-    screen.print(f"Chosen: {on.harmless(report.why, 200)}.")
+    on.say(screen, f"Chosen: {on.harmless(report.why, 200)}.")
 
 
 def print_scores(screen: Console, scores: Scores) -> None:
-    """The figures, and what is taken for what."""
-    on.say(screen, f"How good it is, on {on.counted(len(scores.truth), 'row')} that were left out", "bold")
+    """The figures, and the confusion matrix."""
+    on.say(screen, f"Scores on {on.counted(len(scores.truth), 'held-out row')}", "bold")
     value, share = scores.commonest
     about = {
-        "accuracy": f"always {on.harmless(value, 20)!r} would be right in {share:.3f}",
+        "accuracy": f"always predicting {on.harmless(value, 20)!r} gives {share:.3f}",
         "log-loss": "mean of -log P(truth), in nats",
-        "Brier": "mean squared error of all probabilities",
-        "ECE": "how far stated probabilities and frequencies lie apart",
+        "Brier": "squared error of the probabilities",
+        "ECE": "expected calibration error",
     }
     figures = (scores.accuracy, scores.log_loss, scores.brier, scores.ece)
     for (name, what), figure in zip(about.items(), figures, strict=True):
@@ -98,25 +98,25 @@ def print_confusion(screen: Console, scores: Scores) -> None:
     longest = max(4, (min(screen.width, 100) - first) // len(names) - on.GAP)
     columns = [("truth", [on.harmless(name, first) for name in names])]
     columns += [(on.harmless(name, longest), [row[k] for row in rows]) for k, name in enumerate(names)]
-    on.say(screen, "Taken for (columns), in truth (rows)", "bold")
+    on.say(screen, "Confusion matrix (rows: true class, columns: predicted)", "bold")
     screen.print(on.table(columns))
 
 
 def _print_pairs(screen: Console, scores: Scores) -> None:
     pairs = scores.most_confused(PAIRS)
     if not pairs:
-        on.say(screen, f"None of the {len(scores.classes):,} classes was taken for another.")
+        on.say(screen, f"None of the {len(scores.classes):,} classes was confused with another.")
         return
     on.say(screen, f"Most confused of {len(scores.classes):,} classes", "bold")
     columns = [
         ("truth", [on.harmless(truth) for truth, _, _ in pairs]),
-        ("taken for", [on.harmless(other) for _, other, _ in pairs]),
+        ("predicted", [on.harmless(other) for _, other, _ in pairs]),
         ("rows", [on.whole(weight) for _, _, weight in pairs]),
     ]
     screen.print(on.table(columns, left=(0, 1)))
 
 
-def print_classifier(screen: Console, model: Classifier) -> None:
+def print_classifier(screen: Console, model: Classifier, most: int = MOST) -> None:
     """What a saved one has learned."""
     if model.evidence is None:
         on.say(screen, repr(model))
@@ -124,12 +124,12 @@ def print_classifier(screen: Console, model: Classifier) -> None:
     print_classes(screen, model)
     report = model.report
     if report is not None and report.rows != model.n:
-        on.say(screen, f"What follows is of the {on.counted(report.rows, 'row')} that it was first learned from.")
+        on.say(screen, f"The report below is about the {on.counted(report.rows, 'row')} that it first learned from.")
     screen.print()
     if report is None:
-        _print_views(screen, model)
+        _print_views(screen, model, most)
     else:
-        print_columns(screen, report, MOST)
+        print_columns(screen, report, most)
     screen.print()
     if model.tuning is not None:
         on.say(screen, f"tuned: {model.tuning.described(model.n)}")
@@ -148,19 +148,19 @@ def print_classes(screen: Console, model: Classifier) -> None:
         on.say(screen, f"left out: {on.counted(model.unlabelled, 'row')} without {target}")
 
 
-def _print_views(screen: Console, model: Classifier) -> None:
-    """How columns are read, where nothing says what they matter."""
+def _print_views(screen: Console, model: Classifier, most: int) -> None:
+    """How columns are read, where nothing says how much they matter."""
     chosen = model.views if model.tuning is None else model.tuning.forms
-    names = list(model.views)[:MOST]
+    names = list(model.views)[:most]
     schema = {column.name: column for column in model.seen.schema}
     columns = [
         ("column", [on.harmless(name) for name in names]),
         ("read as", [on.harmless(" + ".join(chosen.get(name, ())), SHORT) or "left out" for name in names]),
         ("values", [_values(schema.get(name)) for name in names]),
     ]
-    screen.print(on.table(columns, left=(0, 1, 2), yielding=2))
+    screen.print(on.table(columns, left=(0, 1, 2), yielding=(2,)))
     if len(model.views) > len(names):
-        on.say(screen, on.counted(len(model.views) - len(names), "more column"))
+        on.say(screen, f"{on.counted(len(model.views) - len(names), 'more column')}: --top prints more")
 
 
 def _values(column: Column | None) -> str:

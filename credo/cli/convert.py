@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import click
 
+from credo.cli.terminal import echo
+
 
 @click.command()
 @click.argument("file")
 @click.argument("output")
 def convert(file: str, output: str) -> None:
-    """A network from one file format to another.
+    """Convert a network from one file format to another.
 
-    The formats go by the names' ends: .bif, .xmlbif (.bifxml, .xml), .xdsl, .dsl, .net (.hugin), .uai, .json, each also
-    with .gz, and .credo. The new file is written whole or not at all.
+    The endings of the file names tell the formats: .bif, .xmlbif (.bifxml, .xml), .xdsl, .dsl, .net (.hugin), .uai,
+    .json, each also with .gz, and .credo. The new file is written whole or not at all.
 
     \b
     Examples:
@@ -34,4 +36,4 @@ def convert(file: str, output: str) -> None:
         save(net, output)
     else:
         write(net, output)
-    click.echo(f"wrote {output}: a network of {counted(len(net.variables), 'variable')}")
+    echo(f"wrote {output}: a network of {counted(len(net.variables), 'variable')}")

@@ -214,7 +214,7 @@ def _go_on(screen: Console) -> None:
         f"estimate {ads} --column converted --by ad",
         "--help",
     ):
-        say(screen, f"   {program} {words}", "green")
+        say(screen, f"   {program} {words}", "green", command=True)
 
 
 def _shown_path(path: Path) -> str:

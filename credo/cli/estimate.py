@@ -9,35 +9,48 @@ import click
 from credo.cli.prior import NUMBERS, asked_kinds, class_name, parse_prior, with_numbers
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
+from credo.cli.terminal import remark
 
 
 @click.command()
 @click.argument("data")
-@click.option("--column", "-c", required=True, help="What is estimated.")
-@click.option("--by", "-b", help="A belief for each value of this column.")
+@click.option("--column", "-c", metavar="COLUMN", help="The column that is estimated.  [required]")
+@click.option("--by", "-b", metavar="COLUMN", help="A belief for each value of this column.")
 @click.option(
     "--prior",
     default="default",
     show_default=True,
     callback=parse_prior,
     metavar="NUMBERS|default|empirical",
-    help="The family's numbers, as 2,2; empirical: fitted to all groups, so that small ones shrink to the crowd.",
+    help="The family's numbers, such as 2,2; empirical: fitted to all groups, so that small ones shrink to the mean.",
 )
 @click.option(
-    "--family", type=click.Choice(list(NUMBERS)), metavar="FAMILY", help="One of those above; else the kind decides."
+    "--family",
+    type=click.Choice(list(NUMBERS)),
+    metavar="FAMILY",
+    help="One of those above; by default the column's kind decides.",
 )
-@click.option("--kind", type=click.Choice(("category", "number", "count")), help="How to read it; else its values say.")
-@click.option("--weight", help="A column that says how much each row counts.")
-@click.option("--success", help="The value that counts, of a column that isn't yes or no.")
-@click.option("--mass", default=0.95, show_default=True, help="How probable it is that an interval holds.")
-@click.option("--sort", type=click.Choice(["mean", "rows", "name"]), default="mean", show_default=True)
-@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many groups to print.")
-@click.option("--output", "-o", help="A file for all groups: .csv .tsv .jsonl .parquet .arrow, or .credo.")
+@click.option(
+    "--kind", type=click.Choice(("category", "number", "count")), help="How to read it; by default its values decide."
+)
+@click.option("--weight", metavar="COLUMN", help="A column that says how much each row counts.")
+@click.option("--success", metavar="VALUE", help="Estimate how often this value occurs.")
+@click.option("--mass", default=0.95, show_default=True, help="The probability mass of the intervals.")
+@click.option(
+    "--sort", type=click.Choice(["mean", "rows", "name"]), default="mean", show_default=True,
+    help="The order of the groups: the largest mean, the most rows, or the name first.",
+)  # fmt: skip
+@click.option(
+    "--top", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="How many groups to print."
+)
+@click.option(
+    "--output", "-o", metavar="FILE", help="A file for all groups: .csv .tsv .jsonl .parquet .arrow, or .credo."
+)
 @reads_data
 def estimate(
-    data: str, column: str, by: str | None, mass: float, sort: str, top: int, output: str | None, **reading: Any
+    data: str, column: str | None, by: str | None, mass: float, sort: str, top: int, output: str | None, **reading: Any
 ) -> None:
-    """What is believed of a column, or of each group in it.
+    """Estimate a column's parameters, overall or by group.
 
     DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), a pattern such as 'logs/*.csv', or - (standard
     input).
@@ -46,10 +59,10 @@ def estimate(
     Examples:
       credo estimate ads.csv --column converted
       credo estimate ads.csv --column converted --by ad --prior 2,2
-      credo estimate ads.csv --column converted --by ad --prior empirical -o ads.credo
-      credo estimate sales.parquet --column price --by shop --sort rows --top 50
-      credo estimate calls.csv --column calls --kind count --by hour --sort name
-      credo estimate users.csv --column plan --success gold --by country -o gold.csv
+      credo estimate ads.csv -c converted --by ad --prior empirical -o ads.credo
+      credo estimate sales.parquet -c price --by shop --sort rows --top 50
+      credo estimate calls.csv -c calls --kind count --by hour --sort name
+      credo estimate users.csv -c plan --success gold --by country -o gold.csv
 
     \b
     The families, and the numbers of their priors:
@@ -59,10 +72,13 @@ def estimate(
       gamma-exponential      shape,rate                  waiting times
       normal-inverse-gamma   mean,strength,shape,scale   numbers
       normal-mean            mean,sd,noise_sd            numbers with known noise
-      pareto-uniform         scale,shape                 numbers up to an unknown end
+      pareto-uniform         scale,shape                 numbers up to a bound
     """
+    from credo.cli.arguments import check_no_model, column_asked_for
     from credo.cli.output import check, write
 
+    check_no_model("estimate", data)
+    column = column_asked_for(data, column, "--column", "which one is estimated")
     if output:
         check(output)
     with shown_progress("estimating"):
@@ -72,7 +88,7 @@ def estimate(
             write(found, table, output)
     _print(found, table, column, mass, sort, top)
     if output:
-        click.echo(f"wrote {output}", err=True)
+        remark(f"wrote {output}")
 
 
 def learned(

@@ -23,25 +23,31 @@ LONGEST = 2000  # characters of a text that are shown
 @click.command()
 @click.argument("model")
 @click.argument("data")
-@click.option("--row", type=click.IntRange(min=1), default=1, show_default=True, help="Which row, counted from 1.")
-@click.option("--of", metavar="CLASS", help="The class in question; else the most probable one.")
-@click.option("--against", metavar="CLASS", help="The class that it is held against; else the next most probable one.")
+@click.option(
+    "--row", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help="Which row, counted from 1."
+)
+@click.option("--of", metavar="CLASS", help="The class to explain; by default the most probable one.")
+@click.option("--against", metavar="CLASS", help="The class to compare it with; by default the next one.")
 @click.option("--bits", is_flag=True, help="Weights in bits (logarithms to base 2) instead of nats.")
-@click.option("--top", type=click.IntRange(min=1), default=15, show_default=True, help="How many columns to print.")
+@click.option(
+    "--top", metavar="N", type=click.IntRange(min=1), default=15, show_default=True, help="How many columns to print."
+)
 @reads_data
 def explain(model: str, data: str, row: int, top: int, **what: Any) -> None:
-    """Why a row is taken for a class: what each column weighs.
+    """Explain a prediction by the weight of evidence of each column.
 
     The prior and the columns' weights of evidence add up to the log-odds of one class against another. A positive
-    weight speaks for the first, a negative one for the second.
+    weight is evidence for the first class, a negative one for the second.
 
     \b
     Examples:
       credo explain pumps.credo new.csv
-      credo explain pumps.credo new.csv --row 17 --of bearing --against none --bits
+      credo explain pumps.credo new.csv --row 17 --of bearing --against none
     """
+    from credo.cli.arguments import check_order
     from credo.cli.saved import loaded_classifier
 
+    check_order("explain", model, data)
     learned, table = loaded_classifier(model), opened_data(data)
     found = explained(learned, table, row, **what)
     _print(found, f"row {row} of {data}", top)
@@ -127,7 +133,7 @@ def _print(found: Explanation, title: str, top: int) -> None:
         half = room // 2
         sides = f"{on.harmless(f'for {against} ', half):>{half}}│{on.harmless(f' for {of}', half):<{half}}"
         columns.append((sides, on.leanings(weights, room)))
-    screen.print(on.table(columns, left=(0, 1, 3), yielding=1))
+    screen.print(on.table(columns, left=(0, 1, 3), yielding=(1,)))
     sides = f"for {of} in green, for {against} in red" if _has_colours(screen) else f"for {of} +, for {against} -"
     for name, spoken in found.words.items():
         if spoken:

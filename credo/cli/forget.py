@@ -6,6 +6,7 @@ import click
 
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
+from credo.cli.terminal import echo
 
 
 @click.command()
@@ -25,10 +26,13 @@ def forget(model: str, data: str, weight: str | None, output: str | None) -> Non
       credo forget pumps.credo withdrawn.csv
       credo forget ads.credo bots.csv -o clean.credo
     """
+    from credo.cli.arguments import check_order
     from credo.cli.output import MODEL, check
     from credo.cli.saved import loaded_learner, replaced
 
+    check_order("forget", model, data)
     check(output or model, (MODEL,))
     with shown_progress("forgetting"):
         before = loaded_learner(model)
-        click.echo(replaced(before.forget(opened_data(data), weight=weight), output or model, before.n, "forgotten"))
+        changed = replaced(before.forget(opened_data(data), weight=weight), output or model, before.n, "forgotten")
+    echo(changed)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import io
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from shlex import quote
@@ -15,19 +15,21 @@ from typing import Any
 import click
 
 from credo import __version__
-from credo.errors import CredoError, Notice, suggest
+from credo.cli.ending import Stops, in_one_sentence
+from credo.cli.terminal import open_streams, remark
+from credo.errors import Notice, suggest
 
 COMMANDS = {
     "learn": "Learn to predict a column from the others, and say how well.",
-    "predict": "The class of each row, and how probable it is.",
+    "predict": "Predict the class of each row, with its probability.",
     "ask": "Answer questions such as P(Fire | Storm=yes).",
-    "explain": "Why a row is taken for a class: what each column weighs.",
+    "explain": "Explain a prediction by the weight of evidence of each column.",
     "update": "Learn from more rows, as if they had been there at first.",
     "forget": "Unlearn rows: what is left is as if they had never come.",
     "merge": "What several files learned, in one.",
-    "estimate": "What is believed of a column, or of each group in it.",
-    "show": "What is in a file: a table, a network, or what credo saved.",
-    "convert": "A network from one file format to another.",
+    "estimate": "Estimate a column's parameters, overall or by group.",
+    "show": "Show what is in a file: a table, a network, or a saved model.",
+    "convert": "Convert a network from one file format to another.",
     "demo": "A tour in a minute, on data that ships with credo.",
 }
 
@@ -38,15 +40,10 @@ MISSING = re.compile(r"credo\.read\(data, missing=\[('[^']*'|\"[^\"]*\")\]\)")
 OPTION = re.compile(r"\b(by|success|target|weight)=\.\.\.")
 
 
-class Failure(click.ClickException):
-    """What was wrong, in one sentence, after the name of the program."""
-
-    def show(self, file: Any = None) -> None:
-        click.echo(f"credo: {self.format_message()}", file=file or sys.stderr)
-
-
 class Commands(click.Group):
     """Commands that are known by name and imported late; every error that credo means is one sentence."""
+
+    stops = Stops()
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
@@ -68,22 +65,38 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def main(self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **settings: Any) -> Any:  # type: ignore[override]
+        """As click's, but that no stream that is closed or full, and no signal, ends it in a traceback."""
+        if not standalone_mode:
+            return super().main(args, standalone_mode=False, **settings)
+        open_streams()
+        self.stops = Stops()
+        with self.stops.heard(to_the_end=args is None):
+            try:
+                code = super().main(args, standalone_mode=False, **settings)
+            except click.ClickException as error:
+                told = io.StringIO()
+                error.show(told)
+                if told.getvalue():
+                    remark(told.getvalue().rstrip("\n"))
+                code = error.exit_code
+            except click.Abort:
+                code = self.stops.end().exit_code
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def make_context(self, *args: Any, **settings: Any) -> click.Context:
+        with in_one_sentence(self.stops):
+            return super().make_context(*args, **settings)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
-            with notices_told():
-                result = super().invoke(ctx)
+        def said(sentence: str) -> str:
+            return in_options(sentence, ctx.invoked_subcommand)
+
+        with in_one_sentence(self.stops, said), notices_told():
+            result = super().invoke(ctx)
             sys.stdout.flush()
-        except CredoError as error:
-            raise Failure(in_options(str(error), ctx.invoked_subcommand)) from None
-        except KeyboardInterrupt:
-            raise click.exceptions.Exit(130) from None
-        except BrokenPipeError:
-            _drop_output()
-            raise click.exceptions.Exit(141) from None
-        except MemoryError:
-            raise Failure("there isn't enough memory for this") from None
-        except OSError as error:
-            raise Failure(": ".join(filter(None, (error.filename, error.strerror or str(error))))) from None
+            if self.stops.caught:
+                raise KeyboardInterrupt
         return result
 
 
@@ -121,18 +134,12 @@ def notices_told() -> Iterator[None]:
                 told.add(str(message))
                 running = click.get_current_context(silent=True)
                 command = running.info_name if running else "estimate"
-                click.echo(f"note: {in_options(str(message), command)}", err=True)
+                remark(f"note: {in_options(str(message), command)}")
             else:
                 otherwise(message, category, *rest)
 
         warnings.showwarning = tell  # type: ignore[assignment]
         yield
-
-
-def _drop_output() -> None:
-    """Nobody reads on (as in `credo ... | head`): what Python still holds must not raise again when it ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
 
 
 @click.command(

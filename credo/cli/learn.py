@@ -10,6 +10,7 @@ import click
 
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
+from credo.cli.terminal import remark
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
@@ -36,28 +37,37 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 
 @click.command()
 @click.argument("data")
-@click.option("--target", "-t", required=True, help="The column that holds the classes.")
-@click.option("--model", type=click.Choice(MODELS), default="auto", show_default=True, help="What may be chosen from.")
-@click.option("--weight", help="A column that says how much each row counts.")
+@click.option("--target", "-t", metavar="COLUMN", help="The column that holds the classes.  [required]")
+@click.option("--model", type=click.Choice(MODELS), default="auto", show_default=True, help="Which models are tried.")
+@click.option("--weight", metavar="COLUMN", help="A column that says how much each row counts.")
 @click.option(
     "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
     help="How to read a column: category, number, count, date, text, ignore; or a number's form, log or binned.",
 )  # fmt: skip
-@click.option("--top", type=click.IntRange(min=1), default=15, show_default=True, help="How many columns to print.")
-@click.option("--output", "-o", help="A .credo file for the model.")
-@click.option("--report", help="An .html file for a page with figures; also the learning curve's, if asked for.")
-@click.option("--learning-curve", "curve", is_flag=True, help="How well ever more rows foresee a withheld third.")
-@click.option("--plot", help="A .png, .svg or .pdf file for the learning curve's picture.")
+@click.option(
+    "--top", metavar="N", type=click.IntRange(min=1), default=15, show_default=True, help="How many columns to print."
+)
+@click.option("--output", "-o", metavar="FILE", help="A .credo file for the model.")
+@click.option("--report", metavar="FILE", help="An .html file for a page with figures.")
+@click.option("--learning-curve", "curve", is_flag=True, help="Scores on a held-out third after ever more rows.")
+@click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the learning curve.")
 @reads_data
 def learn(
-    data: str, target: str, top: int, output: str | None, report: str | None, curve: bool, plot: str | None, **how: Any
+    data: str,
+    target: str | None,
+    top: int,
+    output: str | None,
+    report: str | None,
+    curve: bool,
+    plot: str | None,
+    **how: Any,
 ) -> None:
     """Learn to predict a column from the others, and say how well.
 
     DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), a pattern such as 'logs/*.csv', or - (standard
     input). Its columns may be categories, numbers of any scale, dates and texts, with missing cells. Or DATA is a
-    folder of folders of documents, text files and mail (.eml .mbox): a folder's name is their label, the column
-    `label`, beside `text`. Several models are tried on rows that are left out.
+    folder of folders of documents, text files and mail (.eml .mbox): the name of a document's folder is its label, in
+    the column `label`; the column `text` holds the documents. Several models are tried and scored on held-out rows.
 
     \b
     Examples:
@@ -65,11 +75,14 @@ def learn(
       credo learn pumps.csv --target fault --report pumps.html
       credo learn mail/ --target label -o mail.credo --report mail.html
       credo learn mail.csv --target label --learning-curve --plot curve.png
-      credo learn visits.parquet --target bought --kind zip=category --kind price=log
-      credo learn survey.csv --target answer --weight persons --model naive-bayes
+      credo learn visits.parquet -t bought --kind zip=category --kind price=log
+      credo learn survey.csv -t answer --weight persons --model naive-bayes
     """
+    from credo.cli.arguments import check_no_model, column_asked_for
     from credo.cli.output import MODEL, PAGE, check
 
+    check_no_model("learn", data)
+    target = column_asked_for(data, target, "--target", "which column holds the classes")
     for path, endings in ((output, (MODEL,)), (report, (PAGE,)), (plot, PICTURES)):
         if path:
             check(path, endings)
@@ -87,7 +100,7 @@ def learn(
     if found is not None:
         _print_curve(found)
     for path in filter(None, (output, report, plot)):
-        click.echo(f"wrote {path}", err=True)
+        remark(f"wrote {path}")
 
 
 def learned(data: Any, target: str, *, model: Any, weight: str | None, kinds: dict[str, str]) -> Classifier:
@@ -125,8 +138,8 @@ def _print_curve(curve: LearningCurve) -> None:
 
     screen = on.Screen()
     screen.print()
-    how = "; tuned anew for each" if curve.tuned else ""
-    on.say(screen, f"Learning ever more rows, a third ({curve.scores[0].n:g}) withheld{how}", "bold")
+    how = ", tuned again for each size" if curve.tuned else ""
+    on.say(screen, f"Learning curve, on {curve.scores[0].n:g} held-out rows{how}", "bold")
     low, high = min(curve.accuracy), max(curve.accuracy)
     columns = [
         ("rows", [f"{rows:,}" for rows in curve.sizes]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from credo.cli.progress import shown_progress
+from credo.cli.terminal import echo
 
 
 @click.command()
@@ -30,4 +31,4 @@ def merge(models: tuple[str, ...], output: str) -> None:
     with shown_progress("merging"):
         model = merged(models)
         save(model, output)
-    click.echo(f"{output}: {counted(len(models), 'file')} merged, {counted(model.n, 'row')} in all")
+    echo(f"{output}: {counted(len(models), 'file')} merged, {counted(model.n, 'row')} in all")

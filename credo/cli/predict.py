@@ -10,6 +10,7 @@ import click
 
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
+from credo.cli.terminal import remark
 
 HEAD = 10  # rows on a terminal
 
@@ -17,11 +18,11 @@ HEAD = 10  # rows on a terminal
 @click.command()
 @click.argument("model")
 @click.argument("data")
-@click.option("--output", "-o", help="A file for all rows: .csv .tsv .jsonl .parquet .arrow.")
-@click.option("--proba", is_flag=True, help="A column for each class's probability, too.")
+@click.option("--output", "-o", metavar="FILE", help="A file for all rows: .csv .tsv .jsonl .parquet .arrow.")
+@click.option("--proba", is_flag=True, help="Add a column with each class's probability.")
 @reads_data
 def predict(model: str, data: str, output: str | None, proba: bool) -> None:
-    """The class of each row, and how probable it is.
+    """Predict the class of each row, with its probability.
 
     MODEL is a .credo file of a classifier, DATA a table with its columns (by name; one that isn't there counts as
     missing) or, of texts, a folder, mail, or files such as 'new/*.txt'. What is written are DATA's own columns, then
@@ -36,10 +37,12 @@ def predict(model: str, data: str, output: str | None, proba: bool) -> None:
       credo predict pumps.credo new.csv | head
       credo predict mail.credo message.txt
     """
+    from credo.cli.arguments import check_order
     from credo.cli.output import TABLES, check, check_apart, encoded, write_tables
     from credo.cli.saved import loaded_classifier
     from credo.predictions import predictions
 
+    check_order("predict", model, data)
     if output:
         check(output, TABLES)
         check_apart(output, data)
@@ -47,7 +50,7 @@ def predict(model: str, data: str, output: str | None, proba: bool) -> None:
     if output:
         with shown_progress("predicting"):
             write_tables(tables, output)
-        click.echo(f"wrote {output}", err=True)
+        remark(f"wrote {output}")
     elif sys.stdout.isatty():
         with closing(tables):
             _print_head(next(tables), data)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Timer
 
+from credo.cli.terminal import live
 from credo.engines.local import progress
 
 PATIENCE = 1.0  # seconds, before which a bar would only flicker
@@ -33,10 +34,16 @@ def shown_progress(task: str) -> Iterator[None]:
 
     console = Console(stderr=True)
     bar = Progress(
-        TextColumn("{task.description}"), BarColumn(12), Rows(), TimeElapsedColumn(), console=console, transient=True
-    )
+        TextColumn("{task.description}"), BarColumn(12), Rows(), TimeElapsedColumn(),
+        console=console, transient=True, redirect_stdout=False, redirect_stderr=False,
+    )  # fmt: skip
     rows = bar.add_task(task, total=None)
-    start = Timer(PATIENCE, bar.start)
+
+    def begin() -> None:
+        live.append(console)  # from here on, what is said stands above the bar
+        bar.start()
+
+    start = Timer(PATIENCE, begin)
     start.daemon = True
     token = progress.set(lambda count: bar.advance(rows, count))
     start.start()
@@ -49,3 +56,4 @@ def shown_progress(task: str) -> Iterator[None]:
         start.cancel()
         start.join()
         bar.stop()
+        live.clear()

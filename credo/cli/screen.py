@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import floor, isfinite, log10
 from statistics import median
 from typing import Any, Literal
@@ -14,12 +13,17 @@ from typing import Any, Literal
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from credo.printable import printable
+
 WIDE = 500  # columns of a file or a pipe, where nothing needs to be wrapped
-BREAKS = re.compile(r"\s*[\t\r\n\v\f]\s*")
+BREAKS = re.compile(r"\s*[\t\r\n\v\f\x85\u2028\u2029]\s*")
+BLANKS = re.compile(r"[^\S ]")  # such as no-break spaces
 LONGEST = 32  # characters of a name
+SHORT = 16  # of a word that isn't broken
 FEW = 3  # values that stand for all
 GAP = 3  # between columns
 NARROWEST, WIDEST = 12, 40  # of pictures
@@ -31,13 +35,16 @@ class Screen(Console):
     """stdout; plain text where that is no terminal."""
 
     def __init__(self) -> None:
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode shows "?", and goes on
-        free = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-        super().__init__(width=WIDE if free else None, markup=False, highlight=False, emoji=False)
+        self.free = not sys.stdout.isatty() and "COLUMNS" not in os.environ  # as wide as it needs
+        super().__init__(width=WIDE if self.free else None, markup=False, highlight=False, emoji=False)
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
+
+    def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+        """Whatever is printed, without what a terminal would obey: the one way to the screen."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text), style, control)
 
 
 def harmless(value: object, longest: int = LONGEST) -> str:
@@ -48,7 +55,7 @@ def harmless(value: object, longest: int = LONGEST) -> str:
     >>> harmless("a\\x1b[31m" + "b" * 40)
     'a�[31mbbbbbbbbbbbbbbbbbbbbbbbbb…'
     """
-    text = "".join(letter if letter.isprintable() else "�" for letter in BREAKS.sub(" ", str(value)))
+    text = printable(BLANKS.sub(" ", BREAKS.sub(" ", str(value))))
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
@@ -147,13 +154,21 @@ def _bar(length: float) -> str:
     return "█" * (halves // 2) + "▌" * (halves % 2)
 
 
-def table(columns: Columns, left: Sequence[int] = (0,), yielding: int | None = None) -> Table:
-    """Columns of text, those in `left` ranged left and the others right; where there is no room, one may yield."""
+def table(columns: Columns, left: Sequence[int] = (0,), yielding: Sequence[int] = ()) -> Table:
+    """Columns of text, those in `left` ranged left and the others right.
+
+    Where there is no room, some may yield: their cells are broken into lines, between words.
+    """
     made = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
     for j, (header, cells) in enumerate(columns):
         side: Literal["left", "right"] = "left" if j in left else "right"
-        least = None if yielding in (None, j) else max(map(cell_len, (header, *cells)))
-        made.add_column(Text(header), justify=side, no_wrap=True, overflow="ellipsis", min_width=least)
+        whole = (header, *cells)
+        words = [word for cell in whole for word in cell.split()] if j in yielding else whole
+        least = min(max(map(cell_len, words), default=0), SHORT if j in yielding else WIDE) if yielding else None
+        made.add_column(
+            Text(header), justify=side, no_wrap=j not in yielding, overflow="fold" if j in yielding else "ellipsis",
+            min_width=least,
+        )  # fmt: skip
     for row in zip(*(cells for _, cells in columns), strict=True):
         made.add_row(*map(Text, row))
     return made
@@ -165,9 +180,9 @@ def room(screen: Console, columns: Columns) -> int:
     return screen.width - used
 
 
-def say(screen: Console, text: str, style: str = "") -> None:
-    """A line that the terminal may break, but not the copy that is taken of it."""
-    screen.print(Text(text, style), soft_wrap=True)
+def say(screen: Console, text: str, style: str = "", command: bool = False) -> None:
+    """Words, broken into lines between them; a command is one line, however long, as it is there to be copied."""
+    screen.print(Text(text, style), soft_wrap=command or getattr(screen, "free", False))
 
 
 def listed(values: Sequence[Any], count: int, how: str = "in all") -> str:

@@ -17,18 +17,24 @@ if TYPE_CHECKING:
     from credo.cli.screen import Columns
     from credo.data.profile import Profile
 
-HEAD = 10  # groups of a saved table
+TOP = 100  # columns or variables
+GROUPS = 20
 
 
 @click.command()
 @click.argument("file")
+@click.option(
+    "--top", metavar="N", type=click.IntRange(min=1),
+    help=f"How many columns, variables or groups to print.  [default: {TOP}; {GROUPS} groups]",
+)  # fmt: skip
 @reads_data
-def show(file: str) -> None:
-    """What is in a file: a table, a network, or what credo saved.
+def show(file: str, top: int | None) -> None:
+    """Show what is in a file: a table, a network, or a saved model.
 
     Of a table (.csv .tsv .jsonl .parquet .arrow, or a pattern such as 'logs/*.csv'): each column's kind, how many cells
-    are missing, and some values. Of a .credo file: what was learned, from which columns, with which prior. Of a network
-    (.bif .xdsl .net and others, see `credo convert --help`): its arrows, and its tables where there are few.
+    are missing, and some values. Of a .credo file: what was learned, from which columns, with which prior; groups are
+    in the order of `credo estimate`, the largest mean first. Of a network (.bif .xdsl .net and others, see `credo
+    convert --help`): each variable's states and parents, and the tables of a small one.
 
     \b
     Examples:
@@ -40,14 +46,16 @@ def show(file: str) -> None:
     from credo.formats import FORMATS
 
     if file.lower().endswith(".credo"):
-        _show_saved(file)
+        _show_saved(file, top)
     elif file.lower().removesuffix(".gz").endswith(tuple(FORMATS)):
-        _show_network(file)
+        _show_network(file, top or TOP)
     else:
-        _show_table(file)
+        _show_table(file, top or TOP)
 
 
-def _show_table(file: str) -> None:
+def _show_table(file: str, top: int) -> None:
+    from itertools import islice
+
     from credo.cli import screen as on
     from credo.data.profile import profile
 
@@ -57,25 +65,53 @@ def _show_table(file: str) -> None:
     rows = next(iter(profiles.values())).rows
     on.say(screen, f"{file}: {on.counted(rows, 'row')}, {on.counted(len(profiles), 'column')}", "bold")
     screen.print()
-    screen.print(on.table(profile_columns(profiles), left=(0, 1, 3), yielding=3))
+    screen.print(on.table(profile_columns(dict(islice(profiles.items(), top))), left=(0, 1, 3), yielding=(3,)))
     screen.print()
+    if len(profiles) > top:
+        on.say(screen, f"{on.counted(len(profiles) - top, 'more column')}: --top prints more")
     if any(each.kind == "text" for each in profiles.values()):
         label = next((name for name, each in profiles.items() if each.kind == "category"), None)
         if label is not None:
             on.say(screen, f"To learn {on.harmless(label)} from the texts:", "dim")
-            on.say(screen, f"  credo learn {quote(file)} --target {quote(label)}", "dim")
+            on.say(screen, f"  credo learn {quote(file)} --target {quote(label)}", "dim", command=True)
         return
     name = next((name for name, each in profiles.items() if each.kind != "category"), next(iter(profiles)))
-    on.say(screen, "Kinds are found out from all rows. To have a column read in another way:", "dim")
-    on.say(screen, f"  credo estimate {quote(file)} --column {quote(name)} --kind category", "dim")
-    on.say(screen, f"  credo.estimate({file!r}, {name!r}, kinds={{{name!r}: 'category'}})", "dim")
+    on.say(screen, "Kinds are inferred from all rows. To read a column as another kind:", "dim")
+    on.say(screen, f"  credo estimate {quote(file)} --column {quote(name)} --kind category", "dim", command=True)
+    on.say(screen, f"  credo.estimate({file!r}, {name!r}, kinds={{{name!r}: 'category'}})", "dim", command=True)
 
 
-def _show_network(file: str) -> None:
+def _show_network(file: str, top: int) -> None:
     from credo.cli import screen as on
     from credo.cli.saved import loaded_network
 
-    on.say(on.Screen(), repr(loaded_network(file)))
+    print_network(on.Screen(), loaded_network(file), top)
+
+
+def print_network(screen: Console, net: Any, top: int) -> None:
+    """Each variable's states and parents; of a small network, what its repr shows: the tables."""
+    from credo.cli import screen as on
+    from credo.models.network import Network
+    from credo.report_network import FEW, described, headline
+
+    if not isinstance(net, Network):  # one without arrows
+        on.say(screen, repr(net))
+        return
+    if len(net.parents) <= FEW:
+        on.say(screen, described(net, screen.width))
+        return
+    on.say(screen, headline(net), "bold")
+    screen.print()
+    names = [*net.parents][:top]
+    columns = [
+        ("variable", [on.harmless(name) for name in names]),
+        ("states", [on.listed(net.states[name], len(net.states[name])) for name in names]),
+        ("parents", [", ".join(map(on.harmless, net.parents[name])) for name in names]),
+    ]
+    screen.print(on.table(columns, left=(0, 1, 2), yielding=(1, 2)))
+    if len(net.parents) > top:
+        screen.print()
+        on.say(screen, f"{on.counted(len(net.parents) - top, 'more variable')}: --top prints more")
 
 
 def profile_columns(profiles: Mapping[str, Profile]) -> Columns:
@@ -110,9 +146,10 @@ def _values(found: Profile) -> str:
     return f"names of rows, as {few}" if found.identifies else few
 
 
-def _show_saved(file: str) -> None:
+def _show_saved(file: str, top: int | None) -> None:
     from credo.cli import screen as on
-    from credo.cli.classifiers import is_classifier, print_classifier
+    from credo.cli.classifiers import MOST, is_classifier, print_classifier
+    from credo.models.answering import Answering
     from credo.storage import describe, load
 
     with shown_progress("reading"):
@@ -121,11 +158,14 @@ def _show_saved(file: str) -> None:
     on.say(screen, f"{file}: {header['kind']}, saved by credo {header['credo']}", "bold")
     screen.print()
     if is_classifier(model):
-        print_classifier(screen, model)
+        print_classifier(screen, model, top or MOST)
+        return
+    if isinstance(model, Answering):
+        print_network(screen, model, top or TOP)
         return
     _print_schema(screen, model)
     if header["kind"] == "Beliefs":
-        _print_beliefs(screen, model)
+        _print_beliefs(screen, model, top or GROUPS)
     else:
         on.say(screen, repr(model))
 
@@ -141,7 +181,7 @@ def _print_schema(screen: Console, model: Any) -> None:
         ("kind", [column.kind for column in evidence.schema]),
         ("values", [_levels(column) for column in evidence.schema]),
     ]
-    screen.print(on.table(columns, left=(0, 1, 2), yielding=2))
+    screen.print(on.table(columns, left=(0, 1, 2), yielding=(2,)))
     screen.print()
 
 
@@ -153,9 +193,9 @@ def _levels(column: Any) -> str:
     return on.listed(column.levels.slice(0, on.FEW).to_pylist(), len(column.levels))
 
 
-def _print_beliefs(screen: Console, beliefs: Any) -> None:
+def _print_beliefs(screen: Console, beliefs: Any, top: int) -> None:
     from credo.cli import tables
 
     with shown_progress("estimating"):
-        groups = tables.chosen(beliefs, beliefs.table(), "rows", HEAD)
-    tables.print_beliefs(screen, beliefs, groups, 0.95)
+        groups = tables.chosen(beliefs, beliefs.table(), "mean", top)
+    tables.print_beliefs(screen, beliefs, groups, 0.95, writes=False)

@@ -97,15 +97,17 @@ def chosen(beliefs: Beliefs, table: Any, sort: str, top: int) -> Groups:
     return Groups(shown, tuple(estimates), table.num_rows - shown.num_rows, each)
 
 
-def print_beliefs(screen: Console, beliefs: Beliefs, groups: Groups, mass: float) -> None:
+def print_beliefs(screen: Console, beliefs: Beliefs, groups: Groups, mass: float, writes: bool = True) -> None:
+    """A line for each group; `writes` where the command has -o."""
     on.say(screen, f"{', '.join(beliefs.columns)} by {beliefs.by}: {on.counted(len(beliefs), 'group')}", "bold")
     screen.print()
     beyond = _print_groups(screen, beliefs.by, groups, mass)
     screen.print()
     if groups.more:
-        on.say(screen, f"{on.counted(groups.more, groups.each)}: --top prints more, -o writes all")
+        how = "--top prints more, -o writes all" if writes else "--top prints more"
+        on.say(screen, f"{on.counted(groups.more, groups.each)}: {how}")
     if beyond:
-        on.say(screen, f"no room for {beyond}: -o writes all")
+        on.say(screen, f"no room for {beyond}: {'-o writes all' if writes else 'a wider window shows more'}")
     on.say(screen, f"prior ({beliefs.rule}) {beliefs.prior}", "dim")
     if absent := _absent(beliefs):
         on.say(screen, f"left out {absent}", "dim")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 import click
 
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
+from credo.cli.terminal import echo, remark
 
 
 @click.command()
@@ -24,10 +27,18 @@ def update(model: str, data: str, weight: str | None, output: str | None) -> Non
       credo update pumps.credo march.csv
       credo update ads.credo 'visits/*.parquet' -o ads2.credo
     """
+    from credo.cli.arguments import check_order
     from credo.cli.output import MODEL, check
+    from credo.cli.repeats import repeats
     from credo.cli.saved import loaded_learner, replaced
 
+    check_order("update", model, data)
     check(output or model, (MODEL,))
     with shown_progress("learning"):
         before = loaded_learner(model)
-        click.echo(replaced(before.update(opened_data(data), weight=weight), output or model, before.n, "learned"))
+        after = before.update(opened_data(data), weight=weight)
+        changed = replaced(after, output or model, before.n, "learned")
+    echo(changed)
+    if repeats(before, after):
+        undo = f"credo forget {quote(output or model)} {quote(data)}"
+        remark(f"note: these are the rows that {model} had learned before; each counts twice now. To undo it: {undo}")

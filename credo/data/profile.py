@@ -15,7 +15,7 @@ from credo.data import Batch, cells, source
 from credo.data.spelling import dates
 from credo.engines import local
 from credo.errors import DataError
-from credo.notices import tell
+from credo.notices import COLUMN, tell_of_columns
 from credo.schema import Column, Kind, Schema, checked_kinds, common_type
 
 KEPT = 2_000_000  # distinct values, of which more would only cost memory
@@ -78,6 +78,11 @@ class Profile:
     def full(self) -> bool:
         """Whether no more values are collected."""
         return len(self.values) >= KEPT or self.values.nbytes >= KEPT_BYTES
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there are values that weren't collected."""
+        return len(self.values) < self.known - self.repeated
 
     @property
     def known(self) -> int:
@@ -202,23 +207,22 @@ def infer_schema(data: object, kinds: Mapping[str, str] | None = None) -> Schema
     table = source(data)
     asked = checked_kinds(kinds, table.names)
     profiles = profile(table, every=[name for name, kind in asked.items() if kind == "category"])
-    return Schema(tuple(_column(name, found, asked.get(name)) for name, found in profiles.items()))
+    chosen = {name: asked.get(name, found.kind) for name, found in profiles.items()}
+    ignored = [name for name, kind in chosen.items() if kind == "ignore" and name not in asked]
+    tell_of_columns(((name, why_ignored(profiles[name])) for name in ignored), "ignored")
+    cut = [name for name, kind in chosen.items() if kind == "category" and profiles[name].is_cut]
+    tell_of_columns((name, "not all values are listed, there are too many") for name in cut)
+    return Schema(tuple(_column(name, kind, profiles[name]) for name, kind in chosen.items()))
 
 
-def _column(name: str, found: Profile, asked: Kind | None) -> Column:
-    kind = asked or found.kind
-    if kind == "ignore" and asked is None:
-        tell(f"column {name!r} is ignored: {why_ignored(name, found)}")
-    if kind != "category":
-        return Column(name, kind)
-    if len(found.values) < found.known - found.repeated:
-        tell(f"column {name!r}: not all of its values are listed, they are too many")
-    return Column(name, kind, found.values).ordered()[0]
+def _column(name: str, kind: Kind, found: Profile) -> Column:
+    return Column(name, kind, found.values).ordered()[0] if kind == "category" else Column(name, kind)
 
 
-def why_ignored(name: str, found: Profile) -> str:
+def why_ignored(found: Profile) -> str:
+    """The same words for all columns that are ignored for the same reason: one notice tells of them."""
     if not found.known:
         return "every cell is missing"
     if found.identifies:
-        return f"its values are all different, as names of rows are; kinds={{{name!r}: 'category'}} keeps it"
-    return f"it holds {found.values.type}, which credo doesn't read"
+        return f"all values are different, as names of rows are; kinds={{{COLUMN}: 'category'}} keeps it"
+    return f"the type is {found.values.type}, which credo doesn't read"

@@ -45,6 +45,10 @@ class Database:
                 light = all(str(kind) in NUMBERS for kind in found.types)
                 rows = batch_rows(8 * columns)
                 yield from found.to_arrow_reader(rows if light else min(FETCHED, rows))
+        except (duckdb.InterruptException, RuntimeError) as error:  # what DuckDB may make of Ctrl-C
+            if "interrupt" not in str(error).lower():
+                raise
+            raise KeyboardInterrupt from None
         except (duckdb.Error, OSError) as error:  # the latter is what comes after the first batch
             raise DataError(explained(path, str(error))) from None
 

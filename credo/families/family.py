@@ -17,6 +17,8 @@ from credo.membership import Membership
 from credo.statistics import Statistics
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from credo.belief import Belief
     from credo.learning import Validation
 
@@ -122,7 +124,8 @@ class Family(ABC):
 
         return Belief(self)
 
-    def plot(self) -> Any:
+    def plot(self) -> Figure:
+        """The prior, and the predictive of the first observation."""
         return self.belief().plot()
 
     def _require(self, name: str, value: object, domain: Callable[[Array], Any], expected: str) -> None:

@@ -22,7 +22,7 @@ from credo.inference.junction import Plan, Tree
 from credo.inference.potentials import Flags, Integers
 from credo.inference.sizes import HELD
 from credo.inference.trees import NOBODY, Trees
-from credo.notices import tell
+from credo.notices import listed, tell
 
 Codes = NDArray[np.int32]
 Result = TypeVar("Result")
@@ -162,9 +162,10 @@ class Rows:
                 before = unknown.get(name, Strange(0, value))
                 unknown[name] = Strange(before.cells + cells, before.value)
             yield found
-        for name, (cells, value) in unknown.items():
-            what = f"{counted(cells, 'cell')} of {name!r} with what the network doesn't know, such as {value!r:.60}"
-            tell(f"{what}: taken as missing")
+        if unknown:
+            total = counted(sum(each.cells for each in unknown.values()), "cell")
+            example = next(iter(unknown.values())).value
+            tell(f"{listed([*unknown])}: {total} with unknown states, such as {example!r:.60}, taken as missing")
 
     def _coded(self, batch: Batch) -> Coded:
         columns, unknown = np.empty((len(self.names), batch.rows), dtype=np.int32), dict[str, Strange]()

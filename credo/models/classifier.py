@@ -21,7 +21,7 @@ from credo.learning import Weight, Weights, fold_scores
 from credo.membership import Codes, Hard
 from credo.metrics import Scores
 from credo.models.labelled import Labelled, Terms
-from credo.notices import tell
+from credo.notices import tell_of_columns
 from credo.statistics import ALONE
 
 if TYPE_CHECKING:
@@ -158,9 +158,10 @@ class Classifier(Labelled):
         self._tell_silent(silent)
 
     def _tell_silent(self, silent: Silent) -> None:
-        for (name, what), cells in silent.items():
-            say = "says" if cells == 1 else "say"
-            tell(f"column {name!r}: {counted(cells, 'cell')} with {what}, which {say} nothing")
+        """One notice for all columns whose cells hold such values."""
+        for what in dict.fromkeys(what for _, what in silent):
+            of = {name: cells for (name, each), cells in silent.items() if each == what}
+            tell_of_columns((name, f"{counted(sum(of.values()), 'cell')} with {what}, ignored") for name in of)
 
     def impossible(self, batch: Batch) -> str:
         """Which cells no class allows, of one row."""

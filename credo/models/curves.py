@@ -51,7 +51,7 @@ class LearningCurve:
 
     def plot(self) -> Figure:
         """Both, over the number of rows on a logarithmic scale."""
-        from matplotlib.figure import Figure
+        from credo.plotting import Figure
 
         figure = Figure(figsize=(8, 3.2), layout="constrained")
         for panel, name, values in zip(

@@ -14,7 +14,7 @@ from credo.blocks.block import Block
 from credo.data import Batch, Source
 from credo.data.profile import Profile, profile, why_ignored
 from credo.errors import DataError, SchemaError, suggest
-from credo.notices import tell
+from credo.notices import tell, tell_of_columns
 from credo.schema import Kind, checked_kinds
 
 NumberForm = Literal["gaussian", "log", "binned"]
@@ -151,17 +151,17 @@ def _found_kinds(table: Source, names: Sequence[str]) -> tuple[Source, dict[str,
         table, first = _peeked(table)
         profiles = {name: Profile.of(first.column(name)) for name in names}
         tell(f"kinds of columns are those of the first {first.rows} rows")
-        return table, {name: _kind(name, found) for name, found in profiles.items()}
+        return table, _kinds(profiles)
     clear = _clear_kinds(table, names)
     rest = [name for name in names if name not in clear]
     profiles = profile(table, rest) if rest else {}
-    return table, {name: clear[name] if name in clear else _kind(name, profiles[name]) for name in names}
+    return table, {**clear, **_kinds(profiles)}
 
 
-def _kind(name: str, found: Profile) -> Kind:
-    if found.kind == "ignore":
-        tell(f"column {name!r} is ignored: {why_ignored(name, found)}")
-    return found.kind
+def _kinds(profiles: Mapping[str, Profile]) -> dict[str, Kind]:
+    ignored = {name: found for name, found in profiles.items() if found.kind == "ignore"}
+    tell_of_columns(((name, why_ignored(found)) for name, found in ignored.items()), "ignored")
+    return {name: found.kind for name, found in profiles.items()}
 
 
 def _clear_kinds(table: Source, names: Sequence[str]) -> dict[str, Kind]:

@@ -20,6 +20,9 @@ from credo.models.answering import Answering
 from credo.models.conditional import States, states_of, table_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from credo.inference.findings import Given
     from credo.models.moved import Moved
 
@@ -179,8 +182,8 @@ class Network(Answering):
             raise NetworkError(f'rows are drawn by method="exact", or "auto", not by {method!r}')
         return drawn_table(self, size, given, seed, method)
 
-    def plot(self, given: Given = None, ax: Any = None) -> Any:
-        """The arrows, and what is believed of each variable."""
+    def plot(self, given: Given = None, ax: Axes | None = None) -> Figure:
+        """The arrows, and what is believed of each variable; in axes of your own, if you give them."""
         from credo.report_network import plot_network
 
         return plot_network(self, given, ax)

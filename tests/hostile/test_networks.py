@@ -116,7 +116,7 @@ def test_an_impossible_row_is_named() -> None:
 
 
 def test_unknown_values_are_missing_and_counted() -> None:
-    with pytest.warns(Notice, match="2 cells of 'Wet'"):
+    with pytest.warns(Notice, match="column 'Wet': 2 cells with unknown states, such as 'perhaps'"):
         found = RAIN.predict_proba("Rain", {"Wet": ["yes", "perhaps", "no", None, "who knows"]})
     assert found.tolist() == pytest.approx(np.array([[1, 0], [0.3, 0.7], [0, 1], [0.3, 0.7], [0.3, 0.7]]))
 
@@ -183,7 +183,7 @@ def test_tables_cannot_be_changed_behind_the_back() -> None:
 
 
 def test_cells_that_are_taken_as_missing_are_filled() -> None:
-    with pytest.warns(Notice, match="1 cell of 'Rain'"):
+    with pytest.warns(Notice, match="column 'Rain': 1 cell with unknown states"):
         found = RAIN.impute({"Rain": ["?", "", None, "no"], "Wet": ["yes", "yes", "no", None]})
     assert found.to_pydict() == {"Rain": ["yes", "yes", "no", "no"], "Wet": ["yes", "yes", "no", "no"]}
     truths = Network("A", {"A": {True: 0.3, False: 0.7}})

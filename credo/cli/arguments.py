@@ -1,0 +1,50 @@
+"""Arguments that can't be meant as they stand, and what was probably meant."""
+
+from __future__ import annotations
+
+import re
+from shlex import quote
+
+import click
+
+from credo.cli.output import MODEL
+from credo.errors import CredoError
+
+NAMED = 12  # columns in an error
+QUESTION = re.compile(r"\s*(P|E|argmax|explain)\b.*\(")
+
+
+def check_order(command: str, model: str, data: str) -> None:
+    """Refuse data where the model should stand, if the model stands where the data should."""
+    if data.lower().endswith(MODEL) and not model.lower().endswith(MODEL):
+        raise click.UsageError(f"the model comes first: credo {command} {quote(data)} {quote(model)}")
+
+
+def check_question_order(file: str, questions: tuple[str, ...]) -> None:
+    if QUESTION.match(file) and len(questions) == 1 and not QUESTION.match(questions[0]):
+        raise click.UsageError(f"the file comes first: credo ask {quote(questions[0])} {quote(file)}")
+
+
+def check_no_model(command: str, data: str) -> None:
+    """Refuse a model where a table is needed."""
+    if data.lower().endswith(MODEL):
+        raise click.UsageError(
+            f"{data} is a model: credo {command} needs a table. To see what is in it: credo show {quote(data)}"
+        )
+
+
+def column_asked_for(data: str, name: str | None, option: str, what: str) -> str:
+    """The column; if none was named, a refusal that says which ones there are."""
+    if name is not None:
+        return name
+    from credo.data import source
+    from credo.notices import quietly
+
+    try:
+        with quietly():
+            names = source(data).names
+    except CredoError:  # what is wrong with the data can wait
+        names = ()
+    more = f", ... ({len(names)} in all)" if len(names) > NAMED else ""
+    known = f"; the columns are {', '.join(map(str, names[:NAMED]))}{more}" if names else ""
+    raise click.UsageError(f"say with {option} {what}{known}")

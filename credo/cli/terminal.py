@@ -1,0 +1,75 @@
+"""What a run says: results to stdout, all else to stderr, which is never in the way. Nothing in it is obeyed."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from contextlib import suppress
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from credo.printable import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+live: list[Console] = []  # of the bar that is on the screen now, if there is one
+
+
+def echo(text: str) -> None:
+    """A line of the result."""
+    sys.stdout.write(f"{printable(text)}\n")
+    sys.stdout.flush()
+
+
+def remark(text: str) -> None:
+    """A line beside the result; above the bar, where there is one. Where nobody can read it, the run goes on."""
+    with suppress(OSError, ValueError):  # a full device, a stream that was closed
+        if live:
+            from rich.text import Text
+
+            live[-1].print(Text(printable(text)))
+        elif sys.stderr is not None:
+            sys.stderr.write(f"{_in_lines(printable(text))}\n")
+            sys.stderr.flush()
+
+
+def _in_lines(text: str) -> str:
+    """Broken between words, where a terminal would break it within them."""
+    if not sys.stderr.isatty():
+        return text
+    width = max(20, get_terminal_size().columns - 1)
+    lines = (wrap(line, width, break_long_words=False, break_on_hyphens=False) for line in text.split("\n"))
+    return "\n".join("\n".join(parts) for parts in lines)
+
+
+def open_streams() -> None:
+    """Let stdout fail as it is written to, and stderr be lost, where they were closed (`>&-`) before the run.
+
+    Otherwise the next file that is opened would get their numbers, and what a library prints would end in it.
+    """
+    if sys.stdout is None:
+        _fill(1, os.O_RDONLY)
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - a descriptor
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode shows "?", and goes on
+    if sys.stderr is None:
+        _fill(2, os.O_WRONLY)
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+
+
+def _fill(descriptor: int, mode: int) -> None:
+    nowhere = os.open(os.devnull, mode)
+    if nowhere != descriptor:
+        os.dup2(nowhere, descriptor)
+        os.close(nowhere)
+
+
+def drop_output() -> None:
+    """Nobody can read on (as in `credo ... | head`): what Python still holds must not raise again when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    with suppress(OSError, ValueError):  # no descriptor: a test's stream
+        os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

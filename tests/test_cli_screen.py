@@ -1,0 +1,126 @@
+"""First impressions: words stay whole at 80 columns, nothing is cut off, and likely mistakes get a helpful sentence."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+import credo
+from credo.cli.demo import ADS, PUMPS
+from credo.cli.group import COMMANDS
+from credo.cli.repeats import repeats
+from credo.errors import Notice
+from tests.test_cli import CREDO, groups_of, ran, refused, run, terminal_output
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_fits_80_columns(name: str) -> None:
+    text = ran(*filter(None, [name]), "--help", columns=80)
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def chain(n: int) -> credo.Network:
+    parents = {f"v{i}": [f"v{i - 1}"] if i else [] for i in range(n)}
+    return credo.Network(parents, {name: [[0.5, 0.5]] * 2 if above else [0.5, 0.5] for name, above in parents.items()})
+
+
+@pytest.mark.parametrize("n", [12, 37, 41])
+@pytest.mark.parametrize("ending", [".bif", ".credo"])
+def test_show_leaves_no_variable_out(tmp_path: Path, n: int, ending: str) -> None:
+    path, net = str(tmp_path / f"net{ending}"), chain(n)
+    if ending == ".bif":
+        net.write(path)
+    else:
+        credo.save(net, path)
+    text = ran("show", path, columns=80)
+    assert all(re.search(rf"\bv{i}\b", text) for i in range(n))
+    if n > 12:
+        assert f"{n - 5} more variables: --top prints more" in ran("show", path, "--top", "5", columns=80)
+
+
+def test_a_repr_never_spends_a_line_on_leaving_one_line_out() -> None:
+    assert "more" not in repr(chain(40))
+    assert repr(chain(45)).endswith("... and 5 more variables")
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_show_cuts_nothing_off(tmp_path: Path, columns: int) -> None:
+    path = tmp_path / "t.csv"
+    value = "some value of several words that is"
+    rows = [f"{value} {'xyz'[i % 3]},{('some', 'other')[i % 2]}" for i in range(30)]
+    path.write_text("a_column_with_a_long_name,b\n" + "\n".join(rows) + "\n")
+    text = ran("show", str(path), columns=columns)
+    table = text.partition("──")[2]
+    words = " ".join(table.split())
+    assert "some value of several words that is" not in words  # cells are cut at 20 characters, with a mark
+    assert words.count("…") == 3
+    assert max(map(len, text.partition("Kinds are")[0].splitlines())) <= max(columns, len(str(path)) + 22)
+    assert max(map(len, table.partition("\n\n")[0].splitlines())) <= columns
+
+
+def test_a_terminal_breaks_errors_and_notes_between_words() -> None:
+    """And a pipe gets them on one line."""
+    settings = {"TERM": "xterm", "COLUMNS": "60"}
+    shown = terminal_output([CREDO, "learn", str(PUMPS), "-t", "nope"], settings).partition("credo: ")[2]
+    assert max(map(len, shown.splitlines())) <= 60
+    assert "no column 'nope'; known: pump, site, maker," in shown
+    assert run("learn", str(PUMPS), "-t", "nope").stderr.count("\n") == 1
+
+
+def test_show_and_estimate_have_one_order(tmp_path: Path) -> None:
+    path = str(tmp_path / "ads.credo")
+    first = groups_of(ran("estimate", str(ADS), "-c", "converted", "-b", "ad", "-o", path))
+    assert groups_of(ran("show", path).partition("converted by ad")[2]) == first
+    assert len(groups_of(ran("show", path, "--top", "2").partition("converted by ad")[2])) == 2
+
+
+# Likely mistakes
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = str(tmp_path_factory.mktemp("model") / "ads.credo")
+    ran("learn", str(ADS), "-t", "converted", "--model", "naive-bayes", "-o", path)
+    return path
+
+
+@pytest.mark.parametrize("command", ["predict", "explain", "update", "forget"])
+def test_swapped_arguments(command: str, model: str) -> None:
+    assert f"the model comes first: credo {command} {model} {ADS}" in refused(command, str(ADS), model, code=2)
+
+
+def test_a_question_before_the_file(model: str) -> None:
+    assert f"the file comes first: credo ask {model} 'P(converted)'" in refused("ask", "P(converted)", model, code=2)
+
+
+@pytest.mark.parametrize(("command", "option"), [("learn", "--target"), ("estimate", "--column")])
+def test_a_column_that_is_not_named_is_asked_for(command: str, option: str) -> None:
+    text = refused(command, str(ADS), code=2)
+    assert f"say with {option}" in text
+    assert "the columns are ad, device, seconds, converted" in text
+    assert option in refused(command, "nope.csv", code=2)
+
+
+@pytest.mark.parametrize("command", ["learn", "estimate"])
+def test_a_model_is_no_table(command: str, model: str) -> None:
+    assert f"{model} is a model" in refused(command, model, code=2)
+
+
+def test_learning_the_same_rows_twice_is_said(tmp_path: Path) -> None:
+    """All evidence has doubled, bit by bit: nothing about files needs to be remembered for that."""
+    path, other = str(tmp_path / "ads.credo"), tmp_path / "other.csv"
+    ran("estimate", str(ADS), "-c", "converted", "-b", "ad", "-o", path)
+    first = run("update", path, str(ADS))
+    assert first.exit_code == 0
+    assert f"each counts twice now. To undo it: credo forget {path} {ADS}" in first.stderr
+    assert "twice" not in run("update", path, str(ADS)).stderr  # half of what was there
+    lines = ADS.read_text().splitlines()
+    other.write_text("\n".join([lines[0], *(line.replace("phone", "laptop") for line in lines[1:])]) + "\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Notice)
+        rows = credo.NaiveBayes().fit(ADS, "converted")
+        assert repeats(rows, rows.update(ADS))
+        assert not repeats(rows, rows.update(other))
