@@ -25,6 +25,7 @@ from credo.membership import Codes, Hard, Membership
 Positions = NDArray[np.intp]
 ALONE = 1e-12  # of a group's weight: what is left of it when its only row goes
 ROUNDING = 2.0**-90  # what a long chain of pair sums may lose, relative to the largest of its terms
+OF_WEIGHTS = 1e-12  # by which sums of the same weights may differ as floats, relative to themselves
 LITTLE = 1 / 16  # of what is there already
 
 
@@ -338,6 +339,11 @@ class Extremes(Statistics):
         else:
             largest = np.max(np.where(member.weights > 0, x[:, None], 0.0), axis=0, initial=0.0)
         return cls(Counts.of_rows(member).n[:, 0], Largest(largest))
+
+
+def exceeds(observations: Array, rows: Array, slack: float) -> bool:
+    """Whether a group has more observations than rows, beyond slack and what rounding makes of weights."""
+    return bool((observations > rows * (1 + OF_WEIGHTS) + slack).any())
 
 
 def _drowned(squared: Array, left: Array, before: Array) -> bool:
