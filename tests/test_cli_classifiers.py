@@ -477,6 +477,13 @@ def test_rows_that_were_never_learned_are_refused(model: str, tmp_path: Path) ->
     assert Path(model).read_bytes() == before
 
 
+def test_rows_without_all_columns_are_not_forgotten(model: str, fewer: str) -> None:
+    before, rows = Path(model).read_bytes(), list(csv.reader(Path(fewer).read_text().splitlines()))
+    Path(fewer).write_text("\n".join(",".join(row[1:]) for row in rows) + "\n")
+    assert f"but '{rows[0][0]}' is absent" in refused("forget", model, fewer)
+    assert Path(model).read_bytes() == before
+
+
 def test_weights_when_learning_and_forgetting(tmp_path: Path) -> None:
     saved = str(tmp_path / "m.credo")
     rows = {"x": [1.0, 2.0, 3.0, 4.0], "n": [1, 2, 3, 4], "y": ["a", "b", "a", "b"]}

@@ -15,18 +15,16 @@ from credo.cli.progress import shown_progress
 def forget(model: str, data: str, weight: str | None, output: str | None) -> None:
     """Unlearn rows: what is left is as if they had never come.
 
-    MODEL is a .credo file: a classifier, or what `credo estimate` saved. DATA holds the rows, as they were learned.
-    Where what is left would be less than nothing, they never were: that is refused, and nothing changes.
+    MODEL is a .credo file: a classifier, or what `credo estimate` saved. DATA holds the rows, as they were learned,
+    with all columns that the model reads. Rows that can't have been learned are refused, and nothing changes.
 
     \b
     Examples:
       credo forget pumps.credo withdrawn.csv
       credo forget ads.credo bots.csv -o clean.credo
     """
-    from credo.cli.output import MODEL, check
-    from credo.cli.saved import loaded_learner, replaced
+    from credo.cli.saved import changed
 
-    check(output or model, (MODEL,))
     with shown_progress("forgetting"):
-        before = loaded_learner(model)
-        click.echo(replaced(before.forget(data, weight=weight), output or model, before.n, "forgotten"))
+        said = changed(model, output, lambda before: before.forget(data, weight=weight), "forgotten")
+    click.echo(said)

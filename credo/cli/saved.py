@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from credo.errors import EvidenceError, StorageError
@@ -32,14 +32,20 @@ def loaded_learner(path: str) -> Any:
     return model
 
 
-def replaced(model: Any, path: str, before: float, verb: str) -> str:
-    """Save it, and say in a line what changed."""
+def changed(path: str, output: str | None, change: Callable[[Any], Any], verb: str) -> str:
+    """Put what a change makes of a file in its place, or into another file; say in a line what it did."""
+    from credo.cli.output import MODEL, check
     from credo.cli.screen import counted
+    from credo.locks import changing
     from credo.storage import save
 
-    save(model, path)
-    changed = counted(abs(model.n - before), "row")
-    return f"{path}: {changed} {verb}, {counted(model.n, 'row')} in all"
+    goal = output or path
+    check(goal, (MODEL,))
+    with changing(goal):
+        before = loaded_learner(path)
+        after = change(before)
+        save(after, goal)
+    return f"{goal}: {counted(abs(after.n - before.n), 'row')} {verb}, {counted(after.n, 'row')} in all"
 
 
 def merged(paths: Sequence[str]) -> Any:

@@ -22,10 +22,8 @@ def update(model: str, data: str, weight: str | None, output: str | None) -> Non
       credo update pumps.credo march.csv
       credo update ads.credo 'visits/*.parquet' -o ads2.credo
     """
-    from credo.cli.output import MODEL, check
-    from credo.cli.saved import loaded_learner, replaced
+    from credo.cli.saved import changed
 
-    check(output or model, (MODEL,))
     with shown_progress("learning"):
-        before = loaded_learner(model)
-        click.echo(replaced(before.update(data, weight=weight), output or model, before.n, "learned"))
+        said = changed(model, output, lambda before: before.update(data, weight=weight), "learned")
+    click.echo(said)
