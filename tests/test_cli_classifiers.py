@@ -479,8 +479,8 @@ def test_rows_that_were_never_learned_are_refused(model: str, tmp_path: Path) ->
 
 def test_rows_without_all_columns_are_not_forgotten(model: str, fewer: str) -> None:
     before, rows = Path(model).read_bytes(), list(csv.reader(Path(fewer).read_text().splitlines()))
-    Path(fewer).write_text("\n".join(",".join(row[1:]) for row in rows) + "\n")
-    assert f"but '{rows[0][0]}' is absent" in refused("forget", model, fewer)
+    Path(fewer).write_text("\n".join(",".join([*row[:5], *row[6:]]) for row in rows) + "\n")
+    assert "but 'load' is absent" in refused("forget", model, fewer)
     assert Path(model).read_bytes() == before
 
 
