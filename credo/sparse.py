@@ -236,6 +236,9 @@ class WordSums(Statistics):
     def gather(cls, parts: Sequence[Self], places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> Self:
         return cls(Sparse.gather([part.n for part in parts], places, sizes))
 
+    def possible(self) -> bool:
+        return bool((self.n.high >= 0).all())
+
     def without(self, other: Self) -> Self | None:
         left = self.n - other.n
         before = self.n + other.n * 0.0  # at the same cells
