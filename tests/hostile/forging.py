@@ -98,6 +98,10 @@ ODD: list[Any] = [
 ]  # fmt: skip
 
 
+NUMBERS = [np.float64(x).tobytes() for x in (0, 1, -1, 0.5, 7, 1e9, 1e300, 5e-324, np.nan, np.inf, -np.inf)]
+NUMBERS += [np.int64(x).tobytes() for x in (1, 2, -1, 3, 2**40)]
+
+
 def mutated(header: Node, rng: random.Random) -> None:
     """One thing in the model changed: for another of its own, for something odd, gone, twice, or called otherwise."""
     every = list(places(header["model"])) if isinstance(header["model"], dict | list) else []
@@ -130,7 +134,11 @@ def forged(model: Any, path: Path, rng: random.Random, changes: int = 1) -> None
     header, _, arrays = saved(model, path).partition(b"\n")[2].partition(b"\n" + SEPARATOR)
     parsed = json.loads(header)
     for _ in range(changes):
-        mutated(parsed, rng)
+        if rng.random() < 0.3 and len(arrays) >= 8:
+            place = rng.randrange(len(arrays) // 8) * 8
+            arrays = arrays[:place] + rng.choice(NUMBERS) + arrays[place + 8 :]
+        else:
+            mutated(parsed, rng)
     path.write_bytes(signed(json.dumps(parsed).encode() + b"\n" + SEPARATOR + arrays))
 
 
