@@ -78,10 +78,8 @@ class Additive(ABC):
             raise EvidenceError("there is nothing to forget: no rows were learned yet")
         left = self.evidence.without(self.gathered(data, weight))
         if crowded := self.crowded(left, ROUNDING_OF_SUMS * self.n):
-            what = "" if crowded.startswith("(") else f" of {crowded!r}"
-            raise EvidenceError(
-                f"{NEVER}. More cells{what} would be left than rows: fewer rows than that were learned without one"
-            )
+            what = "missing cells" if crowded.startswith("(") else f"a missing {crowded!r}"
+            raise EvidenceError(f"{NEVER} (fewer rows with {what} were learned)")
         return self.with_evidence(left)
 
     def crowded(self, evidence: Evidence, slack: float = 0.0) -> str | None:
