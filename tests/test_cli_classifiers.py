@@ -370,6 +370,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
     def peak(rows: int) -> int:
         """In kilobytes."""
@@ -534,10 +535,12 @@ def test_a_classifier_is_shown_with_its_report(model: str, learned: Any) -> None
 
 
 def test_a_report_that_is_older_than_the_evidence_is_said_to_be(model: str, fewer: str) -> None:
-    ran("forget", model, fewer)
+    ran("update", model, fewer)
     text = ran("show", model)
     assert "What follows is of the 587 rows that it was first learned from" in text
     assert "older than the evidence" in text
+    ran("forget", model, fewer)
+    assert "587 rows" not in ran("show", model).partition("tuned")[2]  # a report of forgotten rows is gone
 
 
 def test_a_classifier_without_a_report_is_shown(tmp_path: Path) -> None:

@@ -263,6 +263,7 @@ def test_an_iterator_of_other_things() -> None:
 # Many
 
 
+@pytest.mark.slow
 def test_a_million_groups() -> None:
     n = 1_000_000
     names = pa.array(np.arange(n)).cast(pa.string())

@@ -172,6 +172,7 @@ def test_broken_gzip(tmp_path: Path) -> None:
         path.unlink()
 
 
+@pytest.mark.slow
 def test_documents_that_are_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "LARGEST", 4 * MB)
     bombs = {"a.txt.gz": b"x", "a.eml.gz": b"x", "a.mbox.gz": b"From x\n"}
@@ -184,6 +185,7 @@ def test_documents_that_are_too_large(tmp_path: Path, monkeypatch: pytest.Monkey
         path.unlink()
 
 
+@pytest.mark.slow
 def test_a_large_document(tmp_path: Path) -> None:
     write(tmp_path / "a" / "1", "größe " * (100 * MB // 8))
     write(tmp_path / "a" / "2", "small")

@@ -170,6 +170,7 @@ def test_a_word_a_million_times(how: credo.Text) -> None:
         assert_shares(model.update({"text": [text], "label": ["food"]}).predict_proba(TABLE))
 
 
+@pytest.mark.slow
 def test_words_a_million_times_in_each_class() -> None:
     table = with_rows(("apple " * 1_000_000, "food"), ("sky " * 1_000_000, "sky"))
     with guarded():
@@ -182,6 +183,7 @@ def test_words_a_million_times_in_each_class() -> None:
         assert_same(live.freeze(), fitted(of_rows(table, [*range(7)])), TABLE)
 
 
+@pytest.mark.slow
 def test_a_hundred_megabytes() -> None:
     text = "apple sky storm cake " * (100 * MB // 21)
     model = fitted(TABLE)

@@ -141,6 +141,7 @@ def test_what_has_other_settings_does_not_merge() -> None:
             one.fit(table, TARGET) + other.fit(table, TARGET)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "columns", "cycles"),
     [(bayes(), ("height",), 5_000), (bayes(), ("sky",), 4_000), (gauss("full"), ("height", "weight"), 1_000)],
