@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from credo.sparse import Sparse
     from credo.statistics import Statistics
 
+ROUNDING = 1e-6  # by which log P may seem to be above 0
+
 _hints = cache(get_type_hints)  # evaluating them takes longer than all the rest of loading
 
 
@@ -111,7 +113,10 @@ def _in_rows(table: Sparse) -> bool:
 def _scored(scores: Scores) -> bool:
     rows, size = scores.weights.shape, len(scores.classes)
     known = bool(((scores.truth >= 0) & (scores.truth < size)).all())
-    return known and scores.truth.shape == rows and scores.log_probabilities.shape == (*rows, size)
+    weighed = bool(((scores.weights >= 0) & np.isfinite(scores.weights)).all())
+    shares = not (scores.log_probabilities > ROUNDING).any()  # which NaN isn't, either
+    shaped = scores.truth.shape == rows and scores.log_probabilities.shape == (*rows, size)
+    return known and weighed and shares and shaped
 
 
 def _tuned(tuning: Tuning) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 import credo
 from credo.belief import Belief
-from credo.errors import CredoError, Notice
+from credo.errors import CredoError
 from credo.factor import Factor
 from credo.groups import Beliefs
 from credo.models.answering import Answering
@@ -38,7 +38,7 @@ KINDS = {"k": "count", "b": credo.Number("binned"), "z": credo.Number("log"), "t
 
 def quietly(call: Callable[[], Any]) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Notice)
+        warnings.simplefilter("ignore")  # notices, and what absurd numbers make NumPy say
         return call()
 
 
@@ -98,7 +98,7 @@ ODD: list[Any] = [
 ]  # fmt: skip
 
 
-NUMBERS = [np.float64(x).tobytes() for x in (0, 1, -1, 0.5, 7, 1e9, 1e300, 5e-324, np.nan, np.inf, -np.inf)]
+NUMBERS = [np.float64(x).tobytes() for x in (0, 1, -1, 0.5, 7, 1e9, 5e-324, np.nan, np.inf, -np.inf)]
 NUMBERS += [np.int64(x).tobytes() for x in (1, 2, -1, 3, 2**40)]
 
 
