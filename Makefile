@@ -7,20 +7,31 @@ PYTEST ?=
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test lint bench clean
+# make fuzz TIMES=50: how many times as many examples as `make test` tries
+TIMES ?= 20
+
+.PHONY: help demo test test-all fuzz lint bench clean
 
 help:
-	@echo "make demo    a tour of credo, on data that ships with it"
-	@echo "make test    all tests"
-	@echo "make lint    ruff, and mypy --strict"
-	@echo "make bench   credo beside its peers (minutes)"
-	@echo "make clean   remove $(VENV) and all caches"
+	@echo "make demo      a tour of credo, on data that ships with it"
+	@echo "make test      tests, the same in every run (minutes)"
+	@echo "make test-all  the slow ones too"
+	@echo "make fuzz      random tests, many times as many examples, other ones each time"
+	@echo "make lint      ruff, and mypy --strict"
+	@echo "make bench     credo beside its peers (minutes)"
+	@echo "make clean     remove $(VENV) and all caches"
 
 demo: $(VENV)/.installed
 	@$(BIN)/credo demo
 
 test: $(VENV)/.installed
+	$(BIN)/python -m pytest -q -n auto -m "not slow" $(PYTEST)
+
+test-all: $(VENV)/.installed
 	$(BIN)/python -m pytest -q -n auto $(PYTEST)
+
+fuzz: $(VENV)/.installed
+	CREDO_FUZZ=$(TIMES) $(BIN)/python -m pytest -n auto -m "hypothesis or fuzz" $(PYTEST)
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check

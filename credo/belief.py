@@ -121,8 +121,11 @@ class Belief(Additive):
 
     def forget(self, data: object, *, weight: Weight = None) -> Belief:
         """Unlearn observations: what is left is what would be there had they never come."""
-        data, weight = self._observed(data, weight)
-        return super().forget(data, weight=weight)
+        observed, weight = self._observed(data, weight)
+        table = source(observed)
+        if observed is data and not table.unnamed:  # any other column would be of other rows
+            table.require(self.columns or ())
+        return super().forget(table, weight=weight)
 
     def _observed(self, data: object, weight: Weight) -> tuple[object, Weight]:
         """{value: count} as values with weights; for rows of counts, as one row."""

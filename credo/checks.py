@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from itertools import combinations
@@ -12,13 +12,19 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get
 import numpy as np
 
 if TYPE_CHECKING:
+    from credo.belief import Belief
+    from credo.blocks.joint import Joint
     from credo.evidence import Evidence, Part
+    from credo.families import Family
+    from credo.groups import Beliefs
     from credo.metrics import Scores
     from credo.models.classifier import Classifier
     from credo.models.tuning import Tuning
     from credo.schema import Column
     from credo.sparse import Sparse
     from credo.statistics import Statistics
+
+ROUNDING = 1e-6  # by which log P may seem to be above 0
 
 _hints = cache(get_type_hints)  # evaluating them takes longer than all the rest of loading
 
@@ -59,14 +65,25 @@ def _consistent(made: Any) -> bool:
 
 
 def _summed(statistics: Statistics) -> bool:
-    """Whether weights are positive, and all sums are about the same groups."""
+    """Whether all sums are finite and about the same groups, and some rows have them."""
     shapes = [each.shape for each in statistics.sums]
     alike = all(a[: len(b)] == b[: len(a)] for a, b in combinations(shapes, 2))
-    return alike and bool((statistics.n.high >= 0).all())
+    finite = all(np.isfinite(half).all() for each in statistics.sums for half in _halves(each))
+    return alike and finite and bool((statistics.n.high >= 0).all()) and statistics.possible()
+
+
+def _halves(sums: Any) -> list[Any]:
+    return [getattr(sums, half) for half in ("high", "low") if hasattr(sums, half)]
 
 
 def _evident(evidence: Evidence) -> bool:
-    return all(_placed(evidence, part) for part in evidence.parts.values())
+    """Whether columns, and the levels of each, differ from each other and are known, and all sums are about them."""
+    names, levels = evidence.schema.names, [column.levels for column in evidence.schema if column.levels is not None]
+    return (
+        len(set(names)) == len(names)
+        and all(not each.null_count and len(each.unique()) == len(each) for each in levels)
+        and all(_placed(evidence, part) for part in evidence.parts.values())
+    )
 
 
 def _placed(evidence: Evidence, part: Part) -> bool:
@@ -96,7 +113,10 @@ def _in_rows(table: Sparse) -> bool:
 def _scored(scores: Scores) -> bool:
     rows, size = scores.weights.shape, len(scores.classes)
     known = bool(((scores.truth >= 0) & (scores.truth < size)).all())
-    return known and scores.truth.shape == rows and scores.log_probabilities.shape == (*rows, size)
+    weighed = bool(((scores.weights >= 0) & np.isfinite(scores.weights)).all())
+    shares = not (scores.log_probabilities > ROUNDING).any()  # which NaN isn't, either
+    shaped = scores.truth.shape == rows and scores.log_probabilities.shape == (*rows, size)
+    return known and weighed and shares and shaped
 
 
 def _tuned(tuning: Tuning) -> bool:
@@ -105,33 +125,110 @@ def _tuned(tuning: Tuning) -> bool:
     return len(tuning.biases) == size and (tuning.mixed is None or mixture == {size})
 
 
-def _summarised(model: Classifier) -> bool:
+def _classifies(model: Classifier) -> bool:
     """Whether the evidence has the form of what the model makes of a row: kernels trust it."""
     import pyarrow as pa
 
-    from credo.blocks.joint import Joint, known_of
+    from credo.blocks.joint import Joint
     from credo.data import Batch
     from credo.selection.report import Report
-    from credo.statistics import CrossMoments
 
-    if not isinstance(model.report, Report | None):
+    if not isinstance(model.report, Report | None) or not _views_known(model):
         return False
     if model.evidence is None:
-        return True
+        return model.tuning is None and model.report is None
     evidence, target = model.evidence, str(model.target)
     classes = evidence.schema[target].levels
     row = Batch(0, 1, {target: classes[:1] if len(classes) else pa.nulls(1)})
     fresh = model.summarise(row, np.ones(1))
-    if not all(name in evidence.parts and _alike(evidence.parts[name], part) for name, part in fresh.parts.items()):
-        return False
+    patterns: dict[str, Part] = {}
     for _, block in model.blocks(model.views):
-        for label in block.labels(evidence) if isinstance(block, Joint) else ():
-            known, part = known_of(label), evidence.parts[label]
-            whole = len(known) == len(block.names) and part.axes == (target,)
-            moments = part.statistics
-            if not whole or not isinstance(moments, CrossMoments) or moments.second.shape[1:] != (known.sum(),) * 2:
+        if isinstance(block, Joint):
+            patterns |= {label: evidence.parts[label] for label in block.labels(evidence)}
+            if not all(_joint(label, part, block, target) for label, part in patterns.items()):
                 return False
-    return True
+    return _learned(evidence, fresh, patterns) and model.crowded(evidence) is None
+
+
+def _views_known(model: Classifier) -> bool:
+    """Whether columns are read in forms that there are, and tuning speaks of these."""
+    forms = dict(model.views) if model.tuning is None else dict(model.tuning.forms)
+    counted = {form for form, _ in model.blocks(model.views)}
+    return (
+        (model.target is None) == (not model.views) == (model.evidence is None)
+        and model.target not in model.views
+        and all(own and set(own) <= counted for own in model.views.values())
+        and all(set(own) <= set(model.views.get(name, ())) for name, own in forms.items())
+    )
+
+
+def _joint(label: str, part: Part, block: Joint, target: str) -> bool:
+    """Whether a pattern of missing cells has the moments of the columns that it knows."""
+    from credo.blocks.joint import known_of
+    from credo.statistics import CrossMoments
+
+    known = known_of(label)
+    d, whole = known.sum(), len(known) == len(block.names) and part.axes == (target,)
+    shapes = [each.shape[1:] for each in part.statistics.sums]
+    return bool(whole and isinstance(part.statistics, CrossMoments) and shapes == [(), (d,), (d, d)])
+
+
+def _believed(belief: Belief) -> bool:
+    """Whether the prior is that of one group, and the evidence what it makes of observations."""
+    import pyarrow as pa
+
+    from credo.belief import VALUES
+    from credo.data import Batch
+
+    width = belief.family.width or 1
+    names = (VALUES,) if belief.columns is None and not width > 1 else belief.columns or tuple(map(str, range(width)))
+    fresh = belief.summarise(Batch(0, 0, {name: pa.nulls(0) for name in names}), np.ones(0))
+    if belief.evidence is None:
+        return _of_one_group(belief.family, fresh[VALUES], names)
+    return _learned(belief.evidence, fresh) and _of_one_group(belief.family, belief.evidence[VALUES], names)
+
+
+def _grouped(beliefs: Beliefs) -> bool:
+    import pyarrow as pa
+
+    from credo.data import Batch
+
+    names = (*beliefs.columns, beliefs.by)
+    if not beliefs.columns or len(set(names)) < len(names):
+        return False
+    fresh = beliefs.summarise(Batch(0, 0, {name: pa.nulls(0) for name in names}), np.ones(0))
+    if beliefs.evidence is None:
+        return False  # nothing makes such groups
+    return (
+        _learned(beliefs.evidence, fresh)
+        and _of_one_group(beliefs.family, fresh[beliefs.label].pooled(), beliefs.columns)
+        and beliefs.crowded(beliefs.evidence) is None
+    )
+
+
+def _of_one_group(family: Family, statistics: Statistics, names: Sequence[str]) -> bool:
+    """Whether hyperparameters are those of one prior, about as many columns as there are."""
+    with np.errstate(all="ignore"):
+        return family.width in (None, len(names)) and np.ndim(family.log_evidence(statistics[0])) == 0
+
+
+def _learned(evidence: Evidence, fresh: Evidence, beside: Mapping[str, Part] | None = None) -> bool:
+    """Whether evidence has the form of what a model makes of few rows: the same columns and parts, of one kind each."""
+    own, new = ({column.name: column for column in each.schema} for each in (evidence, fresh))
+    parts = evidence.parts.keys() - (beside or {}).keys()
+    return (
+        own.keys() == new.keys()
+        and parts == fresh.parts.keys() - (beside or {}).keys()
+        and all(_same_column(own[name], column) for name, column in new.items())
+        and all(_alike(evidence.parts[name], fresh.parts[name]) for name in parts)
+    )
+
+
+def _same_column(own: Column, fresh: Column) -> bool:
+    """Of one kind; values that the prior declares come first."""
+    if (own.levels is None) != (fresh.levels is None) or (own.kind, own.declared) != (fresh.kind, fresh.declared):
+        return False
+    return own.levels is None or own.values[: own.declared] == fresh.values[: own.declared]
 
 
 def _alike(part: Part, fresh: Part) -> bool:
@@ -150,7 +247,13 @@ def described(value: object) -> str:
 
 
 def _levelled(column: Column) -> bool:
-    return 0 <= column.declared <= (0 if column.levels is None else len(column.levels))
+    """Whether levels are an Arrow array, and there are as many as are declared."""
+    import pyarrow as pa
+
+    levels = column.levels
+    if levels is None:
+        return column.declared == 0
+    return isinstance(levels, pa.Array) and 0 <= column.declared <= len(levels)
 
 
 def _is_statistics(value: object) -> bool:
@@ -159,7 +262,9 @@ def _is_statistics(value: object) -> bool:
 
 # By the name of the class, or of one that it derives from: none of them is imported before a file holds it.
 _CHECKS: dict[str, Callable[[Any], bool]] = {
-    "Classifier": _summarised,
+    "Belief": _believed,
+    "Beliefs": _grouped,
+    "Classifier": _classifies,
     "Column": _levelled,
     "Evidence": _evident,
     "Exact": lambda exact: bool(exact.high.shape == exact.low.shape),

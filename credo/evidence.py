@@ -12,7 +12,7 @@ import pyarrow as pa
 from credo.errors import EvidenceError
 from credo.exact import Array
 from credo.schema import Column, Schema, agree, unite
-from credo.statistics import LITTLE, Positions, Statistics
+from credo.statistics import LITTLE, Positions, Statistics, exceeds
 
 NEVER = "can't forget what was never learned: these rows aren't all in the evidence"
 ROWS = "(rows)"  # the part that counts the rows themselves; no column may be called so
@@ -86,6 +86,17 @@ class Evidence:
                 raise EvidenceError(NEVER)
             left[name] = Part(part.axes, statistics)
         return Evidence(self.schema, left)._without_empty_levels()
+
+    def crowded(self, slack: float = 0.0) -> str | None:
+        """The part, if there is one, with more observations of a group than the group has rows: no rows have such sums.
+
+        Slack is the weight that rounding may have taken from rows.
+        """
+        if ROWS not in self.parts:
+            return None
+        (groups, *_), rows = self.parts[ROWS].axes, self[ROWS].weight
+        own = (name for name, part in self.parts.items() if part.axes[:1] == (groups,))
+        return next((name for name in own if exceeds(self[name].weight, rows, slack)), None)
 
     def _without_empty_levels(self) -> Evidence:
         kept = {}

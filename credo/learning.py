@@ -20,8 +20,9 @@ from credo import engines
 from credo.data import Batch, Source, cells, source
 from credo.engines import local
 from credo.errors import DataError, EvidenceError
-from credo.evidence import Evidence
+from credo.evidence import NEVER, Evidence
 from credo.exact import Array
+from credo.statistics import ROUNDING as ROUNDING_OF_SUMS
 from credo.statistics import Positions, Statistics
 
 Weight = Any  # None, a column's name, or an array with one weight a row
@@ -32,6 +33,11 @@ class Additive(ABC):
     """Anything that learns by adding evidence. Every verb returns a new object."""
 
     evidence: Evidence | None
+
+    @property
+    @abstractmethod
+    def n(self) -> float:
+        """The weight of what was learned."""
 
     @abstractmethod
     def needs(self, data: Source) -> Sequence[str]:
@@ -70,7 +76,15 @@ class Additive(ABC):
         """Unlearn rows: what is left is what would be there had they never come."""
         if self.evidence is None:
             raise EvidenceError("there is nothing to forget: no rows were learned yet")
-        return self.with_evidence(self.evidence.without(self.gathered(data, weight)))
+        left = self.evidence.without(self.gathered(data, weight))
+        if crowded := self.crowded(left, ROUNDING_OF_SUMS * self.n):
+            what = "missing cells" if crowded.startswith("(") else f"a missing {crowded!r}"
+            raise EvidenceError(f"{NEVER} (fewer rows with {what} were learned)")
+        return self.with_evidence(left)
+
+    def crowded(self, evidence: Evidence, slack: float = 0.0) -> str | None:
+        """The part of evidence, if there is one, that holds more observations of a group than the group has rows."""
+        return evidence.crowded(slack)
 
     def discount(self, factor: float) -> Self:
         """All evidence times a factor between 0 and 1, as when old rows count less."""

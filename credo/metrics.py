@@ -25,7 +25,7 @@ class Scores:
     """
 
     classes: tuple[Any, ...]
-    log_probabilities: Array  # (rows, classes)
+    log_probabilities: Array  # (rows, classes); NaN at the truth of a row whose class the model didn't know
     truth: NDArray[np.intp]  # (rows,) codes
     weights: Array  # (rows,)
     how: str = "given"  # in which way each row was foreseen
@@ -36,23 +36,40 @@ class Scores:
 
     @cached_property
     def probabilities(self) -> Array:
-        return np.exp(self.log_probabilities)
+        """Those of a class that the model didn't know are 0."""
+        return np.nan_to_num(np.exp(self.log_probabilities), nan=0.0)
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Which rows have a class that the model knew: not the only row of a class when it is left out."""
+        return ~np.isnan(self._of_truth)
+
+    @property
+    def _of_truth(self) -> Array:
+        return self.log_probabilities[np.arange(len(self.truth)), self.truth]
+
+    @property
+    def _right(self) -> NDArray[np.bool_]:
+        return np.asarray((self.predicted == self.truth) & self.known)
 
     @property
     def predicted(self) -> NDArray[np.intp]:
         return np.asarray(self.probabilities.argmax(1))
 
-    def _mean(self, values: Array) -> float:
+    def _mean(self, values: Array | NDArray[np.bool_]) -> float:
         return float(np.average(values, weights=self.weights))
 
     @property
     def accuracy(self) -> float:
-        return self._mean(self.predicted == self.truth)
+        """The share of rows whose most probable class is the truth: never so where the model didn't know the class."""
+        return self._mean(self._right)
 
     @property
     def log_loss(self) -> float:
-        """The mean of -log P(truth), in nats."""
-        loss = -self._mean(self.log_probabilities[np.arange(len(self.truth)), self.truth])
+        """The mean of -log P(truth), in nats, over rows of classes that the model knew; NaN if there are none."""
+        if not self.known.any():
+            return float("nan")
+        loss = -float(np.average(self._of_truth[self.known], weights=self.weights[self.known]))
         return 0.0 if loss <= 0 else loss  # and not -0.0, nor what rounding leaves below
 
     @property
@@ -96,7 +113,7 @@ class Scores:
         place = np.minimum((top * bins).astype(np.intp), bins - 1)
         weight = np.bincount(place, self.weights, bins)
         stated = np.bincount(place, self.weights * top, bins)
-        right = np.bincount(place, self.weights * (self.predicted == self.truth), bins)
+        right = np.bincount(place, self.weights * self._right, bins)
         seen = np.asarray(weight[weight > 0], dtype=np.float64)
         return stated[weight > 0] / seen, right[weight > 0] / seen, seen
 
@@ -111,4 +128,11 @@ class Scores:
 
     def __repr__(self) -> str:
         figures = ", ".join(f"{name.replace('_', '-')} {value:.4f}" for name, value in self.summary().items())
-        return f"{self.how}, {len(self.truth)} rows: {figures}"
+        return f"{self.how}, {len(self.truth)} rows{self.unknown_noted()}: {figures}"
+
+    def unknown_noted(self) -> str:
+        """What is to be said of rows whose class the model didn't know, if there are any."""
+        unknown = int((~self.known).sum())
+        if not unknown:
+            return ""
+        return f" ({unknown} of classes that no other row showed: counted as wrong, left out of the log-loss)"

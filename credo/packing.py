@@ -94,7 +94,8 @@ class Packer:
         if kind is np.ndarray and value.dtype.name in DTYPES:
             return self.array(value)
         if SCALARS.get(kind.__name__) is kind:
-            return {"scalar": kind.__name__, "value": self.node(value.item())}
+            plain = str.__str__(value) if kind is np.str_ else value.item()  # NumPy drops a NUL at a string's end
+            return {"scalar": kind.__name__, "value": self.node(plain)}
         if kind.__module__ == "pyarrow.lib" and str(getattr(value, "type", "")) in LEVEL_TYPES:
             return self.levels(value)
         if CLASSES.get(kind.__name__) == f"{kind.__module__}:{kind.__qualname__}":

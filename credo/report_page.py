@@ -88,7 +88,7 @@ def page_of(model: Classifier, examples: object = None, curve: LearningCurve | N
     heaviest = np.argsort(-model.class_weights, kind="stable")[:COLOURED].tolist()
     parts = [_heading(model)]
     if report is not None:
-        parts += [_tiles(report.scores), _tried(report)]
+        parts += [_older(model, report), _tiles(report.scores), _tried(report)]
     parts += [_columns(model, report)]
     if report is not None:
         parts += [f'<div class="pair">{_calibration(report.scores)}{_confusion(report.scores)}</div>']
@@ -132,6 +132,13 @@ def _heading(model: Classifier) -> str:
         f"<h1>Predicting {named(model.target)}</h1>\n"
         f"<p>{whole(model.n)} rows: {few}{more}{absent}. Learned by {type(model).__name__}.</p>"
     )
+
+
+def _older(model: Classifier, report: Report) -> str:
+    """That the evidence has grown since the report was made."""
+    if np.isclose(report.rows, model.n):
+        return ""
+    return f"<p>The scores are of the {whole(report.rows)} rows that were there when the model was chosen.</p>"
 
 
 def _tiles(scores: Scores) -> str:

@@ -140,6 +140,12 @@ class Sparse:
         places = self.columns if axis else self.rows
         return np.asarray(np.bincount(places, self.cells.value, self.shape[axis]), dtype=np.float64)
 
+    def largest(self) -> Array:
+        """The largest cell of each column, at least 0."""
+        found = np.zeros(self.width)
+        np.maximum.at(found, self.columns, self.cells.value)
+        return found
+
     def __add__(self, other: Sparse) -> Sparse:
         return Sparse.gather([self, other], [self._everywhere] * 2, self.shape)
 
@@ -319,6 +325,9 @@ class WordSums(Statistics):
     @classmethod
     def gather(cls, parts: Sequence[Self], places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> Self:
         return cls(Sparse.gather([part.n for part in parts], places, sizes))
+
+    def possible(self) -> bool:
+        return bool((self.n.high >= 0).all())
 
     def without(self, other: Self) -> Self | None:
         left = _without(self.n, other.n)

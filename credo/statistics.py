@@ -27,6 +27,8 @@ ALONE = 1e-12  # of a group's weight: what is left of it when its only row goes
 ROUNDING = 2.0**-90  # what a long chain of pair sums may lose, relative to the largest of its terms
 CLOSE = 2.0**-30  # of a sum of squares: below it, sums are taken about the mean
 FEW = 8  # rows whose sums lose nothing
+CORRELATED = 1e-6  # by which rounding may move the eigenvalues of a correlation matrix
+OF_WEIGHTS = 1e-12  # by which sums of the same weights may differ as floats, relative to themselves
 LITTLE = 1 / 16  # of what is there already
 
 
@@ -126,6 +128,12 @@ class Statistics:
                 "Learn the rows that stay anew"
             )
         return left if left._possible(self) else None
+
+    def possible(self) -> bool:
+        """Whether some rows have these sums: those of a group without rows are 0."""
+        gone = self.n.high == 0
+        nothing = (np.abs(each.high) * gone.reshape(gone.shape + (1,) * (each.ndim - gone.ndim)) for each in self.sums)
+        return not any(each.any() for each in nothing) and self._possible(self)
 
     def _settled(self, before: Self) -> Self:  # noqa: ARG002 - counts leave no rounding behind
         """Without what rounding left where numbers are alike that weren't before."""
@@ -352,6 +360,20 @@ class CrossMoments(Statistics):
         own, all_ = (np.einsum("...ii->...i", sums.second.value) for sums in (self, before))
         return _drowned(self.first.value * self.mean, own, all_)
 
+    def possible(self) -> bool:
+        """Also whether correlations are those of any columns: their matrix has no negative eigenvalue."""
+        if not super().possible() or (self.second.high != self.second.high.swapaxes(-1, -2)).any():
+            return False
+        scatter = self.scatter
+        size = np.sqrt(np.maximum(np.einsum("...ii->...i", scatter), 0.0))
+        size = np.where(size > 0, size, np.inf)
+        correlations = scatter / size[..., :, None] / size[..., None, :]
+        try:
+            np.linalg.cholesky(correlations + CORRELATED * np.eye(scatter.shape[-1]))
+        except np.linalg.LinAlgError:
+            return False
+        return True
+
     def _possible(self, before: CrossMoments) -> bool:
         diagonal = np.einsum("...ii->...i", self.scatter)
         return bool((diagonal >= -ROUNDING * np.einsum("...ii->...i", before.second.high)).all())
@@ -374,6 +396,11 @@ class Extremes(Statistics):
         else:
             largest = np.max(np.where(member.weights > 0, x[:, None], 0.0), axis=0, initial=0.0)
         return cls(Counts.of_rows(member).n[:, 0], Largest(largest))
+
+
+def exceeds(observations: Array, rows: Array, slack: float) -> bool:
+    """Whether a group has more observations than rows, beyond slack and what rounding makes of weights."""
+    return bool((observations > rows * (1 + OF_WEIGHTS) + slack).any())
 
 
 def _drowned(squared: Array, left: Array, before: Array) -> bool:

@@ -307,6 +307,7 @@ def test_the_demo_explains_a_prediction_by_arithmetic_that_holds() -> None:
     assert sum(weights[:-1]) == pytest.approx(weights[-1], abs=0.01 * len(weights))
 
 
+@pytest.mark.slow
 def test_what_the_demo_says_to_try_next_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     commands = process("demo").stdout.partition("7. Try next\n")[2].strip().splitlines()

@@ -370,6 +370,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
     def peak(rows: int) -> int:
         """In kilobytes."""
@@ -477,6 +478,13 @@ def test_rows_that_were_never_learned_are_refused(model: str, tmp_path: Path) ->
     assert Path(model).read_bytes() == before
 
 
+def test_rows_without_all_columns_are_not_forgotten(model: str, fewer: str) -> None:
+    before, rows = Path(model).read_bytes(), list(csv.reader(Path(fewer).read_text().splitlines()))
+    Path(fewer).write_text("\n".join(",".join([*row[:5], *row[6:]]) for row in rows) + "\n")
+    assert "but 'load' is absent" in refused("forget", model, fewer)
+    assert Path(model).read_bytes() == before
+
+
 def test_weights_when_learning_and_forgetting(tmp_path: Path) -> None:
     saved = str(tmp_path / "m.credo")
     rows = {"x": [1.0, 2.0, 3.0, 4.0], "n": [1, 2, 3, 4], "y": ["a", "b", "a", "b"]}
@@ -527,10 +535,12 @@ def test_a_classifier_is_shown_with_its_report(model: str, learned: Any) -> None
 
 
 def test_a_report_that_is_older_than_the_evidence_is_said_to_be(model: str, fewer: str) -> None:
-    ran("forget", model, fewer)
+    ran("update", model, fewer)
     text = ran("show", model, columns=200)
     assert "The report below is about the 587 rows that it first learned from" in text
     assert "older than the evidence" in text
+    ran("forget", model, fewer)
+    assert "587 rows" not in ran("show", model).partition("tuned")[2]  # a report of forgotten rows is gone
 
 
 def test_a_classifier_without_a_report_is_shown(tmp_path: Path) -> None:

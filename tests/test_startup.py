@@ -5,12 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from resource import RUSAGE_CHILDREN, getrusage
 
 import pytest
 
 HEAVY = ("numpy", "numba", "pyarrow", "scipy", "duckdb", "rich", "matplotlib", "pandas", "polars", "sklearn")
-CREDO = str(Path(sys.executable).with_name("credo"))
 
 LOADED = f"""
 import sys
@@ -73,12 +71,8 @@ def test_small_work_needs_no_numba(statement: str, tmp_path: Path, monkeypatch: 
     assert "'numba'" not in loaded_by(statement).splitlines()[-1]
 
 
-def test_help_takes_well_under_half_a_second() -> None:
-    def seconds() -> float:
-        """Of the processor: the clock would also measure what else the machine does."""
-        before = getrusage(RUSAGE_CHILDREN)
-        subprocess.run([CREDO, "--help"], capture_output=True, check=True)
-        after = getrusage(RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-    assert min(seconds() for _ in range(5)) < 0.4
+def test_help_loads_few_modules() -> None:
+    """Loading them is what takes the time."""
+    code = "import sys; from credo.cli import main; main(['--help'], standalone_mode=False); print(len(sys.modules))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert int(shown.splitlines()[-1]) < 200

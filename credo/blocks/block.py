@@ -71,6 +71,10 @@ class Block(ABC):
     def labels(self, evidence: Evidence) -> Sequence[str]:
         """The names of its parts of the evidence."""
 
+    def crowded(self, evidence: Evidence, slack: float) -> str | None:  # noqa: ARG002 - of use to those who override
+        """What, of its sums, no rows have, beside any part with more observations than rows (see Evidence.crowded)."""
+        return None
+
     def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - of use to those who override
         """What adds rows one by one to that evidence."""
         from credo.blocks.tally import Gathered

@@ -34,7 +34,7 @@ from credo.evidence import ROWS, Evidence, Part
 from credo.exact import Array, Exact
 from credo.membership import Hard
 from credo.schema import Column, Schema
-from credo.statistics import ALONE, CrossMoments, Moments
+from credo.statistics import ALONE, CrossMoments, Moments, exceeds
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
@@ -81,6 +81,12 @@ class Joint(Block):
 
     def labels(self, evidence: Evidence) -> Sequence[str]:
         return [name for name in evidence.parts if name.startswith(PREFIX)]
+
+    def crowded(self, evidence: Evidence, slack: float) -> str | None:
+        """Each row has one pattern of missing cells."""
+        labels = self.labels(evidence)
+        total = np.sum([evidence[label].weight for label in labels], axis=0)
+        return labels[0] if labels and exceeds(total, evidence[ROWS].weight, slack) else None
 
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
         x = batch.matrix(self.names)

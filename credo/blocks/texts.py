@@ -25,7 +25,7 @@ from credo.exact import Array
 from credo.membership import Codes, Hard
 from credo.schema import Column, Schema
 from credo.sparse import Sparse, WordSums
-from credo.statistics import ALONE, Counts
+from credo.statistics import ALONE, Counts, exceeds
 
 Flags = NDArray[np.bool_]
 
@@ -104,6 +104,16 @@ class Texts(Block):
 
     def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
         return (*self.tables, self.texts)
+
+    def crowded(self, evidence: Evidence, slack: float) -> str | None:
+        """A class without texts has no words, and no more of its texts hold a word than there are."""
+        texts, documents = evidence[self.texts].weight, documents_label(self.axis)
+        for label in self.tables:
+            table = evidence[label].n
+            orphaned = bool(((table.along(1) > slack) & (texts == 0)).any())
+            if orphaned or (label == documents and exceeds(table.largest(), texts, slack)):
+                return self.name
+        return None
 
     def read(self, batch: Batch) -> tuple[Documents, Any]:
         """The batch's documents and their words, cut once for all blocks that count them."""

@@ -18,8 +18,8 @@ from credo.cli.terminal import echo
 def forget(model: str, data: str, weight: str | None, output: str | None) -> None:
     """Unlearn rows: what is left is as if they had never come.
 
-    MODEL is a .credo file: a classifier, or what `credo estimate` saved. DATA holds the rows, as they were learned.
-    Where what is left would be less than nothing, they never were: that is refused, and nothing changes.
+    MODEL is a .credo file: a classifier, or what `credo estimate` saved. DATA holds the rows, as they were learned,
+    with all columns that the model reads. Rows that can't have been learned are refused, and nothing changes.
 
     \b
     Examples:
@@ -27,12 +27,9 @@ def forget(model: str, data: str, weight: str | None, output: str | None) -> Non
       credo forget ads.credo bots.csv -o clean.credo
     """
     from credo.cli.arguments import check_order
-    from credo.cli.output import MODEL, check
-    from credo.cli.saved import loaded_learner, replaced
+    from credo.cli.saved import changed
 
     check_order("forget", model, data)
-    check(output or model, (MODEL,))
     with shown_progress("forgetting"):
-        before = loaded_learner(model)
-        changed = replaced(before.forget(opened_data(data), weight=weight), output or model, before.n, "forgotten")
-    echo(changed)
+        change = changed(model, output, lambda before: before.forget(opened_data(data), weight=weight), "forgotten")
+    echo(change.said)

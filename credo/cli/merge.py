@@ -25,10 +25,11 @@ def merge(models: tuple[str, ...], output: str) -> None:
     from credo.cli.output import MODEL, check
     from credo.cli.saved import merged
     from credo.cli.screen import counted
+    from credo.locks import changing
     from credo.storage import save
 
     check(output, (MODEL,))
-    with shown_progress("merging"):
+    with shown_progress("merging"), changing(output):
         model = merged(models)
         save(model, output)
     echo(f"{output}: {counted(len(models), 'file')} merged, {counted(model.n, 'row')} in all")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from credo.errors import EvidenceError, StorageError
 
@@ -32,14 +32,29 @@ def loaded_learner(path: str) -> Any:
     return model
 
 
-def replaced(model: Any, path: str, before: float, verb: str) -> str:
-    """Save it, and say in a line what changed."""
+class Change(NamedTuple):
+    """What a file held, what it holds now, and a line about it."""
+
+    before: Any
+    after: Any
+    said: str
+
+
+def changed(path: str, output: str | None, change: Callable[[Any], Any], verb: str) -> Change:
+    """Put what a change makes of a file in its place, or into another file."""
+    from credo.cli.output import MODEL, check
     from credo.cli.screen import counted
+    from credo.locks import changing
     from credo.storage import save
 
-    save(model, path)
-    changed = counted(abs(model.n - before), "row")
-    return f"{path}: {changed} {verb}, {counted(model.n, 'row')} in all"
+    goal = output or path
+    check(goal, (MODEL,))
+    with changing(goal):
+        before = loaded_learner(path)
+        after = change(before)
+        save(after, goal)
+    said = f"{goal}: {counted(abs(after.n - before.n), 'row')} {verb}, {counted(after.n, 'row')} in all"
+    return Change(before, after, said)
 
 
 def merged(paths: Sequence[str]) -> Any:

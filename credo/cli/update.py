@@ -28,17 +28,13 @@ def update(model: str, data: str, weight: str | None, output: str | None) -> Non
       credo update ads.credo 'visits/*.parquet' -o ads2.credo
     """
     from credo.cli.arguments import check_order
-    from credo.cli.output import MODEL, check
     from credo.cli.repeats import repeats
-    from credo.cli.saved import loaded_learner, replaced
+    from credo.cli.saved import changed
 
     check_order("update", model, data)
-    check(output or model, (MODEL,))
     with shown_progress("learning"):
-        before = loaded_learner(model)
-        after = before.update(opened_data(data), weight=weight)
-        changed = replaced(after, output or model, before.n, "learned")
-    echo(changed)
-    if repeats(before, after):
+        change = changed(model, output, lambda before: before.update(opened_data(data), weight=weight), "learned")
+    echo(change.said)
+    if repeats(change.before, change.after):
         undo = f"credo forget {quote(output or model)} {quote(data)}"
         remark(f"note: these are the rows that {model} had learned before; each counts twice now. To undo it: {undo}")

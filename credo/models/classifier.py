@@ -192,6 +192,7 @@ class Classifier(Labelled):
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
         """What a model refitted without row i says of row i, for each row that was learned; nothing is refitted.
 
+        A class whose only row is left out is unknown to that model: the row counts as wrong, and not in the log-loss.
         (Only where cells miss under a full or tied covariance, and where columns are read together, it is.) Rows
         without a class are left out.
         """
@@ -250,10 +251,18 @@ class Classifier(Labelled):
         n[rows, own.codes] = np.where(left <= ALONE * n[rows, own.codes], 0.0, left)
         return n
 
+    def _alone(self, own: Hard) -> NDArray[np.intp]:
+        """The rows that are the only ones of their class."""
+        n = self.class_weights[own.codes]
+        return np.flatnonzero(n - own.weight <= ALONE * n)
+
     def _left_out(self, terms: Terms, weights: Weights, batch: Batch) -> tuple[Array, Hard]:
         batch, own = self.members(batch, weights)
         batch = batch.filled(self.views)
         log_prior = self.log_prior_left_out(own)
+        unknown = self._alone(own)
+        if len(unknown):
+            log_prior = _impossible(log_prior.copy(), unknown, own.codes)
         begun = log_prior + terms.biases
         out = begun.copy()
         for form, likelihood in terms.likelihoods:
@@ -265,7 +274,7 @@ class Classifier(Labelled):
         out = terms.unbiased(out, begun)
         if terms.label_noise:
             out = terms.with_noise(out, log_prior, self._weights_left_out(own))
-        if (row := _to_log_shares(out)) >= 0:
+        if (row := _to_shares_but(out, unknown, own.codes)) >= 0:
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(batch.number(row), "itself"))
         return out, own
 
@@ -304,8 +313,10 @@ class Classifier(Labelled):
         table = self._labelled(data, target)
         (log_joint, codes, weights), _ = fold_scores(self, table, folds, weight, seed, _scored)
         kept = (codes >= 0) & (weights > 0)
-        log_shares = log_joint[kept]
-        if (row := _to_log_shares(log_shares)) >= 0:
+        log_shares, own = log_joint[kept], codes[kept]
+        unknown = np.flatnonzero(np.isnan(log_shares[np.arange(len(own)), own]))
+        _impossible(log_shares, unknown, own)
+        if (row := _to_shares_but(log_shares, unknown, own)) >= 0:
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(int(np.flatnonzero(kept)[row]) + 1, "its fold"))
         return Scores(self.classes, log_shares, codes[kept].astype(np.intp), weights[kept], f"{folds}-fold")
 
@@ -380,9 +391,31 @@ class Classifier(Labelled):
 
 
 def _scored(model: Any, batch: Batch, weights: Array) -> tuple[Array, Codes, Array]:
-    """Of each row: log-joints, its class's code (-1 where it has none), and its weight."""
+    """Of each row: log-joints (NaN of its class, where no other fold has it), its class's code (-1 where it has none),
+    and its weight."""
     log_joint, _ = model._log_joint(model.tuned, batch)
-    return log_joint, model.codes_of(batch), weights
+    codes = model.codes_of(batch)
+    unknown = np.flatnonzero((codes >= 0) & (model.class_weights[codes] == 0))
+    log_joint[unknown, codes[unknown]] = np.nan
+    return log_joint, codes, weights
+
+
+def _impossible(logs: Array, rows: NDArray[np.intp], codes: Codes) -> Array:
+    """What a model that doesn't know the class of some rows says of it: nothing is ever so. In place."""
+    logs[rows, codes[rows]] = -np.inf
+    return logs
+
+
+def _to_shares_but(log_joint: Array, unknown: NDArray[np.intp], codes: Codes) -> int:
+    """As _to_log_shares, with NaN for the class of rows whose class is unknown: P(truth) can't be judged there.
+
+    Such a row may be impossible under every class that is known.
+    """
+    nowhere = unknown[np.isneginf(log_joint[unknown].max(1, initial=-np.inf))]
+    log_joint[nowhere] = 0.0
+    row = _to_log_shares(log_joint)
+    log_joint[unknown, codes[unknown]] = np.nan
+    return row
 
 
 def _to_log_shares(log_joint: Array) -> int:

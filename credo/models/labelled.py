@@ -111,8 +111,19 @@ class Labelled(Additive):
         return model
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Unlearn rows: what is left is what would be there had they never come."""
-        return super().forget(self._labelled(data, target), weight=weight)
+        """Unlearn rows: what is left is what would be there had they never come. A report is of them too, and goes."""
+        table = self._labelled(data, target)
+        if absent := [name for name in self.views if name not in table.names]:
+            raise SchemaError(
+                f"rows are forgotten with all the columns that were learned, but {_few([*map(repr, absent)])} "
+                f"{'is' if len(absent) == 1 else 'are'} absent; {suggest(absent[0], table.names)} "
+                "(Where all cells of a column were missing, give it without values.)"
+            )
+        return _replaced(super().forget(table, weight=weight), report=None)
+
+    def crowded(self, evidence: Evidence, slack: float = 0.0) -> str | None:
+        found = (block.crowded(evidence, slack) for _, block in self.blocks(self.views))
+        return super().crowded(evidence, slack) or next(filter(None, found), None)
 
     def _labelled(self, data: object, target: object) -> Source:
         if self.target is None:
@@ -239,7 +250,8 @@ class Labelled(Additive):
             tell(f"the two are tuned differently: their sum is untuned{_gone(self, other)}")
             total: Self = one + two
             return total
-        return super().__add__(other)
+        both = super().__add__(other)
+        return both if both is NotImplemented else _replaced(both, report=None)  # it was of the rows of one
 
     def untuned(self) -> Any:
         """As it was fitted: without a tuning, and without the views that tuning counted."""
@@ -253,7 +265,7 @@ class Labelled(Additive):
         if not len(places):
             raise EvidenceError(f"{value!r} is the only class: without it nothing is left")
         assert self.target is not None
-        return _replaced(self, evidence=self.seen.at_levels(self.target, places))
+        return _replaced(self, evidence=self.seen.at_levels(self.target, places), report=None)
 
     # What was learned
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class Live:
     """observe(row) learns a row in place, predict_proba(row) and predict(row) foresee one, freeze() is the model.
 
     Rows are dicts {column: value}; what isn't there, None and NaN are missing. The evidence is that of `update` with
-    the same rows; the model that this comes from stays as it is.
+    the same rows; the model that this comes from stays as it is. Threads may share it: they take turns, row by row.
 
     >>> live = NaiveBayes().fit({"wind": ["weak", "strong"], "play": ["yes", "no"]}, target="play").live()
     >>> live.observe({"wind": "weak", "play": "yes"})
@@ -45,9 +46,14 @@ class Live:
     """
 
     def __init__(self, model: Classifier) -> None:
+        self._turn = RLock()  # a row is read, scored and added in buffers that all rows share
         self._number = 0  # of the row that comes next
         self._told = False  # that a row had no class
         self._begin(model)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with self._turn:
+            return _resumed, (self.freeze(), self._number, self._told)
 
     def _begin(self, model: Classifier) -> None:
         """Count from here: the model's evidence, and what comes beside it."""
@@ -99,6 +105,10 @@ class Live:
             weight = _checked(weight)
             if not weight:
                 return
+        with self._turn:
+            self._observe(row, weight)
+
+    def _observe(self, row: Mapping[str, Any], weight: float) -> None:
         if type(row) is not dict or len(row) < len(self._blank) or self._target not in row:
             row = self._filled(row, learned=True)
         k = self._classes.find(row[self._target], self._number)
@@ -163,6 +173,10 @@ class Live:
 
     def freeze(self) -> Classifier:
         """The model, with all rows that were observed."""
+        with self._turn:
+            return self._as_model()
+
+    def _as_model(self) -> Classifier:
         if self._frozen is None:
             classes = self._classes.column
             rows = Part((self._target,), self._rows.counts())
@@ -179,8 +193,10 @@ class Live:
     def predict_proba(self, row: Mapping[str, Any] | str) -> dict[Any, float]:
         """{class: probability}. A value that was never seen says nothing. A string is a row where the model reads
         nothing but texts of one column."""
-        if isinstance(row, str):
-            row = self._alone(row)
+        with self._turn:
+            return self._proba(self._alone(row) if isinstance(row, str) else row)
+
+    def _proba(self, row: Mapping[str, Any]) -> dict[Any, float]:
         if self._foresees and (shares := self._shares(row)) is not None:
             if self._in_order:
                 return dict(zip(self._values, shares, strict=True))
@@ -265,6 +281,13 @@ class Sums:
     def counts(self) -> Counts:
         """(classes, 1)"""
         return Counts.of_pairs(np.array(self.high)[:, None], np.array(self.low)[:, None])
+
+
+def _resumed(model: Classifier, number: int, told: bool) -> Live:
+    """One that goes on where another was pickled."""
+    live = Live(model)
+    live._number, live._told, live._end = number, told, number + BATCH
+    return live
 
 
 def _checked(weight: float) -> float:

@@ -67,7 +67,7 @@ FORGERIES: dict[str, tuple[Any, Callable[[Any], object], str]] = {
     "no count of rows left out": (BAYES, lambda h: parts(h).pop("(rows without a class)"), APART),
     "axes the other way round": (BAYES, lambda h: parts(h)["w"].update(axes={"tuple": ["w", "y"]}), APART),
     "counts of another column": (BAYES, lambda h: parts(h)["w"].update(axes={"tuple": ["y", "y"]}), APART),
-    "no target": (BAYES, lambda h: h["model"].update(target=None), "no column 'None'"),
+    "no target": (BAYES, lambda h: h["model"].update(target=None), APART),
     "another target": (BAYES, lambda h: h["model"].update(target="w"), APART),
     "a target that is a number": (BAYES, lambda h: h["model"].update(target="x"), ""),
     "a report that is a word": (BAYES, lambda h: h["model"].update(report="good"), APART),

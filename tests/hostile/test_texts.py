@@ -17,8 +17,9 @@ from credo.errors import CredoError, EvidenceError, Notice
 from credo.models.classifier import Classifier
 from tests.hostile.refusals import refused
 from tests.hostile.test_classifiers import NEVER, assert_sound
-from tests.hostile.test_documents import MB, soon, write
+from tests.hostile.test_documents import MB, write
 from tests.laws.classifiers import assert_same, unheard
+from tests.work import guarded
 
 Table = dict[str, list[Any]]
 
@@ -162,30 +163,32 @@ def test_a_text_column_that_is_missing_everywhere(empty: Any) -> None:
 def test_a_word_a_million_times(how: credo.Text) -> None:
     text = "apple " * 1_000_000
     model = fitted(TABLE, how)
-    with soon():
+    with guarded():
         shares = model.predict_proba({"text": [text]})
         assert_shares(shares)
         assert shares[0, 0] > 0.7
         assert_shares(model.update({"text": [text], "label": ["food"]}).predict_proba(TABLE))
 
 
+@pytest.mark.slow
 def test_words_a_million_times_in_each_class() -> None:
     table = with_rows(("apple " * 1_000_000, "food"), ("sky " * 1_000_000, "sky"))
-    with soon(20):
+    with guarded():
         tuned = fitted(table).tune(table)
         assert_sound(tuned, table)
         assert tuned.predict(TABLE).tolist() == LABELS
-    with soon():
+    with guarded():
         live = fitted(TABLE).live()
         live.observe({"text": table["text"][6], "label": "food"})
         assert_same(live.freeze(), fitted(of_rows(table, [*range(7)])), TABLE)
 
 
+@pytest.mark.slow
 def test_a_hundred_megabytes() -> None:
     text = "apple sky storm cake " * (100 * MB // 21)
     model = fitted(TABLE)
     tracemalloc.start()
-    with soon(20):
+    with guarded():
         assert_shares(model.predict_proba({"text": [text]}))
         assert fitted(with_rows((text, "food"))).n == 7
     peak = tracemalloc.get_traced_memory()[1]
@@ -198,7 +201,7 @@ def test_a_word_of_a_megabyte(name: str) -> None:
     how = READINGS[name]
     word, foreign = "x" * MB, "ß" * (MB // 2)
     table = with_rows((f"{word} apple {word}", "food"), (f"{foreign} sky", "sky"))
-    with soon():
+    with guarded():
         model = fitted(table, how)
         assert_agrees(model, f"{word} apple")
         assert_shares(model.leave_one_out(table).probabilities)
@@ -208,7 +211,7 @@ def test_a_word_of_a_megabyte(name: str) -> None:
 
 def test_a_word_of_a_megabyte_is_weighed() -> None:
     table = with_rows((f"{'x' * MB} apple", "food"), (f"{'y' * MB} sky", "sky"))
-    with soon():
+    with guarded():
         assert_sound(credo.learn(table, target="label", kinds={"text": credo.Text()}), table)
 
 
@@ -465,7 +468,7 @@ def test_a_thousand_classes_of_one_document() -> None:
     random = Random(0)
     texts = [" ".join(f"w{random.randrange(1000)}" for _ in range(8)) for _ in range(1000)]
     table = {"text": texts, "label": [f"class {i}" for i in range(1000)]}
-    with soon():
+    with guarded():
         with pytest.warns(Notice, match="1,000 different values in 1,000 rows: each becomes a class"):
             model = fitted(table)
         assert (model.predict(table) == table["label"]).mean() > 0.95
@@ -474,7 +477,7 @@ def test_a_thousand_classes_of_one_document() -> None:
 
 def test_two_hundred_classes_of_one_document_are_told_apart() -> None:
     table = {"text": [f"w{i} w{i // 2}" for i in range(200)], "label": [f"class {i}" for i in range(200)]}
-    with soon(), pytest.warns(Notice, match="each class has one row"):
+    with guarded(), pytest.warns(Notice, match="each class has one distinct row"):
         found = credo.learn(table, target="label", kinds={"text": credo.Text(), "label": "category"})
     assert_shares(found.predict_proba(table))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,7 @@ def test_what_has_other_settings_does_not_merge() -> None:
             one.fit(table, TARGET) + other.fit(table, TARGET)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "columns", "cycles"),
     [(bayes(), ("height",), 5_000), (bayes(), ("sky",), 4_000), (gauss("full"), ("height", "weight"), 1_000)],
@@ -814,3 +816,57 @@ def test_averages_under_every_estimate(columns: tuple[str, ...], estimate: Any) 
     with unheard():
         scores, refitted = model.leave_one_out(table), refitted_one_by_one(model, table, range(24))
     np.testing.assert_allclose(scores.probabilities, refitted, atol=1e-9)
+
+
+# Classes that the left-out row alone has
+
+
+def test_the_only_row_of_a_class_is_not_predicted_without_it() -> None:
+    """A model refitted without the row doesn't know the class: the row is wrong, and its P(truth) can't be judged."""
+    table = {"x": [1.0, 1.1, 3.0, 3.1, 9.0], TARGET: ["a", "a", "b", "b", "c"]}
+    model = credo.NaiveBayes().fit(table, TARGET)
+    scores, rest = model.leave_one_out(table), {"x": [1.0, 1.1, 3.0, 3.1], TARGET: ["a", "a", "b", "b"]}
+    fresh = credo.NaiveBayes().fit(rest, TARGET).predict_proba({"x": [9.0]})
+    np.testing.assert_allclose(scores.probabilities[4], [*fresh[0], 0.0])
+    assert scores.known.tolist() == [True, True, True, True, False]
+    own = scores.probabilities[np.arange(4), scores.truth[:4]]
+    assert scores.log_loss == pytest.approx(-np.log(own).mean())
+    assert scores.accuracy == (scores.probabilities.argmax(1) == scores.truth)[:4].sum() / 5
+    assert scores.brier == pytest.approx(((scores.probabilities - np.eye(3)[scores.truth]) ** 2).sum(1).mean())
+    assert "5 rows (1 of classes that no other row showed: counted as wrong, left out of the log-loss)" in repr(scores)
+
+
+@pytest.mark.parametrize("estimate", ["bayes", "mean", "map", "ml"])
+@pytest.mark.parametrize("given", [False, True])
+def test_a_model_of_one_row_is_never_right_without_it(estimate: Any, given: bool) -> None:
+    table = {"x": ["u"], TARGET: ["a"]}
+    prior = {"a": 1.0} if given else None
+    model = credo.NaiveBayes(estimate=estimate, smoothing=2, class_prior=prior).fit(table, TARGET)
+    scores = model.leave_one_out(table)
+    assert scores.accuracy == 0
+    assert np.isnan(scores.log_loss)
+    assert scores.ece == 0
+    assert "1 of classes that no other row showed" in repr(scores)
+
+
+def test_classes_of_one_row_each_are_all_wrong() -> None:
+    table = {"x": [1.0, 2.0, 3.0], "w": ["u", "v", "u"], TARGET: ["a", "b", "c"]}
+    for model in (bayes(), gauss("full"), gauss("tied")):
+        scores = model.fit(table, TARGET).leave_one_out(table)
+        assert scores.accuracy == 0
+        np.testing.assert_allclose(scores.probabilities.sum(1), 1)
+
+
+def test_a_class_that_one_fold_has_all_rows_of_is_wrong_there() -> None:
+    table = {"x": [1.0, 1.1, 0.9, 3.0, 3.1, 2.9, 9.0], TARGET: ["a", "a", "a", "b", "b", "b", "c"]}
+    scores = credo.NaiveBayes().fit(table, TARGET).cross_validate(table, folds=3)
+    assert scores.known.tolist() == [True] * 6 + [False]
+    assert scores.probabilities[6, 2] == 0
+    assert np.isfinite(scores.log_loss)
+
+
+def test_scores_without_a_known_class_are_stored(tmp_path: Path) -> None:
+    table = {"x": [1.0, 1.1, 3.0, 3.1, 9.0], TARGET: ["a", "a", "b", "b", "c"]}
+    scores = credo.NaiveBayes().fit(table, TARGET).leave_one_out(table)
+    credo.save(scores, tmp_path / "scores.credo")
+    assert repr(credo.load(tmp_path / "scores.credo")) == repr(scores)

@@ -209,6 +209,7 @@ def test_a_distant_outlier_leaves_no_trace() -> None:
         np.testing.assert_allclose(left.scatter, clean.scatter, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_thousands_of_cycles_leave_what_a_fresh_fit_gives() -> None:
     from credo.statistics import Moments
 

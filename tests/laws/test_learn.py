@@ -168,7 +168,7 @@ def test_what_columns_say_together_is_found() -> None:
     model = credo.learn(table, target="y")
     assert model.tuning.weights["full"]["(all together)"] > 0.3
     assert model.report.scores.accuracy > 0.85
-    assert next(each for each in model.report.tried if each.name == ONE_WEIGHT).accuracy < 0.65
+    assert all(each.accuracy < 0.65 for each in model.report.tried if each.name in (ONE_WEIGHT, nested.SHARES))
 
 
 def test_weights_are_rows_repeated(table: Table) -> None:
@@ -272,7 +272,7 @@ def test_a_discriminant_wins_where_numbers_covary(winner: str) -> None:
     assert best.covariance == winner
     assert best.mahalanobis(table).shape == (3000, 2)
     loss = -np.log(best.predict_proba(table)[np.arange(3000), truth]).mean()
-    assert loss == pytest.approx(best.report.scores.log_loss, abs=0.01)
+    assert loss == pytest.approx(best.report.scores.log_loss, abs=2 * best.report.scores.log_loss_error)
     bayes = credo.learn(table, target="y", model="naive-bayes")
     assert best.report.scores.log_loss < 0.8 * bayes.report.scores.log_loss
 
@@ -285,8 +285,9 @@ def test_columns_that_are_noise_are_left_out() -> None:
     table |= {"z": np.array(["u", "v"])[(truth + (rng.random(40) < 0.1)) % 2], "y": truth}
     best = credo.learn(table, target="y", model="naive-bayes")
     weights = best.tuning.weights["category"]
-    assert weights["z"] > 3 * max((weight for name, weight in weights.items() if name != "z"), default=0.0)
-    assert best.report.scores.log_loss < 0.6
+    assert weights["z"] == max(weights.values())
+    assert np.median(list(weights.values())) < 0.2 * weights["z"]
+    assert best.report.scores.log_loss < 0.4
 
 
 def test_a_gaussian_of_no_numbers_is_refused() -> None:

@@ -222,6 +222,7 @@ values = st.recursive(
 @example(value=[float("inf"), float("-inf"), float("nan"), -0.0, 5e-324, np.float64("nan")])
 @example(value={"array": "float64", "shape": [], "offset": 0, "class": "Belief"})  # as a node of the header looks
 @example(value={1: "a", "1": "b", True + 1: "c", (1, None): "d"})
+@example(value=[np.str_("\0"), np.str_("a\0"), np.str_("")])
 @example(value=(True, 1, 1.0, "1", None, (), [], {}, 2**70, "arrays\n\0\u2028"))
 def test_any_value_is_the_same(value: Any, tmp_path: Path) -> None:
     assert same(through(value, tmp_path / "value"), value)
