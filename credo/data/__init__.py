@@ -168,6 +168,17 @@ class Batch:
         array = self.column(name)
         return array.to_numpy() if pa.types.is_int64(array.type) and not array.null_count else None
 
+    def missing_share(self, names: Sequence[str]) -> Array:
+        """Of each row, the share of these columns whose cells are missing. (rows,)"""
+        found = np.zeros(self.rows)
+        inside = [name for name in names if name in self._block_places]
+        if inside and self.block is not None and self.block.dtype != np.int64:
+            found += np.isnan(self._block_of(tuple(inside))).sum(1)
+        for name in names:
+            if name not in self._block_places and (column := self.column(name)).null_count:
+                found += column.is_null().to_numpy(zero_copy_only=False)
+        return found / max(len(names), 1)
+
     def filled(self, names: Iterable[str]) -> Batch:
         """With a column of missing cells for each that isn't there."""
         known = set(self.names)

@@ -115,7 +115,8 @@ class Classifier(Labelled):
                 silent |= likelihood.silent(batch, cells)
             if with_base:
                 out += np.reshape(likelihood.base(cells), (-1, 1))
-        return terms.with_noise(terms.unbiased(out, begun)), silent
+        worth = self.worth_of(batch) if terms is not self.plain else None
+        return terms.settled(out, begun, worth), silent
 
     def _collected(self, data: object, of_batch: Callable[[Batch], tuple[Array, Silent]]) -> Array:
         """What a function says of each batch, one after another."""
@@ -271,9 +272,8 @@ class Classifier(Labelled):
                 likelihood.add_left_out(cells, own, out)
             else:
                 likelihood.add_weighed_left_out(cells, own, self.tuning.weights_of(form, likelihood.voices), out)
-        out = terms.unbiased(out, begun)
-        if terms.label_noise:
-            out = terms.with_noise(out, log_prior, self._weights_left_out(own))
+        n = self._weights_left_out(own) if terms.label_noise else None
+        out = terms.settled(out, begun, self.worth_of(batch), log_prior, n)
         if (row := _to_shares_but(out, unknown, own.codes)) >= 0:
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(batch.number(row), "itself"))
         return out, own

@@ -120,11 +120,13 @@ def explained_row(
 ) -> Explanation:
     one = batch.slice(row, 1)
     terms = model.tuned
-    voices = {name: each[0] for name, each in model.voices_of(one, terms).items()}
-    prior = terms.log_prior + terms.biases
+    worth = model.worth_of(one.filled(model.views))
+    factor = 1.0 if worth is None else float(worth[0, 0])
+    voices = {name: factor * each[0] for name, each in model.voices_of(one, terms).items()}
+    prior = terms.log_prior + factor * terms.biases
     log_joint = prior + sum(voices.values())
-    if (unbiased := terms.unbiased(log_joint, prior)) is not log_joint:
-        prior = log_joint = unbiased
+    if not any(each.any() for each in voices.values()):
+        prior = log_joint = terms.log_prior
     if np.isneginf(log_joint.max()):
         raise EvidenceError(model.impossible(one))
     if terms.label_noise:  # by which nothing is impossible: the weights that would say so are bounded
@@ -152,7 +154,7 @@ def explained_row(
         {name: _cell(one, name) for name in weights if name != NOISE},
         float(share[first]),
         unit,
-        _words(model, one, first, second, size),
+        _words(model, one, first, second, size / factor),
     )
 
 

@@ -379,6 +379,13 @@ class Labelled(Additive):
             return Mixed(likelihood, weights, tuning.mixture_of(self.classes))
         return likelihood.weighted(weights)
 
+    def worth_of(self, batch: Batch) -> Array | None:
+        """What the evidence of each row is worth, tuned; None where no cell misses. (rows, 1)"""
+        if self.tuning is None or not self.tuning.discount or not self.tuning.used:
+            return None
+        missing = batch.missing_share(self.tuning.used)
+        return self.tuning.worth(missing)[:, None] if missing.any() else None
+
     def codes_of(self, batch: Batch) -> Codes:
         """Which class each row is in, -1 where it has none."""
         assert self.target is not None
@@ -408,6 +415,19 @@ class Terms:
             return log_joint
         silent = (log_joint == begun).all(-1, keepdims=True)
         return np.where(silent, begun - self.biases, log_joint) if silent.any() else log_joint
+
+    def settled(
+        self, log_joint: Array, begun: Array, worth: Array | None, log_prior: Array | None = None,
+        n: Array | None = None,
+    ) -> Array:  # fmt: skip
+        """What was added up, as tuning has it: without biases where nothing was said, discounted where cells miss, and
+        under label noise. Where rows are left out, the prior and the weights of classes are those that are left."""
+        found = self.unbiased(log_joint, begun)
+        if worth is not None:
+            prior = self.log_prior if log_prior is None else log_prior
+            with np.errstate(invalid="ignore"):
+                found = prior + np.where(np.isneginf(found), found, worth * (found - prior))
+        return self.with_noise(found, log_prior, n)
 
     def with_noise(self, log_joint: Array, log_prior: Array | None = None, n: Array | None = None) -> Array:
         """log P(class | row) under label noise, else as it was. (rows, classes)

@@ -219,10 +219,23 @@ class Live:
         for tally in self._speaking:
             tally.look(row, self._number)
             tally.score(settings, out)
+        worth = self._worth(row)
+        if worth < 1 and (out != begun).any():
+            apart = begun - biases
+            out = apart + worth * (out - apart)
         if not to_shares(out, begun, biases, noise):  # the row is impossible under every class: the model says why
             return None
         shares: list[float] = out.tolist()
         return shares
+
+    def _worth(self, row: Mapping[str, Any]) -> float:
+        """What the row's evidence is worth, as some of its cells miss."""
+        tuning = self._model.tuning
+        if tuning is None or not tuning.discount:
+            return 1.0
+        cells = [row[name] for name in tuning.used]
+        missing = sum(cell is None or cell != cell for cell in cells)
+        return float(tuning.worth(np.array(missing / max(len(cells), 1)))) if missing else 1.0
 
     def _before_the_row(self) -> tuple[Array, Array, Array]:
         """What is said of the classes before a row is seen, their biases in that, and the shares of all rows that slip

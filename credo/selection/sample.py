@@ -6,11 +6,13 @@ itself if its copies stayed behind. So copies (the same cells and class) are lef
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credo.data import Batch, Source
@@ -77,6 +79,21 @@ class Sample:
         found = np.empty(self.rows, dtype=np.intp)
         found[order] = np.arange(self.rows) % count
         return found
+
+    def blanked(self, names: Sequence[str], seed: int) -> tuple[Sample, Array]:
+        """With cells of these columns missing at random, in some rows few and in others many; and the shares missing."""
+        wanted = mixed(self.prints, salt=seed + 101) / 2.0**64  # (rows,)
+        cells = np.stack([mixed(self.prints, salt=seed + 102 + j) / 2.0**64 for j in range(len(names))], axis=1)
+        gone, parts, start = cells < wanted[:, None], [], 0
+        for part in self.parts:
+            rows = gone[start : start + part.rows]
+            columns = {name: pc.if_else(pa.array(rows[:, j]), None, part.column(name)) for j, name in enumerate(names)}
+            rest = part.only([name for name in part.names if name not in columns])
+            parts.append(replace(rest, columns={**rest.columns, **columns}))
+            start += part.rows
+        found = replace(self, parts=tuple(parts))
+        shares = [part.missing_share(names) for part in parts]
+        return found, np.concatenate(shares)
 
     def pieces(self, classes: int) -> list[Piece]:
         """Each part with the classes of its rows."""

@@ -19,6 +19,7 @@ from credo.selection.terms import Term, TermScores
 from credo.selection.weighting import with_noise
 
 ROUNDS = 12  # of EM for label noise
+DISCOUNTS = np.linspace(0.0, 6.0, 31)  # exp(-6) of what is said is nothing
 ENOUGH = 50.0  # nats, beyond which the other side is lost in rounding
 
 
@@ -32,6 +33,21 @@ class Stack:
     def log_probabilities(self, held_out: TermScores, class_weights: Array) -> Array:
         log_joint = held_out.log_prior + held_out.log_likelihood @ self.shares
         return with_label_noise(log_joint, held_out.log_prior, noise_rates(self.noise, class_weights))
+
+
+def discounted(held_out: TermScores, missing: Array, stack: Stack, class_weights: Array) -> float:
+    """The d ≥ 0 of exp(-d · missing), by which what is said of rows with missing cells is multiplied: most probable
+    under d ~ Exponential(1), which is worth a nat at 1."""
+    said = held_out.log_likelihood @ stack.shares
+    rates, rows = noise_rates(stack.noise, class_weights), np.arange(held_out.rows)
+
+    def loss(d: float) -> float:
+        log_joint = held_out.log_prior + np.exp(-d * missing)[:, None] * said
+        found = with_label_noise(log_joint, held_out.log_prior, rates)
+        return float(d - held_out.weight @ found[rows, held_out.truth])
+
+    losses = [loss(d) for d in DISCOUNTS]
+    return float(DISCOUNTS[int(np.argmin(losses))])
 
 
 def held_out_candidates(names: tuple[str, ...], log_odds: Array, rows: TermScores) -> TermScores:

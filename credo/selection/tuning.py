@@ -27,7 +27,7 @@ from credo.notices import tell
 from credo.selection.candidates import Candidates, candidates
 from credo.selection.report import Tried
 from credo.selection.sample import Sample, drawn
-from credo.selection.stacking import Stack, cross_fitted, held_out_candidates, stacked
+from credo.selection.stacking import Stack, cross_fitted, discounted, held_out_candidates, stacked
 from credo.selection.terms import TermScores, held_out_scores, without
 from credo.selection.weighting import Weighting, pooled
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 FOLDS, FEW_FOLDS, FEW = 10, 5, 2000  # rows up to which there are more folds
 ENOUGH = 2000  # held-out rows, after which no further fold is looked at
 MANY = 5000  # rows, above which the candidates of a fold are as good as those of all rows
+BLANKED, BLANKED_FOLDS = 200, 4  # rows of a fold with cells blanked, and folds in which some are
 SHARES = "class shares"
 
 
@@ -47,6 +48,7 @@ class Tuned:
     model: Any
     candidates: Candidates
     stack: Stack
+    discount: float  # of rows with missing cells
     weighting: Weighting
     scores: Scores
     tried: tuple[Tried, ...]
@@ -67,7 +69,7 @@ class Tuned:
         tuning = Tuning(
             forms, weights, model.classes, tuple(map(float, weighting.biases)), settings.smoothing, settings.strength,
             model.n, self.scores.log_loss, mixed, mixture, settings.odds, settings.shrinkage,
-            self.stack.noise,
+            self.discount, self.stack.noise,
         )  # fmt: skip
         narrow = replace(model, views=views, tuning=tuning)
         return replace(narrow, evidence=model.evidence.keeping(narrow.part_names()))
@@ -90,7 +92,8 @@ def tuned(model: Any, table: Source, weight: Weight, seed: int) -> Tuned:
     terms = sum(len(views) for views in model.views.values())
     sample = drawn(model, table, Weights.of(weight), terms)
     fold, folds = _folds(sample, seed)
-    judged = [_judged(model, sample, fold == k) for k in folds]
+    judged = [_judged(model, sample, fold == k) for k in folds[:BLANKED_FOLDS]]
+    judged += [_judged(model, sample, fold == k, blanks=False) for k in folds[BLANKED_FOLDS:]]
     names = tuple(dict.fromkeys(name for each in judged for name in each.candidates.weightings))
     every = np.concatenate([np.full(each.rows.rows, k) for k, each in zip(folds, judged, strict=True)])
     held_out = _joined(names, judged)
@@ -103,10 +106,11 @@ def tuned(model: Any, table: Source, weight: Weight, seed: int) -> Tuned:
     log_probabilities = cross_fitted(held_out, every, known)
     how = f"nested {len(np.unique(fold))}-fold" if len(folds) > 1 else "nested hold-out"
     scores = Scores(model.classes, log_probabilities, held_out.truth.astype(np.intp), held_out.weight, how)
+    discount = _discount(names, judged, stack, known)
     shares = dict(zip(names, map(float, stack.shares), strict=True))
     kept = [name for name in names if name in final.weightings]
     weighting = pooled([final.weightings[name] for name in kept], [shares[name] for name in kept])
-    return Tuned(model, final, stack, weighting, scores, _tried(model, held_out, every, shares))
+    return Tuned(model, final, stack, discount, weighting, scores, _tried(model, held_out, every, shares))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +120,8 @@ class _Judged:
     candidates: Candidates
     rows: TermScores
     log_odds: dict[str, Array]  # (rows, classes) each
+    blanked: _Judged | None = None  # some of the rows, with cells blanked
+    missing: Array | None = None  # the shares of their cells that miss
 
 
 def _folds(sample: Sample, seed: int) -> tuple[NDArray[np.intp], range]:
@@ -125,14 +131,35 @@ def _folds(sample: Sample, seed: int) -> tuple[NDArray[np.intp], range]:
     return sample.folds(count, seed), range(looked_at)
 
 
-def _judged(model: Any, sample: Sample, held_out: NDArray[np.bool_]) -> _Judged:
+def _judged(model: Any, sample: Sample, held_out: NDArray[np.bool_], blanks: bool = True) -> _Judged:
     part, rest = sample.take(held_out), sample.take(~held_out)
     taught = without(model, part)
     found = candidates(taught, rest)
+    own, _ = _said(taught, part, found)
+    used = [name for name, forms in found.forms.items() if forms]
+    if not blanks or not used:
+        return own
+    blanked, missing = part.thinned(BLANKED).blanked(used, seed=0)
+    other, known = _said(taught, blanked, found)
+    return replace(own, blanked=other, missing=missing[known])
+
+
+def _said(taught: Any, part: Sample, found: Candidates) -> tuple[_Judged, NDArray[np.bool_]]:
+    """What candidates say of rows that are held out; and which rows have a class that the others know."""
     rows = held_out_scores(taught, part, found.forms, found.settings)
-    known = taught.class_weights[rows.truth] > 0  # a class that only the held-out rows have can't be predicted
+    known = taught.class_weights[rows.truth] > 0
     rows = rows.take(known)
-    return _Judged(found, rows, {name: each.log_odds(rows) for name, each in found.weightings.items()})
+    return _Judged(found, rows, {name: each.log_odds(rows) for name, each in found.weightings.items()}), known
+
+
+def _discount(names: tuple[str, ...], judged: Sequence[_Judged], stack: Stack, class_weights: Array) -> float:
+    """By how much the evidence of rows with missing cells is worth less, found on rows with cells blanked."""
+    blanked = [(each.blanked, each.missing) for each in judged if each.blanked is not None and each.missing is not None]
+    if not blanked or not stack.shares.any():
+        return 0.0
+    rows = _joined(names, [each for each, _ in blanked])
+    missing = np.concatenate([shares for _, shares in blanked])
+    return discounted(rows, missing, stack, class_weights) if rows.rows else 0.0
 
 
 def _joined(names: tuple[str, ...], judged: Sequence[_Judged]) -> TermScores:
