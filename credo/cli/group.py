@@ -21,6 +21,8 @@ COMMANDS = {
     "learn": "Learn to predict a column from the others, and say how well.",
     "predict": "The class of each row, and how probable it is.",
     "ask": "Answer questions such as P(Fire | Storm=yes).",
+    "sample": "Draw rows from a network or a classifier.",
+    "impute": "Fill in missing cells by a network.",
     "explain": "Why a row is taken for a class: what each column weighs.",
     "update": "Learn from more rows, as if they had been there at first.",
     "forget": "Unlearn rows: what is left is as if they had never come.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator
 from contextlib import closing
 from typing import Any
 
@@ -17,14 +18,15 @@ HEAD = 10  # rows on a terminal
 @click.argument("model")
 @click.argument("data")
 @click.option("--output", "-o", help="A file for all rows: .csv .tsv .jsonl .parquet .arrow.")
+@click.option("--target", help="Of a network: the variable to predict.")
 @click.option("--proba", is_flag=True, help="A column for each class's probability, too.")
-def predict(model: str, data: str, output: str | None, proba: bool) -> None:
+def predict(model: str, data: str, output: str | None, target: str | None, proba: bool) -> None:
     """The class of each row, and how probable it is.
 
-    MODEL is a .credo file of a classifier, DATA a table with its columns (by name; one that isn't there counts as
-    missing) or, of texts, a folder, mail, or files such as 'new/*.txt'. What is written are DATA's own columns, then
-    `predicted` and `probability`. Rows are streamed: a file may be larger than memory. Without -o, a terminal shows the
-    first rows, and a pipe gets all of them as CSV.
+    MODEL is a .credo file of a classifier, or a network (.bif, .xdsl, .net, ...) with --target. DATA is a table with
+    its columns (by name; one that isn't there counts as missing) or, of texts, a folder, mail, or files such as
+    'new/*.txt'. What is written are DATA's own columns, then `predicted` and `probability`. Rows are streamed: a file
+    may be larger than memory. Without -o, a terminal shows the first rows, and a pipe gets all of them as CSV.
 
     \b
     Examples:
@@ -33,17 +35,23 @@ def predict(model: str, data: str, output: str | None, proba: bool) -> None:
       credo predict pumps.credo 'logs/*.parquet' -o scored.parquet --proba
       credo predict pumps.credo new.csv | head
       credo predict mail.credo message.txt
+      credo predict alarm.bif patients.csv --target HYPOVOLEMIA -o scored.csv
     """
-    from credo.cli.output import TABLES, check, check_apart, encoded, write_tables
-    from credo.cli.saved import loaded_classifier
-    from credo.predictions import predictions
+    from credo.cli.output import TABLES, check, check_apart
+    from credo.cli.saved import predicted
 
     if output:
         check(output, TABLES)
         check_apart(output, data)
-    tables = predictions(loaded_classifier(model), data, proba)
+    put(predicted(model, data, target, proba), output, data, "predicting")
+
+
+def put(tables: Generator[Any], output: str | None, data: str, task: str) -> None:
+    """Tables in a file; or, without one, the first rows on a terminal, and all of them as CSV in a pipe."""
+    from credo.cli.output import encoded, write_tables
+
     if output:
-        with shown_progress("predicting"):
+        with shown_progress(task):
             write_tables(tables, output)
         click.echo(f"wrote {output}", err=True)
     elif sys.stdout.isatty():
@@ -75,10 +83,10 @@ def _print_head(first: Any, data: str) -> None:
 
 
 def _in_order(names: list[str]) -> list[str]:
-    """What was predicted first: the last columns are."""
+    """What was predicted first, if anything was: the last columns are."""
     from credo.predictions import PREDICTED
 
-    start = max(i for i, name in enumerate(names) if name.rstrip("_") == PREDICTED)
+    start = max((i for i, name in enumerate(names) if name.rstrip("_") == PREDICTED), default=0)
     return [*names[start:], *names[:start]]
 
 
