@@ -203,8 +203,8 @@ def draw_in_turn(
     now: where the chain is. To shares (all states one after another), if it isn't empty, each draw adds how probable
     the states were."""
     chances = np.empty(card.max())
-    number = np.uint64(start) * np.uint64(len(card))
     for r in range(codes.shape[1]):
+        number = np.uint64(start + r) * np.uint64(len(card))
         for j in range(len(turns.free)):
             draw_one(j, turns, card, factors, weights, places, draw(seed, number), now, chances)
             number += np.uint64(1)
