@@ -119,11 +119,12 @@ def _about(seed: int) -> tuple[Any, Any]:
 def test_rounds_draw_each_variable_given_all_others(seed: int) -> None:
     """The chances that are added up are those of counting out; the states come as often as they are probable."""
     path, findings = _about(seed)
-    held, about = path.potentials, path.at(1.0)  # type: Any, Any
+    held, about = path.potentials, path.at(1.0)
+    in_turn: Any = draw_in_turn
     rounds, now = 4000, np.zeros(4, dtype=np.int64)
     now[1] = held.table(1)[0].argmax()
     codes, shares = np.empty((4, rounds), dtype=np.int32), np.zeros(12)
-    draw_in_turn(*about, np.uint64(seed), 0, now, codes, shares)
+    in_turn(*about, np.uint64(seed), 0, now, codes, shares)
     assert (codes[:, -1] == now).all()
     assert (held.table(1)[codes[0], codes[1]] == 1.0).all()  # b follows a
     joint = np.einsum("a,ab,ac,bcd,d->abcd", *(held.table(f) for f in range(4)), findings.weights[9:])
@@ -137,14 +138,16 @@ def test_rounds_draw_each_variable_given_all_others(seed: int) -> None:
 
 def test_runs_draw_what_chains_do() -> None:
     path, _ = _about(0)
-    about: Any = path.at(1.0)
+    about = path.at(1.0)
+    runs: Any = draw_runs
+    in_turn: Any = draw_in_turn
     seeds, now = np.array([3, 4, 5], dtype=np.uint64), np.zeros((3, 4), dtype=np.int64)
     now[:, 1] = path.potentials.table(1)[0].argmax()
     alone = now.copy()
     for step in range(5):
-        draw_runs(*about, seeds, step, now)
+        runs(*about, seeds, step, now)
     for r in range(3):
-        draw_in_turn(*about, seeds[r], 0, alone[r], np.empty((4, 5), dtype=np.int32), np.empty(0))
+        in_turn(*about, seeds[r], 0, alone[r], np.empty((4, 5), dtype=np.int32), np.empty(0))
     assert (now == alone).all()
     nobody = np.empty((0, 4), dtype=np.int64)
-    draw_runs(*about, seeds[:0], 0, nobody)
+    runs(*about, seeds[:0], 0, nobody)
