@@ -109,7 +109,7 @@ def annealed(potentials: Potentials, findings: Findings, samples: int, seed: int
     """Annealed importance sampling (Neal, 2001), with more steps while the runs' weights differ too much."""
     path = Path(potentials, findings)
     for effort in EFFORTS:
-        count, steps = runs_of(potentials, samples * effort)
+        count, steps = runs_of(1, samples * effort)
         made = [*in_threads(partial(run, path, count, schedule(path, steps, seed), seed), count)]
         found = total_of(np.concatenate([each.log_weights for each in made]))
         if found.reliable:
@@ -127,9 +127,9 @@ def total_of(log_weights: Array) -> Total:
     return Total(found.log_value, error, found.effective, found.method, found.effective >= WORTH * len(log_weights))
 
 
-def runs_of(potentials: Potentials, rounds: int) -> tuple[int, int]:
-    """How many runs, and how many steps each, such that half of all rounds are steps."""
-    most = max(FEWEST, min(RUNS, DRAWN // int(potentials.places[-1])))
+def runs_of(cells: int, rounds: int) -> tuple[int, int]:
+    """How many runs, each of which keeps so many numbers, and how many steps each: half of all rounds."""
+    most = max(FEWEST, min(RUNS, DRAWN // cells))
     count = max(FEWEST, min(most, rounds // PER_RUN))
     return count, max(STEPS, rounds // (2 * count))
 

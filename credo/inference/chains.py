@@ -12,7 +12,7 @@ import numpy as np
 from credo._kernels.sampling import draw_in_turn
 from credo.errors import EvidenceError
 from credo.exact import Array
-from credo.inference.annealing import EFFORTS, RUNS, WORTH, Path, in_threads, run, runs_of, schedule
+from credo.inference.annealing import EFFORTS, FEWEST, RUNS, WORTH, Path, in_threads, run, runs_of, schedule
 from credo.inference.asked import Asked, Codes, Estimate, floor_of, widened
 from credo.inference.findings import NOTHING, Findings
 from credo.inference.loopy import settled_beliefs
@@ -30,9 +30,9 @@ def gibbs(
 ) -> list[Estimate]:
     """Runs of several lengths, until what is asked can be trusted or the longest are done."""
     path = Path(potentials, findings)
-    found = list[Estimate]()
+    found, cells = list[Estimate](), int(potentials.places[-1]) + sum(_cells(potentials, group) for group in asked)
     for effort in EFFORTS:
-        count, rounds = runs_of(potentials, samples * effort)
+        count, rounds = runs_of(cells, samples * effort)
         powers = schedule(path, rounds, seed)
         runs = Walked.joined([*in_threads(partial(_walked, path, asked, count, powers, seed), count)], path)
         found = [runs.estimate(i, group, count * rounds) for i, group in enumerate(asked)]
@@ -101,7 +101,7 @@ class Walked:
         halves, moved = self._of(number, group)
         runs, worth = len(self.weights), 1.0 / float(self.weights @ self.weights)
         agree, weighed = agreed(halves.mean(0)), not self._all_agree and worth >= WORTH * runs
-        reliable = (agree or weighed) and not self._denied(group, halves, moved)
+        reliable = (agree or weighed) and runs >= FEWEST and not self._denied(group, halves, moved)
         pooled = Pooled(
             self.weights if weighed else np.full(runs, 1.0 / runs),
             dragged=not (weighed or self._all_agree),
@@ -194,14 +194,18 @@ def _only(group: Asked) -> int | None:
     return about.pop() if len(about) == 1 else None
 
 
+def _cells(potentials: Potentials, group: Asked) -> int:
+    """Of the table in which states of a group are counted: none of one variable, whose chances are averaged."""
+    return 0 if _only(group) is not None else int(np.prod(potentials.card[list(group.variables)]))
+
+
 def _walked(path: Path, asked: Sequence[Asked], count: int, powers: Array, seed: int, first: int, last: int) -> Walked:
     """Some of the runs, annealed and then followed for as many rounds."""
     rounds = len(powers) - 1
     begun, held = run(path, count, powers, seed, first, last), path.potentials
     card, cells = held.card, int(held.places[-1])
     shares, seen = np.zeros((2, last - first, cells)), np.zeros(cells, dtype=np.bool_)
-    sizes = [0 if _only(group) is not None else int(np.prod(card[list(group.variables)])) for group in asked]
-    counts = [np.zeros((2, last - first, size + 1)) for size in sizes]  # the last: where an event doesn't happen
+    counts = [np.zeros((2, last - first, _cells(held, group) + 1)) for group in asked]  # last: no event happens
     others = np.setdiff1d(np.arange(len(card)), path.turns.free)
     for r in np.flatnonzero(begun.log_weights > -np.inf).tolist():
         step, warming, half = begun.steps, rounds // WARMING, max(1, (rounds - rounds // WARMING) // 2)
