@@ -482,6 +482,6 @@ def test_the_last_guard_cuts_any_error(tmp_path: Path, monkeypatch: pytest.Monke
 def test_files_too_large_to_read_are_refused_before(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with quietly():
         Network.example("asia").write(tmp_path / name)
-    monkeypatch.setenv("CREDO_MEMORY", "10 kB")
+    monkeypatch.setenv("CREDO_MEMORY", "1 kB")
     with pytest.raises(SizeError, match=r"holds .* of text, which takes about .* to read; .* or as CREDO_MEMORY says"):
         Network.read(tmp_path / name)
