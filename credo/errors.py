@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from numbers import Integral
+from typing import Any
 
 from credo.printable import printable
 
@@ -101,6 +103,17 @@ def counted(n: float, noun: str) -> str:
     ('1 row', '2500 rows')
     """
     return f"{n:.10g} {noun}" + ("" if n == 1 else "s")
+
+
+def check_seed(seed: Any) -> Any:
+    """The same seed, if it is one: a whole number of at least 0.
+
+    >>> check_seed(7)
+    7
+    """
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise DataError(f"a seed must be a whole number of at least 0, but is {seed!r:.60}")
+    return seed
 
 
 class Notice(UserWarning):

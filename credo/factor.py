@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+import numpy as np
+
 from credo.exact import Array
+
+WIDEST = 600.0  # natural logarithms between a factor's largest and smallest number: a float holds about 708
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A non-negative function of some variables: an axis of the table for each name in the scope.
+    """A non-negative function of some variables: an axis of the table, which can't be changed, for each name in the
+    scope.
 
     >>> import numpy as np
     >>> rain = Factor(("rain",), np.array([0.2, 0.8]))
@@ -21,6 +26,29 @@ class Factor:
 
     scope: tuple[str, ...]
     table: Array
+
+    def __post_init__(self) -> None:
+        table = np.asarray(self.table, dtype=np.float64)
+        if table.flags.writeable:  # somebody else's: what is worked out from it must stay true
+            table = table.copy()
+            table.flags.writeable = False
+        object.__setattr__(self, "table", table)
+
+    def split(self) -> tuple[Factor, ...]:
+        """Factors whose product this is, in none of which a number is too small beside the largest for a float.
+
+        >>> [part.table for part in Factor(("x",), np.array([1e250, 1e-250])).split()]
+        [array([1.0e+250, 2.7e-011]), array([1.e+000, 3.7e-240])]
+        """
+        positive = self.table > 0
+        top, least = self.table.max(initial=0.0), self.table[positive].min(initial=np.inf)
+        if top == 0.0 or np.log(least) - np.log(top) > -WIDEST:
+            return (self,)
+        with np.errstate(divide="ignore"):
+            left = np.where(positive, np.log(self.table) - np.log(top), 0.0)
+        first = np.where(left < -WIDEST, top * np.exp(-WIDEST), self.table)
+        rest = np.exp(np.where(left < -WIDEST, left + WIDEST, 0.0))
+        return (Factor(self.scope, first), *Factor(self.scope, rest).split())
 
     def __mul__(self, other: Factor) -> Factor:
         scope = (*self.scope, *(name for name in other.scope if name not in self.scope))

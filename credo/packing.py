@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from credo.checks import check, described
 from credo.errors import suggest
 from credo.evidence import Growing
+from credo.fixed import Fixed
 
 # What a file may hold: the name in the file, and the dataclass that is built from its fields, in their order.
 CLASSES = {
@@ -78,6 +79,8 @@ class Packer:
     def node(self, value: Any) -> Any:
         if isinstance(value, Growing):
             value = value.whole
+        if isinstance(value, Fixed):
+            value = dict(value)
         kind = type(value)
         if kind is float and not isfinite(value):
             return {"float": str(value)}

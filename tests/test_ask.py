@@ -16,6 +16,7 @@ from credo.asking import Question, parse
 from credo.asking.question import Above, Likely, OneOf, Within
 from credo.errors import CredoError, DataError, EvidenceError, NetworkError, Notice, QuestionError, SizeError
 from credo.factor import Factor
+from credo.inference import components
 from credo.models.answers import Estimated, MostProbable
 from tests.networks import evidence, joint, networks
 
@@ -429,6 +430,7 @@ def test_what_does_not_fit_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None
         raise SizeError("too large")
 
     monkeypatch.setattr(credo.Network, "_chance", too_large)
+    monkeypatch.setattr(components, "_exactly", too_large)
     with pytest.warns(Notice, match="too large: estimated by likelihood-weighting"):
         close(credo.ask(RAIN, "P(Rain=yes, Wet=yes)"), 0.18, 0.01)
     with pytest.raises(SizeError):

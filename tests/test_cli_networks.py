@@ -258,3 +258,82 @@ def test_a_network_is_shown(fire: str) -> None:
     text = ran("show", fire)
     assert "Network of 5 variables and 5 arrows" in text
     assert "P(Fire | Lightning, Campfire)" in text
+
+
+# predict, sample, impute
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    path = tmp_path / "rows.csv"
+    path.write_text("id,Storm,Bus,Fire\n1,yes,no,yes\n2,,yes,\n3,no,,no\n")
+    return str(path)
+
+
+def cells(path: Path) -> list[str]:
+    """Lines of a CSV file, without quotes."""
+    return path.read_text().replace('"', "").splitlines()
+
+
+def test_a_network_predicts_a_variable_of_each_row(fire: str, table: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    ran("predict", fire, table, "--target", "Campfire", "-o", str(out), "--proba")
+    lines = cells(out)
+    assert lines[0] == "id,Storm,Bus,Fire,predicted,probability,P(yes),P(no)"
+    found = [float(line.split(",")[-2]) for line in lines[1:]]
+    rows_ = {"Storm": ["yes", None, "no"], "Bus": ["no", "yes", None], "Fire": ["yes", None, "no"]}
+    assert found == pytest.approx(NET.predict_proba("Campfire", rows_)[:, 0])
+    piped = ran("predict", fire, table, "--target", "Campfire").splitlines()
+    assert piped[0].replace('"', "") == "id,Storm,Bus,Fire,predicted,probability"
+
+
+def test_predict_says_what_it_needs(fire: str, table: str, saved: dict[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    assert "--target says which variable to predict, such as Storm" in refused("predict", fire, table, "-o", str(out))
+    assert "there is no variable 'Smoke'" in refused("predict", fire, table, "--target", "Smoke", "-o", str(out))
+    assert "--target is for networks alone" in refused("predict", saved["days"], table, "--target", "x")
+    assert not out.exists()
+
+
+def test_rows_are_drawn(fire: str, saved: dict[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "drawn.csv"
+    ran("sample", fire, "--rows", "50", "--given", "Fire=yes, Bus!=no", "--given", "Storm in {yes}", "-o", str(out))
+    lines = cells(out)
+    assert len(lines) == 51
+    assert lines[0] == ",".join(NET.variables)
+    at = {name: i for i, name in enumerate(NET.variables)}
+    assert {tuple(line.split(",")[at[name]] for name in ("Fire", "Bus", "Storm")) for line in lines[1:]} == {
+        ("yes", "yes", "yes")
+    }
+    assert ran("sample", fire, "--rows", "5", "--seed", "3") == ran("sample", fire, "--rows", "5", "--seed", "3")
+    assert len(ran("sample", saved["days"], "--rows", "7", "--seed", "1").splitlines()) == 8
+    assert len(ran("sample", fire, "--rows", "0").splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--given", "Smoke=yes"), "there is no variable 'Smoke'"),
+        (("--given", "Fire=perhaps"), "perhaps"),
+        (("--given", "do(Fire=yes)"), "do"),
+        (("--given", "Fire=yes, Fire=no"), "Fire"),
+        (("--given", "Fire=="), ""),
+        (("-o", "rows.xyz"), "must end in one of"),
+    ],
+)
+def test_sample_refuses(fire: str, arguments: tuple[str, ...], says: str) -> None:
+    assert says in refused("sample", fire, *arguments)
+
+
+@pytest.mark.parametrize("option", ["--rows", "--seed"])
+def test_sample_takes_no_negative_numbers(fire: str, option: str) -> None:
+    assert "-1 is not in the range" in refused("sample", fire, option, "-1", code=2)
+
+
+def test_missing_cells_are_filled_in(fire: str, table: str, saved: dict[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "whole.csv"
+    ran("impute", fire, table, "-o", str(out))
+    assert cells(out) == ["id,Storm,Bus,Fire", "1,yes,no,yes", "2,no,yes,no", "3,no,no,no"]
+    assert "not a network" in refused("impute", saved["days"], table)
+    assert "it is the file that is read" in refused("impute", fire, table, "-o", table)
+    assert Path(table).read_text().count(",,") == 2  # untouched

@@ -149,6 +149,44 @@ def log_chance(
 
 
 @kernel
+def draw_one(
+    j: int,
+    turns: Turns,
+    card: Integers,
+    factors: Factors,
+    weights: Array,
+    places: Integers,
+    x: float,
+    now: Integers,
+    chances: Array,
+) -> None:
+    """now: free variable number j drawn given all others, x in [0, 1) deciding it, and what follows from it; chances:
+    how probable each of its states was. Where all are impossible, it stays as it is."""
+    v = turns.free[j]
+    followers = turns.followers[turns.followers_at[j] : turns.followers_at[j + 1]]
+    own, top, old, total = chances[: card[v]], -np.inf, now[v], 0.0
+    for k in range(len(own)):
+        now[v] = k
+        follow(followers, card, factors, now)
+        own[k] = log_chance(j, v, followers, turns, factors, weights, places, now)
+        top = max(top, own[k])
+    now[v] = old
+    for k in range(len(own)):
+        own[k] = np.exp(own[k] - top) if top > -np.inf else 1.0 if k == old else 0.0
+        total += own[k]
+    x *= total
+    for k in range(len(own)):
+        if own[k] > 0.0:
+            now[v] = k
+            x -= own[k]
+            if x < 0.0:
+                break
+    for k in range(len(own)):
+        own[k] /= total
+    follow(followers, card, factors, now)
+
+
+@kernel
 def draw_in_turn(
     turns: Turns,
     card: Integers,
@@ -159,33 +197,40 @@ def draw_in_turn(
     start: int,
     now: Integers,
     codes: Codes,
+    shares: Array,
 ) -> None:
     """codes (variables, rows): the states after each round in which every free variable was drawn given all others.
-    now: where the chain is."""
+    now: where the chain is. To shares (all states one after another), if it isn't empty, each draw adds how probable
+    the states were."""
     chances = np.empty(card.max())
-    number = np.uint64(start) * np.uint64(len(card))
     for r in range(codes.shape[1]):
+        number = np.uint64(start + r) * np.uint64(len(card))
         for j in range(len(turns.free)):
-            v = turns.free[j]
-            followers = turns.followers[turns.followers_at[j] : turns.followers_at[j + 1]]
-            own, top, old = chances[: card[v]], -np.inf, now[v]
-            for k in range(len(own)):
-                now[v] = k
-                follow(followers, card, factors, now)
-                own[k] = log_chance(j, v, followers, turns, factors, weights, places, now)
-                top = max(top, own[k])
-            now[v], total = old, 0.0
-            for k in range(len(own)):
-                own[k] = np.exp(own[k] - top) if top > -np.inf else 0.0
-                total += own[k]
-            x = draw(seed, number) * total
+            draw_one(j, turns, card, factors, weights, places, draw(seed, number), now, chances)
             number += np.uint64(1)
-            for k in range(len(own)):
-                if own[k] > 0.0:
-                    now[v] = k
-                    x -= own[k]
-                    if x < 0.0:
-                        break
-            follow(followers, card, factors, now)
+            if len(shares):
+                v = turns.free[j]
+                for k in range(card[v]):
+                    shares[places[v] + k] += chances[k]
         for v in range(len(card)):
             codes[v, r] = now[v]
+
+
+@kernel
+def draw_runs(
+    turns: Turns,
+    card: Integers,
+    factors: Factors,
+    weights: Array,
+    places: Integers,
+    seeds: NDArray[np.uint64],
+    start: int,
+    now: Integers,
+) -> None:
+    """now (runs, variables): one round of each run."""
+    chances = np.empty(card.max())
+    for r in range(len(now)):
+        number = np.uint64(start) * np.uint64(len(card))
+        for j in range(len(turns.free)):
+            draw_one(j, turns, card, factors, weights, places, draw(seeds[r], number), now[r], chances)
+            number += np.uint64(1)

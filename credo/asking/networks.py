@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from credo.asking.parsing import parse
 from credo.asking.question import Likely, Question, Values, combined, refuse_contradictions, unknown
-from credo.errors import NetworkError
+from credo.errors import EvidenceError, NetworkError, QuestionError
 from credo.inference.sizes import Method
 from credo.models.answering import Answering
 from credo.models.answers import Estimated
 from credo.models.conditional import ROUNDING
 from credo.models.network import Network
 
+ALL = "argmax P(* | "  # a question about all variables
 Weights = dict[str, list[float]]  # of each state of a variable: how likely what is said of it makes that state
 
 
@@ -36,6 +38,27 @@ def ask_network(net: Answering, question: Question, method: Method, samples: int
             return asking.net.most_probable(question.names or None, asking.findings(asking.given), **asking.how)
         case "explain":
             return asking.explanation()
+
+
+def findings_in(net: Answering, text: str) -> dict[str, Any]:
+    """What is given, as a question has it behind the bar.
+
+    >>> findings_in(Network.example("storm"), "Storm=yes, Thunder!=no")
+    {'Storm': 'yes', 'Thunder': 'yes'}
+    """
+    if not text.strip():
+        return {}
+    question = parse(f"{ALL}{text})")
+    try:
+        for term in question.given:
+            if term.name.text not in net.states:
+                raise unknown(question, term.name.word, "there is no variable", net.variables)
+            if term.done:
+                raise question.error("do(...) sets variables: rows are drawn given what is seen", term.at)
+        values = {term.name.text: Values(net.states[term.name.text]) for term in question.given}
+        return _Asking(net, question, values, {}).findings(combined(question, question.given, values))
+    except QuestionError as error:
+        raise EvidenceError(error.what) from None
 
 
 def _done(net: Answering, question: Question, values: Mapping[str, Values]) -> Answering:

@@ -151,7 +151,9 @@ def as_data(question: Question, answer: Any) -> dict[str, Any]:
     for states, p in answer.items():
         line = {"states": dict(zip(question.names, _tuple(states, question), strict=True)), "probability": p}
         lines.append(line | ({"standard_error": _written(errors[states])} if errors else {}))
-    return {"probabilities": lines} | ({"method": answer.method} if hasattr(answer, "method") else {})
+    if not hasattr(answer, "method"):
+        return {"probabilities": lines}
+    return {"probabilities": lines, "method": answer.method, "reliable": getattr(answer, "reliable", True)}
 
 
 def _written(x: float) -> float | str | None:
@@ -163,7 +165,8 @@ def _estimated(answer: float) -> dict[str, Any]:
     """How far off a number is likely to be, if it was estimated."""
     if not hasattr(answer, "standard_error"):
         return {}
-    return {"standard_error": _written(answer.standard_error), "method": getattr(answer, "method", None)}
+    how = {"method": getattr(answer, "method", None), "reliable": getattr(answer, "reliable", True)}
+    return {"standard_error": _written(answer.standard_error), **how}
 
 
 def _tuple(states: Any, question: Question) -> tuple[Any, ...]:
@@ -251,6 +254,7 @@ def _print_numbers(screen: Console, question: Question, answer: Mapping[Any, flo
         on.say(screen, f"... and {on.counted(rest, 'more line')}, together {max(left_out, 0.0):.2g}", "dim")
     if hasattr(answer, "method"):
         told = "± is one standard error" if errors else "the error is unknown"
+        told = told if getattr(answer, "reliable", True) else "unreliable: the error is unknown"
         on.say(screen, f"estimated by {answer.method}; {told}", "dim")
 
 

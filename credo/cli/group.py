@@ -23,6 +23,8 @@ COMMANDS = {
     "learn": "Learn to predict a column from the others, and say how well.",
     "predict": "Predict the class of each row, with its probability.",
     "ask": "Answer questions such as P(Fire | Storm=yes).",
+    "sample": "Draw rows from a network or a classifier.",
+    "impute": "Fill in missing cells by a network.",
     "explain": "Explain a prediction by the weight of evidence of each column.",
     "update": "Learn from more rows, as if they had been there at first.",
     "forget": "Unlearn rows: what is left is as if they had never come.",

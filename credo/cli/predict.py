@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator
 from contextlib import closing
 from typing import Any
 
@@ -19,15 +20,16 @@ HEAD = 10  # rows on a terminal
 @click.argument("model")
 @click.argument("data")
 @click.option("--output", "-o", metavar="FILE", help="A file for all rows: .csv .tsv .jsonl .parquet .arrow.")
+@click.option("--target", metavar="NAME", help="The variable to predict, if MODEL is a network.")
 @click.option("--proba", is_flag=True, help="Add a column with each class's probability.")
 @reads_data
-def predict(model: str, data: str, output: str | None, proba: bool) -> None:
+def predict(model: str, data: str, output: str | None, target: str | None, proba: bool) -> None:
     """Predict the class of each row, with its probability.
 
-    MODEL is a .credo file of a classifier, DATA a table with its columns (by name; one that isn't there counts as
-    missing) or, of texts, a folder, mail, or files such as 'new/*.txt'. What is written are DATA's own columns, then
-    `predicted` and `probability`. Rows are streamed: a file may be larger than memory. Without -o, a terminal shows the
-    first rows, and a pipe gets all of them as CSV.
+    MODEL is a .credo file of a classifier, or a network (.bif, .xdsl, .net, ...) with --target. DATA is a table with
+    its columns (by name; one that isn't there counts as missing) or, of texts, a folder, mail, or files such as
+    'new/*.txt'. What is written are DATA's own columns, then `predicted` and `probability`. Rows are streamed: a file
+    may be larger than memory. Without -o, a terminal shows the first rows, and a pipe gets all of them as CSV.
 
     \b
     Examples:
@@ -36,19 +38,25 @@ def predict(model: str, data: str, output: str | None, proba: bool) -> None:
       credo predict pumps.credo 'logs/*.parquet' -o scored.parquet --proba
       credo predict pumps.credo new.csv | head
       credo predict mail.credo message.txt
+      credo predict alarm.bif patients.csv --target HYPOVOLEMIA -o scored.csv
     """
     from credo.cli.arguments import check_order
-    from credo.cli.output import TABLES, check, check_apart, encoded, write_tables
-    from credo.cli.saved import loaded_classifier
-    from credo.predictions import predictions
+    from credo.cli.output import TABLES, check, check_apart
+    from credo.cli.saved import predicted
 
     check_order("predict", model, data)
     if output:
         check(output, TABLES)
         check_apart(output, data)
-    tables = predictions(loaded_classifier(model), opened_data(data), proba)
+    put(predicted(model, opened_data(data), target, proba), output, data, "predicting")
+
+
+def put(tables: Generator[Any], output: str | None, data: str, task: str) -> None:
+    """Tables in a file; or, without one, the first rows on a terminal, and all of them as CSV in a pipe."""
+    from credo.cli.output import encoded, write_tables
+
     if output:
-        with shown_progress("predicting"):
+        with shown_progress(task):
             write_tables(tables, output)
         remark(f"wrote {output}")
     elif sys.stdout.isatty():
@@ -80,10 +88,10 @@ def _print_head(first: Any, data: str) -> None:
 
 
 def _in_order(names: list[str]) -> list[str]:
-    """What was predicted first: the last columns are."""
+    """What was predicted first, if anything was: the last columns are."""
     from credo.predictions import PREDICTED
 
-    start = max(i for i, name in enumerate(names) if name.rstrip("_") == PREDICTED)
+    start = max((i for i, name in enumerate(names) if name.rstrip("_") == PREDICTED), default=0)
     return [*names[start:], *names[:start]]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from credo.cli.output import MODEL
 from credo.errors import EvidenceError, StorageError
 
 if TYPE_CHECKING:
@@ -12,10 +13,14 @@ if TYPE_CHECKING:
 
 
 def loaded_classifier(path: str) -> Classifier:
-    from credo.models.classifier import Classifier
     from credo.storage import load
 
-    model = load(path)
+    return _classifier(load(path), path)
+
+
+def _classifier(model: Any, path: str) -> Classifier:
+    from credo.models.classifier import Classifier
+
     if not isinstance(model, Classifier):
         raise StorageError(f"{path} holds a {type(model).__name__}, not a classifier; `credo learn` makes one")
     return model
@@ -70,6 +75,48 @@ def merged(paths: Sequence[str]) -> Any:
     return total
 
 
+def predicted(path: str, data: object, target: str | None, proba: bool) -> Generator[Any]:
+    """Predictions of a classifier, or of a network's variable."""
+    from credo.models.answering import Answering
+    from credo.predictions import network_predictions, predictions
+    from credo.storage import load
+
+    model = loaded(path) if _is_network(path) else load(path)
+    if isinstance(model, Answering):
+        if target is None:
+            known = ", ".join(model.variables[:3])
+            raise StorageError(f"{path} holds a network: --target says which variable to predict, such as {known}")
+        return network_predictions(model, target, data, proba)
+    if target is not None:
+        raise StorageError(f"{path} holds a {type(model).__name__}: --target is for networks alone")
+    return predictions(_classifier(model, path), data, proba)
+
+
+def _is_network(path: str) -> bool:
+    from credo.formats import FORMATS
+    from credo.formats.files import PACKED
+
+    return path.lower().removesuffix(PACKED).endswith((*FORMATS,))
+
+
+def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
+    """Rows from a network or a classifier, as an Arrow table."""
+    from credo.asking.networks import findings_in
+    from credo.models.answering import Answering
+    from credo.models.classifier import Classifier
+
+    model = loaded(path)
+    if isinstance(model, Classifier) and not given:
+        return model.sample(rows, seed)
+    if isinstance(model, Classifier):
+        raise StorageError(f"{path} holds a {type(model).__name__}: --given is for networks")
+    if not isinstance(model, Answering):
+        raise StorageError(f"{path} holds a {type(model).__name__}, which draws no rows")
+    if not hasattr(model, "sample"):
+        raise StorageError(f"{path} holds a network without arrows, from which rows aren't drawn")
+    return model.sample(rows, findings_in(model, given), seed)
+
+
 def loaded_network(path: str) -> Any:
     """From a file of any format that holds networks."""
     from credo.models.answering import Answering
@@ -82,14 +129,13 @@ def loaded_network(path: str) -> Any:
 
 def loaded(path: str) -> Any:
     """What a .credo file holds; of any other name, the network in it."""
-    from credo.cli.output import MODEL
     from credo.formats import FORMATS, read
     from credo.formats.files import PACKED
     from credo.storage import load
 
     if path.lower().endswith(MODEL):
         return load(path)
-    if not path.lower().removesuffix(PACKED).endswith((*FORMATS,)):
+    if not _is_network(path):
         known = ", ".join((*FORMATS, MODEL))
         raise StorageError(f"{path} must end in one of {known} (and {PACKED}, if it is a packed network)")
     return read(path)

@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from credo.errors import NetworkError
+from credo.errors import CredoError, NetworkError
 from credo.formats.files import PACKED, FilePath, read_text, write_text
 from credo.models.network import MarkovNetwork, Network
 
@@ -34,12 +34,20 @@ FORMATS = {
     ".uai": "uai",
     ".json": "json_form",
 }
+LONGEST, ENDING = 600, 100  # letters of an error, whatever the file holds; and of its end, if it is cut
 UNDIRECTED = {"uai", "json_form"}  # that hold Markov networks
 
 
 def read(path: FilePath) -> Network | MarkovNetwork:
     """A network from a file. Rows that are rounded to a sum within 0.01 of 1 are scaled, and a notice tells it."""
-    found: Network | MarkovNetwork = _format_of(path).read(read_text(path), str(path))
+    form = _format_of(path)
+    try:
+        found: Network | MarkovNetwork = form.read(read_text(path), str(path))
+    except CredoError as error:
+        text = str(error)
+        if len(text) <= LONGEST + len(str(path)):
+            raise
+        raise type(error)(f"{text[:LONGEST]} ... {text[-ENDING:]}") from None
     return found
 
 

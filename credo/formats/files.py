@@ -8,12 +8,14 @@ import zlib
 from os import PathLike
 from pathlib import Path
 
-from credo.errors import NetworkError
+from credo.errors import NetworkError, SizeError
+from credo.inference.sizes import available, size_shown
 from credo.storage import explained, write_whole
 
 FilePath = str | PathLike[str]
 
 MOST_BYTES = 2**30  # of text: what unpacks to more is no network, but a bomb
+IN_MEMORY = 20  # bytes that a byte of text takes while it is read: numbers are objects then, in lists
 PACKED = ".gz"
 DECLARED = re.compile(
     rb"\s*<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})"
@@ -27,9 +29,13 @@ def read_text(path: FilePath) -> str:
         file = Path(path).expanduser()
         if file.exists() and not file.is_file():  # a pipe would keep the reader waiting for ever
             raise NetworkError(f"can't load {path}: it is a folder or a device, not a file")
-        data = _unpacked(file, path) if file.name.lower().endswith(PACKED) else _some(file)
+        packed = file.name.lower().endswith(PACKED)
+        if not packed and file.exists():
+            _check_size(file.stat().st_size, path)
+        data = _unpacked(file, path) if packed else _some(file)
     if len(data) > MOST_BYTES:
         raise NetworkError(f"{path} holds more than {MOST_BYTES} bytes of text, which is the most that is read")
+    _check_size(len(data), path)
     return _decoded(data, path)
 
 
@@ -39,6 +45,16 @@ def write_text(text: str, path: FilePath) -> None:
     with explained("save to", path):
         file = Path(path).expanduser().resolve()
         write_whole(file, [gzip.compress(data, mtime=0) if file.name.lower().endswith(PACKED) else data])
+
+
+def _check_size(size: int, path: FilePath) -> None:
+    """Refuse what can't be read in the memory that there is: numbers in Python take more than in the file."""
+    need, have = IN_MEMORY * size, available()
+    if need > have:
+        raise SizeError(
+            f"{path} holds {size_shown(size)} of text, which takes about {size_shown(need)} to read; "
+            f"{size_shown(have)} may be used, or as CREDO_MEMORY says"
+        )
 
 
 def _some(file: Path) -> bytes:

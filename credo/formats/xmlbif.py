@@ -57,7 +57,7 @@ def _variable(element: Element, markup: Markup) -> Node:
     kind = element.attributes.get("TYPE", "nature")
     if kind != "nature":
         raise markup.fault(
-            element.at, f"the variable {cut(name.text)!r} is of the type {kind!r}; only 'nature' is read"
+            element.at, f"the variable {cut(name.text)!r} is of the type {cut(kind)!r}; only 'nature' is read"
         )
     remark = next((text for text in element.texts("PROPERTY") if text.startswith(REMARK)), "")
     return Node(name.text, tuple(element.texts("OUTCOME", "VALUE")), element.at, remark=remark)

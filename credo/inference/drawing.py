@@ -11,19 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.engines import local
-from credo.errors import DataError, SizeError, counted
+from credo.errors import DataError, SizeError, check_seed, counted
 from credo.exact import Array
-from credo.inference.asked import Asked
-from credo.inference.chains import BATCHES, CHAINS, chains, error_of_means
-from credo.inference.estimates import estimates, log_total
+from credo.inference.annealing import WORTH
+from credo.inference.asked import UNRELIABLE, Asked, Total
+from credo.inference.chains import agreed, chains
+from credo.inference.components import EXACT, Components
 from credo.inference.findings import Findings, Given
 from credo.inference.forward import BATCH, drawn_forward, mixed_seed, most_weight
 from credo.inference.potentials import Integers
 from credo.inference.rows import states_array
-from credo.inference.searching import best_found
 from credo.inference.sizes import available
 from credo.inference.trees import Trees
-from credo.notices import quietly, tell
+from credo.notices import tell
 
 if TYPE_CHECKING:
     from credo.models.network import Network
@@ -49,7 +49,7 @@ def drawn_table(net: Network, size: int, given: Given, seed: int | None, method:
         raise DataError(f"the number of rows to draw must be whole and at least 0, but is {size!r}")
     if size * len(net.variables) > available():
         raise SizeError(f"{size} rows of {len(net.variables)} variables don't fit into memory: draw fewer at a time")
-    seed = int(np.random.default_rng(seed).integers(2**62))
+    seed = int(np.random.default_rng(None if seed is None else check_seed(seed)).integers(2**62))
     codes = np.empty((len(net.variables), size), dtype=np.int8 if net.potentials.card.max() < 128 else np.int32)
     for _ in _drawn(net, given, seed, codes, method):
         pass
@@ -104,26 +104,35 @@ def _accepted(net: Network, findings: Findings, seed: int, out: NDArray[Any]) ->
 
 
 def _in_turn(net: Network, findings: Findings, seed: int, out: NDArray[Any], error: SizeError) -> None:
-    """Rows of chains, some rounds apart."""
-    size = out.shape[1]
-    each = -(-size // (CHAINS * BATCHES)) * BATCHES
-    rows = np.concatenate([*chains(net.potentials, findings, each, APART, seed)], axis=1)
-    parts = (rows == rows[:, :1]).reshape(len(rows), CHAINS * BATCHES, -1).mean(2).T
-    p, errors = parts.mean(0), error_of_means(parts)
+    """Rows of annealed runs, some rounds apart; from each run as many as it is worth, where runs disagree."""
+    size, random = out.shape[1], np.random.default_rng(seed)
+    rows, weights = chains(net.potentials, findings, size, APART, seed)  # (runs, variables, rows), (runs)
+    means = (rows == rows[:1, :, :1]).mean(2)
+    count, each, agree = len(rows), rows.shape[2], agreed(means)
+    worth = 1.0 / float(weights @ weights)
+    used = np.full(count, 1.0 / count) if agree else weights
+    p = used @ means
+    errors = used**2 @ (means - p) ** 2
     varying = errors > 0
-    effective = float(np.min((p * (1 - p))[varying] / errors[varying] ** 2)) if varying.any() else size
-    out[:] = rows[:, np.random.default_rng(seed).permutation(rows.shape[1])[:size]]
+    effective = float(np.min((p * (1 - p))[varying] / errors[varying])) if varying.any() else size
+    if agree:
+        chosen = np.resize(random.permutation(count * each), size)
+    else:
+        chosen = random.choice(count, size, p=weights) * each + random.integers(each, size=size)
+    out[:] = rows[chosen // each, :, chosen % each].T
     need = str(error).partition(";")[0]
-    tell(f"{need}: drawn by gibbs instead, about as good as {min(effective, size):.2g} independent rows")
+    doubt = "" if agree or worth >= WORTH * count else f"; {UNRELIABLE}"
+    tell(f"{need}: drawn by gibbs instead, about as good as {min(effective, size):.2g} independent rows{doubt}")
 
 
 class Instead(Trees):
-    """Exact answers where they fit, else estimates: what rows ask for."""
+    """Exact answers where they fit, or each connected part's does, else estimates: what rows ask for."""
 
-    def __init__(self, trees: Trees, samples: int, seed: int) -> None:
+    def __init__(self, trees: Trees, components: Components, samples: int, seed: int) -> None:
         super().__init__(trees.potentials)
-        self._exact, self._samples, self._seed = trees, samples, seed
+        self._exact, self._components, self._how = trees, components, ("auto", samples, seed)
         self._errors: list[float] = []  # of each estimate, the largest
+        self._doubted = 0
         self._need = ""
 
     def tell(self) -> None:
@@ -131,36 +140,40 @@ class Instead(Trees):
         if self._errors:
             rows, worst = counted(len(self._errors), "row"), np.nanmax([0.0, *self._errors])
             error = f", with standard errors up to {worst:.2g}" if worst else ": the best states found"
-            tell(f"{self._need}: {rows} estimated{error}")
+            doubt = f"; {counted(self._doubted, 'row')} {UNRELIABLE}" if self._doubted else ""
+            tell(f"{self._need}: {rows} estimated{error}{doubt}")
 
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
         try:
             return self._exact.joint(codes, weights, variables)
         except SizeError as error:
-            findings = self._instead(error, codes, weights)
-        with quietly():
-            (found,) = estimates(self.potentials, findings, [Asked(variables)], "auto", self._samples, self._seed)
-        self._errors.append(float(found.error.max()))
-        return found.table, 0.0
+            need, possible = error, list[float]()
+        asked = [Asked(variables)]
+        (found,) = self._components.estimates(Findings(codes, weights), asked, *self._how, check=possible.append)
+        self._note(need, found.method, float(found.error.max()), found.reliable)
+        return found.table, min(possible, default=0.0)
 
     def log_total(self, codes: Integers, weights: Array) -> float:
         try:
             return self._exact.log_total(codes, weights)
         except SizeError as error:
-            findings = self._instead(error, codes, weights)
-        found = log_total(self.potentials, findings, "auto", self._samples, self._seed)
-        self._errors.append(found.error)
-        return found.log_value
+            found = self._components.log_total(Findings(codes, weights), *self._how)
+            self._note(error, found.method, found.error, found.reliable)
+            return found.log_value
 
     def best(self, codes: Integers, weights: Array, variables: Sequence[int] | None) -> tuple[Integers, float]:
         try:
             return self._exact.best(codes, weights, variables)
         except SizeError as error:
-            findings = self._instead(error, codes, weights)
-        found = best_found(self.potentials, findings, self._samples, self._seed)
-        self._errors.append(np.nan)
-        return found
+            need, possible = error, list[float]()
+        found, total, how = self._components.best(
+            Findings(codes, weights), variables, *self._how, check=possible.append
+        )
+        self._note(need, how, np.nan, True)
+        return found, min([total.log_value if isinstance(total, Total) else total, *possible])
 
-    def _instead(self, error: SizeError, codes: Integers, weights: Array) -> Findings:
-        self._need = str(error).partition(";")[0]
-        return Findings(codes, weights)
+    def _note(self, error: SizeError, method: str, off: float, reliable: bool) -> None:
+        if method != EXACT:
+            self._need = str(error).partition(";")[0]
+            self._errors.append(off)
+            self._doubted += not reliable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import sqrt
 
 import numpy as np
@@ -18,6 +19,7 @@ from credo.inference.loopy import loopy
 from credo.inference.potentials import Potentials
 
 ENOUGH = 100  # independent samples that weighted ones must be worth; else chains are tried
+FEW = 10  # below which weighted samples can't tell how far off they are
 
 
 def estimates(
@@ -54,7 +56,8 @@ def log_total(potentials: Potentials, findings: Findings, method: str, samples: 
         drawn = forward if method == "forward" else weighted
         weights = np.concatenate([each for _, each in drawn(potentials, findings, samples, seed)])
         if method != "auto":
-            return mean_of(weights, method)
+            found = mean_of(weights, method)
+            return replace(found, reliable=found.effective >= FEW)
         heaviest = most_weight(potentials, findings)
         if np.exp(weights - heaviest).sum() >= ENOUGH:
             return mean_of(weights, "likelihood-weighting")
@@ -105,5 +108,6 @@ def _averaged(
 
         variance = np.maximum(own * (1.0 - 2.0 * p) + p**2 * square, 0.0)
         error = np.maximum(np.sqrt(variance) / total, floors)
-        found.append(Estimate(p.reshape(shape), error.reshape(shape), effective, method, spread, sure))
+        reliable = effective >= FEW or not group.unsure(findings)
+        found.append(Estimate(p.reshape(shape), error.reshape(shape), effective, method, spread, sure, reliable))
     return found

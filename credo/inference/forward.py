@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.sampling import draw_forward
-from credo.errors import DataError
+from credo.errors import check_seed
 from credo.exact import Array
 from credo.inference.asked import Codes
 from credo.inference.findings import Findings
@@ -45,9 +45,7 @@ def running_sums(potentials: Potentials) -> Array:
 
 def mixed_seed(seed: int) -> np.uint64:
     """Seeds that are neighbours shall not draw the same numbers, one after the other."""
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        raise DataError(f"a seed must be a whole number of at least 0, but is {seed!r}")
-    return np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    return np.uint64(np.random.SeedSequence(check_seed(seed)).generate_state(1, np.uint64)[0])
 
 
 def weighted(potentials: Potentials, findings: Findings, samples: int, seed: int) -> Iterator[tuple[Codes, Array]]:

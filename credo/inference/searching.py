@@ -10,19 +10,18 @@ import numpy as np
 
 from credo._kernels.sampling import Turns, draw_in_turn, follow, log_chance
 from credo.errors import EvidenceError, SizeError
-from credo.inference.annealing import FEWEST, SWEPT
+from credo.inference.annealing import FAINT, SWEPT, log_values, starting_states, turns_of
 from credo.inference.asked import Asked, Total, check_samples, no_sample
-from credo.inference.chains import CHAINS, DRAWN, log_values, starting_states, turns_of
 from credo.inference.estimates import estimates, log_total
-from credo.inference.findings import Findings
+from credo.inference.findings import NOTHING, Findings
 from credo.inference.forward import mixed_seed
 from credo.inference.potentials import Integers, Potentials
-from credo.notices import quietly
 
 if TYPE_CHECKING:
     from credo.inference.trees import Trees
     from credo.inference.whole import Whole
 
+CHAINS, DRAWN, FEWEST = 4, 1000, 20  # searches, states at random that each starts from the best of, rounds of a step
 LEVELS, WARM, COLD = 40, 0.5, 20.0  # steps in which chains cool down, and inverse temperatures from and to
 LIKELIEST, TOGETHER = 4, 2**12  # joint states that are tried, of a table that isn't larger
 CLIMBS, BETTER = 20, 1e-12  # rounds in which each variable may still get a better state, and by how much at least
@@ -31,10 +30,9 @@ CLIMBS, BETTER = 20, 1e-12  # rounds in which each variable may still get a bett
 def best_found(potentials: Potentials, findings: Findings, samples: int, seed: int) -> tuple[Integers, float]:
     """States that are probable together, and the logarithm of that: by chains that cool down, then one by one."""
     check_samples(samples)
-    with quietly():
-        turns = turns_of(potentials, findings)
-    soft_weights = np.maximum(findings.weights, 1e-6)
-    rounds = max(FEWEST // 5, samples // (2 * SWEPT * CHAINS * LEVELS))
+    turns = turns_of(potentials, findings)
+    soft_weights = np.maximum(findings.weights, FAINT)
+    rounds = max(FEWEST, samples // (2 * SWEPT * CHAINS * LEVELS))
     best, top = np.empty(0, dtype=np.int64), -np.inf
     for chain in range(CHAINS):
         starts, _ = starting_states(potentials, findings, DRAWN, seed * CHAINS + chain)
@@ -44,7 +42,7 @@ def best_found(potentials: Potentials, findings: Findings, samples: int, seed: i
         for level, power in enumerate(np.geomspace(WARM, COLD, LEVELS)):
             bent = potentials.factors._replace(values=potentials.softened.values**power)
             about = turns, potentials.card, bent, soft_weights**power, potentials.places
-            draw_in_turn(*about, mixed, level * rounds, now, codes)
+            draw_in_turn(*about, mixed, level * rounds, now, codes, NOTHING)
             values = log_values(potentials, findings, codes)
             if values.max() > seen:
                 start, seen = codes[:, values.argmax()].astype(np.int64), float(values.max())

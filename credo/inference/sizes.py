@@ -8,13 +8,14 @@ from math import prod
 from typing import Literal
 
 from credo.errors import SizeError
+from credo.inference.memory import ANSWER, setting
 
 Method = Literal["auto", "exact", "likelihood-weighting", "gibbs", "forward", "loopy"]
 SAMPLES, ROW_SAMPLES = 100_000, 10_000  # that an estimate takes where nobody says how many; for each row of a table
 
 HELD = 2**25  # cells up to which a tree keeps the product of what doesn't change
 LARGEST = 2**20  # cells of a joint table that is asked for
-LIMIT = 8 * 2**30  # bytes that an answer may take
+LIMIT = 8 * 2**30  # bytes that an answer may take, unless CREDO_MEMORY says otherwise
 
 
 def check_size(cells: float) -> None:
@@ -34,15 +35,22 @@ def check_table(card: Sequence[int]) -> None:
         raise SizeError(f"the joint table of {len(card)} variables has {prod(card):.3g} cells: ask for fewer together")
 
 
+def check_numbers(what: str, count: int) -> None:
+    """Refuse a table that is given but doesn't fit, before it is made."""
+    if 8 * count > available():
+        numbers = f"{count:.3g} numbers, {size_shown(8 * count)}"
+        raise SizeError(f"{what} has {numbers}; {size_shown(available())} may be used, or as CREDO_MEMORY says")
+
+
 def available() -> float:
-    """Bytes that tables may take: three quarters of what is free now, and at most LIMIT."""
+    """Bytes that tables may take: three quarters of what is free now, and at most LIMIT or what CREDO_MEMORY says."""
     try:
         with open("/proc/meminfo") as file:  # noqa: PTH123 - a pseudo-file
             free = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
     except (OSError, StopIteration):
         pages = getattr(os, "sysconf", lambda _: 0)
         free = pages("SC_PHYS_PAGES") * pages("SC_PAGE_SIZE") or LIMIT
-    return min(LIMIT, 0.75 * free)
+    return min(setting(ANSWER, LIMIT), 0.75 * free)
 
 
 def size_shown(size: float) -> str:

@@ -13,13 +13,15 @@ from credo._kernels.pruning import drop_unconnected, mark_ancestors
 from credo.exact import Array
 from credo.inference.findings import Findings
 from credo.inference.junction import Plan, Question, Tree
+from credo.inference.memory import TREES, setting
 from credo.inference.potentials import Flags, Integers, Potentials
 from credo.inference.sizes import check_size
 
 SMALL, MIDDLE = 2**11, 2**15  # cells of a tree for any evidence: up to SMALL none is compiled for a pattern that comes
 # again, and up to MIDDLE none for one that comes the first time
 SEEN = 10_000  # patterns that are remembered
-KEPT, MANY = 2**26, 1000  # cells of all trees that are kept for when their pattern comes again, and how many are
+KEPT, MANY = 2**26, 1000  # cells of all trees that are kept for when their pattern comes again (unless CREDO_TREES says
+# otherwise), and how many are
 ALL, NOBODY = np.empty((2, 0), dtype=np.int64)  # variables; ALL is told by what it is, not by what is in it
 
 
@@ -138,13 +140,14 @@ class Trees:
                 self._trees.move_to_end(key)  # the last that would go
                 return self._trees[key]
         plan = Plan.of(self.potentials, question())
+        kept = setting(TREES, 8 * KEPT) / 8
         with self._lock:
-            while self._trees and (plan.cells + self._cells > KEPT or len(self._trees) >= MANY):
+            while self._trees and (plan.cells + self._cells > kept or len(self._trees) >= MANY):
                 _, gone = self._trees.popitem(last=False)
                 self._cells -= gone.cells
         check_size(plan.cells)
         tree = Tree(self.potentials, plan)
-        if tree.cells <= KEPT:
+        if tree.cells <= kept:
             with self._lock:
                 self._cells += tree.cells if key not in self._trees else 0
                 self._trees[key] = tree

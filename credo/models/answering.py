@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 
 import numpy as np
 
-from credo.errors import EvidenceError, NetworkError, SchemaError, SizeError, suggest
+from credo.errors import EvidenceError, NetworkError, SchemaError, SizeError, check_seed, suggest
 from credo.factor import Factor
 from credo.inference.sizes import ROW_SAMPLES, SAMPLES, Method
 from credo.models.answers import (
+    EXACT,
     Estimated,
     EstimatedNumber,
     Marginals,
     MostProbable,
     Posterior,
+    doubted,
+    estimated,
+    number_told,
     told_of,
     total_told,
 )
@@ -27,7 +31,9 @@ from credo.models.conditional import States
 from credo.notices import tell
 
 if TYPE_CHECKING:
+    from credo.data import Source
     from credo.inference.asked import Estimate, Total
+    from credo.inference.components import Components
     from credo.inference.findings import Findings, Given
     from credo.inference.potentials import Flags, Integers, Potentials
     from credo.inference.rows import Rows
@@ -36,6 +42,8 @@ if TYPE_CHECKING:
     from credo.models.moved import Moved
 
 Result = TypeVar("Result")
+WHOLE = ("forward", "loopy")  # methods that don't look at each connected part by itself
+SHOWN = 3  # columns that a notice names
 ROUNDS, TINY = 1000, 1e-150  # of fitting beliefs in turn; a number that is as good as 0
 
 
@@ -66,7 +74,8 @@ class Answering:
         """The factors, as kernels read them."""
         from credo.inference.potentials import Potentials
 
-        return Potentials.of(self.states, self.factors, self.directed)
+        factors = self.factors if self.directed else [part for factor in self.factors for part in factor.split()]
+        return Potentials.of(self.states, factors, self.directed)
 
     @cached_property
     def exact(self) -> Whole | Trees:
@@ -80,6 +89,13 @@ class Answering:
         from credo.inference.trees import Trees
 
         return Trees(self.potentials)
+
+    @cached_property
+    def components(self) -> Components:
+        """Answers part by part, where the whole doesn't fit."""
+        from credo.inference.components import Components
+
+        return Components(self.potentials)
 
     # Probabilities
 
@@ -104,6 +120,7 @@ class Answering:
 
         if not isinstance(variables, Collection):
             raise SchemaError(f"a query is about a name, or a list of names, not about {variables!r}")
+        check_seed(seed)
         names = [variables] if isinstance(variables, str) else list(variables)
         if not names or len(set(names)) < len(names):
             raise SchemaError(
@@ -123,16 +140,17 @@ class Answering:
             self._check(found, given)
             return dict(zip(keys, (p * table if happens else table).reshape(-1).tolist(), strict=True))
 
-        def estimated() -> Posterior:
-            (found,) = self._estimates(findings, [(numbers, happens)], method, samples, seed)
+        def in_parts() -> Posterior:
+            (found,) = self._estimates(findings, [(numbers, happens)], given, method, samples, seed)
             return told_of(keys, found)
 
-        return self._answer(method, exact, estimated)
+        return self._answer(method, exact, in_parts)
 
     def marginals(
         self, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
     ) -> Mapping[str, Posterior]:
         """{name: {state: probability}} of all variables."""
+        check_seed(seed)
         findings = self._findings(given)
 
         def exact() -> Mapping[str, Posterior]:
@@ -140,12 +158,12 @@ class Answering:
             self._check(self.exact.marginals(findings.codes, findings.weights, flat), given)
             return Marginals(self._places, flat)
 
-        def estimated() -> Mapping[str, Posterior]:
+        def in_parts() -> Mapping[str, Posterior]:
             each: list[tuple[list[int], dict[int, Flags]]] = [([v], {}) for v in range(len(self.states))]
-            found = self._estimates(findings, each, method, samples, seed)
+            found = self._estimates(findings, each, given, method, samples, seed)
             return {name: told_of([*self.states[name]], one) for name, one in zip(self.states, found, strict=True)}
 
-        return self._answer(method, exact, estimated)
+        return self._answer(method, exact, in_parts)
 
     def probability(
         self,
@@ -159,21 +177,21 @@ class Answering:
         """P(event | given): that variables have the states, or one of several states, that the event names."""
         from credo.inference.findings import allowed
 
+        check_seed(seed)
         happens = allowed(self.potentials, event or {})
         findings = self._findings(given)
 
-        def estimated() -> EstimatedNumber:
-            (found,) = self._estimates(findings, [([], happens)], method, samples, seed)
-            return EstimatedNumber(float(found.table), float(found.error), found.effective, found.method)
+        def in_parts() -> float:
+            (found,) = self._estimates(findings, [([], happens)], given, method, samples, seed)
+            return number_told(found)
 
-        return self._answer(method, lambda: self._chance(happens, findings, given), estimated)
+        return self._answer(method, lambda: self._chance(happens, findings, given), in_parts)
 
     def log_probability(
         self, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
     ) -> float:
         """log P(evidence); -inf where it is impossible. Without arrows: log Z, the sum over all that agrees with it."""
-        from credo.inference.estimates import log_total
-
+        check_seed(seed)
         findings = self._findings(given)
         if self.directed and not findings.any:
             return 0.0
@@ -181,10 +199,10 @@ class Answering:
         def exact() -> float:
             return self.exact.log_total(findings.codes, findings.weights) + findings.log_scale
 
-        def estimated() -> EstimatedNumber:
-            return total_told(log_total(self.potentials, findings, method, samples, seed), findings)
+        def in_parts() -> float:
+            return total_told(self._log_total(findings, method, samples, seed), findings)
 
-        return self._answer(method, exact, estimated)
+        return self._answer(method, exact, in_parts)
 
     def most_probable(
         self,
@@ -200,6 +218,7 @@ class Answering:
         if method not in ("auto", "exact", "gibbs"):
             _is_exact(method)
             raise NetworkError(f'the most probable states aren\'t found by {method}: use "exact", "gibbs" or "auto"')
+        check_seed(seed)
         findings = self._findings(given)
         if isinstance(variables, str):
             variables = [variables]
@@ -210,12 +229,8 @@ class Answering:
             self._check(log_joint, given)
             return codes, log_joint
 
-        def searched() -> tuple[Integers, float | Total]:
-            from credo.inference.searching import best_found, best_of_some
-
-            if asked is None:
-                return best_found(self.potentials, findings, samples, seed)
-            return best_of_some(self.potentials, self.exact, findings, asked, samples, seed)
+        def in_parts() -> tuple[Integers, float | Total, str]:
+            return self.components.best(findings, asked, method, samples, seed, partial(self._check, given=given))
 
         names = self.states if variables is None else variables
 
@@ -228,7 +243,7 @@ class Answering:
             found.method = how
             return found
 
-        return self._answer(method, lambda: told(*exact(), "exact"), lambda: told(*searched(), "annealing"))
+        return self._answer(method, lambda: told(*exact(), EXACT), lambda: told(*in_parts()))
 
     def mutual_information(
         self,
@@ -259,7 +274,8 @@ class Answering:
         if not isinstance(found, Estimated):
             return told
         ratio = np.einsum("ii...->i...", ratio) if a == b else ratio
-        return EstimatedNumber(told, found.spread(ratio.reshape(-1)), found.effective_samples, found.method)
+        error = found.spread(ratio.reshape(-1))
+        return EstimatedNumber(told, error, found.effective_samples, found.method, found.reliable)
 
     def explain(self, variable: str, given: Given, value: Any = None) -> Moved:
         """How much each finding moved the answer: the log-odds of a value, by default the most probable."""
@@ -312,6 +328,7 @@ class Answering:
         Rows whose answers don't fit in memory are estimated, of as many samples each; "exact" refuses them.
         """
         self._number(variable)
+        data = self._known_columns(data)
         return self._of_rows(data, method, samples, seed, lambda rows: rows.probabilities(variable))
 
     def predict(
@@ -324,6 +341,7 @@ class Answering:
 
     def log_prob(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
         """log P(row) of each row, summed over what is missing."""
+        data = self._known_columns(data)
         return self._of_rows(data, method, samples, seed, lambda rows: rows.log_prob())
 
     def impute(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
@@ -399,6 +417,7 @@ class Answering:
         self,
         findings: Findings,
         asked: Sequence[tuple[Sequence[int], Mapping[int, Flags]]],
+        given: Given,
         method: str,
         samples: int,
         seed: int,
@@ -407,19 +426,31 @@ class Answering:
         from credo.inference.estimates import estimates
 
         groups = [Asked(variables, event) for variables, event in asked]
-        return estimates(self.potentials, findings, groups, method, samples, seed)
+        if method in WHOLE:
+            return estimates(self.potentials, findings, groups, method, samples, seed)
+        return self.components.estimates(findings, groups, method, samples, seed, partial(self._check, given=given))
 
-    def _answer(self, method: str, exact: Callable[[], Result], estimated: Callable[[], Result]) -> Result:
-        """An answer that doesn't fit is estimated, unless only the exact one will do."""
+    def _log_total(self, findings: Findings, method: str, samples: int, seed: int) -> Total:
+        from credo.inference.estimates import log_total
+
+        if method in WHOLE:
+            return log_total(self.potentials, findings, method, samples, seed)
+        return self.components.log_total(findings, method, samples, seed)
+
+    def _answer(self, method: str, exact: Callable[[], Result], in_parts: Callable[[], Result]) -> Result:
+        """The exact answer; where that doesn't fit, each connected part by itself, estimated unless only the exact one
+        will do."""
         if not _is_exact(method):
-            return estimated()
+            found = in_parts()
+            if doubt := doubted(found):
+                tell(doubt)
+            return found
         try:
             return exact()
         except SizeError as error:
-            if method == "exact":
-                raise
-            found = estimated()
-            tell(f"{_need(error)}: {_how(found)}")
+            found = in_parts()
+            if how := estimated(found):
+                tell(f"{_need(error)}: {'; '.join(filter(None, (how, doubted(found))))}")
             return found
 
     def _of_rows(
@@ -435,7 +466,7 @@ class Answering:
         self._check_names(table.names)
         if method == "exact":
             return answer(Rows(self.trees, table, self._check))
-        instead = Instead(self.trees, samples, seed)
+        instead = Instead(self.trees, self.components, samples, check_seed(seed))
         found = answer(Rows(instead, table, self._check))
         instead.tell()
         return found
@@ -447,6 +478,18 @@ class Answering:
             meant = known.get(column.casefold(), column) if isinstance(column, str) else column
             if column not in self.states and meant in self.states and meant not in columns:
                 raise SchemaError(f"column {column!r} isn't a variable of the network. Did you mean {meant!r}?")
+
+    def _known_columns(self, data: object) -> Source:
+        """The data, after a notice of columns that aren't read."""
+        from credo.data import source
+
+        table = source(data)
+        self._check_names(table.names)
+        strange = [column for column in table.names if column not in self.states]
+        if strange and len(strange) < len(table.names):
+            some = ", ".join(f"{column!r:.40}" for column in strange[:SHOWN]) + (", ..." if strange[SHOWN:] else "")
+            tell(f"columns that the network doesn't know are ignored, {len(strange)} of {len(table.names)}: {some}")
+        return table
 
 
 @contextmanager
@@ -460,15 +503,6 @@ def _exact_only(what: str) -> Iterator[None]:
 
 def _need(error: SizeError) -> str:
     return str(error).partition(";")[0]
-
-
-def _how(found: object) -> str:
-    """What a notice tells of an estimate."""
-    if isinstance(found, MostProbable):
-        return "searched for by annealing instead; these are the best states found, and others may be more probable"
-    if isinstance(found, Mapping) and not isinstance(found, Estimated):
-        found = next(iter(found.values()))
-    return f"estimated by {getattr(found, 'method', 'sampling')} instead, with standard errors"
 
 
 def _is_exact(method: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo.errors import counted
 from credo.exact import Array
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from credo.inference.findings import Findings
 
 Posterior = dict[Any, float]
+EXACT = "exact"  # how most answers are found
+DOUBTED = " (unreliable)"
 
 
 class Estimated(dict[Any, float]):
@@ -24,17 +27,18 @@ class Estimated(dict[Any, float]):
     method: str
     standard_error: dict[Any, float]
     effective_samples: float
+    reliable: bool = True  # whether the errors can be trusted
     spread: Callable[[Array], float] = staticmethod(lambda _: float("nan"))  # until it is known, and after a copy
 
     def total(self, x: Sequence[float]) -> EstimatedNumber:
         """Σ x·P, an x for each probability, with its own error."""
         numbers = np.asarray(x, dtype=np.float64)
         found = float(numbers @ np.array([*self.values()]))
-        return EstimatedNumber(found, self.spread(numbers), self.effective_samples, self.method)
+        return EstimatedNumber(found, self.spread(numbers), self.effective_samples, self.method, self.reliable)
 
     def __repr__(self) -> str:
         each = ((key, EstimatedNumber(p, self.standard_error[key], 0.0, "")) for key, p in self.items())
-        return f"{{{', '.join(f'{key!r}: {p!r}' for key, p in each)}}}"
+        return f"{{{', '.join(f'{key!r}: {p!r}' for key, p in each)}}}{'' if self.reliable else DOUBTED}"
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "spread"}  # a function isn't kept
@@ -51,16 +55,23 @@ class EstimatedNumber(float):
     standard_error: float
     effective_samples: float
     method: str
+    reliable: bool  # whether the error can be trusted
 
-    def __new__(cls, value: float, error: float, effective: float, method: str) -> EstimatedNumber:
+    def __new__(
+        cls, value: float, error: float, effective: float, method: str, reliable: bool = True
+    ) -> EstimatedNumber:
         found = super().__new__(cls, value)
         found.standard_error, found.effective_samples, found.method = error, effective, method
+        found.reliable = reliable
         return found
 
-    def __getnewargs__(self) -> tuple[float, float, float, str]:  # type: ignore[override]
-        return float(self), self.standard_error, self.effective_samples, self.method
+    def __getnewargs__(self) -> tuple[float, float, float, str, bool]:  # type: ignore[override]
+        return float(self), self.standard_error, self.effective_samples, self.method, self.reliable
 
     def __repr__(self) -> str:
+        return self._shown() if self.reliable else self._shown() + DOUBTED
+
+    def _shown(self) -> str:
         if np.isnan(self.standard_error):
             return f"about {float(self):.3g}"
         if not 0.0 < self.standard_error < np.inf:
@@ -106,12 +117,58 @@ class MostProbable(dict[str, Any]):
     method: str = "exact"
 
 
-def told_of(keys: Sequence[Any], found: Estimate) -> Estimated:
-    told = Estimated(zip(keys, found.table.reshape(-1).tolist(), strict=True))
+def told_of(keys: Sequence[Any], found: Estimate) -> Posterior:
+    pairs = zip(keys, found.table.reshape(-1).tolist(), strict=True)
+    if found.method == EXACT:
+        return dict(pairs)
+    told = Estimated(pairs)
     told.method, told.effective_samples, told.spread = found.method, found.effective, found.spread
+    told.reliable = found.reliable
     told.standard_error = dict(zip(keys, found.error.reshape(-1).tolist(), strict=True))
     return told
 
 
-def total_told(found: Total, findings: Findings) -> EstimatedNumber:
-    return EstimatedNumber(found.log_value + findings.log_scale, found.error, found.effective, found.method)
+def number_told(found: Estimate) -> float:
+    if found.method == EXACT:
+        return float(found.table)
+    return EstimatedNumber(float(found.table), float(found.error), found.effective, found.method, found.reliable)
+
+
+def total_told(found: Total, findings: Findings) -> float:
+    value = found.log_value + findings.log_scale
+    if found.method == EXACT:
+        return value
+    return EstimatedNumber(value, found.error, found.effective, found.method, found.reliable)
+
+
+def estimated(answer: object) -> str:
+    """What a notice says of an answer that isn't exact; of one that is, nothing."""
+    if isinstance(answer, MostProbable):
+        if answer.method == EXACT and not isinstance(answer.log_joint, EstimatedNumber):
+            return ""
+        return "searched for by annealing instead; these are the best states found, and others may be more probable"
+    if isinstance(answer, Estimated | EstimatedNumber):
+        return f"estimated by {answer.method} instead, with standard errors"
+    guesses = _guesses(answer) if isinstance(answer, Mapping) else []
+    if not isinstance(answer, Mapping) or not guesses:
+        return ""
+    some = f"{len(guesses)} of {counted(len(answer), 'variable')} " if len(guesses) < len(answer) else ""
+    return f"{some}estimated by {guesses[0].method} instead, with standard errors"
+
+
+def doubted(answer: object) -> str:
+    """What a notice says of an answer that can't be trusted; of others, nothing."""
+    from credo.inference.asked import UNRELIABLE
+
+    if isinstance(answer, MostProbable):
+        return doubted(answer.log_joint)
+    if isinstance(answer, Estimated | EstimatedNumber):
+        return "" if answer.reliable else UNRELIABLE
+    lost = [each for each in _guesses(answer) if not each.reliable] if isinstance(answer, Mapping) else []
+    return f"{counted(len(lost), 'variable')} {UNRELIABLE}" if lost else ""
+
+
+def _guesses(answer: Mapping[Any, Any]) -> list[Estimated]:
+    if isinstance(answer, Marginals):
+        return []
+    return [each for each in answer.values() if isinstance(each, Estimated)]

@@ -15,7 +15,7 @@ from credo.blocks.block import Silence
 from credo.data import Batch
 from credo.data.cells import instants
 from credo.engines import local
-from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
+from credo.errors import DataError, EvidenceError, SchemaError, check_seed, counted, suggest
 from credo.exact import Array
 from credo.learning import Weight, Weights, fold_scores
 from credo.membership import Codes, Hard
@@ -360,7 +360,7 @@ class Classifier(Labelled):
 
         if not isinstance(size, int | np.integer) or size < 0:
             raise DataError(f"the number of rows to make up must be whole and at least 0, but is {size!r}")
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(check_seed(seed) if isinstance(seed, int | float | str) else seed)
         codes = rng.choice(len(self.classes), size, p=np.exp(self.plain.log_prior))
         columns: dict[str, Any] = {}
         for _, likelihood in self.plain.likelihoods:

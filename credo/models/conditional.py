@@ -12,6 +12,7 @@ import numpy as np
 
 from credo.errors import NetworkError, suggest
 from credo.exact import Array
+from credo.inference.sizes import check_numbers
 
 States = Mapping[str, tuple[Any, ...]]
 YES_NO = ("yes", "no")  # what a name's states are if nobody says
@@ -47,6 +48,7 @@ def table_of(name: str, given: object, above: Sequence[str], states: States) -> 
     """
     own, given = states[name], _labelled(given)
     shape = tuple(len(states[parent]) for parent in above)
+    check_numbers(f"the table of {name!r:.60}", prod((*shape, len(own))))
     if isinstance(given, Mapping) and above:
         table = _of_rows(name, given, above, states)
     elif isinstance(given, Mapping | Real):

@@ -15,6 +15,7 @@ from credo import graph
 from credo.errors import NetworkError, SchemaError, suggest
 from credo.exact import Array
 from credo.factor import Factor
+from credo.fixed import Fixed
 from credo.inference.sizes import Method
 from credo.models.answering import Answering
 from credo.models.conditional import States, states_of, table_of
@@ -68,12 +69,12 @@ class Network(Answering):
         for name in parents if tables or states else ():
             given = states.get(name) if isinstance(states, Mapping) else states
             known[name] = states_of(name, given, tables.get(name), parents[name])
-        object.__setattr__(self, "parents", parents)
-        object.__setattr__(self, "states", known)
+        object.__setattr__(self, "parents", Fixed(parents))
+        object.__setattr__(self, "states", Fixed(known))
         made = {name: table_of(name, tables[name], parents[name], known) for name in parents if tables}
         for table in made.values():
             table.flags.writeable = False  # trees and samples are made of it once
-        object.__setattr__(self, "tables", made)
+        object.__setattr__(self, "tables", Fixed(made))
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork:
@@ -145,11 +146,12 @@ class Network(Answering):
 
     def independencies(self) -> list[Independence]:
         """What each variable is independent of, given its parents: all that isn't below it. All else follows."""
-        found = []
+        found, below = [], graph.children(self.parents)
         for name, above in self.parents.items():
-            others = tuple(o for o in self.variables if o not in {name, *above, *self.descendants(name)})
-            if others:
-                found.append(Independence(name, others, above))
+            others = {*above, *graph.reached([name], below)}
+            if len(others) < len(self.parents):
+                independent = tuple(other for other in self.parents if other not in others)
+                found.append(Independence(name, independent, above))
         return found
 
     def do(self, states: Mapping[str, Any]) -> Network:
@@ -269,7 +271,7 @@ class MarkovNetwork(Answering):
                 raise NetworkError(f"a factor over {factor.scope} must have {wanted} numbers, not {factor.table.shape}")
             if not (np.isfinite(factor.table).all() and (factor.table >= 0).all()):
                 raise NetworkError(f"a factor over {factor.scope} must have numbers of at least 0")
-        object.__setattr__(self, "states", known)
+        object.__setattr__(self, "states", Fixed(known))
         object.__setattr__(self, "factors", made)
 
     write = Network.write

@@ -81,7 +81,7 @@ class Sample:
         return found
 
     def blanked(self, names: Sequence[str], seed: int) -> tuple[Sample, Array]:
-        """With cells of these columns missing at random, in some rows few and in others many; and the shares missing."""
+        """With cells of these columns missing at random, few in some rows, many in others; and the shares missing."""
         wanted = mixed(self.prints, salt=seed + 101) / 2.0**64  # (rows,)
         cells = np.stack([mixed(self.prints, salt=seed + 102 + j) / 2.0**64 for j in range(len(names))], axis=1)
         gone, parts, start = cells < wanted[:, None], [], 0

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from credo.errors import CredoError, NetworkError
+from credo.errors import CredoError, NetworkError, SizeError
 from credo.factor import Factor
 from credo.formats import FORMATS, bif, draft, dsl, files, hugin, json_form, read, scan, uai, write, xdsl, xmlbif
 from credo.models.network import MarkovNetwork, Network
@@ -431,3 +431,56 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
     with pytest.raises(CredoError):
         write(Network({"a": ()}, {"a": [1.0]}, {"a": ((1, 2),)}), tmp_path / "x.json")
     assert (tmp_path / "x.json").read_bytes() == before
+
+
+LONG = "y" * 20_000
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.xmlbif", f'<BIF><NETWORK><VARIABLE TYPE="{LONG}"><NAME>a</NAME></VARIABLE></NETWORK></BIF>'),
+        ("a.xmlbif", f"<BIF><NETWORK><VARIABLE><NAME>{LONG}</NAME></VARIABLE></NETWORK></BIF>"),
+        ("a.xmlbif", f"<{LONG}/>"),
+        ("a.xmlbif", f"<BIF><NETWORK><DEFINITION><FOR>{LONG}</FOR><TABLE>1</TABLE></DEFINITION></NETWORK></BIF>"),
+        ("a.xdsl", f'<smile><nodes><cpt id="{LONG}"><state id="x"/></cpt></nodes></smile>'),
+        ("a.xdsl", f"<smile><nodes><{LONG}/></nodes></smile>"),
+        ("a.bif", f"variable {LONG} {{ type {LONG} [ 2 ] {{ x, y }}; }}"),
+        ("a.bif", LONG),
+        ("a.dsl", f"net a {{ node {LONG} {{ TYPE = {LONG}; }}; }};"),
+        ("a.net", f"node {LONG} {{ {LONG} }}"),
+        ("a.uai", LONG),
+        ("a.uai", f"BAYES 1 {'9' * 20_000}"),
+        ("a.json", f'{{"format": "{LONG}"}}'),
+        ("a.json", f"[{'9' * 20_000}]"),
+        (
+            "a.json",
+            '{"format": "credo network", "kind": "belief network", "variables": '
+            f'[{{"name": "{LONG}", "states": [1], "parents": ["{LONG}x"], "rows": [[1]]}}]}}',
+        ),
+    ],
+)
+def test_errors_are_short_whatever_the_file_holds(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(CredoError) as error:
+        Network.read(tmp_path / name)
+    assert len(str(error.value)) < 500
+
+
+def test_the_last_guard_cuts_any_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise NetworkError(LONG)
+
+    monkeypatch.setattr(bif, "read", fails)
+    (tmp_path / "a.bif").write_text("")
+    with pytest.raises(NetworkError, match=r"y{600} \.\.\. y{100}$"):
+        Network.read(tmp_path / "a.bif")
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.bif", "a.xmlbif", "a.xdsl", "a.dsl", "a.net", "a.uai"])
+def test_files_too_large_to_read_are_refused_before(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with quietly():
+        Network.example("asia").write(tmp_path / name)
+    monkeypatch.setenv("CREDO_MEMORY", "1 kB")
+    with pytest.raises(SizeError, match=r"holds .* of text, which takes about .* to read; .* or as CREDO_MEMORY says"):
+        Network.read(tmp_path / name)

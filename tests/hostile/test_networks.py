@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from credo.errors import CredoError, DataError, EvidenceError, NetworkError, Notice, SchemaError, SizeError
 from credo.factor import Factor
 from credo.models.network import MarkovNetwork, Network
+from credo.notices import quietly
 
 RAIN = Network("Rain -> Wet", {"Rain": 0.3, "Wet": {"yes": 1.0, "no": 0.0}})
 
@@ -128,7 +130,8 @@ def test_columns_in_other_letters(verb: str) -> None:
     for rows in ({"wet": ["yes"], "Slip": ["no"]}, {"wet": ["yes"]}, {"WET": ["yes"], "id": [1]}):
         with pytest.raises(SchemaError, match=r"column '(wet|WET)' isn't a variable .* Did you mean 'Wet'"):
             getattr(net, verb)(*about, rows)
-    getattr(net, verb)(*about, {"wet": ["what is this"], "Wet": ["yes"]})  # another column
+    with quietly():
+        getattr(net, verb)(*about, {"wet": ["what is this"], "Wet": ["yes"]})  # another column
 
 
 def grid(size: int) -> MarkovNetwork:
@@ -190,14 +193,14 @@ def test_cells_that_are_taken_as_missing_are_filled() -> None:
     assert truths.impute({"A": ["True", "False", None]})["A"].to_pylist() == ["True", "False", "False"]
 
 
-def test_chains_that_disagree_say_so() -> None:
+def test_runs_that_zeros_keep_apart_are_as_far_off_as_they_say() -> None:
+    """No run can leave the half that it began in: how many are in which half tells the answer, and its error."""
     rows = {"yes": {"x": 0.5, "y": 0.5, "z": 0, "w": 0}, "no": {"x": 0, "y": 0, "z": 0.5, "w": 0.5}}
-    net = Network("A -> B", {"A": 0.5, "B": rows})
+    net, given = Network("A -> B", {"A": 0.5, "B": rows}), {"B": {"x": 0.9, "y": 0.6, "z": 0.3, "w": 0.2}}
     for seed in range(4):
-        with pytest.warns(Notice, match="zeros"):
-            found = net.query("A", method="gibbs", samples=20_000, seed=seed)
-        if 0.01 < found["yes"] < 0.99:
-            assert found.standard_error["yes"] > 0.1  # type: ignore[attr-defined]
+        found = net.query("A", given, method="gibbs", samples=20_000, seed=seed)
+        assert 0.02 < found.standard_error["yes"] < 0.1  # type: ignore[attr-defined]
+        assert found["yes"] == pytest.approx(0.75, abs=3 * found.standard_error["yes"])  # type: ignore[attr-defined]
 
 
 def test_values_in_other_letters_are_refused() -> None:
@@ -231,3 +234,81 @@ def test_questions_that_are_none() -> None:
             RAIN.believing({"Rain": shares})  # type: ignore[dict-item]
         with pytest.raises(CredoError, match="what do gives 'Rain'"):
             RAIN.do({"Rain": shares})
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "0", True])
+def test_seeds_are_checked_where_they_are_given(seed: Any) -> None:
+    """Whatever the method: -1 was once reported as -4."""
+    for ask in (
+        lambda: RAIN.query("Wet", seed=seed),
+        lambda: RAIN.query("Wet", method="gibbs", seed=seed),
+        lambda: RAIN.marginals(seed=seed),
+        lambda: RAIN.probability({"Wet": "yes"}, seed=seed),
+        lambda: RAIN.log_probability({"Wet": "yes"}, seed=seed),
+        lambda: RAIN.most_probable(seed=seed),
+        lambda: RAIN.predict_proba("Wet", {"Rain": ["yes"]}, seed=seed),
+        lambda: RAIN.impute({"Rain": ["yes"]}, seed=seed),
+        lambda: RAIN.log_prob({"Rain": ["yes"]}, seed=seed),
+        lambda: RAIN.sample(3, seed=seed),
+    ):
+        with pytest.raises(CredoError, match=f"a seed must be a whole number of at least 0, but is {seed!r}"):
+            ask()
+
+
+def test_columns_that_the_network_does_not_know_are_told_once() -> None:
+    rows = {"Rain": ["yes", None], **{f"other{i}": [1, 2] for i in range(5)}}
+    assert RAIN.impute(rows).num_columns == 6  # nothing is left out
+    for ask in (RAIN.log_prob, lambda rows: RAIN.predict_proba("Wet", rows)):
+        with pytest.warns(Notice) as told:
+            ask(rows)
+        (one,) = told
+        expected = "columns that the network doesn't know are ignored, 5 of 6: 'other0', 'other1', 'other2', ..."
+        assert str(one.message) == expected
+
+
+def test_what_a_network_is_made_of_cannot_be_changed() -> None:
+    for net in (RAIN, MarkovNetwork({"a": (0, 1)}, [Factor(("a",), np.array([1.0, 2.0]))])):
+        with pytest.raises(TypeError):
+            net.states["Rain"] = ("a", "b")  # type: ignore[index]
+        with pytest.raises(ValueError, match="read-only"):
+            net.factors[0].table[0] = 2.0
+    with pytest.raises(TypeError):
+        RAIN.parents["Rain"] = ("Wet",)  # type: ignore[index]
+    with pytest.raises(TypeError):
+        RAIN.tables["Rain"] = np.ones(2)  # type: ignore[index]
+    mine = np.array([1.0, 2.0])
+    factor = Factor(("a",), mine)
+    mine[0] = 7.0
+    assert factor.table[0] == 1.0
+    assert pickle.loads(pickle.dumps(RAIN)) == RAIN
+
+
+def test_factors_far_apart_in_size_stay_possible() -> None:
+    """1e250 and 1e-250 in one factor: their ratio is no float, but what evidence leaves is."""
+    net = MarkovNetwork({"x": (0, 1)}, [Factor(("x",), np.array([1e250, 1e-250]))])
+    assert net.log_probability({"x": 1}) == pytest.approx(np.log(1e-250))
+    assert net.query("x", {"x": 1}) == {0: 0.0, 1: 1.0}
+    assert net.log_probability() == pytest.approx(np.log(1e250))
+    table = np.array([[1e250, 1e-250], [1e-250, 3e-250]])
+    pair = MarkovNetwork({"x": (0, 1), "y": (0, 1)}, [Factor(("x", "y"), table)])
+    assert pair.query("x", {"y": 1}) == pytest.approx({0: 0.25, 1: 0.75})
+
+
+def test_tables_that_do_not_fit_are_refused_with_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"p{i}" for i in range(40)]
+    parents = {**dict.fromkeys(names, ()), "x": tuple(names)}
+    with pytest.raises(SizeError, match=r"the table of 'x' has 2.2e\+12 numbers, 16384.0 GB; .* may be used"):
+        Network(parents, {**dict.fromkeys(names, 0.5), "x": {}})
+    monkeypatch.setenv("CREDO_MEMORY", "1kB")
+    with pytest.raises(SizeError, match="the table of 'x' has"):
+        Network("a -> x", {"a": [0.01] * 100, "x": np.full((100, 2), 0.5)}, {"a": range(100), "x": (0, 1)})
+
+
+def test_independencies_of_a_long_chain_are_listed_soon() -> None:
+    """1,500 variables: each is independent of all others above it, given its parent."""
+    names = [f"n{i}" for i in range(1500)]
+    found = Network({name: tuple(names[i - 1 : i]) for i, name in enumerate(names)}).independencies()
+    assert len(found) == 1498
+    assert found[-1].others == tuple(names[:-2])
+    storm = Network.example("storm")
+    assert str(storm.independencies()[2]) == "Thunder ⟂ Storm, BusTourGroup, Campfire, ForestFire | Lightning"

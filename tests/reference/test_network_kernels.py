@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from credo._kernels.assembly import triangulate
 from credo._kernels.junction import DEPTH, LONGEST, add_walk, multiply_walk, write_walk
-from credo._kernels.sampling import draw
+from credo._kernels.sampling import draw, draw_in_turn, draw_runs
 from credo._kernels.shapes import BEGIN, DIMENSIONS, FIRST, RUN
 from credo._kernels.triangulation import FILL, WEIGHT, count_bits, list_bits
 
@@ -99,3 +99,55 @@ def test_draws_are_spread_evenly() -> None:
     counts = np.bincount((found * 50).astype(int), minlength=50)
     assert ((counts - 400) ** 2 / 400).sum() < 85  # χ² of 49 degrees of freedom: one in a thousand is above
     assert abs(np.corrcoef(found[:-1], found[1:])[0, 1]) < 0.03
+
+
+def _about(seed: int) -> tuple[Any, Any]:
+    """Four variables in a loop, one of them decided by another, and what draws them in turn."""
+    from credo.inference.annealing import Path
+    from credo.models.network import Network
+
+    random = np.random.default_rng(seed)
+    parents = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")}
+    tables = {name: random.dirichlet([1.0] * 3, size=[3] * len(above)) for name, above in parents.items()}
+    tables["b"] = np.eye(3)[random.permutation(3)]
+    net = Network(parents, tables, (0, 1, 2))
+    findings = net._findings({"d": {0: 0.9, 1: 0.2, 2: 0.4}})
+    return Path(net.potentials, findings), findings
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rounds_draw_each_variable_given_all_others(seed: int) -> None:
+    """The chances that are added up are those of counting out; the states come as often as they are probable."""
+    path, findings = _about(seed)
+    held, about = path.potentials, path.at(1.0)
+    in_turn: Any = draw_in_turn
+    rounds, now = 4000, np.zeros(4, dtype=np.int64)
+    now[1] = held.table(1)[0].argmax()
+    codes, shares = np.empty((4, rounds), dtype=np.int32), np.zeros(12)
+    in_turn(*about, np.uint64(seed), 0, now, codes, shares)
+    assert (codes[:, -1] == now).all()
+    assert (held.table(1)[codes[0], codes[1]] == 1.0).all()  # b follows a
+    joint = np.einsum("a,ab,ac,bcd,d->abcd", *(held.table(f) for f in range(4)), findings.weights[9:])
+    joint /= joint.sum()
+    for v in range(4):
+        marginal = joint.sum(tuple(u for u in range(4) if u != v))
+        assert np.bincount(codes[v], minlength=3) / rounds == pytest.approx(marginal, abs=0.06)
+        if v != 1:  # it isn't drawn, but follows
+            assert shares[3 * v : 3 * v + 3] / rounds == pytest.approx(marginal, abs=0.05)
+
+
+def test_runs_draw_what_chains_do() -> None:
+    path, _ = _about(0)
+    about = path.at(1.0)
+    runs: Any = draw_runs
+    in_turn: Any = draw_in_turn
+    seeds, now = np.array([3, 4, 5], dtype=np.uint64), np.zeros((3, 4), dtype=np.int64)
+    now[:, 1] = path.potentials.table(1)[0].argmax()
+    alone = now.copy()
+    for step in range(5):
+        runs(*about, seeds, step, now)
+    for r in range(3):
+        in_turn(*about, seeds[r], 0, alone[r], np.empty((4, 5), dtype=np.int32), np.empty(0))
+    assert (now == alone).all()
+    nobody = np.empty((0, 4), dtype=np.int64)
+    runs(*about, seeds[:0], 0, nobody)

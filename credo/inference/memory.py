@@ -1,0 +1,23 @@
+"""How much memory networks may take: settings from the environment, read whenever they matter."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from credo.errors import DataError
+
+ANSWER, TREES = "CREDO_MEMORY", "CREDO_TREES"
+SIZE = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]?)i?b?\s*", re.IGNORECASE)
+UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+
+def setting(name: str, otherwise: float) -> float:
+    """Bytes that a variable of the environment says, as in 16GB, 500 MB or 1e9 written out; `otherwise` without it."""
+    said = os.environ.get(name, "")
+    if not said:
+        return otherwise
+    found = SIZE.fullmatch(said)
+    if found is None or float(found[1]) <= 0:
+        raise DataError(f"{name} must be a size such as 500MB or 16GB, but is {said!r:.60}")
+    return float(found[1]) * UNITS[found[2].lower()]
