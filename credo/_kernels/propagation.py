@@ -93,7 +93,7 @@ def multiply_factors(codes: Integers, tree: Junction, tables: Array, scales: Arr
         else:
             log_constant += make_room(c, tree.least[f], tree.cliques, tables, scales)
             multiply_walk(tables, tree.values, at, w, tree.walks, tree.paths, digits)
-    return log_constant
+    return float(log_constant)
 
 
 @part

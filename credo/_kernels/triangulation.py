@@ -171,15 +171,24 @@ def count_missing(
     for place in range(1, min(3, left)):
         if nodes[heap[place], STAGE] == nodes[v, STAGE]:
             enough = min(enough, nodes[heap[place], MISSING])
-    size = list_neighbours(v, nodes, edges, others, 0)
     missing: Any = np.int64(0)
-    for i in range(size):
-        for j in range(i):
-            missing += not are_joined(others[i], others[j], len(nodes), slots)
-        if missing > enough and i + 1 < size:
-            nodes[v, MISSING] = missing
-            return
-    nodes[v, MISSING], nodes[v, COUNTED] = missing, 1
+    size, e = 0, nodes[v, EDGE]
+    before: Any = np.int64(-1)
+    while e >= 0 and missing <= enough:
+        u, following = edges[e, TO], edges[e, NEXT]
+        if nodes[u, TURN] >= 0:
+            for i in range(size):
+                missing += not are_joined(u, others[i], len(nodes), slots)
+            others[size] = u
+            size += 1
+            before = e
+        elif before >= 0:
+            edges[before, NEXT] = following
+        else:
+            nodes[v, EDGE] = following
+        e = following
+    nodes[v, MISSING] = missing
+    nodes[v, COUNTED] = size == nodes[v, DEGREE]
 
 
 # Elimination

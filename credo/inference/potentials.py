@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -192,24 +192,37 @@ class Potentials(Numbered):
             return float(np.log(self.factors.values[at]).sum()) + self.log_scale
 
     @cached_property
-    def codes(self) -> list[dict[Any, int]]:
+    def codes(self) -> Mapping[int, dict[Any, int]]:
         """{state: its number} of each variable."""
-        return [{state: i for i, state in enumerate(values)} for values in self.states]
+        return _Found(lambda v: {state: i for i, state in enumerate(self.states[v])})
 
     @cached_property
-    def spelt(self) -> list[dict[str, int]]:
+    def spelt(self) -> Mapping[int, dict[str, int]]:
         """{state, as text: its number}; in lower case too, where that could be no other's."""
-        found = []
-        for values in self.states:
-            texts = [str(state) for state in values]
+
+        def own(v: int) -> dict[str, int]:
+            texts = [str(state) for state in self.states[v]]
             lower = Counter(text.lower() for text in texts)
-            own = {text.lower(): i for i, text in enumerate(texts) if lower[text.lower()] == 1}
-            found.append(own | {text: i for i, text in enumerate(texts)})
-        return found
+            found = {text.lower(): i for i, text in enumerate(texts) if lower[text.lower()] == 1}
+            return found | {text: i for i, text in enumerate(texts)}
+
+        return _Found(own)
 
     @cached_property
     def number(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.names)}
+
+
+class _Found(dict[int, dict[Any, int]]):
+    """What is found of a variable when it is first asked for: a question names few of many."""
+
+    def __init__(self, find: Callable[[int], dict[Any, int]]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, v: int) -> dict[Any, int]:
+        found = self[v] = self._find(v)
+        return found
 
 
 def _steps(lengths: Integers, counts: Integers) -> Integers:

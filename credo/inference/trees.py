@@ -64,7 +64,7 @@ class Trees:
         observed = codes >= 0
         wanted = maximised | observed | self._weighed(weights)
         key = b"best" + _key(observed, maximised, wanted)
-        tree = self._held(key, lambda: self.question(observed, wanted, NOBODY, maximised))
+        tree = self._held(key, lambda: Plan.of(self.question(observed, wanted, NOBODY, maximised)))
         return tree.best(codes, weights)
 
     def for_all(self, findings: Findings) -> Tree:
@@ -83,12 +83,14 @@ class Trees:
         if any_do and self._serves(pattern):
             return self._whole
         if targets is ALL:
-            return self._held(b"all " + pattern, lambda: self.question(observed, self._everything, NOBODY))
+            if not observed.any():
+                return self._held(b"all ", lambda: self._plan)
+            return self._held(b"all " + pattern, lambda: Plan.of(self.question(observed, self._everything, NOBODY)))
         wanted = observed | self._weighed(weights)
         together = NOBODY if targets is None else targets
         wanted[together] = True
         key = b"some" + _key(observed, wanted, together)
-        return self._held(key, lambda: self.question(observed, wanted, together))
+        return self._held(key, lambda: Plan.of(self.question(observed, wanted, together)))
 
     def _serves(self, pattern: bytes) -> bool:
         """Whether the tree for any evidence is as good as one for this pattern would be."""
@@ -147,13 +149,13 @@ class Trees:
             return ~self._everything
         return np.asarray(np.logical_or.reduceat(weights != 1.0, self.potentials.places[:-1]))
 
-    def _held(self, key: bytes, question: Callable[[], Question]) -> Tree:
+    def _held(self, key: bytes, planned: Callable[[], Plan]) -> Tree:
         """The tree for a question, from those that were asked before if it is there."""
         with self._lock:
             if key in self._trees:
                 self._trees.move_to_end(key)  # the last that would go
                 return self._trees[key]
-        plan = Plan.of(question()).improved()
+        plan = planned().improved()
         with self._lock:
             while self._trees and (plan.cells + self._cells > KEPT or len(self._trees) >= MANY):
                 _, gone = self._trees.popitem(last=False)

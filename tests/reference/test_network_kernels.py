@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from credo._kernels.junction import DEPTH, LONGEST, add_walk, multiply_walk, write_walk
 from credo._kernels.sampling import draw
 from credo._kernels.shapes import BEGIN, DIMENSIONS, FIRST, RUN
-from credo._kernels.triangulation import FILL, WEIGHT
+from credo._kernels.triangulation import FILL, UNIT, WEIGHT
 from credo.inference.orders import connected, triangulate
 
 CARDS = st.lists(st.sampled_from([1, 2, 2, 3, 5, 9, 40]), min_size=1, max_size=5).filter(
@@ -98,7 +98,7 @@ def test_variables_go_by_the_rule(n: int, seed: int, density: float, fill: bool)
 
         def cost(v: int) -> tuple[Any, ...]:
             missing = sum(b not in near[a] for a in near[v] for b in near[v] if a < b)
-            size = prod(card[[v, *near[v]]].tolist())
+            size = np.rint(np.log(card) * UNIT)[[v, *near[v]]].sum()
             return stage[v], missing if fill else 0, size, chance[v], v
 
         v = min(near, key=cost)
