@@ -66,9 +66,14 @@ class Numbered:
         at, scope = self.factors.starts.tolist(), self.factors.scope.tolist()
         return [scope[first:last] for first, last in pairwise(at)]
 
+    def scope(self, f: int) -> list[int]:
+        """The variables of one factor."""
+        found: list[int] = self.factors.scope[self.factors.starts[f] : self.factors.starts[f + 1]].tolist()
+        return found
+
     def table(self, f: int) -> Array:
         """A factor's values, an axis for each variable of its scope."""
-        at, shape = int(self.factors.values_at[f]), [int(self.card[v]) for v in self.scopes[f]]
+        at, shape = int(self.factors.values_at[f]), [int(self.card[v]) for v in self.scope(f)]
         return self.factors.values[at : at + prod(shape)].reshape(shape)
 
     @cached_property

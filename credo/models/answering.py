@@ -28,6 +28,7 @@ from credo.notices import tell
 
 if TYPE_CHECKING:
     from credo.inference.asked import Estimate, Total
+    from credo.inference.elimination import Elimination
     from credo.inference.findings import Findings, Given
     from credo.inference.potentials import Flags, Integers, Potentials
     from credo.inference.rows import Rows
@@ -69,11 +70,14 @@ class Answering:
         return Potentials.of(self.states, self.factors, self.directed)
 
     @cached_property
-    def exact(self) -> Whole | Trees:
-        """Exact inference: in one table where that is small, else in trees."""
+    def exact(self) -> Whole | Trees | Elimination:
+        """Exact inference: in one table where that is small, else in trees, once their kernels are worth loading."""
+        from credo.inference.elimination import Elimination, is_loaded
         from credo.inference.whole import Whole, is_small
 
-        return Whole(self.potentials) if is_small(self.potentials) else self.trees
+        if is_small(self.potentials):
+            return Whole(self.potentials)
+        return self.trees if is_loaded() else Elimination(self.potentials, lambda: self.trees)
 
     @cached_property
     def trees(self) -> Trees:
@@ -172,8 +176,6 @@ class Answering:
         self, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
     ) -> float:
         """log P(evidence); -inf where it is impossible. Without arrows: log Z, the sum over all that agrees with it."""
-        from credo.inference.estimates import log_total
-
         findings = self._findings(given)
         if self.directed and not findings.any:
             return 0.0
@@ -182,6 +184,8 @@ class Answering:
             return self.exact.log_total(findings.codes, findings.weights) + findings.log_scale
 
         def estimated() -> EstimatedNumber:
+            from credo.inference.estimates import log_total
+
             return total_told(log_total(self.potentials, findings, method, samples, seed), findings)
 
         return self._answer(method, exact, estimated)
