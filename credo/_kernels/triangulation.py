@@ -21,9 +21,10 @@ Integers = NDArray[np.int64]
 FILL, WEIGHT = 0, 1  # rules: which variable goes next
 # columns of variables: when it may go, those of a lower stage first (-1: it isn't there); its first edge; how many
 # neighbours it has; the logarithms of its states, and of the table of all of these; how many edges it needs at least,
-# and whether that is how many it needs; what decides ties; where it waits, -1: it went
-STAGE, EDGE, DEGREE, LOG, SIZE, MISSING, COUNTED, CHANCE, TURN = 0, 1, 2, 3, 4, 5, 6, 7, 8
-COLUMNS = 9
+# and whether that is how many it needs; what decides ties; where it waits, -1: it went; the needs and the size by which
+# it does, which are brought up to date for one variable at a time, or the heap would lose its order
+STAGE, EDGE, DEGREE, LOG, SIZE, MISSING, COUNTED, CHANCE, TURN, NEEDS, WEIGHS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+COLUMNS = 11
 TO, NEXT = 0, 1  # columns of edges: whom it leads to, and the next of the same variable
 UNIT = 2.0**32  # logarithms are kept in units of 1 / UNIT: whole numbers, whose sums don't depend on their order
 HOPELESS = int(UNIT * 62 * np.log(2.0))  # the logarithm of a table that fits into no memory: no tree is needed
@@ -40,6 +41,7 @@ class Order(NamedTuple):
     parent: Integers  # (cliques)
     made: Integers  # (cliques): the step whose members it has
     cells: float  # of all tables; if no memory holds them, at least so many, and there are no cliques
+    new: int  # edges that it took: with none, no order makes smaller tables
 
 
 # Edges
@@ -130,10 +132,10 @@ def list_neighbours(v: int, nodes: Integers, edges: Integers, found: Integers, a
 def goes_before(v: int, u: int, rule: int, nodes: Integers) -> bool:
     if nodes[v, STAGE] != nodes[u, STAGE]:
         return bool(nodes[v, STAGE] < nodes[u, STAGE])
-    if rule == FILL and nodes[v, MISSING] != nodes[u, MISSING]:
-        return bool(nodes[v, MISSING] < nodes[u, MISSING])
-    if nodes[v, SIZE] != nodes[u, SIZE]:
-        return bool(nodes[v, SIZE] < nodes[u, SIZE])
+    if rule == FILL and nodes[v, NEEDS] != nodes[u, NEEDS]:
+        return bool(nodes[v, NEEDS] < nodes[u, NEEDS])
+    if nodes[v, WEIGHS] != nodes[u, WEIGHS]:
+        return bool(nodes[v, WEIGHS] < nodes[u, WEIGHS])
     if nodes[v, CHANCE] != nodes[u, CHANCE]:
         return bool(nodes[v, CHANCE] < nodes[u, CHANCE])
     return v < u
@@ -142,6 +144,7 @@ def goes_before(v: int, u: int, rule: int, nodes: Integers) -> bool:
 @kernel
 def settle(v: int, left: int, rule: int, nodes: Integers, heap: Integers) -> None:
     """The heap's order, after what decides of v has changed."""
+    nodes[v, NEEDS], nodes[v, WEIGHS] = nodes[v, MISSING], nodes[v, SIZE]
     at = nodes[v, TURN]
     while at > 0:
         u = heap[(at - 1) >> 1]
@@ -170,7 +173,7 @@ def count_missing(
     enough: Any = np.int64(2**62)
     for place in range(1, min(3, left)):
         if nodes[heap[place], STAGE] == nodes[v, STAGE]:
-            enough = min(enough, nodes[heap[place], MISSING])
+            enough = min(enough, nodes[heap[place], NEEDS])
     missing: Any = np.int64(0)
     size, e = 0, nodes[v, EDGE]
     before: Any = np.int64(-1)

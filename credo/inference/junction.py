@@ -24,6 +24,8 @@ from credo.inference.sizes import HELD
 from credo.inference.spaces import Space
 
 FEW, MANY, TRIES = 2**12, 2**17, 8  # cells that are worth one try only; a second; more
+SPARSE, DENSE = 16, 128  # the same of cells for each variable: to go through few takes no longer than another try
+SMALL, OFTEN = 2**15, 3  # cells up to which, and questions from which on, the product of what doesn't change is kept
 HOPELESS = 2.0**45  # cells that no other order would make few enough
 
 
@@ -80,14 +82,14 @@ class Plan:
         held, stage = question.potentials, question.stage
         graph = connected(held.heads, held.axes, held.log_card, stage, question.together)
         best = triangulate(graph, held.log_card, FILL)
-        if best.cells > FEW:
+        if best.new and best.cells > max(FEW, SPARSE * len(stage)):
             best = min(best, triangulate(graph, held.log_card, WEIGHT), key=lambda found: found.cells)
         return cls(question, graph, best)
 
     def improved(self) -> Plan:
         """Where tables are large: the best of both rules with other ways to break ties."""
         best, log_card = self.found, self.question.potentials.log_card
-        if MANY < best.cells < HOPELESS:
+        if best.new and max(MANY, DENSE * len(log_card)) < best.cells < HOPELESS:
             random = np.random.default_rng(0)
             for i in range(TRIES):
                 chance = random.integers(2**62, size=len(log_card))
@@ -113,7 +115,7 @@ class Tree:
         begun = np.zeros((count + 1, 3))
         begun[:, SUNK] = 1.0
         self._bare: Plain = (*self._index, self.factors, NOTHING, begun)
-        self._asked = False
+        self._asked = 0
 
     @cached_property
     def junction(self) -> Junction:
@@ -182,8 +184,8 @@ class Tree:
     ) -> float:
         """Messages up to that end, in floats unless that takes logarithms."""
         codes, weights = self.question.own(codes, weights)
-        plain = self._prepared if self._asked else self._bare  # what is asked once is sooner done without
-        self._asked = True
+        self._asked += 1
+        plain = self._prepared if self._asked >= OFTEN or self.cells <= SMALL else self._bare
         found = propagate(end, codes, weights, plain, *space, out)
         return logarithms.propagate(end, codes, weights, self, space[0], out) if np.isnan(found) else found
 

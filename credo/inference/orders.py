@@ -18,6 +18,8 @@ from credo._kernels.triangulation import (
     STAGE,
     TURN,
     UNIT,
+    USED,
+    WEIGHS,
     Order,
     attach_to_smaller,
     connect_scopes,
@@ -64,6 +66,7 @@ def triangulate(graph: Graph, log_size: Array, rule: int, chance: Integers | Non
     there, n = len(waiting), len(nodes)
     if chance is not None:
         nodes[:, CHANCE] = chance
+    nodes[:, WEIGHS] = nodes[:, SIZE]
     heap = waiting[np.lexsort((nodes[waiting, CHANCE], nodes[waiting, SIZE], nodes[waiting, STAGE]))]
     nodes[heap, TURN] = np.arange(there)
     order, starts = np.empty(there, dtype=np.int64), np.zeros(there + 1, dtype=np.int64)
@@ -77,10 +80,10 @@ def triangulate(graph: Graph, log_size: Array, rule: int, chance: Integers | Non
         move_edges(old, slots)
     steps = int(progress[DONE])
     sizes = np.add.reduceat(log_size[members[: starts[steps]]], starts[:steps]) if steps else np.empty(0)
-    nobody = np.empty(0, dtype=np.int64)
+    nobody, new = np.empty(0, dtype=np.int64), int(progress[USED] - graph.used) // 2
     if steps < there:
         with np.errstate(over="ignore"):  # infinite: more than any memory
-            return Order(order, starts, members, nobody, nobody, nobody, float(np.exp(sizes).sum()))
+            return Order(order, starts, members, nobody, nobody, nobody, float(np.exp(sizes).sum()), new)
     members, home = members[: starts[steps]], np.full(n, -1)
     parent, made = np.empty((2, there), dtype=np.int64)
     count = join_cliques(order, starts, members, nodes, home, parent, made)
@@ -88,7 +91,7 @@ def triangulate(graph: Graph, log_size: Array, rule: int, chance: Integers | Non
     by_size = np.argsort(sizes[made], kind="stable")
     room = np.zeros(n + 2, dtype=np.int64), np.empty(len(members), dtype=np.int64)
     attach_to_smaller(by_size, sizes, made, starts, members, parent, *room, TRIES)
-    return Order(order, starts, members, home, parent, made, float(np.exp(sizes[made]).sum()))
+    return Order(order, starts, members, home, parent, made, float(np.exp(sizes[made]).sum()), new)
 
 
 def _room(halves: int) -> int:

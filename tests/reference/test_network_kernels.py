@@ -85,7 +85,7 @@ def test_cliques_are_a_tree_that_holds_every_edge(n: int, seed: int, rule: int) 
     assert all(p < 0 or p > c for c, p in enumerate(found.parent.tolist()))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.integers(1, 25), st.integers(0, 2**32), st.floats(0.05, 0.6), st.booleans())
 def test_variables_go_by_the_rule(n: int, seed: int, density: float, fill: bool) -> None:
     """Each time the variable that needs the fewest edges, or makes the smallest table, counted from scratch."""
