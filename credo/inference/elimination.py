@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, log, prod
@@ -103,9 +103,9 @@ class Elimination:
         found: list[int] = np.flatnonzero(known).tolist()
         return found
 
-    def _begun(self, codes: Integers, weights: Array, wanted: Iterable[int], last: Sequence[int] = ()) -> Run | None:
+    def _begun(self, codes: Integers, weights: Array, wanted: Collection[int], last: Sequence[int] = ()) -> Run | None:
         """What a question needs, before anything is summed out; None: kernels do better."""
-        if is_loaded() or Elimination._spent > PATIENCE:
+        if is_loaded() or Elimination._spent > PATIENCE or len(wanted) > MOST:
             return None
         factors = self._needed(wanted)
         if factors is None:
