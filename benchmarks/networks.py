@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import numpy as np
@@ -22,7 +25,8 @@ LARGE = ("water", "mildew", "barley", "diabetes", "munin")
 NEW = dict.fromkeys(SMALL, 10.0) | dict.fromkeys(MIDDLE, 2.0) | dict.fromkeys(LARGE, 0.5)  # how much faster
 SAME = dict.fromkeys(SMALL, 50.0) | dict.fromkeys(MIDDLE, 20.0) | dict.fromkeys(LARGE, 1.0)
 KNOWN, PATTERNS, TARGET = 0.1, 20, "HYPOVOLEMIA"
-ROWS = 100_000
+ROWS, CHAIN = 100_000, 100_000
+FIRST = 1.0  # how much faster the first question without evidence is, on every network
 
 
 def run() -> Iterator[Any]:
@@ -36,7 +40,9 @@ def run() -> Iterator[Any]:
         yield Limit(f"{name}, all marginals without evidence, exact: peak memory", peak, 8192, "MB")
     alarm = network("alarm")
     yield from _rows(alarm, peer_of(alarm))
-    yield _sampled(alarm, peer_of(alarm))
+    yield from _sampled(alarm, peer_of(alarm))
+    yield from _first_minute(alarm)
+    yield from _large()
     yield _read()
 
 
@@ -85,30 +91,73 @@ def _ours(net: Network, given: dict[str, Any]) -> None:
     net.marginals(given)
 
 
-def _theirs(engine: Any, names: tuple[str, ...], given: dict[str, int]) -> None:
+def _theirs(engine: Any, nodes: list[int], given: dict[int, int]) -> None:
     engine.setEvidence(given)
     engine.makeInference()
-    for name in names:
-        engine.posterior(name)
+    for node in nodes:
+        engine.posterior(node)
 
 
-def _best_engine(peer: Any, names: tuple[str, ...], given: dict[str, int]) -> Any:
+def _changed(engine: Any, nodes: list[int], given: dict[int, int]) -> None:
+    for node, code in given.items():
+        engine.chgEvidence(node, code)
+    engine.makeInference()
+    for node in nodes:
+        engine.posterior(node)
+
+
+def _engines() -> tuple[Any, ...]:
     import pyagrum as gum
 
-    def seconds(kind: Any) -> float:
-        start = time.perf_counter()
-        _theirs(kind(peer), names, given)
-        return time.perf_counter() - start
+    return gum.LazyPropagation, gum.ShaferShenoyInference
 
-    return min((gum.LazyPropagation, gum.ShaferShenoyInference), key=seconds)
+
+def _best_engine(peer: Any, nodes: list[int], questions: list[dict[int, int]], same: bool) -> Any:
+    """The one that answers these soonest, each new to it or all of one pattern."""
+
+    def seconds(kind: Any) -> float:
+        engine, best = kind(peer), float("inf")
+        _theirs(engine, nodes, questions[0])
+        for _ in range(2):
+            start = time.perf_counter()
+            for given in questions[1:]:
+                (_changed if same else _theirs)(engine, nodes, given)
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    return min(_engines(), key=seconds)
 
 
 def _marginals(name: str, net: Network, peer: Any, new: float, same: float) -> Iterator[Line]:
-    """Each pattern new to a network of which nothing is compiled yet; then one pattern, with other values."""
+    """Without evidence; each pattern new to a network of which nothing is compiled yet; then one pattern, with other
+    values. The peer is asked by the numbers of nodes and states, with its better engine."""
+    nodes = [peer.idFromName(each) for each in net.variables]
+
+    def coded(given: dict[str, Any]) -> dict[int, int]:
+        return {peer.idFromName(each): code for each, code in _coded(net, given).items()}
+
     patterns = _evidence(net, PATTERNS, 1)
-    codes = [_coded(net, given) for given in patterns]
-    kind = _best_engine(peer, net.variables, codes[0])
+    codes = [coded(given) for given in patterns]
+    kind = _best_engine(peer, nodes, codes[:3], same=False)
+    best = f"pyAgrum ({kind.__name__})"
     _ours(net, patterns[0])  # Numba's compiling is once and for all
+    start: list[float] = []
+    few = 1 if name in LARGE else 3
+
+    def ours_first() -> None:
+        fresh = Network(net.parents, net.tables, net.states)
+        _ = fresh.potentials
+        start.append(time.perf_counter())
+        fresh.marginals()
+
+    def theirs_first(one: Any) -> None:
+        engine = one(peer)
+        start.append(time.perf_counter())
+        _theirs(engine, nodes, {})
+
+    ours = _since(ours_first, start, few)
+    theirs = min(_since(partial(theirs_first, one), start, few) for one in _engines())
+    yield Line(f"{name}, all marginals, first question, no evidence", "pyAgrum (its best)", ours, theirs, FIRST)
 
     def ours_new() -> None:
         fresh = Network(net.parents, net.tables, net.states)
@@ -121,29 +170,27 @@ def _marginals(name: str, net: Network, peer: Any, new: float, same: float) -> I
         engine = kind(peer)
         start.append(time.perf_counter())
         for given in codes:
-            _theirs(engine, net.variables, given)
+            _theirs(engine, nodes, given)
 
-    start: list[float] = []
-    few = 1 if name in LARGE else 3
     ours, theirs = (_since(each, start, few) / PATTERNS for each in (ours_new, theirs_new))
-    best = f"pyAgrum ({kind.__name__})"
     yield Line(f"{name}, all marginals, evidence pattern new each time", best, ours, theirs, new)
     names = [*patterns[0]]
     count = PATTERNS if name in LARGE else 10 * PATTERNS
     values = [{each: row[each] for each in names} for row in net.sample(count, seed=2).to_pylist()]
-    coded = [_coded(net, given) for given in values]
+    codes = [coded(given) for given in values]
     for _ in range(3):
         _ours(net, values[0])
-    engine = kind(peer)
-    _theirs(engine, net.variables, coded[0])
+    kind = _best_engine(peer, nodes, codes[:4], same=True)
+    best, engine = f"pyAgrum ({kind.__name__})", kind(peer)
+    _theirs(engine, nodes, codes[0])
 
     def ours_same() -> None:
         for given in values:
             _ours(net, given)
 
     def theirs_same() -> None:
-        for given in coded:
-            _changed(engine, net.variables, given)
+        for given in codes:
+            _changed(engine, nodes, given)
 
     ours, theirs = (each / count for each in in_turns(ours_same, theirs_same, few))
     yield Line(f"{name}, all marginals, same pattern, other values", best, ours, theirs, same)
@@ -155,14 +202,31 @@ def _marginals(name: str, net: Network, peer: Any, new: float, same: float) -> I
 
         ours, theirs = (each / count for each in in_turns(looked_at, theirs_same, 1))
         yield Line(f"{name}, the same, and each looked at as a dict", best, ours, theirs, 1)
+        yield _one(name, net, peer, values, codes)
 
 
-def _changed(engine: Any, names: tuple[str, ...], given: dict[str, int]) -> None:
-    for name, code in given.items():
-        engine.chgEvidence(name, code)
-    engine.makeInference()
-    for name in names:
-        engine.posterior(name)
+def _one(name: str, net: Network, peer: Any, values: list[dict[str, Any]], codes: list[dict[int, int]]) -> Line:
+    """What is asked for is told before: of the peer, its one target."""
+    import pyagrum as gum
+
+    asked = next(each for each in net.variables if each not in values[0])
+    target = peer.idFromName(asked)
+    engine = gum.LazyPropagation(peer)
+    engine.setTargets({target})
+    _theirs(engine, [target], codes[0])
+    for _ in range(3):
+        net.query(asked, values[0])
+
+    def ours() -> None:
+        for given in values:
+            net.query(asked, given)
+
+    def theirs() -> None:
+        for given in codes:
+            _changed(engine, [target], given)
+
+    mine, other = (each / len(values) for each in in_turns(ours, theirs, 3))
+    return Line(f"{name}, one variable, same pattern, other values", "pyAgrum (LazyPropagation)", mine, other, target=1)
 
 
 def _since(work: Callable[[], None], start: list[float], times: int) -> float:
@@ -244,17 +308,65 @@ def _rows(net: Network, peer: Any) -> Iterator[Line]:
     yield Line("alarm, predict_proba, 20% missing, a row", "pyAgrum", seconds / ROWS, theirs / len(rows), target=50)
 
 
-def _sampled(net: Network, peer: Any) -> Line:
+def _sampled(net: Network, peer: Any) -> Iterator[Line]:
+    """Drawn alone, in whatever form; and into an Arrow table."""
     import pyagrum as gum
 
-    def theirs() -> None:
+    def drawn() -> Any:
         generator = gum.BNDatabaseGenerator(peer)
         generator.drawSamples(1_000_000)
-        pa.Table.from_pandas(generator.to_pandas())
+        return generator
 
     ours = partial(net.sample, 1_000_000, seed=0)
     ours()
-    return Line("alarm, 1M rows sampled into an Arrow table", "pyAgrum", *in_turns(ours, theirs, 2), target=10)
+    yield Line("alarm, 1M rows sampled", "pyAgrum (drawSamples alone)", *in_turns(ours, drawn, 2), target=5)
+    seconds = in_turns(ours, lambda: pa.Table.from_pandas(drawn().to_pandas()), 1)
+    yield Line("alarm, 1M rows sampled into an Arrow table", "pyAgrum", *seconds, target=10)
+
+
+PEERS_SCRIPT = """
+import pyagrum as gum
+net = gum.loadBN({path!r})
+engine = gum.LazyPropagation(net)
+engine.setEvidence({{"HRBP": "HIGH"}})
+engine.makeInference()
+print(engine.posterior("HYPOVOLEMIA"))
+"""
+
+
+def _first_minute(net: Network) -> Iterator[Any]:
+    """A question in the command line, in a process of its own; without any kernel in the cache, too."""
+    with TemporaryDirectory() as folder:
+        path = str(Path(folder, "alarm.bif"))
+        net.write(path)
+        question = [sys.executable, "-m", "credo", "ask", path, "P(HYPOVOLEMIA | HRBP=HIGH)"]
+
+        def run(command: list[str], cache: str | None = None) -> None:
+            own = {**os.environ, "NUMBA_CACHE_DIR": cache} if cache else None
+            subprocess.run(command, check=True, capture_output=True, env=own)
+
+        script = [sys.executable, "-c", PEERS_SCRIPT.format(path=path)]
+        ours, theirs = in_turns(partial(run, question), partial(run, script), 3)
+        yield Line("alarm, credo ask, a process of its own", "pyAgrum, a script", ours, theirs, target=0.3)
+        cold, _ = in_turns(lambda: run(question, mkdtemp(dir=folder)), lambda: None, 2)
+        yield Limit("alarm, credo ask, a process of its own, no kernels in the cache", cold, 6, "s")
+
+
+def _large() -> Iterator[Limit]:
+    """A chain of so many variables: all marginals, and what one question takes of it."""
+    random = np.random.default_rng(0)
+    parents = {f"x{i}": (f"x{i - 1}",) if i else () for i in range(CHAIN)}
+    tables = {name: random.dirichlet([1.0, 1.0], (2,) * len(above)) for name, above in parents.items()}
+    start = time.perf_counter()
+    net = Network(parents, tables)
+    yield Limit(f"a chain of {CHAIN} variables: built", time.perf_counter() - start, 10, "s")
+    start = time.perf_counter()
+    net.marginals({f"x{CHAIN - 1}": "yes"})
+    yield Limit(f"a chain of {CHAIN} variables: all marginals", time.perf_counter() - start, 10, "s")
+    net.query("x5", {"x6": "yes"})
+    start = time.perf_counter()
+    net.query("x7", {"x8": "yes"})
+    yield Limit(f"a chain of {CHAIN} variables: one of nine", time.perf_counter() - start, 0.1, "s")
 
 
 def _read() -> Line:

@@ -25,7 +25,6 @@ import numpy as np
 
 from credo import __version__
 from credo.errors import CredoError, StorageError
-from credo.packing import Packer, Unpacker, readable
 
 FORMAT = 1
 FIRST_LINE = re.compile(rb"credo ([1-9][0-9]*) ([0-9a-f]{64}) (0|[1-9][0-9]*)\n")
@@ -37,6 +36,8 @@ FilePath = str | PathLike[str]
 
 def save(model: object, path: FilePath) -> None:
     """Write a belief or a model (or a prior, a schema, a dict of beliefs) to a file, whole or not at all."""
+    from credo.packing import Packer, readable
+
     writer = Packer()
     try:
         header = {"credo": __version__, "kind": type(model).__name__, "model": writer.node(model)}
@@ -53,6 +54,8 @@ def save(model: object, path: FilePath) -> None:
 
 def load(path: FilePath) -> Any:
     """What was saved, the same in every bit."""
+    from credo.packing import Unpacker
+
     with explained("load", path), Path(path).expanduser().open("rb") as file:
         checksum, size = _promised(file, path)
         body = file.read(size)

@@ -49,6 +49,33 @@ def test_nothing_heavy_is_loaded(statement: str) -> None:
     assert loaded_by(statement).endswith("[]\n")
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "net.query('LungCancer', {'XRay': 'yes'})",
+        "net.marginals({'Dyspnoea': 'yes'})",
+        "net.most_probable(given={'XRay': 'yes'})",
+        "net.log_probability({'XRay': 'yes', 'Smoking': {'yes': 0.3, 'no': 1}})",
+        "net.explain('LungCancer', {'XRay': 'yes', 'Smoking': 'yes'})",
+        "credo.ask(net, 'P(LungCancer | XRay=yes)')",
+        "credo.ask(net, 'argmax P(*)')",
+        "large.marginals({'x3': 'yes'})",
+        "large.query(['x7', 'x9'], {'x3': {'yes': 0.2, 'no': 1}})",
+        "large.most_probable(['x7', 'x9'], {'x3': 'yes'})",
+        "credo.ask(large, 'P(x7 | x3=yes)')",
+    ],
+)
+def test_the_first_questions_need_no_compiled_kernels(question: str) -> None:
+    """Neither in a small network, nor in one that no single table holds; nor what other models need."""
+    large = (
+        "arrows = {f'x{i}': [f'x{j}' for j in (i - 1, i - 3) if j >= 0] for i in range(40)}; "
+        "tables = {name: 0.3 if not above else __import__('numpy').full([2] * len(above), 0.3) "
+        "for name, above in arrows.items()}; large = credo.Network(arrows, tables)"
+    )
+    found = loaded_by(f"import credo; net = credo.Network.example('asia'); {large}; {question}")
+    assert found.endswith("['numpy']\n")
+
+
 SAMPLES = Path(__file__).parents[1] / "credo" / "samples"
 TEXTS = """
 import credo

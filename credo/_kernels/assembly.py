@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.jit import kernel, part
+from credo._kernels.jit import kernel
 from credo._kernels.junction import LONGEST, write_walk
 from credo._kernels.shapes import (
     CARD,
@@ -29,38 +29,10 @@ from credo._kernels.shapes import (
     TABLE,
     VARIABLE,
 )
-from credo._kernels.triangulation import attach_to_smaller, connect_scopes, eliminate, join_cliques, list_bits
+from credo._kernels.triangulation import Order
 
 Array = NDArray[np.float64]
-Bits = NDArray[np.uint64]
-Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
-Order = tuple[Integers, Bits, Integers, Integers, Integers, float]
-
-
-def connected(heads: Integers, axes: Integers, used: Flags, free: Flags, together: Integers) -> Bits:
-    """(variables, words): which free variables share a factor, or are asked for together."""
-    near = np.zeros((len(free), (len(free) + 63) // 64), dtype=np.uint64)
-    connect_scopes(heads, axes, used, free, near)
-    if len(together):
-        whole, as_axes = np.array([[0, 0], [len(together), 0]]), np.stack([together, together], 1)
-        connect_scopes(whole, as_axes, np.ones(1, dtype=np.bool_), free, near)
-    return near
-
-
-def triangulate(near: Bits, log_size: Array, stage: Integers, rule: int, chance: Array) -> Order:
-    """The order in which variables go, the cliques of all steps, each variable's clique, the cliques' parents and the
-    steps that they were made at; and how many cells their tables have."""
-    there = int(np.count_nonzero(stage >= 0))
-    order, parent, made = np.empty((3, there), dtype=np.int64)
-    cliques, sizes = np.empty((there, near.shape[1]), dtype=np.uint64), np.empty(there)
-    eliminate(near.copy(), log_size, stage, rule, chance, order, cliques, sizes)
-    home = np.full(len(near), -1)
-    count = join_cliques(order, cliques, stage, home, parent, made)
-    attach_to_smaller(cliques, made, sizes, parent[:count])
-    with np.errstate(over="ignore"):  # infinite: more than any memory
-        cells = float(np.exp(sizes[made[:count]]).sum())
-    return order, cliques, home, parent[:count], made[:count], cells
 
 
 class Assembled(NamedTuple):
@@ -77,66 +49,67 @@ class Assembled(NamedTuple):
 
 
 def assemble(
-    heads: Integers, axes: Integers, card: Integers, places: Integers, used: Flags, stage: Integers, found: Order
+    heads: Integers, axes: Integers, card: Integers, places: Integers, stage: Integers, found: Order
 ) -> Assembled:
     """The tree that an order of the variables makes."""
-    order, steps, home, parent, made, _ = found
-    count, many, n = len(parent), len(used), len(card)
+    count, many, n = len(found.parent), len(heads) - 1, len(card)
     cliques = np.zeros((count + 1, 6), dtype=np.int64)
-    cliques[:count, PARENT] = parent
-    sizes = np.unpackbits(steps[made].view(np.uint8), axis=1).sum(1)
+    cliques[:count, PARENT] = found.parent
+    sizes = np.diff(found.starts)[found.made]
     np.cumsum(sizes, out=cliques[1:, MEMBERS])
     members = np.empty(cliques[count, MEMBERS], dtype=np.int64)
-    lay_out(steps, made, cliques, members, np.empty((4, max(n, count)), dtype=np.int64))
+    lay_out(found.starts, found.members, found.made, cliques, members, np.full((4, max(n, count)), -1))
     variables = np.full((n, 7), -1)
     variables[:, CARD], variables[:, PLACE] = card, places[:n]
-    widest = place_tables(members, stage, home, cliques, variables)
+    widest = place_tables(members, stage, found.home, cliques, variables)
     walks, which = np.zeros((count + many, 7), dtype=np.int64), np.empty(many, dtype=np.int64)
-    walks[:count, HOME] = parent
-    touched, counting = place_factors(heads, axes, used, stage, order, home, walks, which)
-    paths = np.empty((count + many) * (2 * int(sizes.max(initial=0)) + LONGEST), dtype=np.int64)
+    walks[:count, HOME] = found.parent
+    touched = place_factors(heads, axes, stage, found.order, found.home, walks, which)
+    homes = walks[walks[:, HOME] >= 0, HOME]
+    runs = np.minimum(np.diff(cliques[:, TABLE]), LONGEST)  # no map is longer
+    paths = np.empty(int((2 * sizes + runs)[homes].sum()) + 2 * len(homes), dtype=np.int64)
     size = write_walks(heads, axes, members, cliques, variables, walks, paths)
-    split = which[:touched], which[counting:]
-    return Assembled(variables, cliques, members, walks, paths[:size].copy(), *split, widest)
-
-
-@part
-def has(sets: Bits, row: int, v: int) -> Any:
-    """Whether v is in a set: 1 or 0."""
-    return (sets[row, v >> 6] >> np.uint64(v & 63)) & np.uint64(1)
+    return Assembled(variables, cliques, members, walks, paths[:size].copy(), which[:touched], which[touched:], widest)
 
 
 @kernel
-def lay_out(steps: Bits, made: Integers, cliques: Integers, members: Integers, scratch: Integers) -> None:
+def lay_out(
+    starts: Integers, listed: Integers, made: Integers, cliques: Integers, members: Integers, scratch: Integers
+) -> None:
     """members of each clique, in the order of its table's axes: what its parent has too (KEPT so many), in the parent's
-    order, then the rest; those in many children's separators first."""
-    others, uses, first, following = scratch[0], scratch[1], scratch[2], scratch[3]  # the latter: lists of children
-    for c in range(len(made)):
-        first[c] = -1
+    order, then the rest; those in many children's separators first. scratch: room, filled with -1."""
+    inside, uses, first, following = scratch[0], scratch[1], scratch[2], scratch[3]  # the latter: lists of children
     for c in range(len(made)):
         p = cliques[c, PARENT]
         if p >= 0:
             following[c], first[p] = first[p], c
     for c in range(len(made) - 1, -1, -1):
         p, at = cliques[c, PARENT], cliques[c, MEMBERS]
+        for i in range(starts[made[c]], starts[made[c] + 1]):
+            inside[listed[i]], uses[listed[i]] = c, 0
         if p >= 0:
             for i in range(cliques[p, MEMBERS], cliques[p + 1, MEMBERS]):
-                if has(steps, made[c], members[i]):
-                    members[at] = members[i]
+                if inside[members[i]] == c:
+                    members[at], uses[members[i]] = members[i], -1
                     at += 1
         split = at
         cliques[c, KEPT] = split - cliques[c, MEMBERS]
-        for i in range(list_bits(steps, made[c], others)):
-            v = others[i]
-            if p >= 0 and has(steps, made[p], v):
+        child = first[c]
+        while child >= 0:
+            for i in range(starts[made[child]], starts[made[child] + 1]):
+                if inside[listed[i]] == c and uses[listed[i]] >= 0:
+                    uses[listed[i]] += 1
+            child = following[child]
+        for i in range(starts[made[c]], starts[made[c] + 1]):
+            v = listed[i]
+            if uses[v] < 0:
                 continue
-            uses[v], child = 0, first[c]
-            while child >= 0:
-                uses[v] += np.int64(has(steps, made[child], v))
-                child = following[child]
             j = at  # by insertion: few are left
-            while j > split and uses[members[j - 1]] < uses[v]:
-                members[j] = members[j - 1]
+            while j > split:
+                u = members[j - 1]
+                if uses[u] > uses[v] or (uses[u] == uses[v] and u < v):
+                    break
+                members[j] = u
                 j -= 1
             members[j] = v
             at += 1
@@ -180,23 +153,20 @@ def place_tables(members: Integers, stage: Integers, home: Integers, cliques: In
 def place_factors(
     heads: Integers,
     axes: Integers,
-    used: Flags,
     stage: Integers,
     order: Integers,
     home: Integers,
     walks: Integers,
     which: Integers,
-) -> tuple[int, int]:
-    """The clique that each factor goes into, that of its first variable to go. which: the factors that evidence
-    touches, up to the first number; and from the second on, the others that count."""
-    count, touched, constant = len(walks) - len(used), 0, len(used)
+) -> int:
+    """The clique that each factor goes into, that of its first variable to go. which: first the factors that evidence
+    touches, so many; then the others."""
+    many, touched = len(which), 0
+    count, constant = len(walks) - many, many
     place = np.empty(len(stage), dtype=np.int64)
     for i in range(len(order)):
         place[order[i]] = i
-    for f in range(len(used)):
-        walks[count + f, HOME] = -1
-        if not used[f]:
-            continue
+    for f in range(many):
         first, observed = -1, False
         for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
             v = axes[i, VARIABLE]
@@ -204,15 +174,14 @@ def place_factors(
                 observed = True
             elif first < 0 or place[v] < place[first]:
                 first = v
-        if first >= 0:
-            walks[count + f, HOME] = home[first]
+        walks[count + f, HOME] = home[first] if first >= 0 else -1
         if observed:
             which[touched] = f
             touched += 1
         else:
             constant -= 1
             which[constant] = f
-    return touched, constant
+    return touched
 
 
 @kernel

@@ -67,30 +67,33 @@ class Junction(NamedTuple):
 
 
 @part
-def place_of(f: int, codes: Integers, heads: Integers, axes: Integers) -> Any:
-    """Where a factor's cells for the observed states start."""
+def place_of(f: int, codes: Integers, variables: Integers, heads: Integers, axes: Integers) -> Any:
+    """Where a factor's cells for the states of observed variables start; of those that are in no clique, that is: what
+    is known of the others, their cliques are told."""
     at = heads[f, VALUES]
     for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
-        code = codes[axes[i, VARIABLE]]
-        if code > 0:
-            at += code * axes[i, STEP]
+        v = axes[i, VARIABLE]
+        if variables[v, ENTRY] < 0:
+            at += codes[v] * axes[i, STEP]
     return at
 
 
 @part
 def multiply_factors(codes: Integers, tree: Junction, tables: Array, scales: Array, digits: Integers) -> float:
     """tables *= the changing factors, where the observed variables have those codes. The logarithm of those that all is
-    known of, and of what tables were scaled by."""
-    log_constant, count = 0.0, len(tree.cliques) - 1
+    known of, and of what tables were scaled by, added to what comes with the base: one by one, so that the same bits
+    come out whether a base is kept or not."""
+    count = len(tree.cliques) - 1
+    log_constant = tree.begun[count, SCALE]
     for f in tree.changing:
         w = count + f
-        c, at = tree.walks[w, HOME], place_of(f, codes, tree.heads, tree.axes)
+        c, at = tree.walks[w, HOME], place_of(f, codes, tree.variables, tree.heads, tree.axes)
         if c < 0:
             log_constant += np.log(tree.values[at])
         else:
             log_constant += make_room(c, tree.least[f], tree.cliques, tables, scales)
             multiply_walk(tables, tree.values, at, w, tree.walks, tree.paths, digits)
-    return log_constant
+    return float(log_constant)
 
 
 @part
@@ -127,7 +130,7 @@ def enter(
         tables[t] = tree.base[t] if len(tree.base) else 1.0
     for c in range(count):
         scales[c, SUNK], scales[c, SHRUNK] = tree.begun[c, SUNK], tree.begun[c, SHRUNK]
-    log_constant = tree.begun[count, SCALE] + multiply_factors(codes, tree, tables, scales, digits)
+    log_constant = multiply_factors(codes, tree, tables, scales, digits)
     for v in range(len(codes)):
         if codes[v] >= 0 or len(weights):
             if tree.variables[v, ENTRY] >= 0:

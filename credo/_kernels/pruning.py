@@ -13,66 +13,72 @@ Integers = NDArray[np.int64]
 
 
 @kernel
-def mark_ancestors(heads: Integers, axes: Integers, children: Integers, wanted: Flags, used: Flags) -> None:
-    """used: the tables of the wanted variables and of all above them; the others sum to 1, and are left out."""
-    table = np.full(len(wanted), -1, dtype=np.int64)
-    for f in range(len(children)):
-        if children[f] < 0:
-            used[f] = True
-        else:
-            table[children[f]] = f
-    stack, size = np.empty(len(wanted), dtype=np.int64), 0
-    for v in range(len(wanted)):
-        if wanted[v] and table[v] >= 0:
-            used[table[v]] = True
-            stack[size] = v
+def find_ancestors(
+    heads: Integers, axes: Integers, owned: Integers, wanted: Integers, used: Flags, found: Integers, size: int
+) -> int:
+    """found, from `size` on: the tables of the wanted variables and of all above them, and where they end; the other
+    tables sum to 1, and are left out. used: which are found; owned: each variable's table, or -1."""
+    done = size
+    for v in wanted:
+        f = owned[v]
+        if f >= 0 and not used[f]:
+            used[f], found[size] = True, f
             size += 1
-    while size:
-        size -= 1
-        f = table[stack[size]]
+    while done < size:
+        f = found[done]
+        done += 1
         for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
-            v = axes[i, VARIABLE]
-            if table[v] >= 0 and not used[table[v]]:
-                used[table[v]] = True
-                stack[size] = v
+            g = owned[axes[i, VARIABLE]]
+            if g >= 0 and not used[g]:
+                used[g], found[size] = True, g
                 size += 1
+    return size
 
 
 @kernel
 def drop_unconnected(
-    heads: Integers, axes: Integers, with_zeros: Flags, targets: Flags, free: Flags, used: Flags
-) -> None:
+    heads: Integers, axes: Integers, with_zeros: Flags, targets: Integers, free: Flags, found: Integers, part: Integers
+) -> int:
     """Factors that no chain of free variables joins to a target go, with all of their part, if none in it has zeros:
-    then evidence there can't be impossible, and says nothing of the targets."""
-    n, many = len(free), len(used)
-    part = np.arange(n + 1)  # the last stands for all that is needed
-    for f in range(many):
-        if used[f]:
-            first = n if with_zeros[f] else -1
-            for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
-                v = axes[i, VARIABLE]
-                if free[v]:
-                    a = root_of(part, v)
-                    if first < 0:
-                        first = a
-                    else:
-                        b = root_of(part, first)
-                        part[min(a, b)] = max(a, b)
-    for v in range(n):
-        if targets[v]:
-            part[root_of(part, v)] = n
-    for f in range(many):
-        if used[f]:
-            needed = with_zeros[f]
-            for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
-                v = axes[i, VARIABLE]
-                needed = needed or (free[v] and root_of(part, v) == n)
-            used[f] = needed
+    then evidence there can't be impossible, and says nothing of the targets. How many stay, first in found.
+
+    part: zeros, one more than there are variables; the last stands for all that is needed.
+    """
+    n = len(free)
+    for f in found:
+        first = n if with_zeros[f] else -1
+        for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
+            v = axes[i, VARIABLE]
+            if free[v]:
+                a = root_of(part, v)
+                if first < 0:
+                    first = a
+                else:
+                    b = root_of(part, first)
+                    if a != b:
+                        part[min(a, b)] = max(a, b) + 1
+    for v in targets:
+        a = root_of(part, v)
+        if a != n:
+            part[a] = n + 1
+    kept = 0
+    for f in found:
+        needed = with_zeros[f]
+        for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
+            v = axes[i, VARIABLE]
+            needed = needed or (free[v] and root_of(part, v) == n)
+        if needed:
+            found[kept] = f
+            kept += 1
+    return kept
 
 
 @kernel
 def root_of(part: Integers, v: int) -> int:
-    while part[v] != v:
-        part[v] = part[part[v]]
-        v = part[v]
+    """Who stands for the part that v is in; part: another of it, and 1, or 0 for who stands for it."""
+    while part[v]:
+        above = part[v] - 1
+        if part[above]:
+            part[v] = part[above]
+        v = above
     return v

@@ -51,7 +51,6 @@ def ask(model: Any, question: str | Question, *, method: Method = "auto", sample
     0.875
     """
     from credo.models.answering import Answering
-    from credo.models.classifier import Classifier
 
     parsed = parse(question) if isinstance(question, str) else question
     if not isinstance(parsed, Question):
@@ -62,6 +61,8 @@ def ask(model: Any, question: str | Question, *, method: Method = "auto", sample
         return ask_network(model, parsed, method, samples, seed)
     if method not in ("auto", "exact"):
         raise DataError(f"this answers exactly: {method} is how networks infer, and it is a {type(model).__name__}")
+    from credo.models.classifier import Classifier
+
     if isinstance(model, Classifier):
         from credo.asking.classifiers import ask_classifier
 

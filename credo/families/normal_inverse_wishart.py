@@ -47,9 +47,7 @@ class NormalInverseWishart(Family):
     reads = "numbers"
     parameters = Gaussian
 
-    def __init__(
-        self, mean: Any, strength: Real, degrees: Real, scale: Any, covariance: Covariance = "full"
-    ) -> None:
+    def __init__(self, mean: Any, strength: Real, degrees: Real, scale: Any, covariance: Covariance = "full") -> None:
         if covariance not in ("full", "tied", "diagonal", "spherical"):
             raise PriorError(f"covariance must be full, tied, diagonal or spherical, but is {covariance!r}")
         object.__setattr__(self, "covariance", covariance)

@@ -35,7 +35,7 @@ class Logarithms:
     def __init__(self, tree: Tree, codes: Integers, weights: Array) -> None:
         held, cliques = tree.potentials, tree.cliques
         self._card, self._places, self._rows = held.card, held.places, cliques[:-1].tolist()
-        self._entry = tree.junction.variables[:, ENTRY].tolist()
+        self._entry = tree.variables[:, ENTRY].tolist()
         cuts = cliques[1:-1, MEMBERS]
         self._members: list[list[int]] = [each.tolist() for each in np.split(tree.members, cuts)]
         self._tables = [np.zeros(self._card[own]) for own in self._members]

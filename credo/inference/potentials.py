@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,40 +23,14 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Potentials:
-    """∏ factors · exp(log_scale): each factor is scaled so that its largest value is 1."""
+class Numbered:
+    """∏ factors · exp(log_scale), of variables that have numbers alone; each factor's largest value is at most 1."""
 
-    names: tuple[str, ...]
-    states: tuple[tuple[Any, ...], ...]
     card: Integers
     factors: Factors
+    with_zeros: Flags  # (factors): whether it calls something impossible
     log_scale: float
     children: Integers  # (factors): whose conditional table it is; -1: it is none
-
-    @classmethod
-    def of(cls, states: Mapping[str, tuple[Any, ...]], factors: Sequence[Factor], directed: bool) -> Potentials:
-        """Of a belief network if directed: then each factor is a table of the last variable in its scope."""
-        number = {name: i for i, name in enumerate(states)}
-        with np.errstate(divide="ignore"):
-            log_scale = sum(float(np.log(factor.table)) for factor in factors if not factor.scope)
-        factors = [factor for factor in factors if factor.scope]
-        scopes = [[number[name] for name in factor.scope] for factor in factors]
-        tables = [np.asarray(factor.table, dtype=np.float64, order="C") for factor in factors]
-        tops = np.array([table.max(initial=0.0) for table in tables])
-        if not directed:
-            tables = [table / top if top > 0 else table for table, top in zip(tables, tops.tolist(), strict=True)]
-            log_scale += float(np.log(tops[tops > 0]).sum())
-        made = Factors(
-            _starts([len(scope) for scope in scopes]),
-            np.array([v for scope in scopes for v in scope], dtype=np.int64),
-            np.array([step for table in tables for step in _steps(table.shape)], dtype=np.int64),
-            _starts([table.size for table in tables]),
-            np.concatenate([table.reshape(-1) for table in tables]) if tables else np.empty(0),
-            np.array([table[table > 0].min(initial=1.0) for table in tables]),
-        )
-        children = np.array([scope[-1] if directed else -1 for scope in scopes], dtype=np.int64)
-        card = np.array([len(values) for values in states.values()], dtype=np.int64)
-        return cls(tuple(states), tuple(states.values()), card, made, log_scale, children)
 
     @property
     def directed(self) -> bool:
@@ -69,7 +44,7 @@ class Potentials:
     @cached_property
     def places(self) -> Integers:
         """Where each variable's states start, if they stand one after another."""
-        return _starts(self.card.tolist())
+        return _starts(self.card)
 
     @cached_property
     def most_states(self) -> int:
@@ -86,33 +61,112 @@ class Potentials:
         return np.stack([self.factors.scope, self.factors.steps], 1)
 
     @cached_property
-    def with_zeros(self) -> Flags:
-        """(factors): whether it calls something impossible."""
-        at, values = self.factors.values_at, self.factors.values
-        zeros = np.append(0, np.cumsum(values == 0.0))
-        return np.asarray(zeros[at[1:]] > zeros[at[:-1]])
-
-    @cached_property
     def scopes(self) -> list[list[int]]:
         """The variables of each factor."""
         at, scope = self.factors.starts.tolist(), self.factors.scope.tolist()
         return [scope[first:last] for first, last in pairwise(at)]
 
+    def scope(self, f: int) -> list[int]:
+        """The variables of one factor."""
+        found: list[int] = self.factors.scope[self.factors.starts[f] : self.factors.starts[f + 1]].tolist()
+        return found
+
     def table(self, f: int) -> Array:
         """A factor's values, an axis for each variable of its scope."""
-        at = self.factors.values_at
-        return self.factors.values[at[f] : at[f + 1]].reshape(self.card[self.scopes[f]])
+        at, shape = int(self.factors.values_at[f]), [int(self.card[v]) for v in self.scope(f)]
+        return self.factors.values[at : at + prod(shape)].reshape(shape)
 
     @cached_property
     def near(self) -> tuple[Integers, Integers]:
         """Where each variable stands in scopes: of the second array, from the first array's entry to its next."""
         counts = np.bincount(self.factors.scope, minlength=len(self.card))
-        return _starts(counts.tolist()), np.argsort(self.factors.scope, kind="stable").astype(np.int64)
+        return _starts(counts), np.argsort(self.factors.scope, kind="stable").astype(np.int64)
 
     @cached_property
     def factor_of(self) -> Integers:
         """The factor that each place in scopes belongs to."""
         return np.repeat(np.arange(len(self.children)), np.diff(self.factors.starts))
+
+    @cached_property
+    def loose(self) -> Flags:
+        """Variables of which no factor says anything."""
+        found = np.ones(len(self.card), dtype=np.bool_)
+        found[self.factors.scope] = False
+        return found
+
+    @cached_property
+    def unknown(self) -> Integers:
+        """The codes of variables of which nothing is known."""
+        return np.full(len(self.card), -1)
+
+    @cached_property
+    def owned(self) -> Integers:
+        """(variables): the factor that is its conditional table; -1: there is none."""
+        found, tables = np.full(len(self.card), -1), np.flatnonzero(self.children >= 0)
+        found[self.children[tables]] = tables
+        return found
+
+    @cached_property
+    def unowned(self) -> Integers:
+        """The factors that are no conditional tables."""
+        return np.flatnonzero(self.children < 0)
+
+    def part(self, chosen: Integers, together: Integers) -> tuple[Numbered, Integers]:
+        """Some of the factors alone, with their variables, those that no factor has, and some more; and the variables'
+        numbers here. Values stay where they are."""
+        starts = self.factors.starts[chosen]
+        lengths = self.factors.starts[chosen + 1] - starts
+        ends = np.append(0, np.cumsum(lengths))
+        places = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], lengths)
+        scope, there = self.factors.scope[places], self.loose.copy()
+        there[scope] = there[together] = True
+        variables = np.flatnonzero(there)
+        local = np.empty(len(there), dtype=np.int64)
+        local[variables] = np.arange(len(variables))
+        factors = Factors(
+            ends,
+            local[scope],
+            self.factors.steps[places],
+            np.append(self.factors.values_at[chosen], 0),
+            self.factors.values,
+            self.factors.least[chosen],
+        )
+        children = self.children[chosen]
+        children = np.where(children >= 0, local[children], -1)
+        return Numbered(self.card[variables], factors, self.with_zeros[chosen], self.log_scale, children), variables
+
+
+@dataclass(frozen=True, eq=False)
+class Potentials(Numbered):
+    """All factors of a network, and what its variables and states are called."""
+
+    names: tuple[str, ...]
+    states: tuple[tuple[Any, ...], ...]
+
+    @classmethod
+    def of(cls, states: Mapping[str, tuple[Any, ...]], factors: Sequence[Factor], directed: bool) -> Potentials:
+        """Of a belief network if directed: then each factor is a table of the last variable in its scope."""
+        number = {name: i for i, name in enumerate(states)}
+        with np.errstate(divide="ignore"):
+            log_scale = sum(float(np.log(factor.table)) for factor in factors if not factor.scope)
+        factors = [factor for factor in factors if factor.scope]
+        lengths = np.array([len(factor.scope) for factor in factors], dtype=np.int64)
+        scope = np.array([number[name] for factor in factors for name in factor.scope], dtype=np.int64)
+        card = np.array([len(values) for values in states.values()], dtype=np.int64)
+        starts, steps = _starts(lengths), _steps(card[scope], lengths)
+        values_at = _starts((card[scope] * steps)[starts[:-1]])
+        values = np.concatenate([np.empty(0), *(factor.table.ravel() for factor in factors)])
+        cuts = values_at[:-1]  # a table has at least one value: no part is empty
+        if not directed and len(cuts):
+            tops = np.maximum.reduceat(values, cuts)
+            tops[tops == 0] = 1.0
+            values /= np.repeat(tops, np.diff(values_at))
+            log_scale += float(np.log(tops).sum())
+        least = np.minimum.reduceat(np.where(values > 0, values, 1.0), cuts) if len(cuts) else np.empty(0)
+        zeros = np.logical_or.reduceat(values == 0, cuts) if len(cuts) else np.empty(0, dtype=np.bool_)
+        made = Factors(starts, scope, steps, values_at, values, least)
+        children = scope[starts[1:] - 1] if directed else np.full(len(factors), -1)
+        return cls(card, made, zeros, log_scale, children, tuple(states), tuple(states.values()))
 
     @cached_property
     def order(self) -> Integers:
@@ -143,46 +197,49 @@ class Potentials:
             return float(np.log(self.factors.values[at]).sum()) + self.log_scale
 
     @cached_property
-    def loose(self) -> Flags:
-        """Variables of which no factor says anything."""
-        found = np.ones(len(self.card), dtype=np.bool_)
-        found[self.factors.scope] = False
-        return found
-
-    @cached_property
-    def unknown(self) -> Integers:
-        """The codes of variables of which nothing is known."""
-        return np.full(len(self.card), -1)
-
-    @cached_property
-    def codes(self) -> list[dict[Any, int]]:
+    def codes(self) -> Mapping[int, dict[Any, int]]:
         """{state: its number} of each variable."""
-        return [{state: i for i, state in enumerate(values)} for values in self.states]
+        return _Found(lambda v: {state: i for i, state in enumerate(self.states[v])})
 
     @cached_property
-    def spelt(self) -> list[dict[str, int]]:
+    def spelt(self) -> Mapping[int, dict[str, int]]:
         """{state, as text: its number}; in lower case too, where that could be no other's."""
-        found = []
-        for values in self.states:
-            texts = [str(state) for state in values]
+
+        def own(v: int) -> dict[str, int]:
+            texts = [str(state) for state in self.states[v]]
             lower = Counter(text.lower() for text in texts)
-            own = {text.lower(): i for i, text in enumerate(texts) if lower[text.lower()] == 1}
-            found.append(own | {text: i for i, text in enumerate(texts)})
-        return found
+            found = {text.lower(): i for i, text in enumerate(texts) if lower[text.lower()] == 1}
+            return found | {text: i for i, text in enumerate(texts)}
+
+        return _Found(own)
 
     @cached_property
     def number(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.names)}
 
 
-def _steps(shape: Sequence[int]) -> list[int]:
-    """How far apart neighbours along each axis lie, the last axis being the fastest."""
-    found, step = list[int](), 1
-    for length in reversed(shape):
-        found.append(step)
-        step *= length
-    return found[::-1]
+class _Found(dict[int, dict[Any, int]]):
+    """What is found of a variable when it is first asked for: a question names few of many."""
+
+    def __init__(self, find: Callable[[int], dict[Any, int]]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, v: int) -> dict[Any, int]:
+        found = self[v] = self._find(v)
+        return found
 
 
-def _starts(sizes: Sequence[int]) -> Integers:
+def _steps(lengths: Integers, counts: Integers) -> Integers:
+    """How far apart neighbours along each axis of a table lie, the last axis being the fastest; of many tables, with so
+    many axes each."""
+    found, left, at = np.ones(len(lengths), dtype=np.int64), counts - 2, np.cumsum(counts) - 2
+    while len(at := at[left >= 0]):  # from the last axis but one on
+        left = left[left >= 0]
+        found[at] = found[at + 1] * lengths[at + 1]
+        at, left = at - 1, left - 1
+    return found
+
+
+def _starts(sizes: Integers) -> Integers:
     return np.append(0, np.cumsum(sizes)).astype(np.int64)

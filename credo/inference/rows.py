@@ -18,7 +18,7 @@ from credo.engines import local
 from credo.errors import DataError, EvidenceError, counted
 from credo.exact import Array
 from credo.inference.findings import NOTHING, Given, find_state, variable
-from credo.inference.junction import Plan, Tree
+from credo.inference.junction import Plan, Question, Tree
 from credo.inference.potentials import Flags, Integers
 from credo.inference.sizes import HELD
 from credo.inference.trees import NOBODY, Trees
@@ -71,13 +71,15 @@ class Rows:
         """(rows, states) of one variable, whatever its own column says."""
         target, held = variable(self.potentials, name), self.potentials
         self.column_of[target] = -1
-        rooted, size = self._rooted(np.array([target])), int(held.card[target])
-        has = np.array([target in scope for scope in held.scopes], dtype=np.bool_)
-        near, others = np.flatnonzero(has), np.flatnonzero(held.with_zeros & ~has)
+        question, rooted = self._rooted(np.array([target]))
+        own, size = question.potentials, int(held.card[target])
+        (place,) = question.together.tolist()
+        near = np.unique(own.factor_of[own.factors.scope == place])
+        others = np.setdiff1d(np.flatnonzero(own.with_zeros), near)
 
         def answer(coded: Coded) -> Array:
             out = np.empty((coded.rows, size))
-            logs = self._answered(PREDICT, coded, rooted, (target, near, others), out, UNFILLED)
+            logs = self._answered(PREDICT, coded, (question, rooted), (place, near, others), out, UNFILLED)
             for row in np.flatnonzero(~(logs > -np.inf)).tolist():
                 with self._numbered(coded, row):
                     out[row], found = self.trees.joint(self._codes(coded, row), NOTHING, [target])
@@ -123,30 +125,29 @@ class Rows:
 
     # Inside
 
-    def _rooted(self, together: Integers, everything: bool = False) -> Rooted | None:
+    def _rooted(self, together: Integers, everything: bool = False) -> tuple[Question, Rooted | None]:
         """A tree for any evidence in the table's columns; None if it is too large to be filled once and for all."""
-        held = self.potentials
         wanted = (self.column_of >= 0) | everything
         wanted[together] = True
-        plan = Plan.of(held, self.trees.question(np.zeros(len(wanted), dtype=np.bool_), wanted, together))
-        if plan.cells > HELD:
-            return None
-        return _rooted(Tree(held, plan))
+        question = self.trees.question(np.zeros(len(wanted), dtype=np.bool_), wanted, together)
+        plan = Plan.of(question).improved()
+        return question, None if plan.cells > HELD else _rooted(Tree(plan))
 
     def _answered(
         self,
         question: int,
         coded: Coded,
-        tree: Rooted | None,
+        asked: tuple[Question, Rooted | None],
         about: tuple[int, Integers, Integers],
         shares: Array,
         filled: Codes,
     ) -> Array:
         """(rows): logarithms; not a number where rows are left to others."""
-        logs, held = np.full(coded.rows, np.nan), self.potentials
+        logs, (one, tree) = np.full(coded.rows, np.nan), asked
         if tree is not None:
-            factors = held.heads, held.axes, held.factors.values
-            given = coded.columns, self.column_of, about, BUDGET, factors
+            held = one.potentials
+            column_of = self.column_of if one.numbers is None else self.column_of[one.numbers]
+            given = coded.columns, column_of, about, BUDGET, (held.heads, held.axes, held.factors.values)
             answer_rows(question, *given, tree, _walk(tree), shares, logs, filled)
         return logs
 

@@ -18,6 +18,7 @@ from credo.inference.forward import mixed_seed
 from credo.inference.potentials import Integers, Potentials
 
 if TYPE_CHECKING:
+    from credo.inference.elimination import Elimination
     from credo.inference.trees import Trees
     from credo.inference.whole import Whole
 
@@ -55,7 +56,12 @@ def best_found(potentials: Potentials, findings: Findings, samples: int, seed: i
 
 
 def best_of_some(
-    potentials: Potentials, exact: Whole | Trees, findings: Findings, asked: Sequence[int], samples: int, seed: int
+    potentials: Potentials,
+    exact: Whole | Trees | Elimination,
+    findings: Findings,
+    asked: Sequence[int],
+    samples: int,
+    seed: int,
 ) -> tuple[Integers, float | Total]:
     """The same of some variables, the others summed out: the best of the states found for all, and of each variable's
     own best; exactly as probable as said where that fits, and then better one by one."""
@@ -91,7 +97,7 @@ def _groups(asked: Sequence[int], cards: Sequence[int]) -> list[Asked]:
 
 
 def _climbed_exactly(
-    exact: Whole | Trees, findings: Findings, asked: Sequence[int], start: Integers
+    exact: Whole | Trees | Elimination, findings: Findings, asked: Sequence[int], start: Integers
 ) -> tuple[Integers, float]:
     """Each variable's best state, given the others that are asked for, until none changes."""
     chosen, top = start.copy(), exact.log_total(start, findings.weights)

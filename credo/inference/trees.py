@@ -9,7 +9,7 @@ from threading import Lock
 
 import numpy as np
 
-from credo._kernels.pruning import drop_unconnected, mark_ancestors
+from credo._kernels.pruning import drop_unconnected, find_ancestors
 from credo.exact import Array
 from credo.inference.findings import Findings
 from credo.inference.junction import Plan, Question, Tree
@@ -46,12 +46,12 @@ class Trees:
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
         """What is believed of some variables together, an axis for each, and whether anything is: its logarithm."""
         free = [v for v in variables if codes[v] < 0]
-        if len(free) == 1 and self._plan.cells <= SMALL:
+        if len(free) == 1 and self._cells_of_any <= SMALL:
             own, places = np.empty(int(self.potentials.places[-1])), self.potentials.places
             found = self.marginals(codes, weights, own)
             table = own[places[free[0]] : places[free[0] + 1]]
         elif free:
-            table, found = self._tree(codes, weights, np.array(free)).joint(codes, weights, free)
+            table, found = self._tree(codes, weights, np.array(free)).joint(codes, weights)
         else:
             table, found = np.ones(()), self.log_total(codes, weights)
         whole = np.zeros([int(self.potentials.card[v]) for v in variables])
@@ -65,8 +65,8 @@ class Trees:
         maximised[list(range(n)) if variables is None else list(variables)] = True
         observed = codes >= 0
         wanted = maximised | observed | self._weighed(weights)
-        key = b"best" + np.packbits([observed, maximised, wanted]).tobytes()
-        tree = self._held(key, lambda: self.question(observed, wanted, NOBODY, maximised))
+        key = b"best" + _key(observed, maximised, wanted)
+        tree = self._held(key, lambda: Plan.of(self.question(observed, wanted, NOBODY, maximised)))
         return tree.best(codes, weights)
 
     def for_all(self, findings: Findings) -> Tree:
@@ -78,23 +78,25 @@ class Trees:
     def _tree(self, codes: Integers, weights: Array, targets: Integers | None) -> Tree:
         """For the joint table of targets, for the marginals of ALL, or (None) for the sum of all."""
         any_do = targets is None or targets is ALL
-        if any_do and self._plan.cells <= SMALL:
+        if any_do and self._cells_of_any <= SMALL:
             return self._whole
         observed = codes >= 0
         pattern = observed.tobytes()
         if any_do and self._serves(pattern):
             return self._whole
         if targets is ALL:
-            return self._held(b"all " + pattern, lambda: self.question(observed, self._everything, NOBODY))
+            if not observed.any():
+                return self._held(b"all ", lambda: self._plan)
+            return self._held(b"all " + pattern, lambda: Plan.of(self.question(observed, self._everything, NOBODY)))
         wanted = observed | self._weighed(weights)
         together = NOBODY if targets is None else targets
         wanted[together] = True
-        key = b"some" + np.packbits([observed, wanted]).tobytes() + together.tobytes()
-        return self._held(key, lambda: self.question(observed, wanted, together))
+        key = b"some" + _key(observed, wanted, together)
+        return self._held(key, lambda: Plan.of(self.question(observed, wanted, together)))
 
     def _serves(self, pattern: bytes) -> bool:
         """Whether the tree for any evidence is as good as one for this pattern would be."""
-        if self._plan.cells > MIDDLE or pattern in self._seen:
+        if self._cells_of_any > MIDDLE or pattern in self._seen:
             return False
         if len(self._seen) == SEEN:
             self._seen.clear()
@@ -107,48 +109,70 @@ class Trees:
 
     @cached_property
     def _plan(self) -> Plan:
-        return Plan.of(self.potentials, self.question(~self._everything, self._everything, NOBODY))
+        """Of a tree for any evidence."""
+        return Plan.of(self.question(~self._everything, self._everything, NOBODY))
+
+    @cached_property
+    def _cells_of_any(self) -> float:
+        """How many cells a tree for any evidence has; infinite, where it is clear that it has more than MIDDLE."""
+        card = self.potentials.card
+        at_least = card[card > 1].sum()  # of k variables, a clique has no fewer cells than they have states
+        return np.inf if at_least > MIDDLE else self._plan.cells
 
     @cached_property
     def _whole(self) -> Tree:
-        return Tree(self.potentials, self._plan)
+        return Tree(self._plan)
 
     def question(self, observed: Flags, wanted: Flags, together: Integers, maximised: Flags | None = None) -> Question:
         """Without tables of variables that nothing is known or asked of, nor of any below them: they sum to 1. And
         without what isn't connected with what is asked."""
         held = self.potentials
-        used = np.zeros(len(held.children), dtype=np.bool_)
-        mark_ancestors(held.heads, held.axes, held.children, wanted, used)
+        chosen = self._needed(observed, np.flatnonzero(wanted), together)
+        if len(chosen) == len(held.children):
+            return Question(held, held, None, observed, maximised, together)
+        part, numbers = held.part(chosen, together)
+        asked = None if maximised is None else maximised[numbers]
+        return Question(held, part, numbers, observed[numbers], asked, np.searchsorted(numbers, together))
+
+    def _needed(self, observed: Flags, wanted: Integers, together: Integers) -> Integers:
+        """The factors that an answer depends on."""
+        held, n = self.potentials, len(observed)
+        found, used = np.empty(len(held.children), dtype=np.int64), np.zeros(len(held.children), dtype=np.bool_)
+        found[: len(held.unowned)] = held.unowned
+        index = held.heads, held.axes
+        size = find_ancestors(*index, held.owned, wanted, used, found, len(held.unowned))
         if len(together):
-            asked = np.zeros(len(observed), dtype=np.bool_)
-            asked[together] = True
-            drop_unconnected(held.heads, held.axes, held.with_zeros, asked, ~observed, used)
-        there = held.loose.copy()
-        there[held.factors.scope[used[held.factor_of]]] = True
-        there[together] = True
-        return Question(observed, there, used, maximised, together)
+            some = found[:size], np.zeros(n + 1, dtype=np.int64)
+            size = drop_unconnected(*index, held.with_zeros, together, ~observed, *some)
+        return np.sort(found[:size])
 
     def _weighed(self, weights: Array) -> Flags:
         if not len(weights):
             return ~self._everything
         return np.asarray(np.logical_or.reduceat(weights != 1.0, self.potentials.places[:-1]))
 
-    def _held(self, key: bytes, question: Callable[[], Question]) -> Tree:
+    def _held(self, key: bytes, planned: Callable[[], Plan]) -> Tree:
         """The tree for a question, from those that were asked before if it is there."""
         with self._lock:
             if key in self._trees:
                 self._trees.move_to_end(key)  # the last that would go
                 return self._trees[key]
-        plan = Plan.of(self.potentials, question())
+        plan = planned().improved()
         kept = setting(TREES, 8 * KEPT) / 8
         with self._lock:
             while self._trees and (plan.cells + self._cells > kept or len(self._trees) >= MANY):
                 _, gone = self._trees.popitem(last=False)
                 self._cells -= gone.cells
         check_size(plan.cells)
-        tree = Tree(self.potentials, plan)
+        tree = Tree(plan)
         if tree.cells <= kept:
             with self._lock:
                 self._cells += tree.cells if key not in self._trees else 0
                 self._trees[key] = tree
         return tree
+
+
+def _key(*about: Flags | Integers) -> bytes:
+    """Sets of variables, or lists, as one key: no longer than they are, however many variables there are."""
+    lists = [np.flatnonzero(each) if each.dtype == np.bool_ else each for each in about]
+    return b"".join([np.array([*map(len, lists)]).tobytes(), *(each.tobytes() for each in lists)])

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from credo.data import Source
     from credo.inference.asked import Estimate, Total
     from credo.inference.components import Components
+    from credo.inference.elimination import Elimination
     from credo.inference.findings import Findings, Given
     from credo.inference.potentials import Flags, Integers, Potentials
     from credo.inference.rows import Rows
@@ -78,11 +79,14 @@ class Answering:
         return Potentials.of(self.states, factors, self.directed)
 
     @cached_property
-    def exact(self) -> Whole | Trees:
-        """Exact inference: in one table where that is small, else in trees."""
+    def exact(self) -> Whole | Trees | Elimination:
+        """Exact inference: in one table where that is small, else in trees, once their kernels are worth loading."""
+        from credo.inference.elimination import Elimination, is_loaded
         from credo.inference.whole import Whole, is_small
 
-        return Whole(self.potentials) if is_small(self.potentials) else self.trees
+        if is_small(self.potentials):
+            return Whole(self.potentials)
+        return self.trees if is_loaded() else Elimination(self.potentials, lambda: self.trees)
 
     @cached_property
     def trees(self) -> Trees:

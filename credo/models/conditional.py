@@ -77,15 +77,22 @@ def _labelled(given: Any) -> Any:
 
 def checked_table(name: str, table: Array, above: Sequence[str], states: States) -> Array:
     """The same, its rows scaled to sum to 1; an error that names the row where they are far from it."""
+    sums = table.sum(-1, keepdims=True)
+    off = np.abs(sums - 1.0)
+    furthest = off.max(initial=0.0)
+    if not (furthest <= ROUNDING and table.min(initial=0.0) >= 0):  # NaN isn't at most anything, nor is infinity
+        raise _refused(name, table, sums, above, states)
+    return np.where(off > EXACT, table / sums, table) if furthest > EXACT else table  # scaled once, it stays as it is
+
+
+def _refused(name: str, table: Array, sums: Array, above: Sequence[str], states: States) -> NetworkError:
+    """What is wrong with a table, and where."""
     if not (np.isfinite(table).all() and (table >= 0).all()):
         where = tuple(np.argwhere(~(np.isfinite(table) & (table >= 0)))[0])
-        raise NetworkError(f"{_shown(name, where, above, states)} must be a probability, but is {table[where]:g}")
-    sums = table.sum(-1, keepdims=True)
-    if np.abs(sums - 1.0).max(initial=0.0) > ROUNDING:
-        where = tuple(np.argwhere(np.abs(sums[..., 0] - 1.0) > ROUNDING)[0])
-        given = _shown(name, where, above, states)
-        raise NetworkError(f"the row {given} must sum to 1, but sums to {sums[where][0]:.9g}")
-    return np.where(np.abs(sums - 1.0) > EXACT, table / sums, table)  # what was scaled once stays as it is
+        return NetworkError(f"{_shown(name, where, above, states)} must be a probability, but is {table[where]:g}")
+    where = tuple(np.argwhere(np.abs(sums[..., 0] - 1.0) > ROUNDING)[0])
+    given = _shown(name, where, above, states)
+    return NetworkError(f"the row {given} must sum to 1, but sums to {sums[where][0]:.9g}")
 
 
 def _shown(name: str, where: Sequence[int], above: Sequence[str], states: States) -> str:

@@ -1,6 +1,6 @@
 """Makes pumps.csv: 600 pumps that don't exist, what their sensors might say, and what is wrong with them.
 
-    python -m credo.samples.make_pumps > credo/samples/pumps.csv
+python -m credo.samples.make_pumps > credo/samples/pumps.csv
 """
 
 from __future__ import annotations

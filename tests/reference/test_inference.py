@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from credo._kernels import propagation
 from credo.errors import EvidenceError
 from credo.factor import Factor
-from credo.inference import junction, trees, whole
+from credo.inference import elimination, junction, trees, whole
 from credo.models.network import MarkovNetwork, Network
 from tests.networks import evidence, joint, markov_networks, networks
 
@@ -23,14 +23,18 @@ CASES = settings(max_examples=60, deadline=None)
 
 
 ONE, ANY_EVIDENCE, EACH = "one table", "one tree for any evidence", "a tree for each pattern"
+PLAIN = "elimination without kernels"
 LOGARITHMS, EACH_IN_LOGARITHMS = "the one tree in logarithms", "a tree for each pattern in logarithms"
 
 
-@pytest.fixture(params=[ONE, ANY_EVIDENCE, EACH, LOGARITHMS, EACH_IN_LOGARITHMS], autouse=True, scope="module")
+@pytest.fixture(params=[ONE, ANY_EVIDENCE, EACH, LOGARITHMS, EACH_IN_LOGARITHMS, PLAIN], autouse=True, scope="module")
 def engine(request: Any) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         if request.param != ONE:
             patch.setattr(whole, "CELLS", 0)
+        if request.param == PLAIN:
+            patch.setattr(elimination, "is_loaded", lambda: False)
+            patch.setattr(elimination, "PATIENCE", np.inf)
         if request.param in (EACH, EACH_IN_LOGARITHMS):
             patch.setattr(trees, "SMALL", 0)
             patch.setattr(trees, "MIDDLE", 0)
@@ -222,6 +226,7 @@ def test_sets_of_states_hold_when_sampling() -> None:
 
 
 def test_trees_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elimination, "is_loaded", lambda: True)
     monkeypatch.setattr(trees, "KEPT", 100)
     monkeypatch.setattr(whole, "CELLS", 0)
     monkeypatch.setattr(trees, "SMALL", 0)
@@ -236,6 +241,7 @@ def test_trees_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_threads_share_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """Different patterns and values at once, of trees that several threads use and that make room for others."""
+    monkeypatch.setattr(elimination, "is_loaded", lambda: True)
     monkeypatch.setattr(trees, "KEPT", 2000)
     names = [f"x{i}" for i in range(12)]
     random = np.random.default_rng(3)

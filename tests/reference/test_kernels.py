@@ -87,11 +87,14 @@ def test_edges(function: Any) -> None:
     unknown = run(function, np.ones((3, 2)), np.full(3, -1, dtype=np.int32), np.ones(3))
     assert not np.any(unknown)
     one_row, *_ = run(function, np.full((1, 1), 2.0), np.array([1], dtype=np.int32), np.array([3.0]))
-    assert one_row.ravel()[one_row.ravel() != 0].tolist() == {
-        "add_sums_hard": [6.0],
-        "add_moments_hard": [3.0, 6.0, 12.0],
-        "add_products_hard": [12.0],
-    }[function.__name__]
+    assert (
+        one_row.ravel()[one_row.ravel() != 0].tolist()
+        == {
+            "add_sums_hard": [6.0],
+            "add_moments_hard": [3.0, 6.0, 12.0],
+            "add_products_hard": [12.0],
+        }[function.__name__]
+    )
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:

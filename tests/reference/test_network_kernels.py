@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from credo._kernels.assembly import triangulate
 from credo._kernels.junction import DEPTH, LONGEST, add_walk, multiply_walk, write_walk
 from credo._kernels.sampling import draw, draw_in_turn, draw_runs
 from credo._kernels.shapes import BEGIN, DIMENSIONS, FIRST, RUN
-from credo._kernels.triangulation import FILL, WEIGHT, count_bits, list_bits
+from credo._kernels.triangulation import FILL, UNIT, WEIGHT
+from credo.inference.orders import connected, triangulate
 
 CARDS = st.lists(st.sampled_from([1, 2, 2, 3, 5, 9, 40]), min_size=1, max_size=5).filter(
     lambda card: prod(card) < 30_000
@@ -56,16 +56,11 @@ def test_a_table_times_and_onto_a_smaller_one(card: list[int], data: st.DataObje
     assert sums[2:].reshape(wanted.shape) - 1.0 == pytest.approx(wanted, rel=1e-12)
 
 
-@settings(deadline=None)  # the first example compiles
-@given(st.sets(st.integers(0, 191)))
-def test_members_of_sets(members: set[int]) -> None:
-    bits = np.zeros(3, dtype=np.uint64)
-    for v in members:
-        bits[v // 64] |= np.uint64(1) << np.uint64(v % 64)
-    found = np.empty(192, dtype=np.int64)
-    size = list_bits(bits.reshape(1, -1), 0, found)
-    assert found[:size].tolist() == sorted(members)
-    assert sum(int(count_bits(word)) for word in bits) == len(members)
+def graph_of(edges: Any, card: Any, stage: Any) -> Any:
+    """Of an upper triangle of truths."""
+    pairs = np.argwhere(edges)
+    heads = np.stack([2 * np.arange(len(pairs) + 1)] * 2, 1)
+    return connected(heads, np.stack([pairs.reshape(-1)] * 2, 1), np.log(card), stage, np.empty(0, dtype=np.int64))
 
 
 @settings(max_examples=100, deadline=None)
@@ -74,23 +69,43 @@ def test_cliques_are_a_tree_that_holds_every_edge(n: int, seed: int, rule: int) 
     """Each edge is within a clique, and the cliques that have a variable hang together."""
     random = np.random.default_rng(seed)
     edges = np.triu(random.random((n, n)) < 0.35, 1)
-    near = np.zeros((n, 1), dtype=np.uint64)
-    for a, b in np.argwhere(edges | edges.T):
-        near[a, 0] |= np.uint64(1) << np.uint64(b)
     card = random.integers(2, 5, n)
     stage = random.integers(0, 2, n)
-    order, steps, home, parent, made, cells = triangulate(near, np.log(card), stage, rule, random.random(n))
-    assert sorted(order.tolist()) == list(range(n))
-    assert (np.diff(stage[order]) >= 0).all()  # those of stage 0 go first
-    cliques = [{v for v in range(n) if (int(steps[i, 0]) >> v) & 1} for i in made]
-    assert cells == pytest.approx(sum(prod(card[list(clique)].tolist()) for clique in cliques))
+    found = triangulate(graph_of(edges, card, stage), np.log(card), rule, random.integers(2**62, size=n))
+    assert sorted(found.order.tolist()) == list(range(n))
+    assert (np.diff(stage[found.order]) >= 0).all()  # those of stage 0 go first
+    cliques = [{*found.members[found.starts[i] : found.starts[i + 1]].tolist()} for i in found.made]
+    assert found.cells == pytest.approx(sum(prod(card[list(clique)].tolist()) for clique in cliques))
     assert all(any({a, b} <= clique for clique in cliques) for a, b in np.argwhere(edges).tolist())
-    assert all(v in cliques[home[v]] for v in range(n))
+    assert all(v in cliques[found.home[v]] for v in range(n))
     for v in range(n):
         having = [c for c, clique in enumerate(cliques) if v in clique]
-        tops = [c for c in having if parent[c] < 0 or v not in cliques[parent[c]]]
+        tops = [c for c in having if found.parent[c] < 0 or v not in cliques[found.parent[c]]]
         assert len(tops) == 1
-    assert all(p < 0 or p > c for c, p in enumerate(parent.tolist()))
+    assert all(p < 0 or p > c for c, p in enumerate(found.parent.tolist()))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 25), st.integers(0, 2**32), st.floats(0.05, 0.6), st.booleans())
+def test_variables_go_by_the_rule(n: int, seed: int, density: float, fill: bool) -> None:
+    """Each time the variable that needs the fewest edges, or makes the smallest table, counted from scratch."""
+    random = np.random.default_rng(seed)
+    edges = np.triu(random.random((n, n)) < density, 1)
+    card, stage, chance = random.integers(2, 5, n), random.integers(0, 2, n), random.integers(3, size=n)
+    found = triangulate(graph_of(edges, card, stage), np.log(card), FILL if fill else WEIGHT, chance)
+    near = {v: {*np.flatnonzero(edges[v] | edges[:, v]).tolist()} for v in range(n)}
+    for i in range(n):
+
+        def cost(v: int) -> tuple[Any, ...]:
+            missing = sum(b not in near[a] for a in near[v] for b in near[v] if a < b)
+            size = np.rint(np.log(card) * UNIT)[[v, *near[v]]].sum()
+            return stage[v], missing if fill else 0, size, chance[v], v
+
+        v = min(near, key=cost)
+        assert found.order[i] == v
+        assert {*found.members[found.starts[i] : found.starts[i + 1]].tolist()} == {v, *near[v]}
+        for u in near.pop(v):
+            near[u] = (near[u] | {*found.members[found.starts[i] : found.starts[i + 1]].tolist()}) - {u, v}
 
 
 def test_draws_are_spread_evenly() -> None:
