@@ -74,10 +74,14 @@ class Scores:
 
     @property
     def log_loss_error(self) -> float:
-        """The standard error of the log-loss, rows being independent."""
-        loss = -self.log_probabilities[np.arange(len(self.truth)), self.truth]
-        rows = self.weights.sum() ** 2 / (self.weights**2).sum()  # as many rows of equal weight would tell as much
-        return float(np.sqrt(self._mean((loss - self._mean(loss)) ** 2) / max(rows - 1, 1)))
+        """The standard error of the log-loss, rows being independent; NaN where it can't be known."""
+        loss = -self.log_probabilities[np.arange(len(self.truth)), self.truth][self.known]
+        weight = self.weights[self.known]
+        if len(loss) < 2:
+            return float("nan")
+        rows = weight.sum() ** 2 / (weight**2).sum()  # as many rows of equal weight would tell as much
+        spread = np.average((loss - np.average(loss, weights=weight)) ** 2, weights=weight)
+        return float(np.sqrt(spread / max(rows - 1, 1)))
 
     @property
     def brier(self) -> float:
@@ -127,7 +131,10 @@ class Scores:
         return {name: getattr(self, name) for name in ("accuracy", "log_loss", "brier", "ece")}
 
     def __repr__(self) -> str:
-        figures = ", ".join(f"{name.replace('_', '-')} {value:.4f}" for name, value in self.summary().items())
+        shown = {name.replace("_", "-"): f"{value:.4f}" for name, value in self.summary().items()}
+        if np.isfinite(self.log_loss_error):
+            shown["log-loss"] += f" ± {self.log_loss_error:.4f}"
+        figures = ", ".join(f"{name} {value}" for name, value in shown.items())
         return f"{self.how}, {len(self.truth)} rows{self.unknown_noted()}: {figures}"
 
     def unknown_noted(self) -> str:

@@ -219,7 +219,11 @@ class Classifier(Labelled):
         filled = whole is not None and sum(map(len, found)) == rows
         log_shares = whole if whole is not None and filled else np.concatenate(found)
         truth = np.concatenate(codes).astype(np.intp)
-        return Scores(self.classes, log_shares, truth, np.concatenate(row_weights), "leave-one-out")
+        return Scores(self.classes, log_shares, truth, np.concatenate(row_weights), self._held("leave-one-out"))
+
+    def _held(self, how: str) -> str:
+        """What a figure is called that doesn't include the choice of the tuning."""
+        return how if self.tuning is None else f"{how}, tuning held fixed"
 
     def _check_rows(self, codes: Codes, weights: Array) -> None:
         there = np.bincount(codes, weights, len(self.classes))
@@ -318,7 +322,7 @@ class Classifier(Labelled):
         _impossible(log_shares, unknown, own)
         if (row := _to_shares_but(log_shares, unknown, own)) >= 0:
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(int(np.flatnonzero(kept)[row]) + 1, "its fold"))
-        return Scores(self.classes, log_shares, codes[kept].astype(np.intp), weights[kept], f"{folds}-fold")
+        return Scores(self.classes, log_shares, codes[kept].astype(np.intp), weights[kept], self._held(f"{folds}-fold"))
 
     # Reasons
 

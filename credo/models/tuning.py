@@ -28,7 +28,7 @@ class Tuning:
     mixture: tuple[tuple[float, ...], ...] = ()
     odds: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: c and p}
     shrinkage: float = 1.0  # of the covariance of columns together
-    discount: float = 0.0  # exp(-discount · the share of missing cells) is what a row's evidence is worth
+    discount: float = 0.0  # (the share of cells that are known)^discount is what a row's evidence is worth
     label_noise: float = 0.0  # the share of rows whose class has nothing to do with their cells
 
     def applied_to(self, settings: Settings) -> Settings:
@@ -60,7 +60,7 @@ class Tuning:
     def worth(self, missing: Array) -> Array:
         """What the evidence of rows is worth of whose cells such shares miss: columns that covary fill in for each
         other, which weights that were found for whole rows know nothing of."""
-        return np.asarray(np.exp(-self.discount * missing))
+        return np.asarray((1 - missing) ** self.discount)
 
     def described(self, rows: float) -> str:
         noise = f"label noise {self.label_noise:.2g}, " if self.label_noise else ""

@@ -167,7 +167,7 @@ def _why(name: str, found: Tuned) -> str:
         return f"{name}: {loss}{beside}"
     if not parts:
         return f"the class shares: no column predicts held-out rows better; {loss}"
-    pool = " and ".join(f"{each.name} ({each.share:.2f})" for each in parts)
+    pool = ", ".join(f"{each.name} ({each.share:.2f})" for each in parts)
     return f"{pool}: {loss}{beside}"
 
 

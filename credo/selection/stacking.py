@@ -19,7 +19,7 @@ from credo.selection.terms import Term, TermScores
 from credo.selection.weighting import with_noise
 
 ROUNDS = 12  # of EM for label noise
-DISCOUNTS = np.linspace(0.0, 6.0, 31)  # exp(-6) of what is said is nothing
+DISCOUNTS = np.linspace(0.0, 4.0, 41)
 ENOUGH = 50.0  # nats, beyond which the other side is lost in rounding
 
 
@@ -36,13 +36,13 @@ class Stack:
 
 
 def discounted(held_out: TermScores, missing: Array, stack: Stack, class_weights: Array) -> float:
-    """The d ≥ 0 of exp(-d · missing), by which what is said of rows with missing cells is multiplied: most probable
-    under d ~ Exponential(1), which is worth a nat at 1."""
+    """The d ≥ 0 of (1 - missing)^d, by which what is said of rows with missing cells is multiplied: the most probable,
+    with d ~ Exponential(1) beforehand."""
     said = held_out.log_likelihood @ stack.shares
     rates, rows = noise_rates(stack.noise, class_weights), np.arange(held_out.rows)
 
     def loss(d: float) -> float:
-        log_joint = held_out.log_prior + np.exp(-d * missing)[:, None] * said
+        log_joint = held_out.log_prior + ((1 - missing) ** d)[:, None] * said
         found = with_label_noise(log_joint, held_out.log_prior, rates)
         return float(d - held_out.weight @ found[rows, held_out.truth])
 

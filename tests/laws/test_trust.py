@@ -1,0 +1,143 @@
+"""What probabilities may claim: no more than held-out rows bear out, on noise, few rows, copies and blanks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credo
+from credo.exact import Array
+from credo.models.label_noise import noise_rates, with_label_noise
+
+Table = dict[str, Any]
+Rng = np.random.Generator
+
+
+def numbers(x: Array) -> Table:
+    return {f"x{j}": x[:, j] for j in range(x.shape[1])}
+
+
+def words(x: Any) -> Table:
+    return {f"c{j}": np.array([f"v{v}" for v in x[:, j]], dtype=object) for j in range(x.shape[1])}
+
+
+def texts(rng: Rng, rows: int) -> Table:
+    vocabulary = np.array([f"word{i}" for i in range(300)])
+    return {"text": np.array([" ".join(rng.choice(vocabulary, 12)) for _ in range(rows)], dtype=object)}
+
+
+def split(columns: Table, rows: int) -> tuple[Table, Table]:
+    return {n: c[:rows] for n, c in columns.items()}, {n: c[rows:] for n, c in columns.items()}
+
+
+def loss(model: Any, columns: Table, truth: Any) -> float:
+    found = model.predict_log_proba(columns)
+    return -float(np.mean([row[model.classes.index(value)] for row, value in zip(found, truth, strict=True)]))
+
+
+@pytest.mark.parametrize("kind", ["numbers", "categories", "texts"])
+def test_noise_is_worth_the_class_shares(kind: str) -> None:
+    """Labels are coin flips: neither the report nor the probabilities see anything in the columns."""
+    losses, covered = [], []
+    for draw in range(3):
+        rng = np.random.default_rng([draw, len(kind)])
+        truth = rng.integers(0, 2, 1060)
+        columns = {
+            "numbers": lambda rng=rng: numbers(rng.normal(size=(1060, 60))),
+            "categories": lambda rng=rng: words(rng.integers(0, 4, (1060, 60))),
+            "texts": lambda rng=rng: texts(rng, 1060),
+        }[kind]()
+        old, new = split(columns, 60)
+        model = credo.learn(old, target=truth[:60], kinds={"text": credo.Text()} if kind == "texts" else None)
+        losses.append(loss(model, new, truth[60:]))
+        scores = model.report.scores
+        covered.append(abs(scores.log_loss - losses[-1]) < 3 * scores.log_loss_error + 0.02)
+    assert np.mean(losses) < 1.05 * np.log(2)
+    assert all(covered)
+
+
+def test_few_rows_that_are_separable_leave_a_doubt() -> None:
+    rng = np.random.default_rng(4)
+    truth = rng.integers(0, 2, 2040)
+    columns = words((truth[:, None] ^ (rng.random((2040, 15)) < 0.08)).astype(int))
+    labels = np.where(rng.random(2040) < 0.03, 1 - truth, truth)
+    old, new = split(columns, 40)
+    model = credo.learn(old, target=labels[:40])
+    found = model.predict_proba(new)[np.arange(2000), labels[40:]]
+    assert found.min() > 1e-3
+    assert -np.log(found).mean() < 0.25
+    assert 0.01 < model.report.scores.log_loss < 0.4
+
+
+def test_a_class_of_two_rows_takes_no_others_for_certain() -> None:
+    rng = np.random.default_rng(5)
+    truth = np.array(["a"] * 30 + ["b"] * 30 + ["c"] * 2)
+    x = rng.normal(size=(62, 4)) + 3.0 * (truth == "b")[:, None] + 6.0 * (truth == "c")[:, None]
+    model = credo.learn(numbers(x), target=truth)
+    new = rng.normal(size=(500, 4)) + 3.0 * 1 + 2.5  # rows of b that lie near c
+    assert model.predict_proba(numbers(new))[:, 1].min() > 1e-3
+
+
+@pytest.mark.parametrize("perfect", [10, 100, 1000])
+def test_perfect_rows_leave_about_one_in_n(perfect: int) -> None:
+    truth = np.arange(perfect) % 2
+    rng = np.random.default_rng(6)
+    model = credo.learn({"x": 10.0 * truth + rng.normal(size=perfect), "y": truth}, target="y")
+    doubt = 1 - model.predict_proba({"x": [0.0, 10.0]}).max(1)
+    assert (doubt > 0.3 / (perfect + 2)).all()
+    assert (doubt < 4 / (perfect + 2)).all()
+
+
+def test_copies_are_held_out_together() -> None:
+    """Every row three times is no more certain than every row with a weight of three, and reported alike."""
+    rng = np.random.default_rng(7)
+    truth = rng.integers(0, 2, 1120)
+    columns = words((truth[:, None] ^ (rng.random((1120, 12)) < 0.35)).astype(int))
+    old, new = split(columns, 120)
+    thrice = credo.learn({n: np.tile(c, 3) for n, c in old.items()}, target=np.tile(truth[:120], 3))
+    weighed = credo.learn(old, target=truth[:120], weight=np.full(120, 3.0))
+    np.testing.assert_allclose(thrice.predict_proba(new), weighed.predict_proba(new), atol=1e-9)
+    scores = thrice.report.scores
+    assert scores.log_loss == pytest.approx(weighed.report.scores.log_loss, abs=1e-9)
+    assert abs(loss(thrice, new, truth[120:]) - scores.log_loss) < 3 * scores.log_loss_error
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_blank_cells_cost_no_more_than_all_that_is_known(share: float) -> None:
+    """Three in a row decide: no column tells anything alone."""
+    rng = np.random.default_rng(8)
+    board = rng.integers(0, 3, (900, 9))
+    rows = np.stack([(board[:, i : i + 3] == 1).all(1) for i in (0, 3, 6)])
+    truth = np.array(["no", "yes"])[rows.any(0).astype(int)]
+    columns = words(board)
+    old, new = split(columns, 600)
+    model = credo.learn(old, target=truth[:600])
+    blank = {name: np.where(rng.random(300) < share, None, cells) for name, cells in new.items()}
+    n = np.array([(truth[:600] == value).mean() for value in model.classes])
+    shares = -np.log([n[model.classes.index(value)] for value in truth[600:]]).mean()
+    assert loss(model, blank, truth[600:]) < 1.05 * shares
+
+
+def test_figures_that_hold_the_tuning_fixed_say_so() -> None:
+    rng = np.random.default_rng(9)
+    table = {"x": rng.normal(size=60), "y": rng.integers(0, 2, 60)}
+    model = credo.learn(table, target="y")
+    assert repr(model.report.scores).startswith("nested 10-fold, 60 rows")
+    assert repr(model.leave_one_out(table)).startswith("leave-one-out, tuning held fixed")
+    assert repr(model.cross_validate(table, 5)).startswith("5-fold, tuning held fixed")
+    assert repr(credo.NaiveBayes().fit(table, "y").leave_one_out(table)).startswith("leave-one-out, 60 rows")
+
+
+def test_label_noise_is_a_mixture() -> None:
+    rng = np.random.default_rng(10)
+    log_joint, log_prior = np.log(rng.dirichlet(np.ones(3), 5)), np.log([0.5, 0.3, 0.2])
+    rates = noise_rates(0.1, np.array([100.0, 50.0, 1.0]))
+    assert rates.tolist() == [0.1, 0.1, 0.25]
+    found = np.exp(with_label_noise(log_joint, log_prior, rates))
+    told = np.exp(log_joint) * (1 - rates)
+    told /= told.sum(1, keepdims=True)
+    noise = rates * np.exp(log_prior)
+    np.testing.assert_allclose(found, (1 - noise.sum()) * told + noise, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(with_label_noise(log_prior[None], log_prior, rates)), [np.exp(log_prior)])
