@@ -215,6 +215,7 @@ def _of_one_group(family: Family, statistics: Statistics, names: Sequence[str]) 
 def _learned(evidence: Evidence, fresh: Evidence, beside: Mapping[str, Part] | None = None) -> bool:
     """Whether evidence has the form of what a model makes of few rows: the same columns and parts, of one kind each."""
     own, new = ({column.name: column for column in each.schema} for each in (evidence, fresh))
+    own = {name: column for name, column in own.items() if name in new or column.levels is not None}  # others are spare
     parts = evidence.parts.keys() - (beside or {}).keys()
     return (
         own.keys() == new.keys()

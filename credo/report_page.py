@@ -145,7 +145,7 @@ def _tiles(scores: Scores) -> str:
     value, share = scores.commonest
     tiles = {
         "accuracy": (f"{scores.accuracy:.1%}", f"always {named(value)} would be right in {share:.1%}"),
-        "log-loss": (f"{scores.log_loss:.4f}", "mean of -log P(truth), in nats"),
+        "log-loss": (f"{scores.log_loss:.4f}", f"± {scores.log_loss_error:.4f}; mean of -log P(truth), in nats"),
         "Brier score": (f"{scores.brier:.4f}", "mean squared error of all probabilities"),
         "calibration error": (f"{scores.ece:.4f}", "mean gap of stated probability and frequency"),
     }
@@ -153,14 +153,17 @@ def _tiles(scores: Scores) -> str:
         f'<div class="tile">{name}<b>{figure}</b><span class="faint">{about}</span></div>'
         for name, (figure, about) in tiles.items()
     )
-    rows = f"On {len(scores.truth):,} rows that hadn't taught the model ({escape(scores.how)})."
+    rows = f"On {len(scores.truth):,} rows that neither taught nor tuned the model ({escape(scores.how)})."
     return f'<div class="tiles">{"".join(cells)}</div>\n<p class="faint">{rows}</p>'
 
 
 def _tried(report: Report) -> str:
-    rows = [(escape(each.name), f"{each.log_loss:.4f}", f"{each.accuracy:.1%}") for each in report.tried]
-    table = tabulated(("model", "log-loss", "accuracy"), rows)
-    return f"<h2>What was tried</h2>\n{table}\n<p>Chosen: {escape(report.why)}.</p>"
+    rows = [
+        (escape(each.name), f"{each.log_loss:.4f}", f"{each.accuracy:.1%}", f"{each.share:.2f}")
+        for each in report.tried
+    ]
+    table = tabulated(("model", "log-loss", "accuracy", "share"), rows)
+    return f"<h2>What was tried</h2>\n{table}\n<p>Pooled: {escape(report.why)}.</p>"
 
 
 def _columns(model: Classifier, report: Report | None) -> str:

@@ -85,10 +85,13 @@ def test_learning_says_how_good_the_model_is(learned: Any) -> None:
     assert "fault: 587 rows, none 372, bearing 117, clogged 98" in text
     assert "left out: 13 rows without fault" in text
     for column in report.columns:
-        assert re.search(rf"^{column.name} +{column.kind} +{column.form or 'left out'} ", text, re.MULTILINE)
+        form = re.escape(column.form) or "left out"
+        assert re.search(rf"^{column.name} +{column.kind} +{form} ", text, re.MULTILINE)
     assert re.search(r"^vibration .* 12\.0% ", text, re.MULTILINE)
     for tried in report.tried:
-        assert re.search(rf"^{tried.name} +{tried.log_loss:.4f} +{tried.accuracy:.3f} *$", text, re.MULTILINE)
+        figures = f"{tried.log_loss:.4f} +{tried.accuracy:.3f} +{tried.share:.2f}"
+        assert re.search(rf"^{tried.name} +{figures} *$", text, re.MULTILINE)
+    assert f"± {scores.log_loss_error:.4f}" in text
     for name, figure in zip(("accuracy", "log-loss", "Brier", "ECE"), scores.summary().values(), strict=True):
         assert re.search(rf"^ +{name} +{figure:.4f} ", text, re.MULTILINE)
     for value, row in zip(scores.classes, scores.confusion, strict=True):
@@ -187,8 +190,7 @@ def test_one_kind_of_model(model: str, kind: Any, tmp_path: Path) -> None:
     text = ran("learn", TABLE, "-t", "fault", "--model", model, "-o", str(path))
     loaded: Any = credo.load(path)
     assert isinstance(loaded, kind)
-    assert f"Chosen: {loaded.report.tried[0].name}" in text
-    assert loaded.report.tried[0].log_loss == loaded.report.scores.log_loss
+    assert f"Pooled: {loaded.report.why[:20]}" in text
     assert loaded.report.tried[0].log_loss == min(each.log_loss for each in loaded.report.tried)
     assert [each.name for each in loaded.report.columns] == PUMPS.read_text().splitlines()[0].split(",")[:-1]
 
@@ -403,7 +405,7 @@ def test_an_explanation_adds_up(model: str, learned: Any) -> None:
 def test_classes_unit_and_how_many_columns(model: str) -> None:
     text = ran("explain", model, TABLE, "--of", "clogged", "--against", "bearing", "--bits", "--top", "2")
     assert "the log-odds of clogged against bearing, in bits" in text
-    assert "7 more columns" in text
+    assert "8 more columns" in text  # the allowance for label noise is one of them
 
 
 def test_missing_cells_weigh_nothing(model: str, tmp_path: Path) -> None:

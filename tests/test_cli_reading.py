@@ -18,7 +18,7 @@ ROWS = [{"sky": "sun", "wind": 3.5, "play": "yes"}, {"sky": "rain", "wind": 7.25
 
 
 def run(*args: object, data: bytes | None = None) -> Result:
-    return CliRunner().invoke(main, [str(arg) for arg in args], input=data)
+    return CliRunner(env={"COLUMNS": "200"}).invoke(main, [str(arg) for arg in args], input=data)
 
 
 def as_csv(delimiter: str = ",") -> bytes:

@@ -140,7 +140,7 @@ def test_an_interrupted_query_is_an_interrupt(sentence: str) -> None:
 
 WRITING = """
 import os, signal, sys
-from credo import storage
+from credo import packing, storage
 from credo.cli import main
 
 def chunks():
@@ -149,7 +149,7 @@ def chunks():
     os.kill(os.getpid(), signal.SIGTERM)
     yield b"ended"
 
-storage.Packer.node = lambda self, model: storage.write_whole(storage.Path("m.credo"), chunks())
+packing.Packer.node = lambda self, model: storage.write_whole(storage.Path("m.credo"), chunks())
 main(["estimate", sys.argv[1], "-c", "converted", "-o", "m.credo"])
 """
 

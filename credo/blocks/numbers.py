@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 RUN = 60  # columns whose squared distances are multiplied before a logarithm is taken
 LOST = 1e-5  # what is left of a sum of squares without a row, at which digits were lost
 SERIES = 20.0  # from where on four terms are exact to the last digit
+INTEGRATED = ("bayes", "mean")  # estimates that follow from the posterior's parameters
 CHUNK = 2**20  # cells of rows that are left out one by one, exactly
 
 
@@ -243,26 +244,34 @@ class NumbersLikelihood(Independent):
         out += said
 
     def each(self, cells: Array, shape: tuple[int, int]) -> Array:
-        if self.settings.estimate != "bayes":
+        if self.settings.estimate not in INTEGRATED:
             return super().each(cells, shape)
-        away = (cells - self.shift)[:, None] - self._centre
-        return self._known(cells, _log_student(away, *self._student))
+        post = self.posterior
+        away = (cells - self.shift)[:, None] - post.location
+        return self._known(cells, self._log_density(away, post.strength, post.shape, post.scale))
 
     def each_nearly_left_out(self, cells: Array, own: Hard) -> Array:
         """Without x, of weight w: κ′ = κ - w, a′ = a - w/2, b′ = b - ½ wκ/κ′ (x - m)², x - m′ = κ/κ′ (x - m)."""
-        if self.settings.estimate != "bayes":
+        if self.settings.estimate not in INTEGRATED:
             return super().each_nearly_left_out(cells, own)
         found = self.each(cells, (own.rows, own.groups))
         post, w = self.posterior, own.weight[:, None]
         kappa, away = post.strength[own.codes], cells - self.shift - post.location[own.codes]
         left = kappa - w
         scale = np.maximum(post.scale[own.codes] - 0.5 * w * kappa / left * away**2, self.prior.scale)
-        inverse = left / (left + 1) / (2 * np.where(self.spoken, scale, 1.0))
-        shape = post.shape[own.codes] - 0.5 * w
-        constant = _log_gamma_ratio(shape) + 0.5 * np.log(inverse / np.pi)
-        mine = _log_student(kappa / left * away, inverse, shape + 0.5, constant)
+        mine = self._log_density(kappa / left * away, left, post.shape[own.codes] - 0.5 * w, scale)
         found[np.arange(own.rows), own.codes] = self._known(cells, mine)
         return found
+
+    def _log_density(self, away: Array, strength: Array, shape: Array, scale: Array) -> Array:
+        """Of numbers so far from the location of a normal-inverse-gamma: Student's t, or a normal of its mean."""
+        scale = np.where(self.spoken, scale, 1.0)
+        if self.settings.estimate == "mean":
+            variance = scale / (shape - 1)
+            return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + away**2 / variance))
+        inverse = strength / (strength + 1) / (2 * scale)
+        constant = _log_gamma_ratio(shape) + 0.5 * np.log(inverse / np.pi)
+        return np.asarray(constant - (shape + 0.5) * np.log1p(inverse * away**2))
 
     def _known(self, cells: Array, log_density: Array) -> Array:
         """0 where a cell is missing, or a column has no variance."""
@@ -490,11 +499,6 @@ def _each(moments: Moments) -> Moments:
 
 def _of(moments: Moments) -> tuple[Array, Array, Array]:
     return moments.n.value, moments.mean, moments.scatter
-
-
-def _log_student(away: Array, inverse: Array, power: Array, constant: Array) -> Array:
-    """log exp(constant) (1 + inverse away²)^-power"""
-    return np.asarray(constant - power * np.log1p(inverse * away**2))
 
 
 def _ends(power: Array) -> Any:

@@ -58,25 +58,27 @@ def print_columns(screen: Console, report: Report, most: int) -> None:
 
 
 def print_tried(screen: Console, report: Report) -> None:
-    """The candidates, the best first, and why it is."""
+    """The candidates, the best first, and what is made of them."""
     on.say(screen, "Models tried, scored on held-out rows", "bold")
     (losses,) = on.aligned([each.log_loss for each in report.tried])
     columns = [
         ("", [each.name for each in report.tried]),
         ("log-loss", losses),
         ("accuracy", [f"{each.accuracy:.3f}" for each in report.tried]),
+        ("share", [f"{each.share:.2f}" for each in report.tried]),
     ]
     screen.print(on.table(columns))
-    on.say(screen, f"Chosen: {on.harmless(report.why, 200)}.")
+    on.say(screen, f"Pooled: {on.harmless(report.why, 200)}.")
 
 
 def print_scores(screen: Console, scores: Scores) -> None:
     """The figures, and the confusion matrix."""
-    on.say(screen, f"Scores on {on.counted(len(scores.truth), 'held-out row')}", "bold")
+    how = f"Scores on {on.counted(len(scores.truth), 'held-out row')}"
+    on.say(screen, f"{how}, which neither taught nor tuned the model ({scores.how})", "bold")
     value, share = scores.commonest
     about = {
         "accuracy": f"always predicting {on.harmless(value, 20)!r} gives {share:.3f}",
-        "log-loss": "mean of -log P(truth), in nats",
+        "log-loss": f"± {scores.log_loss_error:.4f}; mean of -log P(truth), in nats",
         "Brier": "squared error of the probabilities",
         "ECE": "expected calibration error",
     }

@@ -98,15 +98,15 @@ def _read(screen: Console) -> None:
 def _learn(screen: Console, report: Report) -> None:
     from credo.cli import screen as on
 
-    best, scores, shown = report.tried[0], report.scores, report.important
+    scores, shown = report.scores, report.important
     value, share = scores.commonest
     _step(
         screen,
-        f"2. Learning to foresee {TARGET!r}",
+        f"2. Learning to predict {TARGET!r}",
         *wrap(
-            f"Of {len(report.tried)} models, {best.name} foresees rows that hadn't taught it best: it is right in "
-            f"{scores.accuracy:.1%} (always {value!r}: {share:.1%}), with a log-loss of {scores.log_loss:.3f}. What "
-            f"it says can be believed: its probabilities are {scores.ece:.1%} off on average. How each column is "
+            f"{len(report.tried) - 1} models are pooled. On rows that neither taught nor tuned it, it is right in "
+            f"{scores.accuracy:.1%} (always {value!r}: {share:.1%}), with a log-loss of {scores.log_loss:.3f} ± "
+            f"{scores.log_loss_error:.3f}. Its probabilities are {scores.ece:.1%} off on average. How each column is "
             "read was chosen, too; those that matter most come first:",
             WIDTH,
         ),

@@ -21,7 +21,7 @@ def sample(model: str, rows: int, given: tuple[str, ...], seed: int | None, outp
     \b
     Examples:
       credo sample alarm.bif --rows 1000 -o rows.csv
-      credo sample alarm.bif --rows 1000 --given 'HR=HIGH, BP!=LOW' --seed 0 -o rows.parquet
+      credo sample alarm.bif --given 'HR=HIGH, BP!=LOW' --seed 0 -o rows.csv
       credo sample pumps.credo --rows 20
     """
     from credo.cli.output import TABLES, check

@@ -6,7 +6,7 @@ of rows and however a table is cut into batches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -19,11 +19,19 @@ Fingerprints = NDArray[np.uint64]
 MISSING = np.uint64(0x5851F42D4C957F2D)
 
 
-def fingerprints(batch: Batch, names: Iterable[str]) -> Fingerprints:
-    """Of the cells of these columns, in their order. (rows,)"""
-    found = np.full(batch.rows, 0x243F6A8885A308D3, dtype=np.uint64)
-    for name in names:
-        found = mixed(found ^ _cells(batch.column(name)))
+def cell_prints(batch: Batch, names: Sequence[str]) -> Fingerprints:
+    """Of each cell of these columns. (columns, rows)"""
+    found = np.empty((len(names), batch.rows), dtype=np.uint64)
+    for j, name in enumerate(names):
+        found[j] = _cells(batch.column(name))
+    return found
+
+
+def fingerprints(cells: Fingerprints) -> Fingerprints:
+    """Of rows, whose cells have these: columns in their order. (rows,)"""
+    found = np.full(cells.shape[1], 0x243F6A8885A308D3, dtype=np.uint64)
+    for column in cells:
+        found = mixed(found ^ column)
     return found
 
 

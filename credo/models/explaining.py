@@ -154,7 +154,7 @@ def explained_row(
         {name: _cell(one, name) for name in weights if name != NOISE},
         float(share[first]),
         unit,
-        _words(model, one, first, second, size / factor),
+        _words(model, one, first, second, size / factor if factor else np.inf),
     )
 
 

@@ -43,15 +43,17 @@ class Candidates:
 
 def candidates(model: Any, sample: Sample) -> Candidates:
     """What the rows of a sample, left out one by one, say of a model's terms."""
-    settings, texts = chosen_readings(model, sample)
+    settings, chosen_texts = chosen_readings(model, sample)
+    texts = {name: tuple(form for form in views if form in TEXT_FORMS) for name, views in model.views.items()}
+    texts |= chosen_texts
     columns = {n: [f for f in v if f not in (*TEXT_FORMS, *JOINT_FORMS)] for n, v in model.views.items()}
     relevance = _relevance(model, columns, settings)
     columns = {name: forms if relevance.get(name, 1.0) >= IRRELEVANT else [] for name, forms in columns.items()}
     joint = {name: [form for form in views if form in JOINT_FORMS] for name, views in model.views.items()}
-    every = {name: (*columns[name], *texts.get(name, ()), *joint[name]) for name in model.views}
+    every = {name: (*columns[name], *texts[name], *joint[name]) for name in model.views}
     scores = left_out_scores(model, sample, every, settings)
     chosen = chosen_forms(scores, columns)
-    forms = {name: (*chosen[name], *texts.get(name, ()), *joint[name]) for name in model.views}
+    forms = {name: (*chosen[name], *texts[name], *joint[name]) for name in model.views}
     scores = scores.of([term for term in scores.terms if term.name == ALL or term.form in forms[term.name]])
     settings, scores = _resettled(model, sample, forms, settings, scores, relevance)
     return Candidates(forms, settings, _weightings(scores, relevance))
@@ -140,7 +142,7 @@ def _weightings(scores: TermScores, relevance: Mapping[str, float]) -> dict[str,
     if len(scores.terms) > 1:
         groups = _groups(scores.terms, relevance, own=True)
         found[EVERY_TERM] = Regression(scores, groups, mixed=tied).fitted(label_noise=textual)
-    return found
+    return found or {ONE_WEIGHT: Weighting((), np.zeros(0), np.zeros(scores.classes))}  # where no column is relevant
 
 
 def _textual(scores: TermScores) -> bool:

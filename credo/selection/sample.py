@@ -1,7 +1,8 @@
 """The rows on which tuning is chosen: all of them, or a sample; copies of a row are one row, with their weight.
 
-A row that occurs three times says no more of what is to come than one of three times the weight, and would foretell
-itself if its copies stayed behind. So copies (the same cells and class) are left out together, and lie in one fold.
+A row that was copied would foretell itself if its copies stayed behind. So copies (the same cells and class) are left
+out together, and lie in one fold. Rows may also be the same by chance, as where two columns of yes and no are all there
+is: these are rows like any others. By how many of them chance explains, the two are told apart.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credo.data import Batch, Source
-from credo.data.fingerprints import Fingerprints, fingerprints, mixed
+from credo.data.fingerprints import MISSING, Fingerprints, cell_prints, fingerprints, mixed
 from credo.engines import local
 from credo.errors import DataError
 from credo.evidence import Evidence
 from credo.exact import Array
 from credo.learning import Weights
 from credo.membership import Codes, Hard
+from credo.models.forms import TEXT_FORMS
 
 ROWS, CELLS = 20_000, 4_000_000  # at most, and of their scores (rows x classes x terms): more rows are sampled
 
@@ -41,7 +43,7 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Distinct rows that have a class: parts of a table, and what is known of each row."""
+    """Rows that have a class, copies counted as one: parts of a table, and what is known of each row."""
 
     parts: tuple[Batch, ...]
     codes: Codes  # (rows,) classes
@@ -115,37 +117,59 @@ class Sample:
 
 
 def drawn(model: Any, table: Source, weights: Weights, terms: int) -> Sample:
-    """The distinct rows of a table, or a sample of them where there are many: drawn by their fingerprints."""
+    """The rows of a table, or a sample of them where there are many: drawn by their fingerprints, with all copies."""
     most = min(ROWS, max(100, CELLS // (len(model.classes) * max(terms, 1))))
     stride = max(1, -(-row_count(model, table, weights) // most))
     names = model.needs(table.without(weights.column))
 
-    def of_batch(batch: Batch) -> tuple[Batch, Codes, Array, Fingerprints]:
+    def of_batch(batch: Batch) -> tuple[Batch, Codes, Array, Fingerprints, Fingerprints]:
         weight, batch = weights.of_rows(batch), batch.only(names)
-        prints = fingerprints(batch, names)
+        cells = cell_prints(batch, names)
+        prints = fingerprints(cells)
         codes = model.codes_of(batch)
         kept = (codes >= 0) & (weight > 0)
         if stride > 1:
             kept &= mixed(prints) % np.uint64(stride) == 0
         rows = np.flatnonzero(kept)
-        return batch.take(rows), codes[rows], weight[rows], prints[rows]
+        return batch.take(rows), codes[rows], weight[rows], prints[rows], cells[:, rows]
 
-    parts, codes, weight, prints = zip(*local.mapped(of_batch, table.batches(weights.beside(names))), strict=True)
+    found_in = local.mapped(of_batch, table.batches(weights.beside(names)))
+    parts, codes, weight, prints, cells = zip(*found_in, strict=True)
     joined = [np.concatenate(each) for each in (codes, weight, prints)]
     found = Sample(tuple(part for part in parts if part.rows), joined[0], joined[1], joined[2], stride)
     if not found.rows:
         raise DataError("no row has a class and a weight above 0")
-    return _distinct(found)
+    texts = np.array([any(form in TEXT_FORMS for form in model.views.get(name, ())) for name in names])
+    return _without_copies(found, np.concatenate(cells, axis=1), texts)
 
 
-def _distinct(sample: Sample) -> Sample:
-    _, first, which = np.unique(sample.prints, return_index=True, return_inverse=True)
+def _without_copies(sample: Sample, cells: Fingerprints, texts: NDArray[np.bool_]) -> Sample:
+    """Copies as one row; rows that are the same by chance stay as they are."""
+    _, first, which, count = np.unique(sample.prints, return_index=True, return_inverse=True, return_counts=True)
     if len(first) == sample.rows:
         return sample
-    chosen = np.zeros(sample.rows, dtype=bool)
+    alike = sample.stride * _same_by_chance(sample.codes, cells, texts)[first]
+    copied = count - 1 > 2 * (alike + np.sqrt(alike))
+    chosen = ~copied[which]
     chosen[first] = True
-    weight = np.asarray(np.bincount(which, sample.weight)[which], dtype=np.float64)
-    return replace(sample, weight=weight).take(chosen)
+    weight = np.where(copied, np.bincount(which, sample.weight), sample.weight[first])
+    whole = np.where(copied[which], weight[which], sample.weight)
+    return replace(sample, weight=np.asarray(whole, dtype=np.float64)).take(chosen)
+
+
+def _same_by_chance(codes: Codes, cells: Fingerprints, texts: NDArray[np.bool_]) -> Array:
+    """How many other rows would be the same as each by chance, columns being independent given the class. (rows,)
+
+    (n - 1) Π (the share of its class's n rows that have the same cell); no two texts are the same by chance.
+    """
+    n = np.bincount(codes)[codes]
+    log_share = np.log(np.maximum(n - 1, 1e-9))
+    for column, text in zip(cells, texts, strict=True):
+        pairs = mixed(column) ^ mixed(codes.astype(np.uint64), salt=3)
+        _, which, count = np.unique(pairs, return_inverse=True, return_counts=True)
+        shared = np.log(count[which] / n)
+        log_share += np.where(column == MISSING, shared, -np.inf) if text else shared
+    return np.asarray(np.exp(log_share))
 
 
 def row_count(model: Any, table: Source, weights: Weights) -> int:

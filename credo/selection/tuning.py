@@ -100,7 +100,7 @@ def tuned(model: Any, table: Source, weight: Weight, seed: int) -> Tuned:
     known = model.class_weights
     final = judged[0].candidates if sample.rows > MANY else candidates(model, sample)
     if not held_out.rows:
-        tell("each class has one distinct row: none can be held out, so that nothing is known of how good it is")
+        tell("each class has one row (copies counted once): none can be held out, so how good it is can't be known")
         held_out, every = _by_shares(model, sample, names), np.zeros(sample.rows, dtype=np.intp)
     stack = stacked(held_out)
     log_probabilities = cross_fitted(held_out, every, known)

@@ -71,6 +71,6 @@ def test_a_category_is_not_another_that_floats_round_to() -> None:
         {"id": [1.5, 2.5, 4.0] * 4, "y": ["a", "b", "b"] * 4}, target="y"
     )
     known = model.predict_proba({"id": [1.5, 4]})
-    with pytest.warns(Notice, match="1 cell with values never seen"):
+    with pytest.warns(Notice, match="1 cell with unseen values"):
         beside = model.predict_proba({"id": pa.array([2**53 + 1, 4])})
     np.testing.assert_allclose(beside[1], known[1])

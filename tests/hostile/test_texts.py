@@ -111,8 +111,9 @@ def test_a_text_without_words_says_nothing() -> None:
 @pytest.mark.parametrize(("how", "text"), NO_WORDS)
 def test_no_text_has_words(how: credo.Text, text: Any) -> None:
     table = {"text": [text] * 6, "label": LABELS}
-    with pytest.warns(Notice, match=r"^column 'text' has no word in any row: it says nothing$"):
+    with pytest.warns(Notice) as told:
         models = both(table, how)
+    assert "column 'text' has no word in any row: it says nothing" in [str(each.message) for each in told]
     for model in models:
         with unheard():
             assert_sound(model, table)
@@ -309,7 +310,7 @@ def test_other_values_where_a_live_text_is_needed(value: Any) -> None:
 
 
 def test_text_where_a_number_is_needed() -> None:
-    numbers = {"x": [1.5, 2.5, 3.5, 4.1, 5.2, 6.3], "label": LABELS}
+    numbers = {"x": [10 * (LABELS[i % 6] == LABELS[0]) + i / 7 for i in range(36)], "label": LABELS * 6}
     says = "column 'x' has the value 'red apple pie' (row 1) where a number is needed"
     model = credo.NaiveBayes().fit(numbers, "label")
     for each in (model, model.tune(numbers)):
@@ -430,7 +431,7 @@ def test_labels_that_are_missing(missing: Any) -> None:
 @readings
 def test_a_document_of_each_class(how: credo.Text) -> None:
     table = {"text": ["a word", "b other", "two of them"], "label": ["x", "y", "z"]}
-    with pytest.warns(Notice, match="each class has one row: left out, none can be foreseen"):
+    with pytest.warns(Notice, match="each class has one row"):
         models = *both(table, how), credo.learn(table, target="label", kinds={"text": how})
     for model in models:
         assert_sound(model, table)
@@ -441,7 +442,9 @@ def test_a_document_of_each_class(how: credo.Text) -> None:
 @readings
 def test_documents_that_are_all_the_same(how: credo.Text) -> None:
     table = {"text": ["the same words"] * 20, "label": ["x", "y"] * 10}
-    for model in (*both(table, how), credo.learn(table, target="label", kinds={"text": how})):
+    with pytest.warns(Notice, match="each class has one row"):
+        models = *both(table, how), credo.learn(table, target="label", kinds={"text": how})
+    for model in models:
         assert_sound(model, table)
         np.testing.assert_allclose(model.predict_proba(table), 0.5, atol=1e-6)
         with unheard():
@@ -477,7 +480,7 @@ def test_a_thousand_classes_of_one_document() -> None:
 
 def test_two_hundred_classes_of_one_document_are_told_apart() -> None:
     table = {"text": [f"w{i} w{i // 2}" for i in range(200)], "label": [f"class {i}" for i in range(200)]}
-    with guarded(), pytest.warns(Notice, match="each class has one distinct row"):
+    with guarded(), pytest.warns(Notice, match="each class has one row"):
         found = credo.learn(table, target="label", kinds={"text": credo.Text(), "label": "category"})
     assert_shares(found.predict_proba(table))
 

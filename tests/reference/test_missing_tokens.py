@@ -248,6 +248,6 @@ def test_words_stay_words_in_later_tables(tmp_path: Path) -> None:
 
 def test_a_word_among_whole_numbers_hides_no_other_cell() -> None:
     model = NaiveBayes(kinds={"k": "category"}).fit({"k": [1, 2, 3, 1], "y": ["a", "b", "b", "a"]}, target="y")
-    with pytest.warns(Notice, match="1 cell with values never seen before"):
+    with pytest.warns(Notice, match="1 cell with unseen values, ignored"):
         found = model.predict_proba({"k": ["1", "2", "x"]})
     np.testing.assert_array_equal(found[:2], model.predict_proba({"k": [1, 2]}))

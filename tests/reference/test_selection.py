@@ -13,7 +13,8 @@ from scipy.optimize import minimize
 import credo
 from credo.blocks.covariances import spread
 from credo.data import Batch, source
-from credo.data.fingerprints import fingerprints
+from credo.data.fingerprints import cell_prints
+from credo.data.fingerprints import fingerprints as of_cells
 from credo.exact import Array
 from credo.learning import Weights
 from credo.membership import Hard
@@ -68,6 +69,10 @@ def test_the_bayes_factor_is_an_integral() -> None:
     assert found == pytest.approx(np.log(quad(density, -5, 10)[0]), abs=0.1)
 
 
+def fingerprints(batch: Batch, names: list[str]) -> Any:
+    return of_cells(cell_prints(batch, names))
+
+
 def test_fingerprints_are_of_values() -> None:
     rows = {"a": ["x", "y", "x", None], "b": [1.0, 2.0, 1.0, np.nan], "c": [True, False, True, None]}
     batch = next(iter(source(rows).batches(["a", "b", "c"])))
@@ -114,6 +119,16 @@ def test_copies_are_one_row_of_their_weight() -> None:
     )
     whole = without(model, sample.take(sample.folds(5, 0) == 0))
     assert whole.n == 2 * (sample.folds(5, 0) != 0).sum()
+
+
+def test_rows_that_are_the_same_by_chance_are_no_copies() -> None:
+    rng = np.random.default_rng(0)
+    few = {"a": rng.choice(["x", "y"], 200), "b": rng.choice(["u", "v", "w"], 200), "kind": rng.choice(["p", "q"], 200)}
+    sample = drawn(credo.NaiveBayes().fit(few, "kind"), source(few), Weights.of(None), 2)
+    assert sample.rows == 200
+    texts = {"text": ["see you at lunch today", "win a prize now"] * 5, "kind": ["p", "q"] * 5}
+    model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(texts, "kind")
+    assert drawn(model, source(texts), Weights.of(None), 2).rows == 2
 
 
 def test_categories_left_out_for_tuning_are_left_out() -> None:
