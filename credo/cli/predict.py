@@ -22,8 +22,11 @@ HEAD = 10  # rows on a terminal
 @click.option("--output", "-o", metavar="FILE", help="A file for all rows: .csv .tsv .jsonl .parquet .arrow.")
 @click.option("--target", metavar="NAME", help="The variable to predict, if MODEL is a network.")
 @click.option("--proba", is_flag=True, help="Add a column with each class's probability.")
+@click.option("--class-prior", metavar="SHARES", help="Class shares that differ from the learned: no=0.9,yes=0.1.")
 @reads_data
-def predict(model: str, data: str, output: str | None, target: str | None, proba: bool) -> None:
+def predict(
+    model: str, data: str, output: str | None, target: str | None, proba: bool, class_prior: str | None
+) -> None:
     """Predict the class of each row, with its probability.
 
     MODEL is a .credo file of a classifier, or a network (.bif, .xdsl, .net, ...) with --target. DATA is a table with
@@ -38,6 +41,7 @@ def predict(model: str, data: str, output: str | None, target: str | None, proba
       credo predict pumps.credo 'logs/*.parquet' -o scored.parquet --proba
       credo predict pumps.credo new.csv | head
       credo predict mail.credo message.txt
+      credo predict mail.credo inbox.mbox --class-prior ham=0.6,spam=0.4
       credo predict alarm.bif patients.csv --target HYPOVOLEMIA -o scored.csv
     """
     from credo.cli.arguments import check_order
@@ -48,7 +52,7 @@ def predict(model: str, data: str, output: str | None, target: str | None, proba
     if output:
         check(output, TABLES)
         check_apart(output, data)
-    put(predicted(model, opened_data(data), target, proba), output, data, "predicting")
+    put(predicted(model, opened_data(data), target, proba, class_prior), output, data, "predicting")
 
 
 def put(tables: Generator[Any], output: str | None, data: str, task: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from credo.cli.output import MODEL
-from credo.errors import EvidenceError, StorageError
+from credo.errors import EvidenceError, PriorError, SchemaError, StorageError, suggest
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
@@ -75,7 +75,9 @@ def merged(paths: Sequence[str]) -> Any:
     return total
 
 
-def predicted(path: str, data: object, target: str | None, proba: bool) -> Generator[Any]:
+def predicted(
+    path: str, data: object, target: str | None, proba: bool, class_prior: str | None = None
+) -> Generator[Any]:
     """Predictions of a classifier, or of a network's variable."""
     from credo.models.answering import Answering
     from credo.predictions import network_predictions, predictions
@@ -89,7 +91,23 @@ def predicted(path: str, data: object, target: str | None, proba: bool) -> Gener
         return network_predictions(model, target, data, proba)
     if target is not None:
         raise StorageError(f"{path} holds a {type(model).__name__}: --target is for networks alone")
-    return predictions(_classifier(model, path), data, proba)
+    learned = _classifier(model, path)
+    return predictions(learned.with_class_prior(_shares(learned, class_prior)) if class_prior else learned, data, proba)
+
+
+def _shares(model: Classifier, given: str) -> dict[Any, float]:
+    """Shares of classes, as in no=0.9,yes=0.1."""
+    named = {str(value): value for value in model.classes}
+    found: dict[Any, float] = {}
+    for part in given.split(","):
+        name, _, share = part.strip().rpartition("=")
+        if name not in named:
+            raise SchemaError(f"--class-prior names {name or part!r}, which is no class; {suggest(name, named)}")
+        try:
+            found[named[name]] = float(share)
+        except ValueError:
+            raise PriorError(f"--class-prior must be shares, as in no=0.9,yes=0.1, but has {part!r}") from None
+    return found
 
 
 def _is_network(path: str) -> bool:

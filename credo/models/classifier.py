@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 IMPOSSIBLE_WITHOUT = "row {} is impossible under every class without {}: use estimate='bayes' or 'mean'"
 Silent = dict[Silence, int]
+Shares = Mapping[Any, float]  # of classes: they sum to 1
 Loss = Mapping[Any, Mapping[Any, float]] | Sequence[Sequence[float]]
 
 
@@ -47,8 +49,31 @@ class Classifier(Labelled):
         """log p(row), untuned: low for rows unlike all that were learned."""
         return np.asarray(np.logaddexp.reduce(self.log_joint(data), axis=1))
 
-    def predict_log_proba(self, data: object) -> Array:
-        """log P(class | row). (rows, classes)"""
+    def with_class_prior(self, class_prior: Shares) -> Self:
+        """The same, where classes have other shares than among the rows that were learned: Bayes' rule, exactly."""
+        found: Self = replace(self, class_prior=dict(class_prior))  # type: ignore[type-var]
+        _ = found._given_prior  # refused, where it isn't one
+        return found
+
+    def adapt(self, data: object) -> Self:
+        """With the class shares of rows that have no class: they are estimated by EM, rows of a class being as before.
+
+        >>> from credo import NaiveBayes
+        >>> model = NaiveBayes().fit({"x": [0.0, 0.1, 2.0, 2.1] * 10, "y": ["a", "a", "b", "b"] * 10}, target="y")
+        >>> shares = model.adapt({"x": [0.0] * 90 + [2.0] * 10}).class_prior
+        >>> {value: round(share, 2) for value, share in shares.items()}
+        {'a': 0.89, 'b': 0.11}
+        """
+        from credo.models.label_shift import shifted_shares
+
+        smoothing = self.settings.smoothing if self.class_smoothing is None else self.class_smoothing
+        shares = shifted_shares(self.predict_log_proba(data), self.tuned.log_prior, smoothing)
+        return self.with_class_prior(dict(zip(self.classes, shares.tolist(), strict=True)))
+
+    def predict_log_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
+        """log P(class | row), with other class shares where they are given. (rows, classes)"""
+        if class_prior is not None:
+            return self.with_class_prior(class_prior).predict_log_proba(data)
 
         def normalised(batch: Batch) -> tuple[Array, Silent]:
             log_joint, silent = self._log_joint(self.tuned, batch)
@@ -58,8 +83,10 @@ class Classifier(Labelled):
 
         return self._collected(data, normalised)
 
-    def predict_proba(self, data: object) -> Array:
-        """P(class | row). (rows, classes)"""
+    def predict_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
+        """P(class | row), with other class shares where they are given. (rows, classes)"""
+        if class_prior is not None:
+            return self.with_class_prior(class_prior).predict_proba(data)
         return self._collected(data, self._probabilities)
 
     def probabilities(self, batch: Batch) -> Array:
@@ -74,8 +101,10 @@ class Classifier(Labelled):
         divide_by_total(shares)
         return shares, silent
 
-    def predict(self, data: object) -> NDArray[Any]:
+    def predict(self, data: object, *, class_prior: Shares | None = None) -> NDArray[Any]:
         """The most probable class of each row."""
+        if class_prior is not None:
+            return self.with_class_prior(class_prior).predict(data)
 
         def best(batch: Batch) -> tuple[Array, Silent]:
             log_joint, silent = self._log_joint(self.tuned, batch)
