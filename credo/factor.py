@@ -37,8 +37,8 @@ class Factor:
     def split(self) -> tuple[Factor, ...]:
         """Factors whose product this is, in none of which a number is too small beside the largest for a float.
 
-        >>> [part.table for part in Factor(("x",), np.array([1e250, 1e-250])).split()]
-        [array([1.0e+250, 2.7e-011]), array([1.e+000, 3.7e-240])]
+        >>> [[f"{x:.1e}" for x in part.table] for part in Factor(("x",), np.array([1e250, 1e-250])).split()]
+        [['1.0e+250', '2.7e-11'], ['1.0e+00', '3.8e-240']]
         """
         positive = self.table > 0
         top, least = self.table.max(initial=0.0), self.table[positive].min(initial=np.inf)

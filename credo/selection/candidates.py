@@ -139,8 +139,8 @@ def _weightings(scores: TermScores, relevance: Mapping[str, float]) -> dict[str,
     if tied is not None:
         alone = scores.of([tied])
         found[TIED] = Regression(alone, [Group((tied,), np.ones(1))], mixed=tied).fitted()
-    if len(scores.terms) > 1:
-        groups = _groups(scores.terms, relevance, own=True)
+    groups = _groups(scores.terms, relevance, own=True)
+    if joint or any(len(group.terms) > 1 for group in groups):  # else it is the first again
         found[EVERY_TERM] = Regression(scores, groups, mixed=tied).fitted(label_noise=textual)
     return found or {ONE_WEIGHT: Weighting((), np.zeros(0), np.zeros(scores.classes))}  # where no column is relevant
 
