@@ -29,6 +29,7 @@ class Scores:
     truth: NDArray[np.intp]  # (rows,) codes
     weights: Array  # (rows,)
     how: str = "given"  # in which way each row was foreseen
+    estimated: float = 0.0  # variance of the log-loss from what was estimated once, and not for each row
 
     @property
     def n(self) -> float:
@@ -81,7 +82,7 @@ class Scores:
             return float("nan")
         rows = weight.sum() ** 2 / (weight**2).sum()  # as many rows of equal weight would tell as much
         spread = np.average((loss - np.average(loss, weights=weight)) ** 2, weights=weight)
-        return float(np.sqrt(spread / max(rows - 1, 1)))
+        return float(np.sqrt(spread / max(rows - 1, 1) + self.estimated))
 
     @property
     def brier(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -112,7 +112,7 @@ def mahalanobis(away: Array, matrix: Array) -> tuple[Array, Array]:
     return (flat**2).sum(-1), 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
 
 
-def log_density(squared: Array, log_determinant: Array, degrees: Array, d: int) -> Array:
+def log_density(squared: Array, log_determinant: Array, degrees: Array, d: Any) -> Array:
     """Of a multivariate t, or of a normal where degrees are endless: -½ log|Σ| is part of both."""
     from scipy.special import gammaln
 

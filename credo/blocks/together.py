@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from credo.blocks.block import NEW, Block, Likelihood, Parameter, Settings, Silence
 from credo.blocks.covariances import Spread, log_densities, log_density, spread, squared_distances
@@ -27,6 +28,8 @@ from credo.statistics import CrossMoments, Positions
 
 FEATURES = "(features)"  # the axis of the moments; no column may be called so
 LABEL = "(together)"
+FEW = 16  # rows that miss the same cells, from which on they have Gaussians in common
+CHUNK = 2**21  # cells of the matrices of rows that don't
 
 
 def number_feature(name: str) -> str:
@@ -241,35 +244,44 @@ class TogetherLikelihood(Likelihood):
     def _features(self, seen: Positions) -> _Features:
         return _Features.of(self.belief, seen, self.size, self._tied)
 
-    def _patterns(self, cells: Array) -> Iterator[tuple[Any, Array, _Features]]:
-        """Rows that miss the same cells: which they are, their other features about the centre, and their Gaussians."""
+    def _patterns(self, cells: Array, few: int = 0) -> Iterator[tuple[Any, Array, _Features]]:
+        """Rows that miss the same cells: which they are, their features about the centre, and the Gaussians of these.
+
+        Patterns of fewer rows than `few` come together, each row with Gaussians of its own.
+        """
         z = (cells - self.centre)[:, self.spoken]
         absent = np.isnan(z)
         if not absent.any():
             yield slice(None), z, self._whole
             return
         packed = np.ascontiguousarray(np.packbits(absent, axis=1))
-        _, first, which = np.unique(
-            packed.view(np.dtype((np.void, packed.shape[1])))[:, 0], return_index=True, return_inverse=True
-        )
-        for pattern, row in enumerate(first):
-            seen = np.flatnonzero(~absent[row])
-            if len(seen):
-                rows = np.flatnonzero(which == pattern)
-                features = self._whole if len(seen) == self.size else self._features(seen)
-                yield rows, z[np.ix_(rows, seen)], features
+        _, first, which, count = np.unique(
+            packed.view(np.dtype((np.void, packed.shape[1])))[:, 0],
+            return_index=True, return_inverse=True, return_counts=True,
+        )  # fmt: skip
+        for pattern in np.flatnonzero((count >= few) & ~absent[first].all(1)):
+            seen, rows = np.flatnonzero(~absent[first[pattern]]), np.flatnonzero(which == pattern)
+            features = self._whole if len(seen) == self.size else self._features(seen)
+            yield rows, z[np.ix_(rows, seen)], features
+        rest = np.flatnonzero((count < few)[which] & ~absent.all(1))
+        for start in range(0, len(rest), step := max(1, CHUNK // (len(self.belief.n) * self.size**2))):
+            rows = rest[start : start + step]
+            patterns, own = np.unique(which[rows], return_inverse=True)
+            features = replace(self._whole, known=~absent[first[patterns]], pattern=own)
+            yield rows, np.where(absent[rows], 0.0, z[rows]), features
 
     def add(self, cells: Array, out: Array) -> None:
         if not self.size or not self.weight:
             return
-        for rows, z, features in self._patterns(cells):
+        for rows, z, features in self._patterns(cells, FEW):
             out[rows] += self.weight * features.log_density(z)
 
     def each_nearly_left_out(self, cells: Array, own: Hard) -> Array:
         """In closed form: what is left out of a scatter is one product of a row with itself."""
         found = np.zeros((own.rows, own.groups, 1))
-        for rows, z, features in self._patterns(cells) if self.size else ():
-            found[rows, :, 0] = features.log_density_left_out(z, own if isinstance(rows, slice) else own.take(rows))
+        for rows, z, features in self._patterns(cells, FEW) if self.size else ():
+            mine = own if isinstance(rows, slice) else own.take(rows)
+            found[rows, :, 0] = features.log_density_left_out(z, mine)
         return found
 
     def said(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
@@ -312,12 +324,14 @@ class TogetherLikelihood(Likelihood):
 
 @dataclass(frozen=True, eq=False)
 class _Features:
-    """Some of the features, by which a row is known: their part of the classes' Gaussians."""
+    """Some of the features, by which rows are known: their part of the classes' Gaussians."""
 
     seen: Positions
     belief: Spread  # over these features
     size: int  # of all features, on which the degrees of freedom depend
     tied: bool
+    known: NDArray[np.bool_] | None = None  # (patterns, d): which of them rows have, if not all
+    pattern: Positions | None = None  # (rows,) of each row
 
     @classmethod
     def of(cls, belief: Spread, seen: Positions, size: int, tied: bool) -> _Features:
@@ -325,15 +339,28 @@ class _Features:
         part = belief._replace(mean=belief.mean[:, seen], scale=belief.scale[inside])
         return cls(seen, part, size, tied)
 
+    @property
+    def d(self) -> Any:
+        """How many features there are; of each row, where they differ. (rows, 1)"""
+        return len(self.seen) if self.known is None else self.known.sum(1)[self.pattern, None]
+
     @cached_property
     def white(self) -> Array:
-        """W with W′W = scale⁻¹, lower triangular. (classes, d, d); of a shared scale (1, d, d)"""
+        """W with W′W = scale⁻¹, lower triangular. ([patterns,] classes, d, d), one class for all where it is shared.
+
+        Features that a pattern lacks are as if independent of all others, of scale 1, and at the mean.
+        """
         scale = self.belief.scale[:1] if self.tied else self.belief.scale
+        if self.known is not None:
+            both = self.known[:, None, :, None] & self.known[:, None, None, :]
+            scale = np.where(both, scale, np.eye(len(self.seen)))
         return np.asarray(np.linalg.inv(np.linalg.cholesky(scale)))
 
     @cached_property
     def log_determinant(self) -> Array:
-        return np.asarray(-2 * np.log(np.diagonal(self.white, axis1=1, axis2=2)).sum(1))
+        """([rows,] classes)"""
+        found = -2 * np.log(np.diagonal(self.white, axis1=-2, axis2=-1)).sum(-1)
+        return np.asarray(found if self.pattern is None else found[self.pattern])
 
     @property
     def factor(self) -> float:
@@ -342,23 +369,43 @@ class _Features:
 
     @cached_property
     def linear(self) -> tuple[Array, Array]:
-        """Slopes and halves of each feature: its part of the log-likelihood is slope·z - half. (d, classes)"""
+        """Slopes and halves of each feature: its part of the log-likelihood is slope·z - half. (d, classes)
+
+        Less what the classes share, of which they have the mean: where they are mixed, that would matter.
+        """
         mean = self.belief.mean
         slope = self.factor * self.white[0].T @ (self.white[0] @ mean.T)
-        return slope, 0.5 * slope * mean.T
+        half = 0.5 * slope * mean.T
+        return slope - slope.mean(1, keepdims=True), half - half.mean(1, keepdims=True)
+
+    def flat(self, z: Array) -> Array:
+        """W (z - μ). (rows, classes, d)"""
+        if self.known is None:
+            return np.asarray(np.matmul(z - self.belief.mean[:, None], self.white.swapaxes(1, 2)).swapaxes(0, 1))
+        away = np.where(self.known[self.pattern, None], z[:, None] - self.belief.mean, 0.0)
+        return np.asarray(np.matmul(self.white[self.pattern], away[..., None])[..., 0])
 
     def log_density(self, z: Array) -> Array:
-        """Up to what the classes share, where they share Σ. (rows, classes)"""
-        if self.tied:
-            slope, half = self.linear
-            return np.asarray(z @ slope - half.sum(0))
+        """Less the mean over classes, where they share Σ. (rows, classes)"""
         belief = self.belief
-        squared = squared_distances(z, belief.mean, self.white, shared=False)
-        return self._student(squared, self.log_determinant, belief.strength, belief.degrees)
+        if self.known is None:
+            if self.tied:
+                slope, half = self.linear
+                return np.asarray(z @ slope - half.sum(0))
+            squared = squared_distances(z, belief.mean, self.white, shared=False)
+        else:
+            squared = (self.flat(z) ** 2).sum(2)
+            if self.tied:
+                return self._shared(squared, self.factor)
+        return self._student(squared, self.log_determinant, belief.strength, belief.degrees, self.d)
 
-    def _student(self, squared: Array, log_determinant: Array, strength: Array, degrees: Array) -> Array:
+    def _shared(self, squared: Array, factor: Array | float) -> Array:
+        """Of squared distances in units of a scale that all classes share."""
+        return np.asarray(-0.5 * factor * (squared - squared.mean(1, keepdims=True)))
+
+    def _student(self, squared: Array, log_determinant: Array, strength: Array, degrees: Array, d: Any) -> Array:
         """Of squared distances in units of the scale. The predictive is Student's t of scale (1 + 1/κ)/ν."""
-        freedom, d = degrees - self.size + 1, len(self.seen)
+        freedom = degrees - self.size + 1
         unit = (1 + 1 / strength) / freedom
         return log_density(squared / unit, log_determinant + d * np.log(unit), freedom, d)
 
@@ -368,22 +415,22 @@ class _Features:
         Without a row of weight w, class k's mean moves by -w/(κ - w) v, v being the row less the mean, and the scale
         loses wκ/(κ - w) vv′; its inverse follows by Sherman and Morrison's formula.
         """
-        belief, rows = self.belief, np.arange(len(z))
-        flat = np.matmul(z - belief.mean[:, None], self.white.swapaxes(1, 2))  # (classes, rows, d)
-        squared = np.einsum("kni,kni->nk", flat, flat)
+        belief, rows, flat = self.belief, np.arange(len(z)), self.flat(z)
+        squared = np.einsum("nki,nki->nk", flat, flat)
         own_squared, kappa, w = squared[rows, own.codes], belief.strength[own.codes], own.weight
         lost = w * kappa / (kappa - w)
         left = 1 - lost * own_squared
         moved = (kappa / (kappa - w)) ** 2 * own_squared / left
         if self.tied:
-            along = np.einsum("kni,ni->nk", flat, flat[own.codes, rows])
+            along = np.einsum("nki,ni->nk", flat, flat[rows, own.codes])
             squared = squared + (lost / left)[:, None] * along**2
             squared[rows, own.codes] = moved
-            return np.asarray(-0.5 * (self.factor - w)[:, None] * (squared - squared.mean(1, keepdims=True)))
-        found = self._student(squared, self.log_determinant, belief.strength, belief.degrees)
-        found[rows, own.codes] = self._student(
-            moved, self.log_determinant[own.codes] + np.log(left), kappa - w, belief.degrees[own.codes] - w
-        )
+            return self._shared(squared, (self.factor - w)[:, None])
+        log_determinant = np.broadcast_to(self.log_determinant, squared.shape)
+        found = self._student(squared, log_determinant, belief.strength, belief.degrees, self.d)
+        own_determinant = log_determinant[rows, own.codes] + np.log(left)
+        d = self.d if self.known is None else self.d[:, 0]
+        found[rows, own.codes] = self._student(moved, own_determinant, kappa - w, belief.degrees[own.codes] - w, d)
         return found
 
     def each(self, z: Array) -> list[Array]:

@@ -60,21 +60,19 @@ class LogisticRegression:
                 break
         return theta
 
-    def log_bayes_factor(self, mode: Array, weight: Array) -> float:
-        """log of how much better the rows are explained by some θ, integrated out, than by θ = 0: Laplace's method.
+    def log_occam_factor(self, mode: Array, weight: Array) -> float:
+        """log of what integrating θ out leaves of the likelihood at its mode, by Laplace's method.
 
-        log p(rows | mode) - ½ |mode - mean|² - ½ log|1 + precision⁻¹ curvature| - log p(rows | 0), the curvature being
-        that of coefficients that aren't at their bound.
+        -½ (mode - mean)′precision (mode - mean) - ½ log|1 + precision⁻¹ curvature|, the curvature being that of
+        coefficients that aren't at their bound.
         """
-        value, probability = self._log_posterior(mode, weight)
-        null, _ = self._log_posterior(np.zeros_like(mode), weight)
-        null += 0.5 * float(self.prior.mean @ self.prior.precision @ self.prior.mean)  # of which it has no prior
+        _, probability = self._log_posterior(mode, weight)
         free = np.flatnonzero(~self.prior.bounded | (mode > 0))
         curvature = self._curvature(probability, weight, free)
-        precision = self.prior.precision[np.ix_(free, free)]
+        precision, away = self.prior.precision[np.ix_(free, free)], mode - self.prior.mean
         _, wide = np.linalg.slogdet(precision + curvature)
         _, narrow = np.linalg.slogdet(precision)
-        return value - 0.5 * float(wide - narrow) - null
+        return -0.5 * float(away @ self.prior.precision @ away) - 0.5 * float(wide - narrow)
 
     def _log_posterior(self, theta: Array, weight: Array) -> tuple[float, Array]:
         """Up to a constant; and the probabilities of all classes but the first."""

@@ -34,6 +34,11 @@ class Stack:
         log_joint = held_out.log_prior + held_out.log_likelihood @ self.shares
         return with_label_noise(log_joint, held_out.log_prior, noise_rates(self.noise, class_weights))
 
+    def log_likelihood(self, held_out: TermScores) -> float:
+        """Of the classes of held-out rows, all with the same rate of noise."""
+        found = self.log_probabilities(held_out, np.full(held_out.classes, np.inf))
+        return float(held_out.weight @ found[np.arange(held_out.rows), held_out.truth])
+
 
 def discounted(held_out: TermScores, missing: Array, stack: Stack, class_weights: Array) -> float:
     """The d ≥ 0 of (1 - missing)^d, by which what is said of rows with missing cells is multiplied: the most probable,
@@ -62,8 +67,10 @@ def stacked(held_out: TermScores) -> Stack:
     regression = LogisticRegression(held_out.log_likelihood, held_out.log_prior, held_out.truth, prior)
     theta = regression.mode(held_out.weight)
     shares, noise, weight = with_noise(regression, held_out.log_likelihood, held_out, theta, ROUNDS)
-    worth = 1 / (1 + np.exp(-np.clip(regression.log_bayes_factor(shares, weight), -ENOUGH, ENOUGH)))
-    return Stack(worth * shares, noise)
+    stack = Stack(shares, noise)
+    gained = stack.log_likelihood(held_out) - Stack(0 * shares, 0.0).log_likelihood(held_out)
+    log_factor = gained + regression.log_occam_factor(shares, weight)
+    return Stack(shares / (1 + np.exp(-np.clip(log_factor, -ENOUGH, ENOUGH))), noise)
 
 
 def cross_fitted(held_out: TermScores, fold: NDArray[np.intp], class_weights: Array) -> Array:

@@ -105,7 +105,9 @@ def tuned(model: Any, table: Source, weight: Weight, seed: int) -> Tuned:
     stack = stacked(held_out)
     log_probabilities = cross_fitted(held_out, every, known)
     how = f"nested {len(np.unique(fold))}-fold" if len(folds) > 1 else "nested hold-out"
-    scores = Scores(model.classes, log_probabilities, held_out.truth.astype(np.intp), held_out.weight, how)
+    shared = (len(known) - 1) / (2 * sample.rows**2)  # the variance of χ²/2n: how far off the class shares are
+    truth = held_out.truth.astype(np.intp)
+    scores = Scores(model.classes, log_probabilities, truth, held_out.weight, how, shared)
     discount = _discount(names, judged, stack, known)
     shares = dict(zip(names, map(float, stack.shares), strict=True))
     kept = [name for name in names if name in final.weightings]

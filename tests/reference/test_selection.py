@@ -65,7 +65,8 @@ def test_the_bayes_factor_is_an_integral() -> None:
         prior_density = np.sqrt(2.0 / (2 * np.pi)) * np.exp(-(theta - 0.5) ** 2)
         return float(np.exp(log_likelihood(theta) - log_likelihood(0.0)) * prior_density)
 
-    found = model.log_bayes_factor(model.mode(weight), weight)
+    mode = model.mode(weight)
+    found = log_likelihood(float(mode[0])) - log_likelihood(0.0) + model.log_occam_factor(mode, weight)
     assert found == pytest.approx(np.log(quad(density, -5, 10)[0]), abs=0.1)
 
 
@@ -206,6 +207,30 @@ def test_missing_cells_are_integrated_out() -> None:
     away = 0.7 - tied.centre[1] - tied.belief.mean[:, 1]
     normal = -0.5 * away**2 / covariance
     np.testing.assert_allclose(alone[0] - alone[0].mean(), normal - normal.mean(), atol=1e-10)
+
+
+@pytest.mark.parametrize("form", ["tied", "full"])
+def test_rows_with_cells_of_their_own_missing_are_as_those_of_one_pattern(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gaussians are cut to a pattern for each of its rows at once, or row by row."""
+    from credo.blocks import together
+
+    table = messy(80)
+    model = wide(table)
+    likelihood = dict(model.terms_of(model.views, model.settings).likelihoods)[form]
+    (piece,) = drawn(model, source(table), Weights.of(None), 10).pieces(3)
+    cells = likelihood.read(piece.batch)
+    cells[3] = np.nan
+    found = []
+    for few in (0, 1000):
+        monkeypatch.setattr(together, "FEW", few)
+        out = np.zeros((80, 3))
+        likelihood.add(cells, out)
+        left = likelihood.each_nearly_left_out(cells, piece.own)[:, :, 0]
+        found.append([out - out.mean(1, keepdims=True), left - left.mean(1, keepdims=True)])
+    np.testing.assert_allclose(found[0], found[1], atol=1e-9)
+    assert not found[0][0][3].any()
 
 
 def test_each_term_adds_to_the_whole() -> None:
