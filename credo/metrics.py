@@ -78,7 +78,7 @@ class Scores:
         """The standard error of the log-loss, rows being independent; NaN where it can't be known."""
         loss = -self.log_probabilities[np.arange(len(self.truth)), self.truth][self.known]
         weight = self.weights[self.known]
-        if len(loss) < 2:
+        if len(loss) < 2 or not np.isfinite(loss).all():
             return float("nan")
         rows = weight.sum() ** 2 / (weight**2).sum()  # as many rows of equal weight would tell as much
         spread = np.average((loss - np.average(loss, weights=weight)) ** 2, weights=weight)

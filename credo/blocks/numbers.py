@@ -257,7 +257,7 @@ class NumbersLikelihood(Independent):
         found = self.each(cells, (own.rows, own.groups))
         post, w = self.posterior, own.weight[:, None]
         kappa, away = post.strength[own.codes], cells - self.shift - post.location[own.codes]
-        left = kappa - w
+        left = np.where(np.isnan(cells), 1.0, kappa - w)
         scale = np.maximum(post.scale[own.codes] - 0.5 * w * kappa / left * away**2, self.prior.scale)
         mine = self._log_density(kappa / left * away, left, post.shape[own.codes] - 0.5 * w, scale)
         found[np.arange(own.rows), own.codes] = self._known(cells, mine)

@@ -128,7 +128,8 @@ class Encoding:
                 j += 1
                 continue
             codes, _ = codes_among(batch.column(name), self.values[name])
-            kept = [value_feature(name, value) in self.place for value in self.values[name].to_pylist()]
+            values = self.values[name].to_pylist()  # there may be none
+            kept = np.array([value_feature(name, value) in self.place for value in values], dtype=bool)
             at = np.where(kept, np.cumsum(kept) - 1, -1)
             known = np.flatnonzero(codes >= 0)
             known = known[at[codes[known]] >= 0]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from credo.data import Batch
 
 Fingerprints = NDArray[np.uint64]
+WHOLE = 2.0**53  # below which floats hold all whole numbers
 MISSING = np.uint64(0x5851F42D4C957F2D)
 
 
@@ -56,10 +57,16 @@ def _cells(array: pa.Array) -> Fingerprints:
 
 
 def _numbers(array: pa.Array) -> Fingerprints:
-    """The bits of floats: 1, 1.0 and True are the same."""
-    whole = array.cast(pa.uint8()) if pa.types.is_boolean(array.type) else array
-    x = whole.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) + 0.0  # which makes -0.0 a plain 0
-    return np.where(np.isnan(x), MISSING, mixed(x.view(np.uint64)))
+    """The bits of whole numbers, or of floats: 1, 1.0 and True are the same."""
+    if not pa.types.is_floating(array.type):
+        missing = array.is_null().to_numpy(zero_copy_only=False)
+        whole = array.cast(pa.uint8()) if pa.types.is_boolean(array.type) else array
+        bits = whole.fill_null(0).cast(pa.int64(), safe=False).to_numpy(zero_copy_only=False).view(np.uint64)
+        return np.where(missing, MISSING, mixed(bits))
+    x = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) + 0.0  # which makes -0.0 a plain 0
+    whole_x = (np.floor(x) == x) & (np.abs(x) < WHOLE)
+    bits = np.where(whole_x, np.where(whole_x, x, 0.0).astype(np.int64).view(np.uint64), ~x.view(np.uint64))
+    return np.where(np.isnan(x), MISSING, mixed(bits))
 
 
 def _value(value: object) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from credo.errors import DataError
 from credo.exact import Array
 
 STEPS = 1000
@@ -22,6 +23,8 @@ def shifted_shares(log_probabilities: Array, log_prior: Array, smoothing: float)
     >>> shifted_shares(rows, np.log([0.5, 0.5]), 0.0).round(2)
     array([0.95, 0.05])
     """
+    if not len(log_probabilities):
+        raise DataError("there are no rows to estimate the class shares from")
     with np.errstate(invalid="ignore"):
         evidence = np.where(np.isneginf(log_prior), -np.inf, log_probabilities - log_prior)
     shares = np.exp(log_prior - np.logaddexp.reduce(log_prior))

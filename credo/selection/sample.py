@@ -34,7 +34,8 @@ class Piece:
     """Some rows of a table, and the class and weight of each."""
 
     batch: Batch
-    own: Hard
+    own: Hard  # with the weight of all copies, as the evidence has it
+    weight: Array  # (rows,) copies counting as one
 
     @property
     def rows(self) -> int:
@@ -47,7 +48,8 @@ class Sample:
 
     parts: tuple[Batch, ...]
     codes: Codes  # (rows,) classes
-    weight: Array  # (rows,) with that of its copies
+    weight: Array  # (rows,) copies counting as one
+    mass: Array  # (rows,) of all copies together
     prints: Fingerprints  # (rows,)
     stride: int = 1  # one of how many distinct rows is here
 
@@ -64,8 +66,9 @@ class Sample:
             if len(rows):
                 parts.append(part if len(rows) == part.rows else part.take(rows))
         return replace(
-            self, parts=tuple(parts), codes=self.codes[chosen], weight=self.weight[chosen], prints=self.prints[chosen]
-        )
+            self, parts=tuple(parts), codes=self.codes[chosen], weight=self.weight[chosen], mass=self.mass[chosen],
+            prints=self.prints[chosen],
+        )  # fmt: skip
 
     def thinned(self, rows: int) -> Sample:
         """About so many of them, if there are more."""
@@ -102,7 +105,7 @@ class Sample:
         found, start = [], 0
         for part in self.parts:
             rows = slice(start, start := start + part.rows)
-            found.append(Piece(part, Hard(self.codes[rows], classes, self.weight[rows])))
+            found.append(Piece(part, Hard(self.codes[rows], classes, self.mass[rows]), self.weight[rows]))
         return found
 
     def mapped(self, of_piece: Callable[[Piece], tuple[NDArray[Any], ...]], classes: int) -> list[NDArray[Any]]:
@@ -136,7 +139,7 @@ def drawn(model: Any, table: Source, weights: Weights, terms: int) -> Sample:
     found_in = local.mapped(of_batch, table.batches(weights.beside(names)))
     parts, codes, weight, prints, cells = zip(*found_in, strict=True)
     joined = [np.concatenate(each) for each in (codes, weight, prints)]
-    found = Sample(tuple(part for part in parts if part.rows), joined[0], joined[1], joined[2], stride)
+    found = Sample(tuple(part for part in parts if part.rows), joined[0], joined[1], joined[1], joined[2], stride)
     if not found.rows:
         raise DataError("no row has a class and a weight above 0")
     texts = np.array([any(form in TEXT_FORMS for form in model.views.get(name, ())) for name in names])
@@ -148,13 +151,22 @@ def _without_copies(sample: Sample, cells: Fingerprints, texts: NDArray[np.bool_
     _, first, which, count = np.unique(sample.prints, return_index=True, return_inverse=True, return_counts=True)
     if len(first) == sample.rows:
         return sample
-    alike = sample.stride * _same_by_chance(sample.codes, cells, texts)[first]
-    copied = count - 1 > 2 * (alike + np.sqrt(alike))
-    chosen = ~copied[which]
-    chosen[first] = True
-    weight = np.where(copied, np.bincount(which, sample.weight), sample.weight[first])
-    whole = np.where(copied[which], weight[which], sample.weight)
-    return replace(sample, weight=np.asarray(whole, dtype=np.float64)).take(chosen)
+    times = int(np.gcd.reduce(count))  # the whole table, so often
+    count = count // times
+    alike = sample.stride / times * _same_by_chance(sample.codes, cells, texts)[first]
+    left = np.where(count - 1 > 2 * (alike + np.sqrt(alike)), 1, count)
+    chosen = _earlier(which) < left[which]
+    mass = np.bincount(which, sample.weight) / left
+    return replace(sample, mass=np.asarray(mass[which], dtype=np.float64)).take(chosen)
+
+
+def _earlier(which: NDArray[np.intp]) -> NDArray[np.intp]:
+    """How many rows before each are of the same group."""
+    order = np.argsort(which, kind="stable")
+    starts = np.flatnonzero(np.diff(which[order], prepend=-1))
+    found = np.empty(len(which), dtype=np.intp)
+    found[order] = np.arange(len(which)) - np.repeat(starts, np.diff(np.append(starts, len(which))))
+    return found
 
 
 def _same_by_chance(codes: Codes, cells: Fingerprints, texts: NDArray[np.bool_]) -> Array:

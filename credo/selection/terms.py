@@ -83,7 +83,7 @@ def left_out_scores(model: Any, sample: Sample, forms: Forms, settings: Settings
     def of_piece(piece: Piece) -> tuple[NDArray[Any], ...]:
         batch, own = piece.batch.filled(model.views), piece.own
         found = [each.each_nearly_left_out(each.read(batch), own) for _, each in likelihoods]
-        return _beside(found, piece), model.log_prior_left_out(own), own.codes, own.weight
+        return _beside(found, piece), model.log_prior_left_out(own), own.codes, piece.weight
 
     return _scores(likelihoods, sample.mapped(of_piece, len(model.classes)))
 
@@ -95,7 +95,7 @@ def held_out_scores(model: Any, sample: Sample, forms: Forms, settings: Settings
     def of_piece(piece: Piece) -> tuple[NDArray[Any], ...]:
         batch, own, shape = piece.batch.filled(model.views), piece.own, (piece.rows, piece.own.groups)
         found = [each.each(each.read(batch), shape) for _, each in terms.likelihoods]
-        return _beside(found, piece), np.broadcast_to(terms.log_prior, shape), own.codes, own.weight
+        return _beside(found, piece), np.broadcast_to(terms.log_prior, shape), own.codes, piece.weight
 
     return _scores(terms.likelihoods, sample.mapped(of_piece, len(model.classes)))
 
@@ -128,8 +128,14 @@ def _scores(likelihoods: Sequence[tuple[str, Likelihood]], found: Sequence[NDArr
     scores, log_prior, codes, weight = found
     for j, term in enumerate(terms):
         each = scores[:, :, j]
-        scores[:, :, j] = centred(_bounded(each)) if term.form in TEXT_FORMS else np.maximum(each, IMPOSSIBLE)
-    return TermScores(terms, scores, log_prior, codes.astype(np.int32), weight)
+        scores[:, :, j] = centred(_bounded(each)) if term.form in TEXT_FORMS else _within(each)
+    return TermScores(terms, scores, _within(log_prior), codes.astype(np.int32), weight)
+
+
+def _within(log_values: Array) -> Array:
+    """What is impossible is very improbable beside the row's most probable class; so it doesn't depend on units."""
+    top = log_values.max(1, keepdims=True)
+    return np.asarray(np.maximum(log_values, np.where(np.isneginf(top), 0.0, top) + IMPOSSIBLE))
 
 
 def _by_folds(model: Any, sample: Sample, forms: Forms) -> TermScores:

@@ -56,7 +56,7 @@ def _chosen_odds(model: Any, sample: Sample, forms: Forms) -> tuple[dict[str, tu
     def of_piece(piece: Piece) -> tuple[NDArray[Any], ...]:
         batch, own = piece.batch.filled(model.views), piece.own
         said = [each.scores(each.read(batch), own, DOUBTS, POWERS) for _, each in likelihoods]
-        return (*said, model.log_prior_left_out(own), own.codes, own.weight)
+        return (*said, model.log_prior_left_out(own), own.codes, piece.weight)
 
     *said, prior, truth, weight = sample.mapped(of_piece, len(model.classes))
     odds, best = {}, []

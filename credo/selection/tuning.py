@@ -91,6 +91,8 @@ def tuned(model: Any, table: Source, weight: Weight, seed: int) -> Tuned:
     """A model whose columns are counted in all their forms, tuned on the rows that it was taught by."""
     terms = sum(len(views) for views in model.views.values())
     sample = drawn(model, table, Weights.of(weight), terms)
+    if sample.rows < 2:
+        raise DataError("tuning needs at least two different rows that have a class")
     fold, folds = _folds(sample, seed)
     judged = [_judged(model, sample, fold == k) for k in folds[:BLANKED_FOLDS]]
     judged += [_judged(model, sample, fold == k, blanks=False) for k in folds[BLANKED_FOLDS:]]
@@ -104,10 +106,10 @@ def tuned(model: Any, table: Source, weight: Weight, seed: int) -> Tuned:
         held_out, every = _by_shares(model, sample, names), np.zeros(sample.rows, dtype=np.intp)
     stack = stacked(held_out)
     log_probabilities = cross_fitted(held_out, every, known)
-    how = f"nested {len(np.unique(fold))}-fold" if len(folds) > 1 else "nested hold-out"
+    count = len(np.unique(fold))
+    how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
     shared = (len(known) - 1) / (2 * sample.rows**2)  # the variance of χ²/2n: how far off the class shares are
-    truth = held_out.truth.astype(np.intp)
-    scores = Scores(model.classes, log_probabilities, truth, held_out.weight, how, shared)
+    scores = _scores(model, held_out, log_probabilities, [each.unknown for each in judged], how, shared)
     discount = _discount(names, judged, stack, known)
     shares = dict(zip(names, map(float, stack.shares), strict=True))
     kept = [name for name in names if name in final.weightings]
@@ -124,6 +126,7 @@ class _Judged:
     log_odds: dict[str, Array]  # (rows, classes) each
     blanked: _Judged | None = None  # some of the rows, with cells blanked
     missing: Array | None = None  # the shares of their cells that miss
+    unknown: TermScores | None = None  # rows of classes that the other rows don't show
 
 
 def _folds(sample: Sample, seed: int) -> tuple[NDArray[np.intp], range]:
@@ -148,10 +151,26 @@ def _judged(model: Any, sample: Sample, held_out: NDArray[np.bool_], blanks: boo
 
 def _said(taught: Any, part: Sample, found: Candidates) -> tuple[_Judged, NDArray[np.bool_]]:
     """What candidates say of rows that are held out; and which rows have a class that the others know."""
-    rows = held_out_scores(taught, part, found.forms, found.settings)
-    known = taught.class_weights[rows.truth] > 0
-    rows = rows.take(known)
-    return _Judged(found, rows, {name: each.log_odds(rows) for name, each in found.weightings.items()}), known
+    every = held_out_scores(taught, part, found.forms, found.settings)
+    known = taught.class_weights[every.truth] > 0
+    rows = every.take(known)
+    log_odds = {name: each.log_odds(rows) for name, each in found.weightings.items()}
+    return _Judged(found, rows, log_odds, unknown=every.take(~known)), known
+
+
+def _scores(
+    model: Any, held_out: TermScores, log_probabilities: Array, unknown: Sequence[TermScores | None], how: str,
+    shared: float,
+) -> Scores:  # fmt: skip
+    """Of all rows that were held out; P(truth) isn't known of those whose class no other row shows."""
+    truth, weight, found = [held_out.truth], [held_out.weight], [log_probabilities]
+    for rows in unknown:
+        if rows is not None and rows.rows:
+            prior = rows.log_prior - np.logaddexp.reduce(rows.log_prior, axis=1, keepdims=True)
+            prior[np.arange(rows.rows), rows.truth] = np.nan
+            truth, weight, found = [*truth, rows.truth], [*weight, rows.weight], [*found, prior]
+    codes = np.concatenate(truth).astype(np.intp)
+    return Scores(model.classes, np.concatenate(found), codes, np.concatenate(weight), how, shared)
 
 
 def _discount(names: tuple[str, ...], judged: Sequence[_Judged], stack: Stack, class_weights: Array) -> float:

@@ -90,18 +90,58 @@ def test_perfect_rows_leave_about_one_in_n(perfect: int) -> None:
     assert (doubt < 4 / (perfect + 2)).all()
 
 
-def test_copies_are_held_out_together() -> None:
-    """Every row three times is no more certain than every row with a weight of three, and reported alike."""
+@pytest.mark.parametrize("kind", ["many values", "yes and no"])
+def test_copies_are_held_out_together(kind: str) -> None:
+    """Every row three times is no more certain than every row once, and reported no better."""
     rng = np.random.default_rng(7)
     truth = rng.integers(0, 2, 1120)
-    columns = words((truth[:, None] ^ (rng.random((1120, 12)) < 0.35)) + 2 * rng.integers(0, 3, (1120, 12)))
+    agreed = truth[:, None] ^ (rng.random((1120, 12)) < 0.35)
+    columns = words(agreed + (2 * rng.integers(0, 3, (1120, 12)) if kind == "many values" else 0))
     old, new = split(columns, 120)
+    once = credo.learn(old, target=truth[:120])
     thrice = credo.learn({n: np.tile(c, 3) for n, c in old.items()}, target=np.tile(truth[:120], 3))
-    weighed = credo.learn(old, target=truth[:120], weight=np.full(120, 3.0))
-    np.testing.assert_allclose(thrice.predict_proba(new), weighed.predict_proba(new), atol=1e-9)
+    assert len(thrice.report.scores.truth) == len(once.report.scores.truth)
+    assert thrice.tuning.label_noise == pytest.approx(once.tuning.label_noise, rel=0.5)
     scores = thrice.report.scores
-    assert scores.log_loss == pytest.approx(weighed.report.scores.log_loss, abs=1e-9)
+    assert scores.log_loss > 0.9 * once.report.scores.log_loss
     assert abs(loss(thrice, new, truth[120:]) - scores.log_loss) < 3 * scores.log_loss_error
+
+
+def test_a_category_known_in_one_row_only() -> None:
+    rng = np.random.default_rng(12)
+    table = {"z": rng.normal(size=200), "c": np.array(["u"] + [None] * 199, dtype=object)}
+    model = credo.learn(table, target=rng.integers(0, 2, 200), kinds={"c": "category"})
+    assert np.isfinite(model.predict_proba(table)).all()
+
+
+def test_classes_that_no_other_row_shows_count_as_wrong() -> None:
+    rng = np.random.default_rng(13)
+    truth = np.array([*(["a", "b"] * 30), *(f"only {i}" for i in range(10))])
+    model = credo.learn({"x": rng.normal(3.0 * (truth == "a"))}, target=truth)
+    assert len(model.report.scores.truth) == 70
+    assert "10 of classes that no other row showed" in repr(model.report.scores)
+    assert model.report.scores.accuracy < 0.9
+
+
+def test_units_are_no_matter_to_tuning() -> None:
+    rng = np.random.default_rng(14)
+    truth = rng.integers(0, 2, 200)
+    x = rng.normal(size=(200, 20)) * np.where(truth, 2.0, 1.0)[:, None]
+    near, far = (credo.learn(numbers(x * unit), target=truth) for unit in (1.0, 2.0**40))
+    assert far.report.scores.log_loss == pytest.approx(near.report.scores.log_loss, abs=0.05)
+    assert far.tuning.weights["full"]["(all together)"] > 0.2
+
+
+def test_a_class_without_a_prior_leaves_finite_weights() -> None:
+    rng = np.random.default_rng(15)
+    table = {"x": rng.normal(size=40), "y": ["a", "b"] * 20}
+    tuned = credo.NaiveBayes(class_prior={"a": 0.0, "b": 1.0}).fit(table, "y").tune(table)
+    assert tuned.tuning is not None
+    assert all(np.isfinite(weight) for own in tuned.tuning.weights.values() for weight in own.values())
+    with pytest.raises(credo.errors.DataError, match="at least two different rows"):
+        credo.NaiveBayes().fit(table, "y").tune({"x": [1.0], "y": ["a"]})
+    with pytest.raises(credo.errors.DataError, match="no rows"):
+        credo.NaiveBayes().fit(table, "y").adapt({"x": np.zeros(0)})
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])

@@ -112,7 +112,8 @@ def test_copies_are_one_row_of_their_weight() -> None:
     model = wide(twice)
     sample = drawn(model, source(twice), Weights.of(None), 10)
     assert sample.rows == 50
-    assert (sample.weight == 2).all()
+    assert (sample.weight == 1).all()
+    assert (sample.mass == 2).all()
     shuffled = {name: cells[np.random.default_rng(0).permutation(100)] for name, cells in twice.items()}
     other = drawn(model, source(shuffled), Weights.of(None), 10)
     assert dict(zip(sample.prints.tolist(), sample.folds(5, 0).tolist(), strict=True)) == dict(
