@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -52,8 +53,8 @@ class Live:
         self._begin(model)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        with self._turn:
-            return _resumed, (self.freeze(), self._number, self._told)
+        with self._turn:  # in which nobody derives anything from the model that is written
+            return _resumed, (pickle.dumps(self.freeze()), self._number, self._told)
 
     def _begin(self, model: Classifier) -> None:
         """Count from here: the model's evidence, and what comes beside it."""
@@ -296,9 +297,9 @@ class Sums:
         return Counts.of_pairs(np.array(self.high)[:, None], np.array(self.low)[:, None])
 
 
-def _resumed(model: Classifier, number: int, told: bool) -> Live:
+def _resumed(pickled: bytes, number: int, told: bool) -> Live:
     """One that goes on where another was pickled."""
-    live = Live(model)
+    live = Live(pickle.loads(pickled))
     live._number, live._told, live._end = number, told, number + BATCH
     return live
 
