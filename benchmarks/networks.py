@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.timing import Limit, Line, in_turns, peak_above
-from credo.models.network import Network
+from credo.networks.network import Network
 
 SMALL = ("alarm", "hepar2", "win95pts", "hailfinder")
 MIDDLE = ("andes", "pigs")

@@ -9,8 +9,8 @@ __version__ = "0.1.0"
 
 # Each public name and the module that defines it, loaded at first use: `import credo` is instant.
 _PUBLIC = {
-    "Belief": "credo.belief",
-    "Beliefs": "credo.groups",
+    "Belief": "credo.estimation.belief",
+    "Beliefs": "credo.estimation.beliefs",
     "BetaBernoulli": "credo.families.beta_bernoulli",
     "CredoError": "credo.errors",
     "DirichletCategorical": "credo.families.dirichlet",
@@ -19,35 +19,39 @@ _PUBLIC = {
     "GammaPoisson": "credo.families.gamma",
     "GaussianDiscriminant": "credo.models.discriminant",
     "LinearRegression": "credo.families.linear_regression",
-    "MarkovNetwork": "credo.models.network",
+    "MarkovNetwork": "credo.networks.network",
     "NaiveBayes": "credo.models.naive_bayes",
-    "Network": "credo.models.network",
+    "Network": "credo.networks.network",
     "NormalInverseGamma": "credo.families.normal",
     "NormalInverseWishart": "credo.families.normal_inverse_wishart",
     "NormalMean": "credo.families.normal",
     "Number": "credo.models.forms",
-    "Numeric": "credo.numeric",
+    "Numeric": "credo.estimation.numeric",
     "ParetoUniform": "credo.families.pareto_uniform",
-    "Schema": "credo.schema",
+    "Schema": "credo.data.schema",
     "Text": "credo.models.forms",
     "ask": "credo.asking",
-    "bayes_factor": "credo.comparison",
+    "bayes_factor": "credo.estimation.comparison",
     "documents": "credo.data.documents",
-    "estimate": "credo.groups",
+    "estimate": "credo.estimation.beliefs",
     "learn": "credo.selection.learn",
-    "load": "credo.storage",
+    "load": "credo.storage.files",
     "read": "credo.data.reading",
-    "save": "credo.storage",
+    "save": "credo.storage.files",
 }
 __all__ = sorted(_PUBLIC)
 
 if TYPE_CHECKING:
     from credo.asking import ask as ask
-    from credo.belief import Belief as Belief
-    from credo.comparison import bayes_factor as bayes_factor
     from credo.data.documents import documents as documents
     from credo.data.reading import read as read
+    from credo.data.schema import Schema as Schema
     from credo.errors import CredoError as CredoError
+    from credo.estimation.belief import Belief as Belief
+    from credo.estimation.beliefs import Beliefs as Beliefs
+    from credo.estimation.beliefs import estimate as estimate
+    from credo.estimation.comparison import bayes_factor as bayes_factor
+    from credo.estimation.numeric import Numeric as Numeric
     from credo.families.beta_bernoulli import BetaBernoulli as BetaBernoulli
     from credo.families.dirichlet import DirichletCategorical as DirichletCategorical
     from credo.families.dirichlet import DirichletMultinomial as DirichletMultinomial
@@ -58,19 +62,15 @@ if TYPE_CHECKING:
     from credo.families.normal import NormalMean as NormalMean
     from credo.families.normal_inverse_wishart import NormalInverseWishart as NormalInverseWishart
     from credo.families.pareto_uniform import ParetoUniform as ParetoUniform
-    from credo.groups import Beliefs as Beliefs
-    from credo.groups import estimate as estimate
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
     from credo.models.forms import Number as Number
     from credo.models.forms import Text as Text
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
-    from credo.models.network import MarkovNetwork as MarkovNetwork
-    from credo.models.network import Network as Network
-    from credo.numeric import Numeric as Numeric
-    from credo.schema import Schema as Schema
+    from credo.networks.network import MarkovNetwork as MarkovNetwork
+    from credo.networks.network import Network as Network
     from credo.selection.learn import learn as learn
-    from credo.storage import load as load
-    from credo.storage import save as save
+    from credo.storage.files import load as load
+    from credo.storage.files import save as save
 
 
 def __getattr__(name: str) -> Any:

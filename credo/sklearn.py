@@ -13,17 +13,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo.blocks.block import Estimate
+from credo.core.evidence import Evidence
 from credo.data import Source, cells, source
+from credo.data.schema import Column, Schema
 from credo.data.tables import array_of
 from credo.errors import DataError
-from credo.evidence import Evidence
-from credo.exact import Array
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.classifier import Classifier
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.naive_bayes import NaiveBayes
 from credo.notices import quietly
-from credo.schema import Column, Schema
+from credo.numerics.exact import Array
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from credo.factor import Factor
-from credo.models.network import MarkovNetwork, Network
+from credo.networks.factor import Factor
+from credo.networks.network import MarkovNetwork, Network
 
 LETTERS = "abcdefgh"
 

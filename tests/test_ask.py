@@ -15,9 +15,9 @@ import credo
 from credo.asking import Question, parse
 from credo.asking.question import Above, Likely, OneOf, Within
 from credo.errors import CredoError, DataError, EvidenceError, NetworkError, Notice, QuestionError, SizeError
-from credo.factor import Factor
-from credo.inference import components
-from credo.models.answers import Estimated, MostProbable
+from credo.networks.answers import Estimated, MostProbable
+from credo.networks.factor import Factor
+from credo.networks.inference import components
 from tests.networks import evidence, joint, networks
 
 ARROWS = "Storm -> Lightning -> Thunder; Storm, BusTourGroup -> Campfire; Lightning, Campfire -> ForestFire"

@@ -575,7 +575,7 @@ def test_numbers_that_do_not_differ_end_with_a_reason(tmp_path: Path) -> None:
 
 
 def test_a_large_table_is_shown_by_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from credo import sparse
+    from credo.core import sparse
 
     monkeypatch.setattr(sparse, "FEW_CELLS", 4)
     table = tmp_path / "bought.csv"

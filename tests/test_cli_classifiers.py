@@ -24,7 +24,7 @@ import credo
 from credo.cli.demo import ADS, PUMPS
 from credo.cli.screen import bars, leanings
 from credo.errors import Notice
-from credo.metrics import Scores
+from credo.models.metrics import Scores
 from tests.test_cli import CREDO, process, ran, read_back, refused, run, start, terminal_output
 
 TABLE = str(PUMPS)
@@ -358,7 +358,7 @@ import pyarrow as pa
 from pyarrow import parquet
 import credo
 from credo.cli.output import write_tables
-from credo.predictions import predictions
+from credo.cli.predictions import predictions
 folder, rows = sys.argv[1], int(sys.argv[2])
 rng = np.random.default_rng(0)
 y = rng.integers(0, 2, 1000)

@@ -15,10 +15,10 @@ import pytest
 from click.testing import CliRunner
 
 import credo
-from credo import locks
 from credo.cli import main
 from credo.errors import Notice, StorageError
-from credo.locks import changing
+from credo.storage import locks
+from credo.storage.locks import changing
 
 UPDATES = 6  # of each process
 AGAIN = """
@@ -31,7 +31,7 @@ for _ in range(int(times)):
 """
 HOLD = """
 import sys
-from credo.locks import changing
+from credo.storage.locks import changing
 with changing(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import credo
-from credo.models.curves import LearningCurve
-from credo.plotting import Figure
+from credo.present.plotting import Figure
+from credo.selection.learning_curve import LearningCurve
 
 COIN = credo.BetaBernoulli(2, 2)
 

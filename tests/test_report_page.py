@@ -16,9 +16,9 @@ import credo
 from credo.cli.demo import PUMPS
 from credo.errors import CredoError, EvidenceError, Notice
 from credo.families.normal_inverse_wishart import Covariance
-from credo.report_figures import shape_of
-from credo.report_page import classifier_page, page_of
-from credo.report_texts import DOCUMENTS, LONGEST, UNSEEN, pieces
+from credo.present.figures import shape_of
+from credo.present.page import classifier_page, page_of
+from credo.present.texts import DOCUMENTS, LONGEST, UNSEEN, pieces
 
 EVIL = "<script>alert(1)</script>\"'&$\\frac{"
 VOID = {"meta", "br", "img", "input", "link"}

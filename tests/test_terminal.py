@@ -140,7 +140,8 @@ def test_an_interrupted_query_is_an_interrupt(sentence: str) -> None:
 
 WRITING = """
 import os, signal, sys
-from credo import packing, storage
+from credo.storage import packing
+from credo.storage import files as storage
 from credo.cli import main
 
 def chunks():

@@ -29,7 +29,7 @@ from typing import Any
 from credo.asking.parsing import parse
 from credo.asking.question import Question
 from credo.errors import DataError
-from credo.inference.sizes import SAMPLES, Method
+from credo.networks.inference.sizes import SAMPLES, Method
 
 __all__ = ["Question", "ask", "parse"]
 
@@ -42,7 +42,7 @@ def ask(model: Any, question: str | Question, *, method: Method = "auto", sample
     a number; explain what `model.explain` says. The options are how networks infer; what they estimate has a
     `standard_error`.
 
-    >>> from credo.models.network import Network
+    >>> from credo.networks.network import Network
     >>> fire = Network("Storm -> Fire", {"Storm": 0.2, "Fire": {"yes": 0.25, "no": 0.01}})
     >>> ask(fire, "P(Fire=yes | Storm=yes)")
     0.25
@@ -50,7 +50,7 @@ def ask(model: Any, question: str | Question, *, method: Method = "auto", sample
     >>> round(ask(BetaBernoulli(1, 1).update({1: 2, 0: 0}), "P(theta > 0.5)"), 6)  # 1 - (1/2)³
     0.875
     """
-    from credo.models.answering import Answering
+    from credo.networks.queries import Answering
 
     parsed = parse(question) if isinstance(question, str) else question
     if not isinstance(parsed, Question):

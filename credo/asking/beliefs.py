@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from credo.asking.question import Above, Name, OneOf, Question, Term, Values, Within, Word, shortened, unknown
-from credo.belief import Belief
-from credo.comparison import probability_greater
-from credo.distributions import Beta, Categorical, Distribution, NegativeBinomial
 from credo.errors import EvidenceError
+from credo.estimation.belief import Belief
+from credo.estimation.beliefs import Beliefs
+from credo.estimation.comparison import probability_greater
+from credo.estimation.numeric import Numeric
 from credo.families.dirichlet import Dirichlet
 from credo.families.family import Family
-from credo.groups import Beliefs
-from credo.numeric import Numeric
+from credo.numerics.distributions import Beta, Categorical, Distribution, NegativeBinomial
 
 THETA, NEXT = "theta", "x"
 

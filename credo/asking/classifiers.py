@@ -24,10 +24,10 @@ from credo.asking.question import (
 )
 from credo.data.spelling import dates
 from credo.errors import EvidenceError, SizeError
-from credo.exact import Array
-from credo.models.answers import MostProbable
 from credo.models.classifier import Classifier
 from credo.models.forms import TEXT_FORMS
+from credo.networks.answers import MostProbable
+from credo.numerics.exact import Array
 
 CELLS = 1_000_000  # values of columns together that are gone through
 

@@ -8,11 +8,11 @@ from typing import Any
 from credo.asking.parsing import parse
 from credo.asking.question import Likely, Question, Values, combined, refuse_contradictions, unknown
 from credo.errors import EvidenceError, NetworkError, QuestionError
-from credo.inference.sizes import Method
-from credo.models.answering import Answering
-from credo.models.answers import Estimated
-from credo.models.conditional import ROUNDING
-from credo.models.network import Network
+from credo.networks.answers import Estimated
+from credo.networks.inference.sizes import Method
+from credo.networks.network import Network
+from credo.networks.queries import Answering
+from credo.networks.tables import ROUNDING
 
 ALL = "argmax P(* | "  # a question about all variables
 Weights = dict[str, list[float]]  # of each state of a variable: how likely what is said of it makes that state

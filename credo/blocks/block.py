@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.core.evidence import Evidence
+from credo.core.membership import Hard
 from credo.data import Batch
-from credo.evidence import Evidence
-from credo.exact import Array
-from credo.membership import Hard
+from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from credo.blocks.block import Block, Settings, Silence
 from credo.blocks.categories import Categories, CategoriesLikelihood, CodedCells, concentration
+from credo.core.evidence import Evidence
+from credo.core.membership import Hard
 from credo.data import Batch
-from credo.evidence import Evidence
-from credo.exact import Array
-from credo.membership import Hard
+from credo.numerics.exact import Array
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (

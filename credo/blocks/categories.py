@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo._kernels.codes import add_tables, add_tables_but_own, add_tables_left_out
+from credo._kernels.data.codes import add_tables, add_tables_but_own, add_tables_left_out
 from credo.blocks.block import NEW, Block, Independent, Parameter, Settings, Silence
+from credo.core.evidence import Evidence, Part
+from credo.core.membership import Codes, Hard
+from credo.core.statistics import ALONE, Counts
 from credo.data import Batch, cells
+from credo.data.schema import Column, Schema
 from credo.errors import PriorError
-from credo.evidence import Evidence, Part
-from credo.exact import Array, Exact
-from credo.membership import Codes, Hard
-from credo.schema import Column, Schema
-from credo.statistics import ALONE, Counts
+from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from credo._kernels.live import add_bins_of_row, add_cells_of_row, count_cells
+from credo._kernels.blocks.live import add_bins_of_row, add_cells_of_row, count_cells
 from credo.blocks.block import Settings
 from credo.blocks.levels import MISSING, NEW, Levels
-from credo.blocks.number_tallies import NumberCells, getter
+from credo.blocks.numbers.tallies import NumberCells, getter
 from credo.blocks.tally import Foreseeing, Row, grown
-from credo.evidence import Evidence, Part
-from credo.exact import Array
-from credo.schema import Column, Schema
-from credo.statistics import Counts
+from credo.core.evidence import Evidence, Part
+from credo.core.statistics import Counts
+from credo.data.schema import Column, Schema
+from credo.numerics.exact import Array
 
 Ordered = tuple[Array, Any, Any]  # ascending values of all columns, one after another; their codes; where columns end
 Codes = list[int]  # of a row's cells: MISSING, or NEW, or where the cell stands in the table

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.blocks.block import Block, Independent, Parameter, Settings
+from credo.core.evidence import Evidence, Part
+from credo.core.membership import Hard
+from credo.core.statistics import ALONE, Totals
 from credo.data import Batch
 from credo.data.cells import check_positive
-from credo.evidence import Evidence, Part
-from credo.exact import Array
+from credo.data.schema import Column, Schema
 from credo.families import GammaPoisson
-from credo.membership import Hard
-from credo.priors import of_counts
-from credo.schema import Column, Schema
-from credo.statistics import ALONE, Totals
+from credo.families.priors import of_counts
+from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
@@ -43,7 +43,7 @@ class CountColumns(Block):
         return CountsLikelihood(self.names, tuple(evidence[name] for name in self.names), settings)
 
     def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
-        from credo.blocks.number_tallies import CountsTally
+        from credo.blocks.numbers.tallies import CountsTally
 
         return CountsTally(self.names, [evidence[name] for name in self.names], FAMILY.log_base)
 

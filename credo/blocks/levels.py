@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from credo.data import cells
+from credo.data.schema import Column, Schema, unite
 from credo.data.tables import array_of
-from credo.schema import Column, Schema, unite
 
 MISSING, NEW = -1, -2
 TRUTHS = (bool, np.bool_)

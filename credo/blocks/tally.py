@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo.core.evidence import Evidence
+from credo.core.membership import Hard
 from credo.data import Batch, recut
+from credo.data.schema import Column, Schema
 from credo.data.tables import array_of
-from credo.evidence import Evidence
-from credo.exact import Array
-from credo.membership import Hard
-from credo.schema import Column, Schema
+from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.blocks.block import Block, Settings

@@ -13,7 +13,7 @@ import click
 
 from credo.cli.progress import shown_progress
 from credo.cli.terminal import echo, remark
-from credo.inference.sizes import SAMPLES, Method
+from credo.networks.inference.sizes import SAMPLES, Method
 
 if TYPE_CHECKING:
     from rich.console import Console

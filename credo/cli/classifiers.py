@@ -9,9 +9,9 @@ from credo.cli import screen as on
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from credo.metrics import Scores
+    from credo.data.schema import Column
     from credo.models.classifier import Classifier
-    from credo.schema import Column
+    from credo.models.metrics import Scores
     from credo.selection.report import Report
 
 MOST = 15  # columns

@@ -26,7 +26,7 @@ def convert(file: str, output: str) -> None:
     from credo.cli.screen import counted
     from credo.formats import FORMATS, write
     from credo.formats.files import PACKED
-    from credo.storage import save
+    from credo.storage.files import save
 
     packed = output.lower().endswith(PACKED)
     check(output[: -len(PACKED)] if packed else output, tuple(FORMATS) if packed else (*FORMATS, MODEL))

@@ -125,7 +125,7 @@ def _learn(screen: Console, report: Report) -> None:
 
 def _predict(screen: Console, model: Classifier) -> None:
     from credo.cli import screen as on
-    from credo.predictions import predictions
+    from credo.cli.predictions import predictions
 
     found = next(predictions(model, NEW, each=True)).to_pydict()
     _step(screen, "3. Predicting: three new pumps", "What isn't known of them is summed out.")

@@ -27,8 +27,8 @@ def impute(network: str, data: str, output: str | None) -> None:
     """
     from credo.cli.output import TABLES, check, check_apart
     from credo.cli.predict import put
+    from credo.cli.predictions import network_imputations
     from credo.cli.saved import loaded_network
-    from credo.predictions import network_imputations
 
     if output:
         check(output, TABLES)

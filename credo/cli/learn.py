@@ -14,7 +14,7 @@ from credo.cli.terminal import remark
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
-    from credo.models.curves import LearningCurve
+    from credo.selection.learning_curve import LearningCurve
 
 PICTURES = (".png", ".svg", ".pdf")
 MODELS = ("auto", "naive-bayes", "gaussian")
@@ -113,19 +113,19 @@ def learned(data: Any, target: str, *, model: Any, weight: str | None, kinds: di
 
 
 def _save(model: Classifier, path: str) -> None:
-    from credo.storage import save
+    from credo.storage.files import save
 
     save(model, path)
 
 
 def _write_page(model: Classifier, path: str, data: Any, curve: LearningCurve | None) -> None:
-    from credo.report_page import classifier_page
+    from credo.present.page import classifier_page
 
     classifier_page(model, path, examples=data, curve=curve)
 
 
 def _draw_curve(curve: LearningCurve, path: str) -> None:
-    from credo.storage import explained, write_whole
+    from credo.storage.files import explained, write_whole
 
     place, out = Path(path).expanduser().resolve(), io.BytesIO()
     curve.plot().savefig(out, format=place.suffix[1:].lower(), dpi=150)

@@ -25,8 +25,8 @@ def merge(models: tuple[str, ...], output: str) -> None:
     from credo.cli.output import MODEL, check
     from credo.cli.saved import merged
     from credo.cli.screen import counted
-    from credo.locks import changing
-    from credo.storage import save
+    from credo.storage.files import save
+    from credo.storage.locks import changing
 
     check(output, (MODEL,))
     with shown_progress("merging"), changing(output):

@@ -36,7 +36,7 @@ def check_apart(path: str, data: str) -> None:
 
 def write(model: object, table: Any, path: str) -> None:
     """The model as a credo file, or its table in the form that the name's ending says."""
-    from credo.storage import save
+    from credo.storage.files import save
 
     if Path(path).suffix.lower() == MODEL:
         save(model, path)
@@ -46,7 +46,7 @@ def write(model: object, table: Any, path: str) -> None:
 
 def write_tables(tables: Iterable[Any], path: str) -> None:
     """Arrow tables, one after another, in the form that the name's ending says."""
-    from credo.storage import explained, write_whole
+    from credo.storage.files import explained, write_whole
 
     with explained("save to", path):
         write_whole(Path(path).expanduser().resolve(), encoded(tables, Path(path).suffix.lower()))

@@ -93,7 +93,7 @@ def _print_head(first: Any, data: str) -> None:
 
 def _in_order(names: list[str]) -> list[str]:
     """What was predicted first, if anything was: the last columns are."""
-    from credo.predictions import PREDICTED
+    from credo.cli.predictions import PREDICTED
 
     start = max((i for i, name in enumerate(names) if name.rstrip("_") == PREDICTED), default=0)
     return [*names[start:], *names[:start]]

@@ -55,9 +55,8 @@ def with_numbers(
     data: object, column: str, family: str | None, numbers: Sequence[float], kinds: Mapping[str, str], success: object
 ) -> Family:
     """The family with those numbers: the one named, or the one that fits the column."""
-    from credo import priors
     from credo.data import source
-    from credo.families import FAMILIES
+    from credo.families import FAMILIES, priors
 
     if family is None:
         table = source(data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from credo.packing import Packer
+from credo.storage.packing import Packer
 
 
 def repeats(before: Any, after: Any) -> bool:

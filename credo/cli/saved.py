@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def loaded_classifier(path: str) -> Classifier:
-    from credo.storage import load
+    from credo.storage.files import load
 
     return _classifier(load(path), path)
 
@@ -28,8 +28,8 @@ def _classifier(model: Any, path: str) -> Classifier:
 
 def loaded_learner(path: str) -> Any:
     """A belief, beliefs by group, or a classifier: what learns by adding evidence."""
-    from credo.learning import Additive
-    from credo.storage import load
+    from credo.core.learning import Additive
+    from credo.storage.files import load
 
     model = load(path)
     if not isinstance(model, Additive):
@@ -49,8 +49,8 @@ def changed(path: str, output: str | None, change: Callable[[Any], Any], verb: s
     """Put what a change makes of a file in its place, or into another file."""
     from credo.cli.output import MODEL, check
     from credo.cli.screen import counted
-    from credo.locks import changing
-    from credo.storage import save
+    from credo.storage.files import save
+    from credo.storage.locks import changing
 
     goal = output or path
     check(goal, (MODEL,))
@@ -79,9 +79,9 @@ def predicted(
     path: str, data: object, target: str | None, proba: bool, class_prior: str | None = None
 ) -> Generator[Any]:
     """Predictions of a classifier, or of a network's variable."""
-    from credo.models.answering import Answering
-    from credo.predictions import network_predictions, predictions
-    from credo.storage import load
+    from credo.cli.predictions import network_predictions, predictions
+    from credo.networks.queries import Answering
+    from credo.storage.files import load
 
     model = loaded(path) if _is_network(path) else load(path)
     if isinstance(model, Answering):
@@ -120,8 +120,8 @@ def _is_network(path: str) -> bool:
 def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
     """Rows from a network or a classifier, as an Arrow table."""
     from credo.asking.networks import findings_in
-    from credo.models.answering import Answering
     from credo.models.classifier import Classifier
+    from credo.networks.queries import Answering
 
     model = loaded(path)
     if isinstance(model, Classifier) and not given:
@@ -137,7 +137,7 @@ def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
 
 def loaded_network(path: str) -> Any:
     """From a file of any format that holds networks."""
-    from credo.models.answering import Answering
+    from credo.networks.queries import Answering
 
     net = loaded(path)
     if not isinstance(net, Answering):
@@ -149,7 +149,7 @@ def loaded(path: str) -> Any:
     """What a .credo file holds; of any other name, the network in it."""
     from credo.formats import FORMATS, read
     from credo.formats.files import PACKED
-    from credo.storage import load
+    from credo.storage.files import load
 
     if path.lower().endswith(MODEL):
         return load(path)

@@ -91,8 +91,8 @@ def _show_network(file: str, top: int) -> None:
 def print_network(screen: Console, net: Any, top: int) -> None:
     """Each variable's states and parents; of a small network, what its repr shows: the tables."""
     from credo.cli import screen as on
-    from credo.models.network import Network
-    from credo.report_network import FEW, described, headline
+    from credo.networks.network import Network
+    from credo.present.networks import FEW, described, headline
 
     if not isinstance(net, Network):  # one without arrows
         on.say(screen, repr(net))
@@ -149,8 +149,8 @@ def _values(found: Profile) -> str:
 def _show_saved(file: str, top: int | None) -> None:
     from credo.cli import screen as on
     from credo.cli.classifiers import MOST, is_classifier, print_classifier
-    from credo.models.answering import Answering
-    from credo.storage import describe, load
+    from credo.networks.queries import Answering
+    from credo.storage.files import describe, load
 
     with shown_progress("reading"):
         header, model = describe(file), load(file)

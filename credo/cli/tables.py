@@ -14,8 +14,8 @@ from credo.families.dirichlet import Dirichlet
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from credo.belief import Belief
-    from credo.groups import Beliefs
+    from credo.estimation.belief import Belief
+    from credo.estimation.beliefs import Beliefs
 
 
 Cells = tuple[str, list[str]]  # of a column, after its header
@@ -32,7 +32,7 @@ class Groups(NamedTuple):
 
 def of_belief(belief: Belief, mass: float) -> Any:
     """An Arrow table: each parameter's estimates."""
-    from credo.report import rows_of
+    from credo.present.beliefs import rows_of
 
     mean, mode, interval = belief.mean(), belief.mode(), belief.interval(mass)
     likely = belief.maximum_likelihood() if belief.n else None

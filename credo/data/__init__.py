@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from credo._kernels.codes import turn_block
-from credo._kernels.gaussians import count_beyond
+from credo._kernels.blocks.gaussians import count_beyond
+from credo._kernels.data.codes import turn_block
+from credo.core.membership import Codes
 from credo.data import cells
 from credo.errors import DataError, SchemaError, counted, suggest
-from credo.exact import Array
-from credo.membership import Codes
+from credo.numerics.exact import Array
 
 ROWS = 60_000  # of a batch: fixed, so that results don't depend on how many workers ran
 HEAVY = 2**25  # bytes of a batch from which on it has fewer rows

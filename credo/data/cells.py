@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from credo._kernels.codes import code_block, count_block, count_values, find_bounds, look_up, mark_values
+from credo._kernels.data.codes import code_block, count_block, count_values, find_bounds, look_up, mark_values
+from credo.core.membership import Codes
 from credo.data.spelling import dates, without_tokens
 from credo.errors import DataError
-from credo.exact import Array
-from credo.membership import Codes
+from credo.numerics.exact import Array
 
 Numbering = Callable[[int], int]  # what a row of a batch is called in errors
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from credo.data import Batch, cells, source
+from credo.data.schema import Column, Kind, Schema, checked_kinds, common_type
 from credo.data.spelling import dates
 from credo.engines import local
 from credo.errors import DataError
 from credo.notices import COLUMN, tell_of_columns
-from credo.schema import Column, Kind, Schema, checked_kinds, common_type
 
 KEPT = 2_000_000  # distinct values, of which more would only cost memory
 KEPT_BYTES = 2**25  # of them together, and a thirty-second of it from a batch: texts are known by few

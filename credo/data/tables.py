@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from credo._kernels.codes import code_words
+from credo._kernels.data.codes import code_words
 from credo.data import LONGEST, ROWS, Batch, Source, batch_rows, opened
 from credo.data.spelling import is_token
 from credo.errors import DataError, SchemaError

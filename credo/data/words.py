@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 
 import credo._kernels as kernels
 from credo._kernels.jit import Price
+from credo.core.membership import Codes
 from credo.errors import DataError
-from credo.membership import Codes
 
 if TYPE_CHECKING:
-    from credo._kernels.words import Text
+    from credo._kernels.text.words import Text
 
 Bytes = NDArray[np.uint8]
 Keys = NDArray[np.uint64]
@@ -249,7 +249,7 @@ class Vocabulary:
     @cached_property
     def _reader(self) -> tuple[Any, ...]:
         """The kernel, and what it takes beside a document: plain tuples, as it gets those sooner."""
-        from credo._kernels.words import read_document
+        from credo._kernels.text.words import read_document
 
         table, rules, codes = self._index
         return read_document, _letters(self.how.lowercase), (*rules,), (*table,), codes
@@ -346,7 +346,7 @@ def _counted_plainly(array: Any, how: Reading, code_of: Callable[[str], int]) ->
 
 def _counted(array: Any, lowercase: bool, rules: Rules, table: Table) -> tuple[Documents, Table]:
     """Documents by numbers from the table on, and the table with what was learned."""
-    from credo._kernels.words import DONE, FULL, NOTHING, count_documents, new_desk
+    from credo._kernels.text.words import DONE, FULL, NOTHING, count_documents, new_desk
 
     text = _text(array, lowercase)
     lengths = text[3] - text[2]
@@ -374,7 +374,7 @@ def _counted(array: Any, lowercase: bool, rules: Rules, table: Table) -> tuple[D
 
 def _text(array: Any, lowercase: bool) -> Text:
     """Documents as kernels take them."""
-    from credo._kernels.words import mark_foreign
+    from credo._kernels.text.words import mark_foreign
 
     plain, starts, ends = _buffers(array)
     foreign, is_foreign = plain, np.zeros(len(array), np.bool_)
@@ -432,7 +432,7 @@ def _started(how: Reading) -> tuple[Table, Rules]:
 
 def _with_room(table: Table, counted: Counted, rules: Rules) -> tuple[Table, Counted]:
     """The same, larger where the words to come would overflow."""
-    from credo._kernels.words import BYTES_TO_COME, PLACE, WORDS_TO_COME, move_slots
+    from credo._kernels.text.words import BYTES_TO_COME, PLACE, WORDS_TO_COME, move_slots
 
     place, words, length = counted.progress[[PLACE, WORDS_TO_COME, BYTES_TO_COME]].tolist()
     counted = counted._replace(words=_grown(counted.words, place + words), counts=_grown(counted.counts, place + words))
@@ -465,7 +465,7 @@ def _own_keys(table: Table, rules: Rules) -> Keys:
 
 def _settled(documents: Documents, table: Table, rules: Rules) -> Keys:
     """Make codes of the documents' numbers, which have pairs after all words of a piece of text; the keys by code."""
-    from credo._kernels.words import settle_numbers
+    from credo._kernels.text.words import settle_numbers
 
     keys = np.empty_like(_own_keys(table, rules))
     settle_numbers(documents.words, table.keys, rules.stops, np.full(len(keys), -1, np.int32), keys)
@@ -474,7 +474,7 @@ def _settled(documents: Documents, table: Table, rules: Rules) -> Keys:
 
 def _spelt(keys: Keys, arena: Bytes, first: int = 0) -> Any:
     """The words of keys, as Arrow strings; pairs are of words before them, which are numbered from `first` on."""
-    from credo._kernels.words import measure_words, spell_words
+    from credo._kernels.text.words import measure_words, spell_words
 
     ends = np.zeros(len(keys) + 1, np.int64)
     measure_words(keys, first, ends)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from credo.distributions import Beta, Categorical, Distribution, Real
-from credo.exact import Array
+from credo.core.membership import Codes, Membership
+from credo.core.statistics import Counts
 from credo.families.family import Family
-from credo.membership import Codes, Membership
-from credo.statistics import Counts
+from credo.numerics.distributions import Beta, Categorical, Distribution, Real
+from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

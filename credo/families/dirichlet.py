@@ -10,12 +10,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from credo.distributions import Beta, Categorical, Distribution, Seed, checked_mass
+from credo.core.membership import Codes, Membership
+from credo.core.statistics import Counts, Statistics, Totals
 from credo.errors import PriorError
-from credo.exact import Array
 from credo.families.family import Family
-from credo.membership import Codes, Membership
-from credo.statistics import Counts, Statistics, Totals
+from credo.numerics.distributions import Beta, Categorical, Distribution, Seed, checked_mass
+from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

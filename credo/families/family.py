@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from credo.distributions import Distribution, Seed, shown
+from credo.core.membership import Membership
+from credo.core.statistics import Statistics
 from credo.errors import PriorError
-from credo.exact import Array
-from credo.membership import Membership
-from credo.statistics import Statistics
+from credo.numerics.distributions import Distribution, Seed, shown
+from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from credo.belief import Belief
-    from credo.learning import Validation
+    from credo.core.learning import Validation
+    from credo.estimation.belief import Belief
 
 Rule = Literal["given", "default", "empirical"]  # where a prior's numbers come from
 Reads = Literal["truth", "category", "count", "positive", "number", "numbers", "counts"]
@@ -120,7 +120,7 @@ class Family(ABC):
 
     def belief(self) -> Belief:
         """This prior as a belief that has seen nothing yet."""
-        from credo.belief import Belief
+        from credo.estimation.belief import Belief
 
         return Belief(self)
 

@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from credo.distributions import Distribution, Gamma, Lomax, NegativeBinomial, Real
-from credo.exact import Array
+from credo.core.membership import Membership
+from credo.core.statistics import Totals
 from credo.families.family import Family
-from credo.membership import Membership
-from credo.statistics import Totals
+from credo.numerics.distributions import Distribution, Gamma, Lomax, NegativeBinomial, Real
+from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

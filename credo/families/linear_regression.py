@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from credo.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, Seed, StudentT
+from credo.core.membership import Membership
+from credo.core.statistics import CrossMoments
 from credo.errors import DataError, PriorError
-from credo.exact import Array, Exact
 from credo.families.family import Family
 from credo.families.normal_inverse_wishart import is_positive_definite
-from credo.membership import Membership
-from credo.statistics import CrossMoments
+from credo.numerics.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, Seed, StudentT
+from credo.numerics.exact import Array, Exact
 
 
 class Line(NamedTuple):

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from credo.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, Seed, StudentT
-from credo.exact import Array
+from credo.core.membership import Membership
+from credo.core.statistics import Moments
 from credo.families.family import Family
-from credo.membership import Membership
-from credo.statistics import Moments
+from credo.numerics.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, Seed, StudentT
+from credo.numerics.exact import Array
 
 
 class Gaussian(NamedTuple):

@@ -7,13 +7,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from credo.distributions import Distribution, InverseGamma, Real, Seed, StudentT
+from credo.core.membership import Membership
+from credo.core.statistics import CrossMoments
 from credo.errors import PriorError
-from credo.exact import Array
 from credo.families.family import Family
 from credo.families.normal import Gaussian
-from credo.membership import Membership
-from credo.statistics import CrossMoments
+from credo.numerics.distributions import Distribution, InverseGamma, Real, Seed, StudentT
+from credo.numerics.exact import Array
 
 Covariance = Literal["full", "tied", "diagonal", "spherical"]
 

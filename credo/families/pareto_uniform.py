@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from credo.distributions import Distribution, Pareto, ParetoMixedUniform, Real
-from credo.exact import Array
+from credo.core.membership import Membership
+from credo.core.statistics import Extremes
 from credo.families.family import Family
-from credo.membership import Membership
-from credo.statistics import Extremes
+from credo.numerics.distributions import Distribution, Pareto, ParetoMixedUniform, Real
+from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

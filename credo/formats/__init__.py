@@ -20,7 +20,7 @@ from types import ModuleType
 
 from credo.errors import CredoError, NetworkError
 from credo.formats.files import PACKED, FilePath, read_text, write_text
-from credo.models.network import MarkovNetwork, Network
+from credo.networks.network import MarkovNetwork, Network
 
 FORMATS = {
     ".bif": "bif",

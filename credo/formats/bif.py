@@ -17,11 +17,11 @@ from math import prod
 import numpy as np
 
 from credo.errors import suggest
-from credo.exact import Array
 from credo.formats.draft import SHOWN, Draft, Node
 from credo.formats.names import REMARK, cut, labels_of, quoted, unquoted
 from credo.formats.scan import Scanner, shown, tokens_of
-from credo.models.network import Network
+from credo.networks.network import Network
+from credo.numerics.exact import Array
 
 COMMENT = r"//[^\n]*+|/\*.*?(?:\*/|\Z)"
 SIGNS = frozenset("(){}[]|;")

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from credo.errors import NetworkError, suggest
-from credo.exact import Array
 from credo.formats.names import Remark, cut, remark_in
-from credo.models.conditional import EXACT
-from credo.models.network import Network
+from credo.networks.network import Network
+from credo.networks.tables import EXACT
 from credo.notices import tell
+from credo.numerics.exact import Array
 
 ROUNDED = 0.01  # by which a row's sum may miss 1: files are rounded
 NOTED = 1e-4  # from which on that is told

@@ -13,7 +13,7 @@ from credo.formats.draft import Draft, Node
 from credo.formats.names import IDENTIFIER, cut, labels_of, quoted, unquoted
 from credo.formats.outcomes import certain_rows
 from credo.formats.scan import Scanner, shown, tokens_of
-from credo.models.network import Network
+from credo.networks.network import Network
 
 SIGNS = frozenset("(){};=")
 SKIPPED = rf"[\s,]++|{COMMENT}|/\#.*?(?:\#/|\Z)"  # comments of the third kind may nest, which isn't looked at

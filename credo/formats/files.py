@@ -9,8 +9,8 @@ from os import PathLike
 from pathlib import Path
 
 from credo.errors import NetworkError, SizeError
-from credo.inference.sizes import available, size_shown
-from credo.storage import explained, write_whole
+from credo.networks.inference.sizes import available, size_shown
+from credo.storage.files import explained, write_whole
 
 FilePath = str | PathLike[str]
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from credo.formats.draft import Draft, Node
 from credo.formats.names import ANYTHING, IDENTIFIER, cut, labels_of, quoted, unquoted
 from credo.formats.scan import Scanner, shown, tokens_of
-from credo.models.network import Network
+from credo.networks.network import Network
 
 SIGNS = frozenset("(){}|;=:")
 TOKENS = tokens_of(r"[\s,]++|%[^\n]*+", r"[(){}|;=:]", r'[^\s,(){}|;=:"%]++')

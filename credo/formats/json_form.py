@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from credo.errors import NetworkError
-from credo.exact import Array
-from credo.factor import Factor
 from credo.formats.draft import MOST_PARENTS, Draft, Node, many
 from credo.formats.names import cut, quoted
-from credo.models.network import MarkovNetwork, Network
+from credo.networks.factor import Factor
+from credo.networks.network import MarkovNetwork, Network
+from credo.numerics.exact import Array
 
 FORMAT = "credo network"
 BELIEF, MARKOV = "belief network", "markov network"

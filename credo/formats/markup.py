@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from credo.errors import NetworkError
-from credo.exact import Array
 from credo.formats.names import cut
 from credo.formats.scan import floats
+from credo.numerics.exact import Array
 
 DEEPEST = 100  # elements in elements
 LONGEST_DEFAULT = 100  # characters of an attribute that a document type gives to every element

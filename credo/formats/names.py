@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from credo.errors import NetworkError
-from credo.models.network import Network
+from credo.networks.network import Network
 
 IDENTIFIER = re.compile(r"(?!(?:net|node|class|potential)\Z)[A-Za-z][A-Za-z0-9_]*")
 ANYTHING = re.compile(r".*", re.DOTALL)

@@ -9,8 +9,8 @@ from itertools import islice
 import numpy as np
 
 from credo.errors import NetworkError
-from credo.exact import Array
 from credo.formats.names import cut, unquoted
+from credo.numerics.exact import Array
 
 STRING = r'"(?:[^"\\]++|\\.)*+(?:"|\Z)'
 NUMERIC = frozenset("0123456789.eE+-")  # float() takes more: 1_000, nan, infinity

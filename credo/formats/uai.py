@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from credo import graph
 from credo.errors import NetworkError
-from credo.exact import Array
-from credo.factor import Factor
 from credo.formats.draft import MOST_PARENTS, ROOM, ROUNDED, Draft, Node, many
 from credo.formats.files import FilePath, read_text
 from credo.formats.scan import Scanner, shown, tokens_of
-from credo.models.network import MarkovNetwork, Network
+from credo.networks import graph
+from credo.networks.factor import Factor
+from credo.networks.network import MarkovNetwork, Network
 from credo.notices import tell
+from credo.numerics.exact import Array
 
 TOKENS = tokens_of(r"\s++|#[^\n]*+", r"#", r'[^\s#"]++')
 MOST_DIGITS = 15  # of a whole number

@@ -11,7 +11,7 @@ from credo.formats.draft import Draft, Node
 from credo.formats.markup import Element, Markup
 from credo.formats.names import IDENTIFIER, REMARK, cut, labels_of
 from credo.formats.outcomes import certain_rows
-from credo.models.network import Network
+from credo.networks.network import Network
 
 CHANCE = {"cpt", "deterministic"}
 OTHER_KINDS = {"noisymax", "noisyadder", "decision", "utility", "mau", "equation"}

@@ -8,7 +8,7 @@ from html import escape
 from credo.formats.draft import Draft, Node
 from credo.formats.markup import Element, Markup
 from credo.formats.names import REMARK, cut, labels_of
-from credo.models.network import Network
+from credo.networks.network import Network
 
 KNOWN = {"NETWORK", "VARIABLE", "NAME", "OUTCOME", "VALUE", "PROPERTY"}
 KNOWN |= {"DEFINITION", "PROBABILITY", "FOR", "GIVEN", "TABLE"}

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from credo.blocks.block import Block, Estimate, Settings
-from credo.blocks.together import Together
-from credo.evidence import Evidence
-from credo.learning import Weight
+from credo.blocks.one_hot import Together
+from credo.core.evidence import Evidence
+from credo.core.learning import Weight
 from credo.models.classifier import Classifier
 from credo.models.forms import Views
 from credo.models.naive_bayes import NaiveBayes, check_settings, independent_blocks

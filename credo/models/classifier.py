@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.shares import divide_by_total, lower_by_log_total, lower_to_top
+from credo._kernels.models.shares import divide_by_total, lower_by_log_total, lower_to_top
 from credo.blocks.block import Silence
+from credo.core.learning import Weight, Weights, fold_scores
+from credo.core.membership import Codes, Hard
+from credo.core.statistics import ALONE
 from credo.data import Batch
 from credo.data.cells import instants
 from credo.engines import local
 from credo.errors import DataError, EvidenceError, SchemaError, check_seed, counted, suggest
-from credo.exact import Array
-from credo.learning import Weight, Weights, fold_scores
-from credo.membership import Codes, Hard
-from credo.metrics import Scores
 from credo.models.labelled import Labelled, Terms
+from credo.models.metrics import Scores
 from credo.notices import tell_of_columns
-from credo.statistics import ALONE
+from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.models.curves import LearningCurve
     from credo.models.explaining import Explanation
-    from credo.models.live import Live
+    from credo.selection.learning_curve import LearningCurve
+    from credo.streaming.live import Live
 
 IMPOSSIBLE_WITHOUT = "row {} is impossible under every class without {}: use estimate='bayes' or 'mean'"
 Silent = dict[Silence, int]
@@ -335,7 +335,7 @@ class Classifier(Labelled):
     ) -> LearningCurve:  # fmt: skip
         """Accuracy and log-loss of withheld rows, as ever more of the others are learned; a tuned model is tuned on
         the rows of each size."""
-        from credo.models.curves import learning_curve
+        from credo.selection.learning_curve import learning_curve
 
         return learning_curve(self, self._labelled(data, target), weight, withheld, sizes, seed)
 
@@ -371,7 +371,7 @@ class Classifier(Labelled):
         what it says each time. Untuned that is log P(word | class)/P(word | the others); tuned, about what `explain`
         gives it on average, in all forms that the column is read in, pairs among them. The order is weight · count.
         """
-        from credo.models.deciding import strongest_words
+        from credo.models.top_words import strongest_words
 
         return strongest_words(self, self._code_of(value), n, column)
 
@@ -406,7 +406,7 @@ class Classifier(Labelled):
 
     def live(self) -> Live:
         """A mutable twin for streams of single rows."""
-        from credo.models.live import Live
+        from credo.streaming.live import Live
 
         return Live(self)
 

@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from credo.blocks.block import Block, Estimate, Settings
-from credo.blocks.joint import Joint, JointLikelihood
-from credo.blocks.numbers import NumbersLikelihood
-from credo.blocks.spherical import Spherical, SphericalLikelihood
+from credo.blocks.numbers.gaussian import Joint, JointLikelihood
+from credo.blocks.numbers.independent import NumbersLikelihood
+from credo.blocks.numbers.spherical import Spherical, SphericalLikelihood
+from credo.core.evidence import Evidence
 from credo.data import Batch
 from credo.errors import EvidenceError, PriorError, SchemaError, suggest
-from credo.evidence import Evidence
-from credo.exact import Array
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.classifier import Classifier, Silent
 from credo.models.forms import Views
 from credo.models.naive_bayes import check_settings, independent_blocks
 from credo.models.tuning import Tuning
+from credo.numerics.exact import Array
 
 
 class LinearWeights(NamedTuple):

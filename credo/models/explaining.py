@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from credo.blocks.averaged import Averaged
 from credo.blocks.block import Likelihood
-from credo.blocks.odds import OddsLikelihood
-from credo.blocks.texts import TextLikelihood
+from credo.blocks.subset_averaging import Averaged
+from credo.blocks.text.column import TextLikelihood
+from credo.blocks.text.log_odds import OddsLikelihood
 from credo.data import Batch, source
 from credo.data.fingerprints import chosen_rows
 from credo.errors import DataError, EvidenceError, counted, suggest
-from credo.exact import Array
+from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
@@ -92,7 +92,7 @@ class Explanation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from credo.report import table_html
+        from credo.present.beliefs import table_html
 
         return table_html(self.table(), repr(self).splitlines()[0])
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 from credo.blocks.block import Block
 from credo.data import Batch, Source
 from credo.data.profile import Profile, profile, why_ignored
+from credo.data.schema import Kind, checked_kinds
 from credo.errors import DataError, SchemaError, suggest
 from credo.notices import tell, tell_of_columns
-from credo.schema import Kind, checked_kinds
 
 NumberForm = Literal["gaussian", "log", "binned"]
 WordsForm = Literal["multinomial", "bernoulli"]
@@ -100,10 +100,10 @@ class Text:
 
     def block(self, name: str, form: str) -> Block:
         """The words of a column, in one of its forms."""
-        from credo.blocks.odds import Odds, Pairs
-        from credo.blocks.presences import Presences
-        from credo.blocks.texts import Cuts
-        from credo.blocks.words import Binary, Logs, Words
+        from credo.blocks.text.bernoulli import Presences
+        from credo.blocks.text.column import Cuts
+        from credo.blocks.text.log_odds import Odds, Pairs
+        from credo.blocks.text.multinomial import Binary, Logs, Words
         from credo.data.words import Reading
 
         buckets = None if self.hashed is False else BUCKETS if self.hashed is True else int(self.hashed)

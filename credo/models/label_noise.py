@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo.exact import Array
+from credo.numerics.exact import Array
 
 RARE = 0.5  # over n + 1: the least noise of a class with n rows, since rows unlike those n are to be expected
 

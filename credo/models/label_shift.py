@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from credo.errors import DataError
-from credo.exact import Array
+from credo.numerics.exact import Array
 
 STEPS = 1000
 ENOUGH = 1e-10  # by which shares move when EM ends

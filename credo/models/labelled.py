@@ -12,20 +12,20 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Settings, counting
-from credo.blocks.mixed import Mixed
+from credo.blocks.class_mixing import Mixed
+from credo.core.evidence import ROWS, Evidence, Part
+from credo.core.learning import Additive, Weight
+from credo.core.membership import Codes, Hard
+from credo.core.statistics import Counts
 from credo.data import Batch, Source, source
+from credo.data.schema import Column, Schema, unite
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, nearest, suggest
-from credo.evidence import ROWS, Evidence, Part
-from credo.exact import Array
-from credo.learning import Additive, Weight
-from credo.membership import Codes, Hard
 from credo.models.forms import TEXT_FORMS, Views, settled_views
 from credo.models.label_noise import noise_rates, with_label_noise
 from credo.models.targets import QUANTITY, check_classes, check_number
 from credo.models.tuning import Tuning
 from credo.notices import tell
-from credo.schema import Column, Schema, unite
-from credo.statistics import Counts
+from credo.numerics.exact import Array
 
 UNLABELLED = "(rows without a class)"
 TARGET = "target"  # what a class column is called that comes as an array

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from credo.blocks.averaged import Averaged
-from credo.blocks.binned import Binned
 from credo.blocks.block import Block, Estimate, Independent, Likelihood, Settings
 from credo.blocks.calendar import Calendar
 from credo.blocks.categories import Categories
 from credo.blocks.counts import CountColumns
-from credo.blocks.numbers import Numbers
+from credo.blocks.numbers.binned import Binned
+from credo.blocks.numbers.independent import Numbers
+from credo.blocks.subset_averaging import Averaged
+from credo.core.evidence import Evidence
 from credo.errors import PriorError, suggest
-from credo.evidence import Evidence
 from credo.models.classifier import Classifier
 from credo.models.forms import CALENDAR_FORMS, TEXT_FORMS, Text, Views
 from credo.models.tuning import Tuning

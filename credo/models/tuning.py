@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from credo.blocks.block import ALL, Settings
-from credo.exact import Array
+from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True)

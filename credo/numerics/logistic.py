@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.exact import Array
+from credo.numerics.exact import Array
 
 STEPS = 100
 PRECISELY, ROUGHLY = 1e-7, 1e-4  # gains, relative to the log-posterior, at which it ends

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from credo.blocks.block import ALL, Settings
-from credo.exact import Array
 from credo.models.forms import CALENDAR_FORMS, NUMBER_FORMS, TEXT_FORMS, WORD_FORMS
+from credo.numerics.exact import Array
 from credo.selection.sample import Sample
 from credo.selection.terms import Forms, Term, TermScores, beside, left_out_scores, log_bayes_factors
 from credo.selection.texts import chosen_readings, gains

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from credo.core.learning import Weight, Weights
 from credo.data import Source, source
 from credo.data.profile import Profile, profile
 from credo.engines import local
 from credo.errors import DataError, EvidenceError, suggest
 from credo.families.normal_inverse_wishart import Covariance
-from credo.learning import Weight, Weights
 from credo.models.blend import TOGETHER, Blend
 from credo.models.classifier import Classifier
 from credo.models.discriminant import GaussianDiscriminant

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from credo.metrics import Scores
+from credo.models.metrics import Scores
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from credo.core.evidence import Evidence
+from credo.core.learning import Weights
+from credo.core.membership import Codes, Hard
 from credo.data import Batch, Source
 from credo.data.fingerprints import MISSING, Fingerprints, cell_prints, fingerprints, mixed
 from credo.engines import local
 from credo.errors import DataError
-from credo.evidence import Evidence
-from credo.exact import Array
-from credo.learning import Weights
-from credo.membership import Codes, Hard
 from credo.models.forms import TEXT_FORMS
+from credo.numerics.exact import Array
 
 ROWS, CELLS = 20_000, 4_000_000  # at most, and of their scores (rows x classes x terms): more rows are sampled
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.exact import Array
 from credo.models.label_noise import noise_rates, with_label_noise
+from credo.numerics.exact import Array
 from credo.numerics.logistic import GaussianPrior, LogisticRegression
 from credo.selection.terms import Term, TermScores
 from credo.selection.weighting import with_noise

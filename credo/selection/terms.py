@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.blocks.block import Independent, Likelihood, Settings
-from credo.exact import Array
-from credo.membership import Codes
+from credo.core.membership import Codes
 from credo.models.forms import TEXT_FORMS
+from credo.numerics.exact import Array
 from credo.selection.sample import Piece, Sample
 
 IMPOSSIBLE = -1e3  # nats: a weight of 0 must be able to silence what no class allows

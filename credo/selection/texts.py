@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.blocks.block import Settings
-from credo.blocks.odds import DOUBTS, POWERS
-from credo.exact import Array
+from credo.blocks.text.log_odds import DOUBTS, POWERS
 from credo.models.forms import ODDS_FORMS, WORD_FORMS
+from credo.numerics.exact import Array
 from credo.selection.sample import Piece, Sample
 from credo.selection.terms import Forms, Term, TermScores, beside, centred, left_out_scores
 from credo.selection.weighting import Group, Regression

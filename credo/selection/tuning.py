@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.core.learning import Weight, Weights
 from credo.data import Source
 from credo.engines import local
 from credo.errors import DataError, EvidenceError
-from credo.exact import Array
-from credo.learning import Weight, Weights
-from credo.metrics import Scores
 from credo.models.dates import with_calendar
 from credo.models.forms import Number, Text
+from credo.models.metrics import Scores
 from credo.models.tuning import Tuning
 from credo.notices import tell
+from credo.numerics.exact import Array
 from credo.selection.candidates import Candidates, candidates
 from credo.selection.report import Tried
 from credo.selection.sample import Sample, drawn

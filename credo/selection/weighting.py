@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.exact import Array
+from credo.numerics.exact import Array
 from credo.numerics.logistic import PRECISELY, ROUGHLY, GaussianPrior, LogisticRegression
 from credo.selection.terms import Term, TermScores
 

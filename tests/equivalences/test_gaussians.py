@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from credo.core.membership import Hard
 from credo.families import LinearRegression, NormalInverseGamma, NormalInverseWishart, NormalMean
-from credo.membership import Hard
 
 RNG = np.random.default_rng(0)
 X = RNG.normal([1, 2], [1, 3], (50, 2))

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 import credo
-from credo.belief import Belief
 from credo.errors import CredoError
-from credo.factor import Factor
-from credo.groups import Beliefs
-from credo.models.answering import Answering
+from credo.estimation.belief import Belief
+from credo.estimation.beliefs import Beliefs
 from credo.models.classifier import Classifier
-from credo.storage import SEPARATOR
+from credo.networks.factor import Factor
+from credo.networks.queries import Answering
+from credo.storage.files import SEPARATOR
 from tests.hostile.test_storage import saved, signed
 
 Node = Any  # of the header's JSON
@@ -179,7 +179,7 @@ def _uses_of_classifier(model: Classifier) -> Iterator[tuple[str, Callable[[], A
 
 
 def _page(model: Any) -> str:
-    from credo.report_page import page_of
+    from credo.present.page import page_of
 
     return page_of(model)
 

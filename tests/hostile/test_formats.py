@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from credo.errors import CredoError, NetworkError, SizeError
-from credo.factor import Factor
 from credo.formats import FORMATS, bif, draft, dsl, files, hugin, json_form, read, scan, uai, write, xdsl, xmlbif
-from credo.models.network import MarkovNetwork, Network
+from credo.networks.factor import Factor
+from credo.networks.network import MarkovNetwork, Network
 from credo.notices import quietly
 from tests.hostile.refusals import read_or_refused, refused
 from tests.laws.test_formats import COLLIDING

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from credo.errors import CredoError, DataError, EvidenceError, NetworkError, Notice, SchemaError, SizeError
-from credo.factor import Factor
-from credo.models.network import MarkovNetwork, Network
+from credo.networks.factor import Factor
+from credo.networks.network import MarkovNetwork, Network
 from credo.notices import quietly
 
 RAIN = Network("Rain -> Wet", {"Rain": 0.3, "Wet": {"yes": 1.0, "no": 0.0}})

@@ -25,11 +25,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import credo
+from credo.data.schema import Column
 from credo.errors import StorageError
-from credo.groups import estimate
-from credo.packing import FEW
-from credo.schema import Column
-from credo.storage import SEPARATOR, describe
+from credo.estimation.beliefs import estimate
+from credo.storage.files import SEPARATOR, describe
+from credo.storage.packing import FEW
 
 OLD, NEW = credo.BetaBernoulli(1, 1), credo.BetaBernoulli(2, 3).update([True, True, False])
 NOBODY = 65534
@@ -340,8 +340,8 @@ UNSTORABLE: dict[str, Any] = {
     "half a character": "\ud800",
     "a number without an end": 10**5000,
     "a circle": circle(),
-    "a success that is a date": credo.belief.Belief(OLD, success=datetime.date(2024, 2, 29)),
-    "a belief about a word": credo.belief.Belief("prior"),  # type: ignore[arg-type]
+    "a success that is a date": credo.Belief(OLD, success=datetime.date(2024, 2, 29)),
+    "a belief about a word": credo.Belief("prior"),  # type: ignore[arg-type]
 }
 
 

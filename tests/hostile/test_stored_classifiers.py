@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import credo
-from credo.metrics import Scores
+from credo.models.metrics import Scores
 from tests.hostile.test_storage import forged
 
 ROWS = {

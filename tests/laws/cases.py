@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.belief import Belief
+from credo.estimation.belief import Belief
 from credo.families import (
     FAMILIES,
     BetaBernoulli,

@@ -13,10 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 import credo
+from credo.core.evidence import ROWS
 from credo.errors import Notice
-from credo.evidence import ROWS
-from credo.exact import Array
 from credo.models.classifier import Classifier
+from credo.numerics.exact import Array
 from credo.selection import tuning as nested
 from credo.selection.stacking import Stack
 

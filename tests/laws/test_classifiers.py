@@ -13,14 +13,14 @@ from scipy.special import logsumexp
 from scipy.stats import invwishart, multivariate_normal
 
 import credo
-from credo import learning
+from credo.core import learning
+from credo.core.evidence import Evidence
+from credo.core.membership import Hard
 from credo.data import Source, source
 from credo.errors import DataError, EvidenceError, Notice
-from credo.evidence import Evidence
-from credo.exact import Array
-from credo.membership import Hard
+from credo.families.priors import of_counts, of_numbers
 from credo.models.classifier import Classifier
-from credo.priors import of_counts, of_numbers
+from credo.numerics.exact import Array
 from tests.laws.classifiers import (
     CASES,
     KINDS,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import credo
-from credo.comparison import probability_greater
-from credo.distributions import Beta, Distribution, Gamma, InverseGamma, Normal, Pareto, StudentT
+from credo.estimation.comparison import probability_greater
+from credo.numerics.distributions import Beta, Distribution, Gamma, InverseGamma, Normal, Pareto, StudentT
 
 SIZES = (1e-4, 1e-2, 1.0, 7.3, 1e6)
 PAIRS = list(product(SIZES, repeat=2))

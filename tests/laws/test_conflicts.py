@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from credo.errors import EvidenceError, SizeError
-from credo.inference.conflict import smallest_conflict
-from credo.models.answering import Answering
-from credo.models.network import Network
+from credo.networks.inference.conflict import smallest_conflict
+from credo.networks.network import Network
+from credo.networks.queries import Answering
 
 
 def deterministic(seed: int, n: int) -> Network:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from credo.core.learning import Expected, em
+from credo.core.membership import Soft
+from credo.core.statistics import Counts, Statistics
 from credo.families import DirichletCategorical, Family
-from credo.learning import Expected, em
-from credo.membership import Soft
-from credo.statistics import Counts, Statistics
 from tests.laws.cases import CASES, Case
 
 LABEL = DirichletCategorical([2.0, 2.0])

@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 
 import credo
 from credo.errors import CredoError, Notice, SizeError
-from credo.factor import Factor
-from credo.inference import drawing, rows, sizes, trees, whole
-from credo.inference.asked import Asked
-from credo.inference.estimates import estimates
-from credo.models.answers import Estimated, EstimatedNumber
-from credo.models.network import MarkovNetwork, Network
+from credo.networks.answers import Estimated, EstimatedNumber
+from credo.networks.factor import Factor
+from credo.networks.inference import joint_table as whole
+from credo.networks.inference import rows, sizes, trees
+from credo.networks.inference import sampling as drawing
+from credo.networks.inference.estimate import Asked
+from credo.networks.inference.estimates import estimates
+from credo.networks.network import MarkovNetwork, Network
 from credo.notices import quietly
 from tests.hostile.test_networks import grid
 from tests.networks import evidence, markov_networks, networks

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import credo
-from credo.evidence import ROWS, Evidence
-from credo.learning import Additive
+from credo.core.evidence import ROWS, Evidence
+from credo.core.learning import Additive
 from credo.models.classifier import Classifier
-from credo.report_page import page_of
+from credo.present.page import page_of
 from tests.hostile.refusals import refused
 from tests.laws.classifiers import CASES, TARGET, Case, Table, pick, size, unheard
 

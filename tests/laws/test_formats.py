@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from credo.factor import Factor
 from credo.formats import FORMATS, read, write
-from credo.models.network import MarkovNetwork, Network
+from credo.networks.factor import Factor
+from credo.networks.network import MarkovNetwork, Network
 from credo.notices import quietly
 
 NAMED = sorted(set(FORMATS.values()) - {"uai"})

@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import credo
-from credo._kernels.live_texts import distinct
-from credo.blocks.word_tallies import LiveTable
+from credo._kernels.text.live import distinct
+from credo.blocks.text.tallies import LiveTable
+from credo.core.evidence import MANY, WAITING, Evidence, Growing
+from credo.core.sparse import Sparse
+from credo.data.schema import Column, Schema, unite
 from credo.errors import SchemaError
-from credo.evidence import MANY, WAITING, Evidence, Growing
-from credo.schema import Column, Schema, unite
-from credo.sparse import Sparse
 from tests.laws.classifiers import assert_same, unheard
 
 Table = dict[str, list[Any]]

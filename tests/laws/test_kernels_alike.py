@@ -12,9 +12,9 @@ import pytest
 
 import credo
 from credo._kernels import plain
+from credo._kernels.core.sums import add_moments_hard
 from credo._kernels.jit import forced, late_kernel
-from credo._kernels.shares import divide_by_total
-from credo._kernels.sums import add_moments_hard
+from credo._kernels.models.shares import divide_by_total
 from credo.notices import quietly
 
 CLASSES = ("a", "b", "c")
@@ -128,7 +128,7 @@ def test_numba_is_loaded_once_that_pays(tmp_path: Path) -> None:
     code = """
 import sys
 import numpy as np
-from credo._kernels.shares import divide_by_total
+from credo._kernels.models.shares import divide_by_total
 for _ in range(50):
     divide_by_total(np.ones((100, 2)))
 assert "numba" not in sys.modules

@@ -17,21 +17,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import credo
-from credo.blocks.binned import Binned
 from credo.blocks.block import Block
 from credo.blocks.categories import Categories
 from credo.blocks.counts import CountColumns
-from credo.blocks.joint import Joint
-from credo.blocks.numbers import Numbers
+from credo.blocks.numbers.binned import Binned
+from credo.blocks.numbers.gaussian import Joint
+from credo.blocks.numbers.independent import Numbers
 from credo.blocks.tally import Gathered
+from credo.core.evidence import Evidence
+from credo.core.membership import Hard
 from credo.data import source
+from credo.data.schema import Column, Schema
 from credo.errors import Notice
-from credo.evidence import Evidence
-from credo.membership import Hard
-from credo.models import live as live_module
 from credo.models.classifier import Classifier
-from credo.models.live import Live
-from credo.schema import Column, Schema
+from credo.streaming import live as live_module
+from credo.streaming.live import Live
 from tests.hostile.refusals import refused
 from tests.laws.classifiers import (
     CASES,

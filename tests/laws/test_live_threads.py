@@ -14,7 +14,7 @@ import pytest
 
 import credo
 from credo.models.classifier import Classifier
-from credo.models.live import Live
+from credo.streaming.live import Live
 from tests.laws.classifiers import CASES, TARGET, pick, unheard
 from tests.laws.test_live import assert_foresees, assert_same_bits, observed, rows_of, sums
 

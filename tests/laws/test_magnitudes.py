@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import credo
-from credo.membership import Hard
-from credo.statistics import CrossMoments, Moments
+from credo.core.membership import Hard
+from credo.core.statistics import CrossMoments, Moments
 
 KINDS: list[Any] = [Moments, CrossMoments]
 kinds = pytest.mark.parametrize("kind", KINDS)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import credo
 from credo.errors import EvidenceError, QuestionError, SchemaError
-from credo.graph import parse_arrows
-from credo.models.network import MarkovNetwork, Network
+from credo.networks.graph import parse_arrows
+from credo.networks.network import MarkovNetwork, Network
 from tests.networks import evidence, joint, markov_networks, networks
 
 ASIA = Network.example("asia")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import credo
-from credo.groups import Beliefs
+from credo.estimation.beliefs import Beliefs
 from tests.laws.cases import CASES, Case
 
 cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

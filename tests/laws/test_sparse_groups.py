@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import credo
-from credo import sparse
+from credo.core import sparse
 from credo.errors import EvidenceError
-from credo.groups import Beliefs
+from credo.estimation.beliefs import Beliefs
 
 Table = dict[str, list[Any]]
 

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import credo
-from credo.belief import Belief
+from credo.data.schema import Column, Schema
+from credo.estimation.belief import Belief
+from credo.estimation.beliefs import estimate
 from credo.families import FAMILIES
-from credo.groups import estimate
-from credo.packing import ALIGNMENT, CLASSES, DTYPES, FEW
-from credo.schema import Column, Schema
-from credo.storage import SEPARATOR, describe
+from credo.storage.files import SEPARATOR, describe
+from credo.storage.packing import ALIGNMENT, CLASSES, DTYPES, FEW
 from tests.laws.cases import CASES, Case
 
 cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

@@ -12,7 +12,7 @@ import pytest
 
 import credo
 from credo.models.classifier import Classifier
-from credo.packing import CLASSES
+from credo.storage.packing import CLASSES
 from tests.laws.classifiers import CASES, TARGET, Case, learned_in_every_form, unheard
 from tests.laws.test_storage import same, through
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import credo
-from credo.exact import Array
 from credo.models.label_noise import noise_rates, with_label_noise
+from credo.numerics.exact import Array
 
 Table = dict[str, Any]
 Rng = np.random.Generator

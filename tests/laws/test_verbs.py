@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import credo
 from credo import engines
-from credo.belief import Belief
+from credo.core.learning import cross_validate
 from credo.errors import DataError, EvidenceError, SchemaError
-from credo.learning import cross_validate
+from credo.estimation.belief import Belief
 from tests.laws.cases import CASES, Case
 
 cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

@@ -12,8 +12,8 @@ from scipy.stats import multivariate_normal, norm
 
 import credo
 from credo.errors import EvidenceError
-from credo.exact import Array
 from credo.models.classifier import Classifier
+from credo.numerics.exact import Array
 
 # Mitchell, Machine Learning, table 3.2
 TENNIS = [

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import credo
-from credo.exact import Array
 from credo.families import Family
+from credo.numerics.exact import Array
 
 COIN = credo.BetaBernoulli(2, 2)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import credo
-from credo.models.network import Network
+from credo.networks.network import Network
 
 STORM = Network.example("storm")
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import betainc, betaln, gammaincinv
 
-from credo import special
-from credo._kernels.beta import beta_interval_chunk, beta_quantile_chunk
-from credo.special import beta_interval, beta_quantile, gamma_quantile
+from credo._kernels.numerics.beta import beta_interval_chunk, beta_quantile_chunk
+from credo.numerics import special
+from credo.numerics.special import beta_interval, beta_quantile, gamma_quantile
 
 Array = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
@@ -207,7 +207,7 @@ def test_gamma_is_scipys(size: int) -> None:
 
 
 def test_few_need_no_numba() -> None:
-    code = "import sys; from credo.special import *; beta_interval(0.9, 2, 3), beta_quantile(0.5, 2, 3); "
+    code = "import sys; from credo.numerics.special import *; beta_interval(0.9, 2, 3), beta_quantile(0.5, 2, 3); "
     subprocess.run([sys.executable, "-c", code + "assert 'numba' not in sys.modules"], check=True)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from credo.blocks.binned import BinnedLikelihood, Sketch
 from credo.blocks.block import Settings
-from credo.membership import Hard
+from credo.blocks.numbers.binned import BinnedLikelihood, Sketch
+from credo.core.membership import Hard
 
 
 def sketch(x: Any, own: Any, weight: Any, settings: Settings, coarse: bool) -> Sketch:

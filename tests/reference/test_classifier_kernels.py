@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from credo._kernels import codes as c
-from credo._kernels import gaussians as g
-from credo._kernels import shares as s
+from credo._kernels.blocks import gaussians as g
+from credo._kernels.data import codes as c
 from credo._kernels.jit import forced
+from credo._kernels.models import shares as s
 
 ROWS = (0, 1, 63, 64, 65, 300)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from credo.distributions import (
+from credo.numerics.distributions import (
     Beta,
     Categorical,
     Distribution,

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from credo._kernels import documents as d
-from credo._kernels import odds as o
-from credo._kernels import sparse as s
+from credo._kernels.core import sparse as s
 from credo._kernels.jit import forced
-from credo.blocks.words import log_rising
-from credo.sparse import Sparse
+from credo._kernels.text import documents as d
+from credo._kernels.text import log_odds as o
+from credo.blocks.text.multinomial import log_rising
+from credo.core.sparse import Sparse
 
 
 @pytest.fixture(params=["compiled", "plain"])
@@ -177,7 +177,7 @@ def test_many_entries_are_added_slice_by_slice(monkeypatch: pytest.MonkeyPatch) 
     tables: list[Any] = [rng.integers(0, 3, (50, 4)) * 1.0 for _ in range(3)]
     places = [(rng.permutation(70)[:50], rng.permutation(4)) for _ in range(3)]
     sums = [Sparse.gather([Sparse.dense(t, 0 * t) for t in tables], places, (70, 4))]
-    monkeypatch.setattr("credo.sparse.MANY", 20)
+    monkeypatch.setattr("credo.core.sparse.MANY", 20)
     sums.append(Sparse.gather([Sparse.dense(t, 0 * t) for t in tables], places, (70, 4)))
     for field in ("starts", "columns", "high", "low"):
         np.testing.assert_array_equal(*(getattr(each, field) for each in sums))

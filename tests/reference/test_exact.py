@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from credo.exact import Exact
+from credo.numerics.exact import Exact
 
 numbers = st.floats(-1e100, 1e100).map(lambda x: x if abs(x) > 1e-100 else 0.0)
 BITS = Fraction(2) ** -100

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from credo.models.network import Network
+from credo.networks.network import Network
 
 
 @pytest.mark.parametrize("leaves", [330, 1200])

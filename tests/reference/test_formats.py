@@ -11,7 +11,7 @@ import pytest
 
 from credo.errors import NetworkError, Notice
 from credo.formats import bif, dsl, hugin, json_form, read, uai, write, xdsl, xmlbif
-from credo.models.network import MarkovNetwork, Network
+from credo.networks.network import MarkovNetwork, Network
 from tests.laws.test_formats import NAMED, assert_same, assert_same_numbers, there_and_back
 
 COLLECTION = Path(__file__).parents[2].parent / "shared" / "data" / "networks"

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from credo._kernels import propagation
+from credo._kernels.networks import propagation
 from credo.errors import EvidenceError
-from credo.factor import Factor
-from credo.inference import elimination, junction, trees, whole
-from credo.models.network import MarkovNetwork, Network
+from credo.networks.factor import Factor
+from credo.networks.inference import elimination, junction, trees
+from credo.networks.inference import joint_table as whole
+from credo.networks.network import MarkovNetwork, Network
 from tests.networks import evidence, joint, markov_networks, networks
 
 ANY = st.one_of(networks(), networks(most=8, zeros=False), markov_networks())
@@ -113,7 +114,7 @@ def test_a_smallest_conflict_is_named(data: st.DataObject) -> None:
     findings = data.draw(evidence(net))
     if joint(net, findings).table.any():
         return
-    from credo.inference.conflict import smallest_conflict
+    from credo.networks.inference.conflict import smallest_conflict
 
     def possible(some: Any) -> bool:
         return bool(joint(net, some).table.any())
@@ -198,7 +199,7 @@ def test_likelihoods_of_any_size(scale: float) -> None:
 
 
 def test_rows_that_take_long_are_answered_by_a_tree_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    from credo.inference import rows
+    from credo.networks.inference import rows
 
     net = Network.example("asia")
     table = {"XRay": ["yes", None, "no"], "Smoking": [None, "yes", "no"]}

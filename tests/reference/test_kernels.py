@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from credo._kernels.core.sums import add_moments_hard, add_products_hard, add_sums_hard
 from credo._kernels.jit import forced, kernel
-from credo._kernels.sums import add_moments_hard, add_products_hard, add_sums_hard
 
 KERNELS = [add_sums_hard, add_moments_hard, add_products_hard]
 

@@ -17,8 +17,8 @@ import credo
 from credo import Schema
 from credo.data import cells
 from credo.data.profile import Profile
+from credo.data.schema import Column
 from credo.errors import Notice, SchemaError
-from credo.schema import Column
 
 
 def kind_of(values: Any, **kinds: str) -> str:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from credo._kernels.junction import DEPTH, LONGEST, add_walk, multiply_walk, write_walk
-from credo._kernels.sampling import draw, draw_in_turn, draw_runs
-from credo._kernels.shapes import BEGIN, DIMENSIONS, FIRST, RUN
-from credo._kernels.triangulation import FILL, UNIT, WEIGHT
-from credo.inference.orders import connected, triangulate
+from credo._kernels.networks.junction import DEPTH, LONGEST, add_walk, multiply_walk, write_walk
+from credo._kernels.networks.sampling import draw, draw_in_turn, draw_runs
+from credo._kernels.networks.shapes import BEGIN, DIMENSIONS, FIRST, RUN
+from credo._kernels.networks.triangulation import FILL, UNIT, WEIGHT
+from credo.networks.inference.elimination_order import connected, triangulate
 
 CARDS = st.lists(st.sampled_from([1, 2, 2, 3, 5, 9, 40]), min_size=1, max_size=5).filter(
     lambda card: prod(card) < 30_000
@@ -118,8 +118,8 @@ def test_draws_are_spread_evenly() -> None:
 
 def _about(seed: int) -> tuple[Any, Any]:
     """Four variables in a loop, one of them decided by another, and what draws them in turn."""
-    from credo.inference.annealing import Path
-    from credo.models.network import Network
+    from credo.networks.inference.annealed_importance import Path
+    from credo.networks.network import Network
 
     random = np.random.default_rng(seed)
     parents = {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")}

@@ -11,9 +11,9 @@ import pytest
 from benchmarks.networks import peer_of
 from credo.formats import read
 from credo.formats.uai import read_evidence
-from credo.inference.junction import Plan
-from credo.inference.trees import NOBODY
-from credo.models.network import Network
+from credo.networks.inference.junction import Plan
+from credo.networks.inference.trees import NOBODY
+from credo.networks.network import Network
 
 gum = pytest.importorskip("pyagrum")
 

@@ -16,7 +16,7 @@ from scipy.special import betaln, gammaln
 
 import credo
 from credo.errors import CredoError, DataError, EvidenceError, PriorError, SchemaError
-from credo.numeric import Numeric
+from credo.estimation.numeric import Numeric
 
 Array = NDArray[np.float64]
 INF = np.inf

@@ -11,14 +11,14 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 
 import credo
-from credo.blocks.covariances import spread
+from credo.blocks.numbers.covariances import spread
+from credo.core.learning import Weights
+from credo.core.membership import Hard
 from credo.data import Batch, source
 from credo.data.fingerprints import cell_prints
 from credo.data.fingerprints import fingerprints as of_cells
-from credo.exact import Array
-from credo.learning import Weights
-from credo.membership import Hard
 from credo.models.blend import Blend
+from credo.numerics.exact import Array
 from credo.numerics.logistic import GaussianPrior, LogisticRegression
 from credo.selection.learn import _joined
 from credo.selection.sample import drawn
@@ -215,7 +215,7 @@ def test_rows_with_cells_of_their_own_missing_are_as_those_of_one_pattern(
     form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Gaussians are cut to a pattern for each of its rows at once, or row by row."""
-    from credo.blocks import together
+    from credo.blocks import one_hot as together
 
     table = messy(80)
     model = wide(table)

@@ -1,0 +1,1 @@
+"""Kernels of blocks: log-likelihoods of numbers, and single rows."""

@@ -1,0 +1,1 @@
+"""Kernels of statistics: grouped sums in pairs of floats, sparse sums."""

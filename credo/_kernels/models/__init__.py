@@ -1,0 +1,1 @@
+"""Kernels of models: rows of log-joints, normalised."""

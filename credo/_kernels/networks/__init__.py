@@ -1,0 +1,1 @@
+"""Kernels of networks: triangulation, messages, rows, sampling."""

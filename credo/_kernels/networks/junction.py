@@ -1,0 +1,221 @@
+"""Messages in a tree of cliques: tables lie one after another in one array, separators after them; a clique's separator
+leads in its table.
+
+A walk says where the cells of a smaller table are while one goes through a larger one: runs of equal length lie there
+alike (in one cell, in a row, at even steps, or by a map), and where the next starts is counted as an odometer does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.jit import fast_kernel, kernel, part
+from credo._kernels.networks.shapes import BEGIN, CARD, DIMENSIONS, FIRST, KIND, MAP, RUN, SHRUNK, SUNK, TABLE
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+ONE, ROW, STEPPED, MAPPED = 0, 1, 2, 3  # how a run lies
+LONG, SHORT, LONGEST = 8, 64, 256  # a run is one dimension if that is so long; else it has a map, of at most LONGEST
+FAINT = 1e-150  # products that get smaller are scaled, and a logarithm kept
+DEPTH = 64  # dimensions that a table may have: with more, even of two states each, it fits in no memory
+
+
+class Cliques(NamedTuple):
+    """A tree as draws are taken from it: children come before their parents."""
+
+    parent: Integers
+    starts: Integers  # of each clique's members
+    members: Integers
+    kept: Integers  # how many of them lead, and are the separator
+    tables_at: Integers
+
+
+# Walks
+
+
+@part
+def write_walk(
+    members: Integers,
+    begin: int,
+    end: int,
+    variables: Integers,
+    step: Integers,
+    w: int,
+    at: int,
+    walks: Integers,
+    paths: Integers,
+) -> Any:
+    """Walk number w, through a table over the members from begin to end, of one in which a variable has that step, or
+    0; its path starts at `at`. Where the next may start."""
+    walks[w, BEGIN] = at
+    depth = 0  # from the last axis on, neighbours that go on alike being one
+    lengths, steps = np.empty(DEPTH, dtype=np.int64), np.empty(DEPTH, dtype=np.int64)
+    for i in range(end - 1, begin - 1, -1):
+        v = members[i]
+        if variables[v, CARD] == 1:
+            continue
+        if depth and step[v] == steps[depth - 1] * lengths[depth - 1]:
+            lengths[depth - 1] *= variables[v, CARD]
+        else:
+            lengths[depth], steps[depth] = variables[v, CARD], step[v]
+            depth += 1
+    if not depth:
+        lengths[0], steps[0], depth = 1, 0, 1
+    whole = 1
+    for d in range(depth):
+        whole = min(whole * lengths[d], LONGEST + 1)
+    inner, run = 1, lengths[0]
+    mapped = whole <= LONGEST or run < LONG  # a small table is one run
+    while inner < depth and mapped and (run < SHORT or whole <= LONGEST) and run * lengths[inner] <= LONGEST:
+        run *= lengths[inner]
+        inner += 1
+    walks[w, RUN], walks[w, DIMENSIONS] = run, depth - inner
+    for d in range(depth - 1, inner - 1, -1):
+        paths[at], paths[at + depth - inner] = lengths[d], steps[d]
+        at += 1
+    at += depth - inner
+    if inner == 1:
+        walks[w, KIND], walks[w, MAP] = min(steps[0], STEPPED), steps[0]
+        return at
+    walks[w, KIND], walks[w, MAP] = MAPPED, at
+    filled = 1
+    paths[at] = 0
+    for d in range(inner):  # the first dimension is the fastest
+        for i in range(filled, filled * lengths[d]):
+            paths[at + i] = paths[at + i - filled] + steps[d]
+        filled *= lengths[d]
+    return at + run
+
+
+@part
+def go_on(digits: Integers, at: int, begin: int, depth: int, paths: Integers) -> Any:
+    """Where the next run starts in the smaller table; -1 after the last."""
+    for d in range(depth - 1, -1, -1):
+        length, step = paths[begin + d], paths[begin + depth + d]
+        digits[d] += 1
+        at += step
+        if digits[d] < length:
+            return at
+        at -= step * length
+        digits[d] = 0
+    return -1
+
+
+@kernel
+def multiply_walk(
+    table: Array, small: Array, at: int, w: int, walks: Integers, paths: Integers, digits: Integers
+) -> None:
+    """table *= small, cell by cell, along the walk."""
+    first, begin, depth = walks[w, FIRST], walks[w, BEGIN], walks[w, DIMENSIONS]
+    run, kind, place = walks[w, RUN], walks[w, KIND], walks[w, MAP]
+    for d in range(depth):
+        digits[d] = 0
+    while at >= 0:
+        if kind == ONE:
+            x = small[at]
+            for t in range(first, first + run):
+                table[t] *= x
+        elif kind == ROW:
+            for t in range(run):
+                table[first + t] *= small[at + t]
+        elif kind == STEPPED:
+            for t in range(run):
+                table[first + t] *= small[at + t * place]
+        else:
+            for t in range(run):
+                table[first + t] *= small[at + paths[place + t]]
+        first += run
+        at = go_on(digits, at, begin, depth, paths)
+
+
+@fast_kernel
+def add_walk(table: Array, small: Array, at: int, w: int, walks: Integers, paths: Integers, digits: Integers) -> None:
+    """small += table, cell by cell, along the walk."""
+    first, begin, depth = walks[w, FIRST], walks[w, BEGIN], walks[w, DIMENSIONS]
+    run, kind, place = walks[w, RUN], walks[w, KIND], walks[w, MAP]
+    for d in range(depth):
+        digits[d] = 0
+    while at >= 0:
+        if kind == ONE:
+            total = 0.0
+            for t in range(first, first + run):
+                total += table[t]
+            small[at] += total
+        elif kind == ROW:
+            for t in range(run):
+                small[at + t] += table[first + t]
+        elif kind == STEPPED:
+            for t in range(run):
+                small[at + t * place] += table[first + t]
+        else:
+            for t in range(run):
+                small[at + paths[place + t]] += table[first + t]
+        first += run
+        at = go_on(digits, at, begin, depth, paths)
+
+
+# Rows of a table: what goes with each cell of its separator
+
+
+@part
+def sum_rows(table: Array, first: int, rest: int, start: int, stop: int) -> None:
+    """The cells from start to stop: the sums of rows of so many cells, from `first` on."""
+    for s in range(start, stop):
+        x = 0.0
+        for t in range(first, first + rest):
+            x += table[t]
+        table[s] = x
+        first += rest
+
+
+@part
+def top_rows(table: Array, first: int, rest: int, start: int, stop: int) -> None:
+    """The cells from start to stop: the largest of each row of so many cells, from `first` on."""
+    for s in range(start, stop):
+        x = 0.0
+        for t in range(first, first + rest):
+            x = max(x, table[t])
+        table[s] = x
+        first += rest
+
+
+@part
+def scale_rows(table: Array, first: int, rest: int, start: int, stop: int) -> None:
+    """Each row of so many cells, from `first` on, times a cell from start to stop."""
+    for s in range(start, stop):
+        x = table[s]
+        for t in range(first, first + rest):
+            table[t] *= x
+        first += rest
+
+
+@kernel
+def make_room(c: int, least: float, cliques: Integers, tables: Array, scales: Array) -> float:
+    """Before a clique's table is multiplied by numbers the smallest of which is `least`: scale it, if the product of
+    all that came could get too small for a float; the logarithm of that.
+
+    A number that is FAINT beside the largest may be lost from then on. That does no harm, unless the largest shrinks.
+    """
+    if scales[c, SUNK] * least > FAINT:
+        scales[c, SUNK] *= least
+        return 0.0
+    scales[c, SUNK] = least
+    top, low = 0.0, np.inf
+    for t in range(cliques[c, TABLE], cliques[c + 1, TABLE]):
+        x = tables[t]
+        top = max(top, x)
+        if 0.0 < x < low:
+            low = x
+    if not top > 0.0:
+        return 0.0
+    if scales[c, SHRUNK] > 0.0:
+        scales[c, SHRUNK] = max(scales[c, SHRUNK] * top, FAINT)  # which is past all trust, but not 0
+    elif low < FAINT * top or least < FAINT:
+        scales[c, SHRUNK] = 1.0
+    for t in range(cliques[c, TABLE], cliques[c + 1, TABLE]):
+        tables[t] /= top
+    return float(np.log(top))

@@ -1,0 +1,91 @@
+"""Messages between factors and variables until they settle: exact in trees, an approximation where there are loops."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.jit import kernel
+from credo._kernels.networks.junction import DEPTH
+from credo._kernels.networks.shapes import Factors
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Loops(NamedTuple):
+    """Variables and factors, and where what is said between them lies."""
+
+    card: Integers
+    places: Integers  # of each variable's states, one after another
+    factors: Factors
+    near_at: Integers  # of each variable's places in scopes
+    near: Integers
+    at: Integers  # (places in scopes): where the message from that factor to that variable starts
+
+
+@kernel
+def pass_messages(loops: Loops, local: Array, damping: float, messages: Array) -> float:
+    """One round: each factor tells each of its variables what the others say; how much that changed at most.
+
+    local: how likely what is known is, in each state of each variable.
+    """
+    card, factors, change = loops.card, loops.factors, 0.0
+    new, heard = np.empty(card.max()), np.empty((DEPTH, card.max()))
+    digits = np.empty(DEPTH, dtype=np.int64)
+    for f in range(len(factors.values_at) - 1):
+        first, last = factors.starts[f], factors.starts[f + 1]
+        for i in range(first, last):
+            listen(factors.scope[i], i, loops, local, messages, heard[i - first])
+        for i in range(first, last):
+            own = new[: card[factors.scope[i]]]
+            own[:] = 0.0
+            digits[: last - first] = 0
+            for cell in range(factors.values_at[f], factors.values_at[f + 1]):
+                x = factors.values[cell]
+                for j in range(first, last):
+                    if j != i:
+                        x *= heard[j - first, digits[j - first]]
+                own[digits[i - first]] += x
+                for j in range(last - first - 1, -1, -1):
+                    digits[j] += 1
+                    if digits[j] < card[factors.scope[first + j]]:
+                        break
+                    digits[j] = 0
+            total = own.sum()
+            for k in range(len(own)):
+                x = own[k] / total if total > 0.0 else 0.0
+                x = damping * messages[loops.at[i] + k] + (1.0 - damping) * x
+                change = max(change, abs(x - messages[loops.at[i] + k]))
+                messages[loops.at[i] + k] = x
+    return change
+
+
+@kernel
+def listen(v: int, place: int, loops: Loops, local: Array, messages: Array, out: Array) -> None:
+    """out: what is known of a variable, times what all factors tell it, but the one at that place of the scopes."""
+    size = loops.card[v]
+    for k in range(size):
+        out[k] = local[loops.places[v] + k]
+    for j in range(loops.near_at[v], loops.near_at[v + 1]):
+        i = loops.near[j]
+        if i != place:
+            total = 0.0
+            for k in range(size):
+                out[k] *= messages[loops.at[i] + k]
+                total += out[k]
+            for k in range(size):
+                out[k] = out[k] / total if total > 0.0 else 0.0
+
+
+@kernel
+def read_beliefs(loops: Loops, local: Array, messages: Array, out: Array) -> None:
+    """out: what is believed of each variable, of all states one after another; all 0 where nothing is possible."""
+    for v in range(len(loops.card)):
+        own = out[loops.places[v] : loops.places[v + 1]]
+        listen(v, -1, loops, local, messages, own)
+        total = own.sum()
+        for k in range(len(own)):
+            own[k] = own[k] / total if total > 0.0 else 0.0

@@ -1,0 +1,236 @@
+"""Drawing states: forward along the arrows, from a tree of cliques, or one variable after another (Gibbs).
+
+Each draw's number decides it, together with the seed: results don't depend on how rows are cut or on threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.jit import kernel
+from credo._kernels.networks.junction import FAINT, Cliques
+from credo._kernels.networks.rows import value_of
+from credo._kernels.networks.shapes import Factors
+
+Array = NDArray[np.float64]
+Codes = NDArray[Any]  # of whatever width the states need
+Integers = NDArray[np.int64]
+
+TILE = 1024  # rows whose columns stay in the cache
+
+
+@kernel
+def draw(seed: np.uint64, number: np.uint64) -> Any:
+    """A number in [0, 1): splitmix64 of the counter (Steele, Lea and Flood, 2014)."""
+    z = seed + (number + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.float64((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
+
+
+@kernel
+def draw_forward(
+    order: Integers,
+    card: Integers,
+    factors: Factors,
+    sums: Array,
+    fixed: Integers,
+    weights: Array,
+    places: Integers,
+    seed: np.uint64,
+    start: int,
+    codes: Codes,
+    log_weights: Array,
+) -> None:
+    """codes (variables, rows): each variable given its parents, those that are fixed being as they are; log_weights
+    (rows): how probable the fixed ones are there, and how likely what was seen is. Of a variable's table, factor number
+    v, sums holds each row's running sums."""
+    n, rows = codes.shape
+    at = np.empty(TILE, dtype=np.int64)
+    log_weights[:] = 0.0
+    for first in range(0, rows, TILE):
+        size = min(TILE, rows - first)
+        for v in order:
+            own = codes[v]
+            at[:size] = factors.values_at[v]
+            for i in range(factors.starts[v], factors.starts[v + 1] - 1):
+                above, step = codes[factors.scope[i]], factors.steps[i]
+                for r in range(size):
+                    at[r] += above[first + r] * step
+            if fixed[v] >= 0:
+                own[first : first + size] = fixed[v]
+                for r in range(size):
+                    log_weights[first + r] += np.log(factors.values[at[r] + fixed[v]])
+            else:
+                last = card[v] - 1
+                base = np.uint64(start + first) * np.uint64(n) + np.uint64(v)
+                for r in range(size):
+                    x = draw(seed, base + np.uint64(r) * np.uint64(n))
+                    k = 0
+                    while k < last and x >= sums[at[r] + k]:
+                        k += 1
+                    own[first + r] = k
+            if len(weights):
+                for r in range(size):
+                    log_weights[first + r] += np.log(weights[places[v] + own[first + r]])
+
+
+@kernel
+def draw_from_tree(cliques: Cliques, card: Integers, tables: Array, seed: np.uint64, start: int, codes: Codes) -> None:
+    """codes (variables, rows), of those in the tree: from the roots, after messages went there, the rest of each clique
+    as probable as its table says for what was drawn before."""
+    n, rows = codes.shape
+    for c in range(len(cliques.parent) - 1, -1, -1):
+        begin, end = cliques.starts[c], cliques.starts[c + 1]
+        split = begin + cliques.kept[c]
+        rest = 1
+        for i in range(split, end):
+            rest *= card[cliques.members[i]]
+        for r in range(rows):
+            place = 0
+            for i in range(begin, split):
+                place = place * card[cliques.members[i]] + codes[cliques.members[i], r]
+            place = cliques.tables_at[c] + place * rest
+            total = tables[place : place + rest].sum()
+            x = draw(seed, np.uint64(start + r) * np.uint64(n) + np.uint64(cliques.members[end - 1])) * total
+            k, last = 0, 0
+            for k in range(rest):
+                if tables[place + k] > 0.0:
+                    last = k
+                    x -= tables[place + k]
+                    if x < 0.0:
+                        break
+            for i in range(end - 1, split - 1, -1):
+                v = cliques.members[i]
+                codes[v, r] = last % card[v]
+                last //= card[v]
+
+
+@kernel
+def follow(followers: Integers, card: Integers, factors: Factors, now: Integers) -> None:
+    """now: the states of variables that their parents decide, one after another."""
+    for v in followers:
+        at = factors.values_at[v]
+        for i in range(factors.starts[v], factors.starts[v + 1] - 1):
+            at += now[factors.scope[i]] * factors.steps[i]
+        for k in range(card[v]):
+            if factors.values[at + k] > 0.5:
+                now[v] = k
+
+
+class Turns(NamedTuple):
+    """Which variables are drawn in turn, what follows from each, and which factors tell how probable its states are."""
+
+    free: Integers
+    followers_at: Integers  # of the free ones
+    followers: Integers
+    near_at: Integers
+    near: Integers
+
+
+@kernel
+def log_chance(
+    j: int, v: int, followers: Integers, turns: Turns, factors: Factors, weights: Array, places: Integers, now: Integers
+) -> float:
+    """log of the product of all factors and weights that depend on free variable number j, v, or follow from it."""
+    product, log_product = 1.0, 0.0
+    if len(weights):
+        product = weights[places[v] + now[v]]
+        for d in followers:
+            product *= weights[places[d] + now[d]]
+    for i in range(turns.near_at[j], turns.near_at[j + 1]):
+        product *= value_of(turns.near[i], now, factors)
+        if product < FAINT:
+            log_product, product = log_product + np.log(product), 1.0
+    return log_product + float(np.log(product))
+
+
+@kernel
+def draw_one(
+    j: int,
+    turns: Turns,
+    card: Integers,
+    factors: Factors,
+    weights: Array,
+    places: Integers,
+    x: float,
+    now: Integers,
+    chances: Array,
+) -> None:
+    """now: free variable number j drawn given all others, x in [0, 1) deciding it, and what follows from it; chances:
+    how probable each of its states was. Where all are impossible, it stays as it is."""
+    v = turns.free[j]
+    followers = turns.followers[turns.followers_at[j] : turns.followers_at[j + 1]]
+    own, top, old, total = chances[: card[v]], -np.inf, now[v], 0.0
+    for k in range(len(own)):
+        now[v] = k
+        follow(followers, card, factors, now)
+        own[k] = log_chance(j, v, followers, turns, factors, weights, places, now)
+        top = max(top, own[k])
+    now[v] = old
+    for k in range(len(own)):
+        own[k] = np.exp(own[k] - top) if top > -np.inf else 1.0 if k == old else 0.0
+        total += own[k]
+    x *= total
+    for k in range(len(own)):
+        if own[k] > 0.0:
+            now[v] = k
+            x -= own[k]
+            if x < 0.0:
+                break
+    for k in range(len(own)):
+        own[k] /= total
+    follow(followers, card, factors, now)
+
+
+@kernel
+def draw_in_turn(
+    turns: Turns,
+    card: Integers,
+    factors: Factors,
+    weights: Array,
+    places: Integers,
+    seed: np.uint64,
+    start: int,
+    now: Integers,
+    codes: Codes,
+    shares: Array,
+) -> None:
+    """codes (variables, rows): the states after each round in which every free variable was drawn given all others.
+    now: where the chain is. To shares (all states one after another), if it isn't empty, each draw adds how probable
+    the states were."""
+    chances = np.empty(card.max())
+    for r in range(codes.shape[1]):
+        number = np.uint64(start + r) * np.uint64(len(card))
+        for j in range(len(turns.free)):
+            draw_one(j, turns, card, factors, weights, places, draw(seed, number), now, chances)
+            number += np.uint64(1)
+            if len(shares):
+                v = turns.free[j]
+                for k in range(card[v]):
+                    shares[places[v] + k] += chances[k]
+        for v in range(len(card)):
+            codes[v, r] = now[v]
+
+
+@kernel
+def draw_runs(
+    turns: Turns,
+    card: Integers,
+    factors: Factors,
+    weights: Array,
+    places: Integers,
+    seeds: NDArray[np.uint64],
+    start: int,
+    now: Integers,
+) -> None:
+    """now (runs, variables): one round of each run."""
+    chances = np.empty(card.max())
+    for r in range(len(now)):
+        number = np.uint64(start) * np.uint64(len(card))
+        for j in range(len(turns.free)):
+            draw_one(j, turns, card, factors, weights, places, draw(seeds[r], number), now[r], chances)
+            number += np.uint64(1)

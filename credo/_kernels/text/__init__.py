@@ -1,0 +1,1 @@
+"""Kernels of text: tokens, documents, log-odds."""

@@ -1,0 +1,1 @@
+"""Numbers given the class: independent or jointly Gaussian, spherical, binned."""

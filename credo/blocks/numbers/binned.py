@@ -1,0 +1,359 @@
+"""Numbers in bins: no shape is assumed. Bins lie at quantiles, which a sketch of the column tells.
+
+The sketch counts numbers cut to 12 significant bits, class by class: it adds, merges and forgets exactly like any other
+evidence, and bins are derived from it. (The idea of fixed logarithmic buckets: DDSketch, Masson, Rim & Lee 2019. About
+√n bins of √n rows: Yang & Webb 2009.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from credo.blocks.block import Block, Independent, Parameter, Settings
+from credo.blocks.categories import CategoriesLikelihood, CodedCells
+from credo.core.evidence import Evidence, Part
+from credo.core.membership import Hard
+from credo.core.statistics import ALONE, Counts, Positions
+from credo.data import Batch, cells
+from credo.data.schema import Column, Schema
+from credo.errors import PriorError
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.blocks.tally import Tally
+
+DROPPED = 41  # of a float's 52 bits after the first
+
+
+def cut(x: Array) -> Array:
+    """Numbers without their last bits.
+
+    >>> cut(np.array([4095.0, 4097.0, -0.0, 3.14159265])).tolist()
+    [4095.0, 4096.0, 0.0, 3.140625]
+    """
+    kept = np.ascontiguousarray(x, dtype=np.float64).view(np.int64) >> DROPPED << DROPPED
+    return kept.view(np.float64) + 0.0
+
+
+@dataclass(frozen=True)
+class Binned(Block):
+    """P(bin | class) = θ, θ ~ Dirichlet(l), for each column; a few bins where `coarse`."""
+
+    names: tuple[str, ...]
+    coarse: bool = False
+
+    @property
+    def counted(self) -> frozenset[Any]:
+        return frozenset({("binned", self.names)})
+
+    def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
+        return self.names
+
+    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+        columns, parts = [], {}
+        for name in self.names:
+            codes, levels = cells.categories(pa.array(cut(batch.numbers(name)), from_pandas=True))
+            columns.append(Column(name, "number", levels.cast(pa.float64(), safe=False)))
+            parts[name] = Part((groups, name), Counts.of(codes, len(levels), member))
+        return Evidence(Schema(tuple(columns)), parts)
+
+    def likelihood(self, evidence: Evidence, settings: Settings) -> BinnedLikelihood:
+        sketches = []
+        for name in self.names:
+            column, order = evidence.schema[name].ordered()
+            values = column.levels.to_numpy(zero_copy_only=False)
+            sketches.append(Sketch(name, values, evidence[name].n.value[:, order], settings, self.coarse))
+        return BinnedLikelihood(tuple(sketches), settings)
+
+    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+        from credo.blocks.cell_tallies import BinnedTally
+
+        columns = [evidence.schema[name] for name in self.names]
+        return BinnedTally(columns, [evidence[name] for name in self.names], cut, most_bins)
+
+
+def most_bins(n: Array | float, coarse: bool = False) -> Any:
+    """How many bins n rows are shared out to."""
+    return np.floor(np.clip(np.sqrt(n) / 2, 3, 10) if coarse else np.clip(np.sqrt(n), 1, 60))
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """How often each class showed each value, and the bins that follow.
+
+    A value is in bin ⌊c·B/n⌋, where c is the weight of the smaller values and B = ⌊√n⌋, at most 60 (coarse: half of
+    that, 3 to 10). So heavy values have a bin of their own, and the numbers between them are shared out evenly.
+    """
+
+    name: str
+    values: Array  # (values,), ascending
+    counts: Array  # (classes, values)
+    settings: Settings
+    coarse: bool = False
+
+    def bins(self, below: Array, n: float) -> Array:
+        """The bin of values with that weight below them, of n rows."""
+        if n <= 0:
+            return below
+        return np.asarray(np.floor(below * most_bins(n, self.coarse) / n))
+
+    @cached_property
+    def n(self) -> float:
+        return float(self.counts.sum())
+
+    @cached_property
+    def below(self) -> Array:
+        """The weight of smaller values. (values,)"""
+        return np.concatenate([[0.0], np.cumsum(self.counts.sum(0))[:-1]])[: len(self.values)]
+
+    @cached_property
+    def starts(self) -> Positions:
+        """The first value of each bin."""
+        return np.flatnonzero(np.diff(self.bins(self.below, self.n), prepend=-1.0))
+
+    @cached_property
+    def binned(self) -> Array:
+        """(classes, bins)"""
+        return np.add.reduceat(self.counts, self.starts, axis=1) if len(self.values) else self.counts
+
+    def column(self) -> Column:
+        """The bins as a category's levels, by where they begin."""
+        edges = [f"{edge:.6g}" for edge in self.values[self.starts]]
+        ends = [*edges[1:], "∞"]
+        names = [f"from {a} to below {b}" for a, b in zip(edges, ends, strict=False)]  # no values: no bins
+        return Column(self.name, "category", pa.array([f"{i}: {name}" for i, name in enumerate(names)], pa.string()))
+
+    def prior(self, bins: Array | float) -> Array:
+        """The prior's concentration, of each of so many bins."""
+        m = self.settings.m
+        return np.full(np.shape(bins), self.settings.smoothing) if m is None else np.asarray(m / np.maximum(bins, 1))
+
+    def concentration(self, bins: Array | float) -> Array:
+        """The same, with what an estimate takes off it."""
+        a, estimate = self.prior(bins), self.settings.estimate
+        if estimate == "map" and (a < 1).any():
+            raise PriorError("estimate='map' of binned columns needs a smoothing of at least 1: the mode is at an end")
+        return a * 0.0 if estimate == "ml" else a - (estimate == "map")
+
+    @cached_property
+    def each_left_out(self) -> tuple[Array, Array]:
+        """log-likelihoods of a row of weight 1 with each value: of other classes, and of its own. (values, classes)"""
+        places = np.arange(len(self.values))
+        return self.left_out(places, np.ones(len(places)))
+
+    def left_out(self, place: Positions, weight: Array) -> tuple[Array, Array]:
+        """The same of rows with these values and weights; 0 where nothing is left that could say something."""
+        first, last, bins = self.bins_left_out(place, weight)
+        reached = np.concatenate([np.zeros((len(self.counts), 1)), np.cumsum(self.counts, axis=1)], axis=1)
+        inside = (reached[:, last] - reached[:, first]).T  # (rows, classes)
+        a, total, w = self.concentration(bins)[:, None], self.counts.sum(1), weight[:, None]
+        divisor = total + a * bins[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            others = np.log((inside + a) / divisor)
+            own = np.log(np.maximum(inside - w + a, 0.0) / (divisor - w))
+            even = -np.log(np.maximum(bins, 1))[:, None]
+        nobody = (bins == 0)[:, None]
+        others = np.where(nobody, 0.0, np.where(divisor > 0, others, even))
+        return others, np.where(nobody, 0.0, np.where(divisor - w > ALONE * w, own, even))
+
+    def bins_left_out(self, place: Positions, weight: Array) -> tuple[Positions, Positions, Array]:
+        """Where the bin of each row begins and ends (in values), and how many bins there are, without that row."""
+        first, last, bins = np.zeros_like(place), np.zeros_like(place), np.zeros(len(place))
+        for w in np.unique(weight):
+            rows = weight == w
+            first[rows], last[rows], bins[rows] = self._bins_without(place[rows], float(w))
+        return first, last, bins
+
+    def _bins_without(self, place: Positions, w: float) -> tuple[Positions, Positions, Array]:
+        n = self.n - w
+        if n <= ALONE * self.n:
+            nothing = np.zeros_like(place)
+            return nothing, nothing, nothing.astype(float)
+        before, after = self.bins(self.below, n), self.bins(np.maximum(self.below - w, 0.0), n)
+        gone = self.counts.sum(0)[place] - w <= ALONE * w
+        lower = np.where(gone, place - 1, place)  # a value that is gone falls in with the one below it
+        mine = np.where(lower >= 0, before[np.maximum(lower, 0)], 0.0)
+        first = np.searchsorted(before, mine, "left")
+        last = np.maximum(np.searchsorted(after, mine, "right"), place + 1)
+        distinct_before = np.cumsum(np.diff(before, prepend=-1.0) > 0)
+        distinct_after = np.append(np.cumsum(np.diff(after, append=np.inf)[::-1] > 0)[::-1], 0)
+        kept = np.where(lower >= 0, distinct_before[np.maximum(lower, 0)], 0)
+        next_one = np.append(after, np.inf)[place + 1]
+        bins = kept + distinct_after[place + 1] - ((next_one == mine) & (lower >= 0))
+        return first, last, bins.astype(float)
+
+    def evidence_left_out(self, place: Positions, own: Hard) -> Array:
+        """log p(cells | their classes) without each row. (rows,)"""
+        found = np.zeros(len(place))
+        for w in np.unique(own.weight):
+            rows = np.flatnonzero(own.weight == w)
+            there, which = np.unique(place[rows], return_inverse=True)
+            _, _, bins = self._bins_without(there, float(w))
+            for a in np.unique(self.prior(bins)):  # one, unless each bin's depends on how many there are
+                some = np.flatnonzero(self.prior(bins) == a)
+                chosen = np.flatnonzero(np.isin(which, some))
+                at = np.searchsorted(some, which[chosen])
+                each, less = self._evidence_without(there[some], float(w), float(a))
+                codes = own.codes[rows[chosen]]
+                found[rows[chosen]] = each.sum(0)[at] - each[codes, at] + less[codes, at]
+        return found
+
+    def _evidence_without(self, place: Positions, w: float, a: float) -> tuple[Array, Array]:
+        """log p(cells | class) of each class without a row of weight w that has one of these values: if it was of
+        another class, and if it was of this. (classes, rows)
+
+        Bins below that of the row are as the smaller values make them, bins above as the larger ones do: what either
+        add up to is known for all rows at once.
+        """
+        from scipy.special import gammaln
+
+        def gain(counts: Array) -> Array:
+            return np.asarray(gammaln(a + counts) - gammaln(a))
+
+        def runs(ids: Array) -> tuple[Positions, Positions, Array]:
+            """Where bins start and end, and what those before each gain."""
+            starts = np.flatnonzero(np.diff(ids, prepend=-1.0))
+            gained = np.cumsum(gain(np.add.reduceat(self.counts, starts, axis=1)), axis=1)
+            return starts, np.append(starts[1:], len(ids)), np.concatenate([none, gained], axis=1)
+
+        first, last, bins = self._bins_without(place, w)
+        if not bins.any():
+            return (np.zeros((len(self.counts), len(place))),) * 2
+        none, n = np.zeros((len(self.counts), 1)), self.n - w
+        reached = np.concatenate([none, np.cumsum(self.counts, axis=1)], axis=1)
+        starts, _, gained = runs(self.bins(self.below, n))
+        said = gained[:, np.searchsorted(starts, first)]
+        starts, ends, gained = runs(self.bins(np.maximum(self.below - w, 0.0), n))
+        next_one = np.searchsorted(starts, last, "right") - 1  # of which the row's bin may have taken some values
+        said = said + gained[:, -1:] - gained[:, next_one + 1] + gain(reached[:, ends[next_one]] - reached[:, last])
+        inside, total = reached[:, last] - reached[:, first], self.counts.sum(1)[:, None]
+        said = said + gammaln(a * bins)
+        each = said + gain(inside) - gammaln(a * bins + total)
+        return each, said + gain(np.maximum(inside - w, 0.0)) - gammaln(a * bins + np.maximum(total - w, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedLikelihood(Independent):
+    """log θ of the bin that each number falls into."""
+
+    sketches: tuple[Sketch, ...]
+    settings: Settings
+    weights: Array | None = None
+    depends: Array | None = (
+        None  # how probable it is that each column depends on the class, where that is averaged over
+    )
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(sketch.name for sketch in self.sketches)
+
+    @cached_property
+    def bins(self) -> CategoriesLikelihood:
+        """The bins as categories."""
+        columns = tuple(sketch.column() for sketch in self.sketches)
+        counts = tuple(sketch.binned for sketch in self.sketches)
+        m, smoothing = self.settings.m, self.settings.smoothing
+        sizes = [n.shape[1] for n in counts]
+        prior = tuple(np.full(size, smoothing if m is None else m / max(size, 1)) for size in sizes)
+        return CategoriesLikelihood(columns, counts, prior, self.settings, self.weights, self.depends)
+
+    def read(self, batch: Batch) -> Array:
+        """Cut numbers. (columns, rows)"""
+        return cut(np.stack([batch.numbers(name) for name in self.names]))
+
+    def _coded(self, cells: Array) -> CodedCells:
+        codes = np.full(cells.shape, -1, dtype=np.int32)
+        for j, sketch in enumerate(self.sketches):
+            if len(sketch.values):
+                known = ~np.isnan(cells[j])
+                edges = sketch.values[sketch.starts]
+                codes[j, known] = np.maximum(np.searchsorted(edges, cells[j, known], "right") - 1, 0)
+        return CodedCells(codes, {})
+
+    def add(self, cells: Array, out: Array) -> None:
+        self.bins.add(self._coded(cells), out)
+
+    def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
+        for j, sketch in enumerate(self.sketches):
+            rows = np.flatnonzero(~np.isnan(cells[j]))
+            if not len(rows):
+                continue
+            place, codes = np.searchsorted(sketch.values, cells[j, rows]), own.codes[rows]
+            if (own.weight == 1).all():
+                others, mine = (table[place] for table in sketch.each_left_out)
+            else:
+                others, mine = sketch.left_out(place, own.weight[rows])
+            others[np.arange(len(rows)), codes] = mine[np.arange(len(rows)), codes]
+            out[rows] += others
+
+    def each(self, cells: Array, shape: tuple[int, int]) -> Array:
+        return self.bins.each(self._coded(cells), shape)
+
+    def each_nearly_left_out(self, cells: Array, own: Hard) -> Array:
+        """The bins stay where they are."""
+        return self.bins.each_nearly_left_out(self._coded(cells), own)
+
+    def pick(self, places: Sequence[int]) -> BinnedLikelihood:
+        weights, depends = (None if part is None else part[places] for part in (self.weights, self.depends))
+        return replace(self, sketches=tuple(self.sketches[j] for j in places), weights=weights, depends=depends)
+
+    def averaging(self, depends: Array) -> BinnedLikelihood:
+        return replace(self, depends=depends)
+
+    def length(self, cells: Array) -> int:
+        return int(cells.shape[1])
+
+    def rows_of(self, cells: Array, rows: Any) -> Array:
+        return cells[:, rows]
+
+    def cells_of(self, cells: Array, places: Sequence[int]) -> Array:
+        return cells[places]
+
+    def weighted(self, weights: Array) -> BinnedLikelihood:
+        return replace(self, weights=weights)
+
+    def as_one(self) -> BinnedLikelihood:
+        sketches = (replace(sketch, counts=sketch.counts.sum(0, keepdims=True)) for sketch in self.sketches)
+        return replace(self, sketches=tuple(sketches))
+
+    @property
+    def steady(self) -> bool:
+        return True
+
+    def log_evidence(self) -> Array:
+        return self.bins.log_evidence()
+
+    def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
+        found, known = np.zeros(cells.shape[1]), ~np.isnan(cells[0])
+        place = np.searchsorted(self.sketches[0].values, cells[0, known])
+        found[known] = self.sketches[0].evidence_left_out(place, own.take(known))
+        return found
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        """A value of the drawn bin, as often as it was seen there."""
+        drawn = {}
+        for sketch in self.sketches:
+            values = np.full(len(classes), np.nan)
+            share = self.bins.shares[self.names.index(sketch.name)]
+            pooled = sketch.counts.sum(0)
+            for k in np.unique(classes) if len(sketch.values) else ():
+                rows = np.flatnonzero(classes == k)
+                size = np.diff(np.append(sketch.starts, len(sketch.values)))
+                within = pooled / np.repeat(np.add.reduceat(pooled, sketch.starts), size)
+                law = within * np.repeat(share[k], size)
+                values[rows] = rng.choice(sketch.values, len(rows), p=law / law.sum())
+            drawn[sketch.name] = values
+        return drawn
+
+    def parameters(self) -> list[Parameter]:
+        return self.bins.parameters()
+
+    @property
+    def free_parameters(self) -> int:
+        return self.bins.free_parameters

@@ -1,0 +1,423 @@
+"""Numbers that covary given the class: one Gaussian of all of them, its covariance each class's own, or shared.
+
+The evidence is moments for each class and each pattern of missing cells, which adds. Where a pattern misses cells, EM
+completes the moments (the E-step fills in a row's missing cells by their regression on the known ones, and adds the
+covariance that is left), and what follows is computed as if the rows had been whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.blocks.block import Block, Likelihood, Parameter, Settings
+from credo.blocks.numbers.covariances import (
+    Gaussians,
+    Spread,
+    less,
+    log_densities,
+    log_density,
+    mahalanobis,
+    most_likely,
+    spread,
+    squared_distances,
+)
+from credo.blocks.numbers.missing import Filled, completed
+from credo.core.evidence import ROWS, Evidence, Part
+from credo.core.membership import Hard
+from credo.core.statistics import ALONE, CrossMoments, Moments, exceeds
+from credo.data import Batch
+from credo.data.schema import Column, Schema
+from credo.errors import EvidenceError
+from credo.numerics.exact import Array, Exact
+
+if TYPE_CHECKING:
+    from credo.blocks.tally import Tally
+
+Flags = NDArray[np.bool_]
+
+PREFIX = "(joint "
+CHUNK = 2**22  # numbers of the matrices that are held at once
+CANCELLED = 1e-9  # of a variance: what is left of it has lost too many digits
+
+
+def label_of(known: Flags) -> str:
+    return f"{PREFIX}{''.join('1' if one else '0' for one in known)})"
+
+
+def known_of(label: str) -> Flags:
+    return np.array([digit == "1" for digit in label[len(PREFIX) : -1]])
+
+
+def patterns(x: Array) -> Iterator[tuple[Flags, Any]]:
+    """Which columns are known, and in which rows just these."""
+    absent = np.isnan(x)
+    if not absent.any():
+        yield np.ones(x.shape[1], dtype=bool), slice(None)
+        return
+    packed = np.packbits(~absent, axis=1)
+    keys = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1])))[:, 0]
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(inverse, kind="stable")
+    cuts = np.flatnonzero(np.diff(inverse[order])) + 1
+    for rows in np.split(order, cuts):
+        yield ~absent[first[inverse[rows[0]]]], rows
+
+
+@dataclass(frozen=True)
+class Joint(Block):
+    """x | class ~ N(μ, Σ), with a normal-inverse-Wishart prior: s rows of the pooled means and variances.
+
+    NormalInverseWishart(pooled means, s, d + 1 + s, s · diag(pooled variances)). Columns without variance say nothing.
+    """
+
+    names: tuple[str, ...]
+    covariance: Literal["full", "tied"]
+
+    def labels(self, evidence: Evidence) -> Sequence[str]:
+        return [name for name in evidence.parts if name.startswith(PREFIX)]
+
+    def crowded(self, evidence: Evidence, slack: float) -> str | None:
+        """Each row has one pattern of missing cells."""
+        labels = self.labels(evidence)
+        total = np.sum([evidence[label].weight for label in labels], axis=0)
+        return labels[0] if labels and exceeds(total, evidence[ROWS].weight, slack) else None
+
+    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+        x = batch.matrix(self.names)
+        parts = {}
+        for known, rows in patterns(x):
+            if known.any():
+                inside = x[rows] if known.all() else x[rows][:, known]
+                own = member if isinstance(rows, slice) else member.take(rows)
+                parts[label_of(known)] = Part((groups,), CrossMoments.of(inside, own))
+        return Evidence(Schema(tuple(Column(name, "number") for name in self.names)), parts)
+
+    def likelihood(self, evidence: Evidence, settings: Settings) -> JointLikelihood:
+        moments = {label: evidence[label] for label in self.labels(evidence)}
+        seen = tuple(Pattern(known_of(label), each) for label, each in sorted(moments.items()) if each.n.value.any())
+        return JointLikelihood(self.names, self.covariance, len(evidence[ROWS].n.value), seen, settings)
+
+    def tally(self, evidence: Evidence, groups: str) -> Tally:
+        from credo.blocks.numbers.tallies import JointTally
+
+        return JointTally(self.names, label_of, len(evidence.schema[groups].levels))
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """The moments of rows in which just these columns are known. (classes, known[, known])"""
+
+    known: Flags
+    moments: CrossMoments
+
+    @property
+    def rows(self) -> int:
+        return len(self.moments.n.value)
+
+    @property
+    def whole(self) -> bool:
+        return bool(self.known.all())
+
+
+@dataclass(frozen=True, eq=False)
+class JointLikelihood(Likelihood):
+    """log p(x | class): a multivariate t where parameters are integrated out, else a normal; missing cells drop out."""
+
+    names: tuple[str, ...]
+    covariance: Literal["full", "tied"]
+    classes: int
+    patterns: tuple[Pattern, ...]
+    settings: Settings
+    weight: float = 1.0
+
+    def read(self, batch: Batch) -> Array:
+        return batch.matrix(self.names)
+
+    @property
+    def refits(self) -> bool:
+        return not self.whole
+
+    @property
+    def whole(self) -> bool:
+        """Whether no row misses a cell."""
+        return all(pattern.whole for pattern in self.patterns)
+
+    @cached_property
+    def pooled(self) -> Moments:
+        """Each column by itself, all classes together. (1, columns)"""
+        d = len(self.names)
+        total = Moments(*(Exact.zeros((1, d)) for _ in range(3)))
+        for pattern in self.patterns:
+            places = [np.arange(1), np.flatnonzero(pattern.known)]
+            total = total + Moments.gather([_columns(pattern.moments.pooled())], [places], [1, d])
+        return total
+
+    @cached_property
+    def spoken(self) -> Flags:
+        return np.asarray(self.pooled.scatter[0] > 0)
+
+    @cached_property
+    def shift(self) -> Array:
+        return np.asarray(self.pooled.mean[0])
+
+    @property
+    def size(self) -> int:
+        return int(self.spoken.sum())
+
+    @cached_property
+    def prior_mean(self) -> Array:
+        """About the shift, which is the same but for rounding. (d,)"""
+        return np.asarray((self.pooled.first / self.pooled.n - Exact.of(self.shift)).value[0, self.spoken])
+
+    @cached_property
+    def prior_variance(self) -> Array:
+        n = np.maximum(self.pooled.n.value[0], ALONE)
+        return np.asarray((self.pooled.scatter[0] / n)[self.spoken])
+
+    @cached_property
+    def about_shift(self) -> list[tuple[Flags, Array, Array, Array]]:
+        """Each pattern's columns among those that say something, n, mean about the shift and scatter."""
+        found = []
+        for pattern in self.patterns:
+            inside = self.spoken[pattern.known]
+            moments = pattern.moments.take(1, np.flatnonzero(inside)).take(2, np.flatnonzero(inside))
+            mean = moments.first / moments.n[:, None] - Exact.of(self.shift[pattern.known & self.spoken])
+            seen = moments.n.value[:, None] > 0
+            found.append(
+                (pattern.known[self.spoken], moments.n.value, np.where(seen, mean.value, 0.0), moments.scatter)
+            )
+        return found
+
+    @cached_property
+    def completed(self) -> tuple[Array, Array, Array]:
+        """n, mean about the shift and scatter of whole rows: as seen, or as EM completes them."""
+        if self.whole:
+            d = self.size
+            if not self.patterns:
+                return np.zeros(self.classes), np.zeros((self.classes, d)), np.zeros((self.classes, d, d))
+            ((_, n, mean, scatter),) = self.about_shift
+            return n, mean, scatter
+        parts = [Filled(*part) for part in self.about_shift if part[0].any()]
+        return completed(self, parts, self.at_mode(self.with_prior(*self._first_guess())))
+
+    def _first_guess(self) -> tuple[Array, Array, Array]:
+        """Each column's own mean and scatter, as if the columns were independent."""
+        d = self.size
+        n, first, second = np.zeros((3, self.classes, d))
+        for known, rows, mean, scatter in self.about_shift:
+            n[:, known] += rows[:, None]
+            first[:, known] += rows[:, None] * mean
+            second[:, known] += np.diagonal(scatter, axis1=1, axis2=2) + rows[:, None] * mean**2
+        mean = np.where(n > 0, first / np.where(n > 0, n, 1.0), 0.0)
+        scatter = np.maximum(second - n * mean**2, 0.0)
+        return n.max(1, initial=0.0), mean, scatter[:, :, None] * np.eye(d)
+
+    def with_prior(self, n: Array, mean: Array, scatter: Array) -> Spread:
+        return spread(n, mean, scatter, self.prior_mean, self.prior_variance, self.settings.strength, self.tied)
+
+    @property
+    def tied(self) -> bool:
+        return self.covariance == "tied"
+
+    @cached_property
+    def belief(self) -> Spread:
+        return self.with_prior(*self.completed)
+
+    def at_mode(self, belief: Spread) -> Gaussians:
+        sharing = self.classes if self.tied else 1
+        return Gaussians(belief.mean, belief.scale / (belief.degrees + self.size + 1 + sharing)[..., None, None])
+
+    @cached_property
+    def gaussians(self) -> Gaussians:
+        """The point estimate."""
+        if self.settings.estimate == "ml":
+            return most_likely(*self.completed, self.tied)
+        centre, matrix, _ = self._point._law(self.belief)
+        return Gaussians(centre, matrix)
+
+    @property
+    def _point(self) -> JointLikelihood:
+        """With point estimates: posterior means in the place of integrals."""
+        bayes = self.settings.estimate == "bayes"
+        return replace(self, settings=replace(self.settings, estimate="mean")) if bayes else self
+
+    @cached_property
+    def _roots(self) -> dict[bytes, tuple[Array, Array, Array, Array]]:
+        return {}
+
+    def _root(self, known: Flags) -> tuple[Array, Array, Array, Array]:
+        """For rows with those columns: means, whitening matrices, log-determinants and degrees of freedom (or ∞)."""
+        key = known.tobytes()
+        if key not in self._roots:
+            try:
+                self._roots[key] = self._factored(known)
+            except np.linalg.LinAlgError:
+                raise EvidenceError(
+                    "a covariance has no digits left: a row that was forgotten or left out has numbers far too large"
+                ) from None
+        return self._roots[key]
+
+    def _factored(self, known: Flags) -> tuple[Array, Array, Array, Array]:
+        if self.settings.estimate == "ml":
+            (mean, matrix), degrees = self.gaussians, np.full(self.classes, np.inf)
+        else:
+            mean, matrix, degrees = self._law(self.belief)
+        inside = np.flatnonzero(known)
+        root = np.linalg.cholesky(matrix[:, inside[:, None], inside])
+        log_determinant = 2 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(1)
+        return mean[:, inside], np.linalg.inv(root), log_determinant, degrees
+
+    def add(self, cells: Array, out: Array) -> None:
+        if not self.size or not self.weight:
+            return
+        for known, rows, squared in self._distances(cells):
+            _, _, log_determinant, degrees = self._root(known)
+            found = log_density(squared, log_determinant, degrees, int(known.sum()))
+            out[rows] += found if self.weight == 1 else self.weight * found
+
+    def said(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
+        found = {name: np.zeros(shape) for name in self.names}
+        names = [name for name, speaks in zip(self.names, self.spoken, strict=True) if speaks]
+        z = (cells - self.shift)[:, self.spoken]
+        for known, rows in patterns(z) if self.size else ():
+            if not known.any():
+                continue
+            mean, white, _, degrees = self._root(known)
+            inside = [name for name, one in zip(names, known, strict=True) if one]
+            for name, each in zip(inside, log_densities(z[rows][:, known], mean, white, degrees), strict=True):
+                found[name][rows] = self.weight * each
+        return found
+
+    def _distances(self, cells: Array) -> Iterator[tuple[Flags, Any, Array]]:
+        """Squared Mahalanobis distances from each class, pattern by pattern. (rows, classes)"""
+        z = (cells - self.shift)[:, self.spoken] if self.size < cells.shape[1] else cells - self.shift
+        for known, rows in patterns(z):
+            if not known.any():
+                continue
+            mean, white, *_ = self._root(known)
+            inside = z[rows] if known.all() else z[rows][:, known]
+            yield known, rows, squared_distances(inside, mean, white, self.tied and self._same_scale)
+
+    @property
+    def _same_scale(self) -> bool:
+        """Whether all classes have one matrix (integrating, a class with fewer rows has a wider one)."""
+        return self.settings.estimate != "bayes"
+
+    def mahalanobis(self, cells: Array) -> Array:
+        """Of the point estimate, over the known cells; 0 where none is. (rows, classes)"""
+        found = np.zeros((len(cells), self.classes))
+        for _, rows, squared in self._point._distances(cells):
+            found[rows] = np.sqrt(squared)
+        return found
+
+    def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
+        if not self.size:
+            return
+        if not self.whole:
+            for i in range(len(cells)):
+                self._without(cells[i], own, i).add(cells[i : i + 1], out[i : i + 1])
+            return
+        step = max(1, CHUNK // (self.classes * self.size**2))
+        for start in range(0, len(cells), step):
+            rows = slice(start, start + step)
+            part = Hard(own.codes[rows], own.groups, own.weight[rows])
+            out[rows] += self._left_out(cells[rows], part)
+
+    def _without(self, row: Array, own: Hard, i: int) -> JointLikelihood:
+        """Refitted without a row."""
+        known = ~np.isnan(row)
+        member = Hard(own.codes[i : i + 1], self.classes, own.weight[i : i + 1])
+        kept = []
+        for pattern in self.patterns:
+            moments = pattern.moments
+            if known.any() and (pattern.known == known).all():
+                left = moments.without(CrossMoments.of(row[None, known], member))
+                if left is None:
+                    raise EvidenceError("a row isn't in the evidence: leave-one-out needs the rows that were learned")
+                moments = left
+            if moments.n.value.any():
+                kept.append(Pattern(pattern.known, moments))
+        return replace(self, patterns=tuple(kept), weight=1.0)
+
+    def _left_out(self, cells: Array, own: Hard) -> Array:
+        """Rows (without missing cells) that are left out one by one: each class's matrix is factored anew."""
+        z, w, rows = (cells - self.shift)[:, self.spoken], own.weight, np.arange(len(cells))
+        everyone = np.full(len(z), self.completed[0].sum())
+        variance = np.repeat(self.prior_variance[None] * everyone[:1, None], len(z), axis=0)
+        rest, place, left = less(everyone, np.repeat(self.prior_mean[None], len(z), axis=0), variance, z, w)
+        sure = (left > CANCELLED * variance).all(1) & (rest > 0)
+        found = np.zeros((len(z), self.classes))
+        for i in rows[~sure]:  # a column is constant without this row, or loses its digits
+            self._without(cells[i], own, i).add(cells[i : i + 1], found[i : i + 1])
+        z, w, k, rest = z[sure], w[sure], own.codes[sure], rest[sure]
+        n, mean, scatter = (np.repeat(part[None], len(z), axis=0) for part in self.completed)
+        each = rows[: len(z)]
+        n[each, k], mean[each, k], scatter[each, k] = less(n[each, k], mean[each, k], scatter[each, k], z, w)
+        prior = (place[sure, None], (left[sure] / rest[:, None])[:, None])
+        if self.settings.estimate == "ml":
+            centre, matrix = most_likely(n, mean, scatter, self.tied)
+            degrees = np.full(n.shape, np.inf)
+        else:
+            centre, matrix, degrees = self._law(spread(n, mean, scatter, *prior, self.settings.strength, self.tied))
+        squared, log_determinant = mahalanobis(z[:, None] - centre, matrix)
+        found[sure] = log_density(squared, log_determinant, degrees, self.size)
+        return found
+
+    def _law(self, belief: Spread) -> tuple[Array, Array, Array]:
+        """Centre, matrix and degrees of freedom by which a row is foreseen."""
+        d = self.size
+        if self.settings.estimate == "bayes":
+            degrees = belief.degrees - d + 1
+            return belief.mean, belief.scale * ((1 + 1 / belief.strength) / degrees)[..., None, None], degrees
+        endless = np.full(belief.degrees.shape, np.inf)
+        if self.settings.estimate == "map":
+            return *self.at_mode(belief), endless
+        return belief.mean, belief.scale / (belief.degrees - d - 1)[..., None, None], endless
+
+    def weighted(self, weights: Array) -> JointLikelihood:
+        return replace(self, weight=float(weights[0]))
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        drawn = np.full((len(classes), len(self.names)), np.nan)
+        if self.size:
+            mean, white, _, degrees = self._root(np.ones(self.size, dtype=bool))
+            noise = rng.standard_normal((len(classes), self.size))
+            if np.isfinite(degrees).all():
+                noise /= np.sqrt(rng.chisquare(degrees[classes]) / degrees[classes])[:, None]
+            rooted = np.linalg.inv(white)
+            for k in np.unique(classes):
+                rows = np.flatnonzero(classes == k)
+                drawn[np.ix_(rows, self.spoken)] = mean[k] + noise[rows] @ rooted[k].T + self.shift[self.spoken]
+        return {name: drawn[:, j] for j, name in enumerate(self.names)}
+
+    def parameters(self) -> list[Parameter]:
+        names = [name for name, said in zip(self.names, self.spoken, strict=True) if said]
+        mean, covariance = self.gaussians
+        lines = [Parameter(name, "mean", mean[:, j] + self.shift[self.spoken][j]) for j, name in enumerate(names)]
+        for i, name in enumerate(names):
+            lines.append(Parameter(name, "sd", np.sqrt(covariance[:, i, i])))
+            for j in range(i):
+                both = np.sqrt(covariance[:, i, i] * covariance[:, j, j])
+                lines.append(Parameter(name, f"correlation with {names[j]}", covariance[:, i, j] / both))
+        return lines
+
+    @property
+    def free_parameters(self) -> int:
+        d = self.size
+        return self.classes * d + d * (d + 1) // 2 * (1 if self.tied else self.classes)
+
+
+def _columns(moments: CrossMoments) -> Moments:
+    """Each column by itself."""
+    d = moments.first.shape[-1]
+    n = Exact(*(np.repeat(part[:, None], d, axis=1) for part in (moments.n.high, moments.n.low)))
+    diagonal = Exact(
+        *(np.diagonal(part, axis1=1, axis2=2).copy() for part in (moments.second.high, moments.second.low))
+    )
+    return Moments(n, moments.first, diagonal)

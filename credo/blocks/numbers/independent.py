@@ -1,0 +1,523 @@
+"""Numbers that are independent given the class: Gaussian, or Gaussian in their logarithms."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo._kernels.blocks.gaussians import add_left_out, add_normals, add_students
+from credo._kernels.core.sums import ALIKE
+from credo.blocks.block import Block, Independent, Parameter, Settings, Silence
+from credo.core.evidence import Evidence, Part
+from credo.core.membership import Hard
+from credo.core.statistics import ALONE, Moments, Positions
+from credo.data import Batch
+from credo.data.cells import LARGEST
+from credo.data.schema import Column, Kind, Schema
+from credo.errors import DataError, EvidenceError
+from credo.families import NormalInverseGamma
+from credo.families.normal import Gaussian
+from credo.families.priors import of_numbers
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.blocks.tally import Tally
+
+RUN = 60  # columns whose squared distances are multiplied before a logarithm is taken
+LOST = 1e-5  # what is left of a sum of squares without a row, at which digits were lost
+SERIES = 20.0  # from where on four terms are exact to the last digit
+INTEGRATED = ("bayes", "mean")  # estimates that follow from the posterior's parameters
+CHUNK = 2**20  # cells of rows that are left out one by one, exactly
+
+
+@dataclass(frozen=True)
+class Numbers(Block):
+    """x | class ~ N(μ, σ²) for each column; of logarithms where `logs`.
+
+    The prior is NormalInverseGamma(pooled mean, s, 1 + s/2, s · pooled variance/2), s being `strength`: as if s rows
+    of the pooled mean and variance had been seen in each class before. A column without variance says nothing.
+    """
+
+    names: tuple[str, ...]
+    logs: bool = False
+    strict: frozenset[str] = (
+        frozenset()
+    )  # columns in which a number without a logarithm is an error, not a missing cell
+    dates: bool = False  # whether these are days since 1970
+
+    @property
+    def label(self) -> str:
+        return "(logarithms)" if self.logs else "(dates)" if self.dates else "(numbers)"
+
+    @property
+    def kind(self) -> Kind:
+        return "date" if self.dates else "number"
+
+    @property
+    def counted(self) -> frozenset[Any]:
+        return frozenset({(self.label, self.names)})
+
+    def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
+        return (self.label,)
+
+    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+        if self.logs:
+            statistics = Moments.of(_logs(batch, self.names, self.strict), member)
+        else:
+            statistics = Moments.of_tiles(batch.tiles(self.names), len(self.names), member)
+            if not (statistics.second.high < LARGEST**2).all():
+                batch.matrix(self.names)  # which says what is wrong with which cell
+        return Evidence(_schema(self.names, self.kind), {self.label: Part((groups, None), statistics)})
+
+    def likelihood(self, evidence: Evidence, settings: Settings) -> NumbersLikelihood:
+        return NumbersLikelihood(self.names, self.logs, evidence[self.label], settings, dates=self.dates)
+
+    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+        from credo.blocks.numbers.tallies import NumbersTally
+
+        def logs(x: Array, number: int) -> Array:
+            return _logs(Batch(number, 1, {}, x, self.names), self.names, self.strict)
+
+        return NumbersTally(self.names, self.label, evidence[self.label], logs if self.logs else None, self.kind)
+
+
+@cache
+def _schema(names: tuple[str, ...], kind: Kind) -> Schema:
+    """The same for all batches, so that uniting them is no work."""
+    return Schema(tuple(Column(name, kind) for name in names))
+
+
+def _logs(batch: Batch, names: Sequence[str], strict: Collection[str]) -> Array:
+    """Logarithms; a number of at most 0 has none, which is an error in strict columns, and a missing cell in others."""
+    x = batch.matrix(names)
+    wrong = (x <= 0) & np.isin(names, list(strict))
+    if wrong.any():
+        row, j = np.argwhere(wrong)[0]
+        raise DataError(
+            f"column {names[j]!r} has the value {x[row, j]:g} (row {batch.number(int(row))}), which has no logarithm; "
+            f"use kinds={{{names[j]!r}: 'number'}}"
+        )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(x > 0, np.log(x), np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class NumbersLikelihood(Independent):
+    """log p(x | class) of independent numbers: Student's t where parameters are integrated out, else a normal."""
+
+    names: tuple[str, ...]
+    logs: bool
+    statistics: Moments  # (classes, columns)
+    settings: Settings
+    weights: Array | None = None  # (columns,)
+    dates: bool = False
+    part_of: tuple[NumbersLikelihood, Positions] | None = None  # what each column has is found there once, for all
+
+    def read(self, batch: Batch) -> Array:
+        x = batch.matrix(self.names)
+        if not self.logs:
+            return x
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(x > 0, np.log(x), np.nan)
+
+    def silent(self, batch: Batch, cells: Array) -> dict[Silence, int]:  # noqa: ARG002 - the numbers themselves tell
+        lost = (batch.matrix(self.names) <= 0).sum(0) if self.logs else np.zeros(len(self.names))
+        return {(name, "numbers that have no logarithm"): int(n) for name, n in zip(self.names, lost, strict=True) if n}
+
+    def base(self, cells: Array) -> Array | float:
+        """The density of x = exp(z) is that of z over x."""
+        return -np.nansum(cells, axis=1) if self.logs else 0.0
+
+    @cached_property
+    def pooled(self) -> Moments:
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return whole.pooled.take(1, at)
+        return self.statistics.pooled()
+
+    @cached_property
+    def spoken(self) -> Any:
+        """Which columns say something: those with any variance."""
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return whole.spoken[at]
+        return self.pooled.scatter[0] > 0
+
+    @cached_property
+    def shift(self) -> Array:
+        """Near the columns' means: numbers are taken about it, so that a mean of 10⁹ costs no digits. (columns,)"""
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return np.asarray(whole.shift[at])
+        return np.asarray(self.pooled.mean[0])
+
+    @cached_property
+    def shifted(self) -> Moments:
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return whole.shifted.take(1, at)
+        return self.statistics.about(self.shift)
+
+    @cached_property
+    def prior(self) -> NormalInverseGamma:
+        """About the shift, as is all that follows."""
+        return of_numbers(_each(self.pooled.about(self.shift)), self.settings.strength)
+
+    @cached_property
+    def posterior(self) -> NormalInverseGamma:
+        return self.prior.posterior(_each(self.shifted))
+
+    @cached_property
+    def gaussian(self) -> Gaussian:
+        """The point estimate, about the shift. (classes, columns)"""
+        estimate = self.settings.estimate
+        if estimate != "ml":
+            found: Gaussian = self.posterior.mode() if estimate == "map" else self.posterior.mean()
+            return found
+        found = self.prior.maximum_likelihood(_each(self.shifted))
+        empty = ~(self.statistics.n.value > 0).any(1, keepdims=True)  # a class without rows has no probability anyway
+        found = Gaussian(np.where(empty, 0.0, found.mean), np.where(empty, 1.0, found.variance))
+        wrong = np.argwhere(~(found.variance > 0) & self.spoken)
+        if len(wrong):
+            raise EvidenceError(
+                f"maximum likelihood has no variance for column {self.names[wrong[0, 1]]!r} in one of the classes, "
+                "where all its cells are alike or missing: use estimate='bayes'"
+            )
+        return found
+
+    @property
+    def _centre(self) -> Array:
+        """Where each class expects its numbers. (classes, columns)"""
+        if self.settings.estimate != "bayes":
+            return np.asarray(self.gaussian.mean)
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return whole._centre[:, at]
+        return np.asarray(self.posterior.location)
+
+    def add(self, cells: Array, out: Array) -> None:
+        weights = self.spoken * (1.0 if self.weights is None else self.weights)
+        if not self.spoken.any():
+            return
+        if self.settings.estimate == "bayes":
+            inverse, power, constant = self._student
+            power, constant = power * weights, constant * weights
+            add_students(cells, self.shift, self._centre, inverse, power, constant, _ends(power), out)
+        else:
+            variance = np.where(self.spoken, self.gaussian.variance, 1.0)
+            constant = -0.5 * np.log(2 * np.pi * variance) * weights
+            add_normals(cells, self.shift, self._centre, 0.5 * weights / variance, constant, out)
+
+    @cached_property
+    def _student(self) -> tuple[Array, Array, Array]:
+        """p(x) = exp(constant) (1 + inverse (x - m)²)^-power. (classes, columns)"""
+        if self.part_of is not None:
+            whole, at = self.part_of
+            inverse, power, constant = whole._student
+            return inverse[:, at], power[:, at], constant[:, at]
+        shape, after = self.posterior.shape, self.posterior.strength
+        scale = np.where(self.spoken, self.posterior.scale, 1.0)
+        inverse = after / (after + 1) / (2 * scale)
+        return inverse, shape + 0.5, _log_gamma_ratio(shape) + 0.5 * np.log(inverse / np.pi)
+
+    def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
+        """By one kernel; exactly one by one where digits were lost, or weights differ from 1."""
+        if not self.spoken.all():
+            if self.spoken.any():
+                places = np.flatnonzero(self.spoken).tolist()
+                self.pick(places).add_left_out(self.cells_of(cells, places), own, out)
+            return
+        if self.settings.estimate == "ml":
+            _ = self.gaussian  # refused, where a class has no variance
+        unsure, said = own.weight != 1.0, np.zeros_like(out)
+        student, mean = self.settings.estimate == "bayes", self.shifted.mean
+        limit, others, mine, ends = self._without_one
+        add_left_out(cells, self.shift, limit, own.codes, mean, others, mine, ends, student, said, unsure)
+        rows = np.flatnonzero(unsure)
+        said[rows] = 0.0
+        for j in range(len(self.names) if len(rows) else 0):
+            said[rows] += self._exactly(cells[rows, j], j, own.take(rows))
+        out += said
+
+    def each(self, cells: Array, shape: tuple[int, int]) -> Array:
+        if self.settings.estimate not in INTEGRATED:
+            return super().each(cells, shape)
+        post = self.posterior
+        away = (cells - self.shift)[:, None] - post.location
+        return self._known(cells, self._log_density(away, post.strength, post.shape, post.scale))
+
+    def each_nearly_left_out(self, cells: Array, own: Hard) -> Array:
+        """Without x, of weight w: κ′ = κ - w, a′ = a - w/2, b′ = b - ½ wκ/κ′ (x - m)², x - m′ = κ/κ′ (x - m)."""
+        if self.settings.estimate not in INTEGRATED:
+            return super().each_nearly_left_out(cells, own)
+        found = self.each(cells, (own.rows, own.groups))
+        post, w = self.posterior, own.weight[:, None]
+        kappa, away = post.strength[own.codes], cells - self.shift - post.location[own.codes]
+        left = np.where(np.isnan(cells), 1.0, kappa - w)
+        scale = np.maximum(post.scale[own.codes] - 0.5 * w * kappa / left * away**2, self.prior.scale)
+        mine = self._log_density(kappa / left * away, left, post.shape[own.codes] - 0.5 * w, scale)
+        found[np.arange(own.rows), own.codes] = self._known(cells, mine)
+        return found
+
+    def _log_density(self, away: Array, strength: Array, shape: Array, scale: Array) -> Array:
+        """Of numbers so far from the location of a normal-inverse-gamma: Student's t, or a normal of its mean."""
+        scale = np.where(self.spoken, scale, 1.0)
+        if self.settings.estimate == "mean":
+            variance = scale / (shape - 1)
+            return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + away**2 / variance))
+        inverse = strength / (strength + 1) / (2 * scale)
+        constant = _log_gamma_ratio(shape) + 0.5 * np.log(inverse / np.pi)
+        return np.asarray(constant - (shape + 0.5) * np.log1p(inverse * away**2))
+
+    def _known(self, cells: Array, log_density: Array) -> Array:
+        """0 where a cell is missing, or a column has no variance."""
+        known = ~np.isnan(cells) & self.spoken
+        return np.where(known if log_density.ndim == 2 else known[:, None], log_density, 0.0)
+
+    @property
+    def _strength(self) -> float:
+        return 0.0 if self.settings.estimate == "ml" else self.settings.strength
+
+    @cached_property
+    def _without_one(self) -> tuple[Array, Array, Array, Any]:
+        """What the kernel needs: limits of squares, tables of classes that a row isn't in and of its own, and ends.
+
+        With M the mean of all N numbers, the prior without z has the mean M - (z - M)/(N - 1), and its spread is a
+        quadratic in z, as is then the posterior's of a class whose mean is m: both are written in u = z - m.
+        """
+        if self.part_of is not None:
+            whole, at = self.part_of
+            limit, others, mine, _ = whole._without_one
+            return limit[at], others[:, at], mine[:, at], _ends(others[:, at, 5])
+        with np.errstate(all="ignore"):  # of columns that say nothing
+            return self._tables_without_one()
+
+    def _tables_without_one(self) -> tuple[Array, Array, Array, Any]:
+        s, (n, mean, scatter) = self._strength, _of(self.shifted)
+        everyone = self.pooled.about(self.shift)
+        size, squares = everyone.n.value[0], everyone.scatter[0]
+        share = 1 / np.where(size > 1, size - 1, 1.0)  # of a row of weight 1: there must be more than that
+        away = everyone.mean[0] - mean
+        prior = s * share * (squares - share * size * away**2)
+        slopes = 2 * s * share**2 * size * away, -s * share**2 * size
+
+        def table(n: Array, own: Array, grown: Array | float) -> Array:
+            """`grown` is 1/n of the class's rows but this: by it the class's mean moves, its own row being lost."""
+            pull, factor, power, constant = self._left_out(n, s)
+            far, step = away * (1 + share), grown - share  # the prior's mean lies at far + step·u
+            b = (
+                scatter + prior + pull * n * far**2,
+                slopes[0] + 2 * pull * n * far * step,
+                slopes[1] + pull * n * step**2,
+            )
+            spread = np.where(b[0] > 0, b[0], 1.0)
+            root = np.sqrt(factor / spread)
+            a = -pull * far * root, (1 + grown - pull * step) * root
+            constant = constant - 0.5 * np.log(spread / self._unit)
+            parts = (b[0] / spread, b[1] / spread, (b[2] - own) / spread, *a, power, constant)
+            return np.stack(np.broadcast_arrays(*parts), axis=-1)
+
+        left = np.maximum(n - 1, 0.0)
+        inverse = np.where(left > 0, 1 / np.where(left > 0, left, 1.0), 0.0)
+        others, mine = table(n, np.zeros_like(n), 0.0), table(left, n * inverse, inverse)
+        return (1 - LOST) * squares / (share * size), others, mine, _ends(others[..., 5])
+
+    @cached_property
+    def _unit(self) -> Array:
+        """A variance in which the rows' spreads are measured: what classes share is left out. (columns,)"""
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return np.asarray(whole._unit[at])
+        return np.where(self.spoken, self.pooled.scatter[0] / np.maximum(self.pooled.n.value[0], 1), 1.0)
+
+    def _left_out(self, n: Array, s: float) -> tuple[Array, Array, Array, Array]:
+        """Of classes with n rows: the prior's pull, factors of squared distances, powers and constants."""
+        after = s + n
+        shape = 1 + after / 2
+        pull = s / np.where(after > 0, after, 1.0)
+        if self.settings.estimate == "bayes":
+            grow = after / (after + 1)
+            return pull, grow, shape + 0.5, _log_gamma_ratio(shape) + 0.5 * np.log(grow / np.pi)
+        factor = {"map": after + 5, "mean": after, "ml": after}[self.settings.estimate]
+        with np.errstate(divide="ignore"):
+            return pull, 0.5 * factor, shape, 0.5 * np.log(factor)
+
+    def _exactly(self, x: Array, j: int, own: Hard) -> Array:
+        """Column j of rows left out one by one, in pairs of floats; 0 where it says nothing. (rows, classes)"""
+        prior, statistics, said = self._without_each(x, j, own)
+        likelihood = np.zeros((len(x), len(self.statistics.n.value)))
+        if not said.any():
+            return likelihood
+        z = x[said, None] - self.shift[j]
+        if self.settings.estimate == "bayes":
+            found = prior.posterior(statistics).predictive().log_prob(z)
+        else:
+            if self.settings.estimate == "ml":
+                point = prior.maximum_likelihood(statistics)
+                if not (point.variance > 0).all():
+                    raise EvidenceError(
+                        f"without one of its rows, a class has no variance in column {self.names[j]!r}, so that "
+                        "maximum likelihood can't foresee it: use estimate='bayes'"
+                    )
+            else:
+                after = prior.posterior(statistics)
+                point = after.mode() if self.settings.estimate == "map" else after.mean()
+            found = -0.5 * ((z - point.mean) ** 2 / point.variance + np.log(point.variance))
+        likelihood[said] = found + 0.5 * np.log(self._unit[j])
+        return likelihood
+
+    def _without_each(self, x: Array, j: int, own: Hard) -> tuple[NormalInverseGamma, Moments, Any]:
+        """The prior (rows, 1) and the statistics (rows, classes, 1) without each row, of those that say something then.
+
+        A row's own number is taken away in the pairs of floats that it was added in.
+        """
+        member, shift = Hard.of(np.arange(len(x)), len(x), own.weight), self.shift[j : j + 1]
+        alone = Moments.of(np.where(np.isnan(x), 0.0, x)[:, None], member).about(shift)
+        column = self.shifted.take(1, np.array([j]))
+        everyone = column.pooled() - alone
+        left = everyone.n.value[:, 0] > ALONE * column.n.value.sum()
+        said = ~np.isnan(x) & left & (everyone.scatter[:, 0] > ALIKE * self.pooled.second.high[0, j])
+        rows = np.flatnonzero(said)
+        others = Moments(*(part[rows][:, None] for part in everyone.sums))
+        return of_numbers(others, self.settings.strength), column.leaving_out(alone[rows], own.codes[rows]), said
+
+    def mahalanobis(self, cells: Array) -> Array:
+        """Distances over the known cells, in standard deviations of the point estimate. (rows, classes)"""
+        found = np.zeros((len(cells), len(self.statistics.n.value)))
+        point = (
+            self
+            if self.settings.estimate != "bayes"
+            else replace(self, settings=replace(self.settings, estimate="mean"), part_of=None)
+        )
+        variance = np.where(self.spoken, point.gaussian.variance, 1.0)
+        for k, mean in enumerate(point.gaussian.mean):
+            away = np.where(self.spoken, cells - self.shift - mean, 0.0)
+            found[:, k] = np.sqrt(np.nansum(away**2 / variance[k], axis=1))
+        return found
+
+    def pick(self, places: Sequence[int]) -> NumbersLikelihood:
+        names, weights = tuple(self.names[j] for j in places), None if self.weights is None else self.weights[places]
+        at = np.array(places, dtype=np.intp)
+        part = (self, at) if self.part_of is None else (self.part_of[0], self.part_of[1][at])
+        return replace(self, names=names, statistics=self.statistics.take(1, at), weights=weights, part_of=part)
+
+    def length(self, cells: Array) -> int:
+        return len(cells)
+
+    def rows_of(self, cells: Array, rows: Any) -> Array:
+        return np.asarray(cells[rows])
+
+    def far(self, cells: Array, alike: Any, log_odds: Array, certain: float) -> Any:
+        """Outside of where the probable side's density is above the other's peak, weighed by the odds."""
+        own_peak, same_peak = self._peaks, alike._peaks
+        below, above = (np.full(len(self.names), -np.inf), np.full(len(self.names), np.inf))
+        for side, room, asked in (
+            (self, own_peak - same_peak + log_odds - certain, log_odds > certain),
+            (alike, same_peak - own_peak.max(0) - log_odds - certain, log_odds < -certain),
+        ):
+            low, high = side._within(np.where(self.spoken, room, 0.0))
+            below, above = np.where(asked, low, below), np.where(asked, high, above)
+        outside = (cells < below) | (cells > above)
+        return (outside & self.spoken).any(1)
+
+    @property
+    def _peaks(self) -> Array:
+        """The log-density of each class at its centre. (classes, columns)"""
+        if self.settings.estimate == "bayes":
+            return self._student[2]
+        return np.asarray(-0.5 * np.log(2 * np.pi * np.where(self.spoken, self.gaussian.variance, 1.0)))
+
+    def _within(self, room: Array) -> tuple[Array, Array]:
+        """Between which numbers every class's log-density is less than `room` below its peak; nowhere, if room < 0."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.settings.estimate == "bayes":
+                inverse, power, _ = self._student
+                reach = np.sqrt(np.expm1(room / power) / inverse)
+            else:
+                reach = np.sqrt(2 * room * self.gaussian.variance)
+        reach = np.where(room > 0, reach, -np.inf)
+        return (self.shift + self._centre - reach).max(0), (self.shift + self._centre + reach).min(0)
+
+    def cells_of(self, cells: Array, places: Sequence[int]) -> Array:
+        return np.ascontiguousarray(cells[:, places])
+
+    def weighted(self, weights: Array) -> NumbersLikelihood:
+        return replace(self, weights=weights)
+
+    def as_one(self) -> NumbersLikelihood:
+        return replace(self, statistics=self.pooled, part_of=None)
+
+    def log_evidence(self) -> Array:
+        """log p(column's cells | their classes). (columns,)"""
+        found = self.prior.log_evidence(_each(self.shifted)).sum(0)
+        return np.where(self.spoken, found, 0.0)
+
+    def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
+        """The same of a single column, without each row. (rows,)"""
+        found = np.zeros(len(cells))
+        for start in range(0, len(cells), step := max(1, CHUNK // len(self.statistics.n.value))):
+            rows = slice(start, start + step)
+            part = Hard(own.codes[rows], own.groups, own.weight[rows])
+            prior, statistics, said = self._without_each(cells[rows, 0], 0, part)
+            found[rows][said] = prior.log_evidence(statistics).sum(1)
+        return found
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        if self.settings.estimate == "bayes":
+            law = self.posterior.predictive()
+            degrees, place, scale = (np.asarray(part)[classes] for part in (law.degrees, law.location, law.scale))
+            drawn = place + scale * rng.standard_t(degrees)
+        else:
+            mean, variance = (np.broadcast_to(part, self.statistics.n.shape)[classes] for part in self.gaussian)
+            drawn = mean + np.sqrt(variance) * rng.standard_normal(mean.shape)
+        drawn = drawn + self.shift
+        drawn = np.where(self.spoken, np.exp(drawn) if self.logs else drawn, np.nan)
+        return {name: drawn[:, j] for j, name in enumerate(self.names)}
+
+    def parameters(self) -> list[Parameter]:
+        mean, variance = self.gaussian.mean + self.shift, self.gaussian.variance
+        what = " log" if self.logs else ""
+        first, unit = ("mean, days since 1970-01-01", "sd, days") if self.dates else (f"mean{what}", f"sd{what}")
+        lines = []
+        for j, name in enumerate(self.names):
+            lines += [Parameter(name, first, mean[:, j]), Parameter(name, unit, np.sqrt(variance[:, j]))]
+        return lines
+
+    @property
+    def free_parameters(self) -> int:
+        return 2 * int(np.prod(self.statistics.n.shape))
+
+
+def _each(moments: Moments) -> Moments:
+    """Every column of every class as a group of its own. (classes, columns, 1)"""
+    return Moments(*(part.reshape((*part.shape, 1)) for part in moments.sums))
+
+
+def _of(moments: Moments) -> tuple[Array, Array, Array]:
+    return moments.n.value, moments.mean, moments.scatter
+
+
+def _ends(power: Array) -> Any:
+    """After which columns a logarithm is taken: where the power changes, and from time to time."""
+    columns = power.shape[1]
+    ends = np.ones(columns, dtype=bool)
+    ends[:-1] = (power[:, 1:] != power[:, :-1]).any(0)
+    run = 0
+    for j in range(columns):
+        run += 1
+        ends[j] |= run == RUN
+        run = 0 if ends[j] else run
+    return ends
+
+
+def _log_gamma_ratio(shape: Array) -> Array:
+    """log Γ(a + ½)/Γ(a), by its series where a difference of the two would lose digits."""
+    from scipy.special import gammaln
+
+    a = np.maximum(shape, SERIES)
+    series = 0.5 * np.log(a) - 1 / (8 * a) + 1 / (192 * a**3) - 1 / (640 * a**5) + 17 / (14336 * a**7)
+    return np.where(shape > SERIES, series, gammaln(shape + 0.5) - gammaln(shape))

@@ -1,0 +1,110 @@
+"""Moments of rows with missing cells, completed by EM: a missing cell is its regression on the known ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo import engines
+from credo.blocks.numbers.covariances import Gaussians, mahalanobis, most_likely
+from credo.core.learning import Expected, em
+from credo.core.statistics import CrossMoments, Statistics
+from credo.numerics.exact import Array, Exact
+
+if TYPE_CHECKING:
+    from credo.blocks.numbers.gaussian import JointLikelihood
+
+STEPS, TOLERANCE = 2000, 1e-15  # of EM
+
+
+def completed(likelihood: JointLikelihood, parts: Sequence[Filled], start: Gaussians) -> tuple[Array, Array, Array]:
+    """n, mean and scatter of whole rows, as they are expected at the most probable parameters."""
+    with engines.using(engines.Serial()):
+        found = em(_Completion(likelihood), lambda: parts, start, steps=STEPS, tolerance=TOLERANCE)
+    total: Any = parts[0].expected(found.parameters)
+    for part in parts[1:]:
+        total = total + part.expected(found.parameters)
+    return _moments(total)
+
+
+@dataclass(frozen=True, eq=False)
+class Filled:
+    """One pattern's moments, about the shift, and what is expected of whole rows like them."""
+
+    known: NDArray[np.bool_]
+    n: Array
+    mean: Array
+    scatter: Array
+
+    @property
+    def rows(self) -> int:
+        return len(self.n)
+
+    def expected(self, parameters: Gaussians) -> Statistics:
+        """E[Σx], E[Σxx′]: a missing cell is its regression on the known ones, and the covariance that is left adds."""
+        given, classes, d = np.flatnonzero(self.known), len(self.n), len(self.known)
+        absent = np.flatnonzero(~self.known)
+        slope = np.zeros((classes, d, len(given)))
+        slope[:, given, np.arange(len(given))] = 1.0
+        left = np.zeros((classes, d, d))
+        if len(absent):
+            cross = parameters.covariance[:, absent[:, None], given]
+            inner = np.linalg.solve(parameters.covariance[:, given[:, None], given], cross.swapaxes(1, 2)).swapaxes(
+                1, 2
+            )
+            slope[:, absent] = inner
+            rest = parameters.covariance[:, absent[:, None], absent] - inner @ cross.swapaxes(1, 2)
+            left[:, absent[:, None], absent] = rest
+        centre = parameters.mean + np.einsum("kij,kj->ki", slope, self.mean - parameters.mean[:, given])
+        n = self.n[:, None, None]
+        second = slope @ self.scatter @ slope.swapaxes(1, 2) + n * (left + centre[:, :, None] * centre[:, None, :])
+        return CrossMoments(Exact.of(self.n), Exact.of(self.n[:, None] * centre), Exact.of(second))
+
+    def log_likelihood(self, parameters: Gaussians) -> float:
+        given = np.flatnonzero(self.known)
+        covariance = parameters.covariance[:, given[:, None], given]
+        away = self.mean - parameters.mean[:, given]
+        scatter = self.scatter + self.n[:, None, None] * away[:, :, None] * away[:, None, :]
+        inner = np.trace(np.linalg.solve(covariance, scatter), axis1=1, axis2=2)
+        sizes = np.linalg.slogdet(covariance)[1] + len(given) * np.log(2 * np.pi)
+        return float(-0.5 * (self.n * sizes + inner).sum())
+
+
+@dataclass(frozen=True)
+class _Completion:
+    """The loop that completes moments: credo.core.learning.em's view of it."""
+
+    likelihood: JointLikelihood
+
+    def expect(self, batch: Filled, parameters: Gaussians) -> Expected:
+        return Expected({"x": batch.expected(parameters)}, batch.log_likelihood(parameters))
+
+    @property
+    def _flat(self) -> bool:
+        """Whether there is no prior."""
+        return self.likelihood.settings.estimate == "ml"
+
+    def maximise(self, statistics: Mapping[str, Statistics]) -> Gaussians:
+        if self._flat:
+            return most_likely(*_moments(statistics["x"]), self.likelihood.tied)
+        return self.likelihood.at_mode(self.likelihood.with_prior(*_moments(statistics["x"])))
+
+    def log_prior(self, parameters: Gaussians) -> float:
+        """Up to a constant: log N(μ; m, Σ/s) for each class, and log InverseWishart(Σ) (once, where it is shared)."""
+        if self._flat:
+            return 0.0
+        own, s = self.likelihood, self.likelihood.settings.strength
+        d, (mean, covariance) = own.size, parameters
+        squared, log_determinant = mahalanobis(mean - own.prior_mean, covariance)
+        about_means = -0.5 * (s * squared + log_determinant).sum()
+        inverse = np.diagonal(np.linalg.inv(covariance), axis1=1, axis2=2)
+        spreads = -0.5 * ((2 * d + 2 + s) * log_determinant + s * (own.prior_variance * inverse).sum(1))
+        return float(about_means + (spreads[0] if own.tied else spreads.sum()))
+
+
+def _moments(statistics: Any) -> tuple[Array, Array, Array]:
+    return statistics.n.value, statistics.mean, statistics.scatter

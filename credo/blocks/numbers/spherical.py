@@ -1,0 +1,200 @@
+"""Numbers that scatter alike in all classes and columns: at equal priors, the nearest mean wins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from credo._kernels.core.sums import ALIKE
+from credo.blocks.block import Block, Likelihood, Parameter, Settings
+from credo.blocks.numbers.independent import Numbers
+from credo.core.evidence import Evidence
+from credo.core.membership import Hard
+from credo.core.statistics import ALONE, Moments
+from credo.data import Batch
+from credo.errors import EvidenceError
+from credo.numerics.exact import Array, Exact
+
+if TYPE_CHECKING:
+    from credo.blocks.tally import Tally
+
+CHUNK = 2**20  # numbers that are held at once when rows are left out
+
+
+@dataclass(frozen=True)
+class Spherical(Block):
+    """xⱼ | class ~ N(μⱼ, σ²) with one σ² for all classes and columns.
+
+    μⱼ ~ N(pooled mean, σ²/s), σ² ~ InverseGamma(1 + s/2, s · v/2), v being the mean of the columns' pooled variances.
+    """
+
+    names: tuple[str, ...]
+
+    @property
+    def _numbers(self) -> Numbers:
+        return Numbers(self.names)
+
+    def labels(self, evidence: Evidence) -> Sequence[str]:
+        return self._numbers.labels(evidence)
+
+    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+        return self._numbers.summarise(batch, member, groups)
+
+    def likelihood(self, evidence: Evidence, settings: Settings) -> SphericalLikelihood:
+        return SphericalLikelihood(self.names, evidence[self._numbers.label], settings)
+
+    def tally(self, evidence: Evidence, groups: str) -> Tally:
+        return self._numbers.tally(evidence, groups)
+
+
+class Ball(NamedTuple):
+    """Means (..., classes, columns) with their strengths, and the shared variance: shape and twice the scale (...)."""
+
+    mean: Array
+    strength: Array
+    shape: Array
+    spread: Array
+
+
+@dataclass(frozen=True, eq=False)
+class SphericalLikelihood(Likelihood):
+    """log p(x | class): a multivariate t where parameters are integrated out, else a normal."""
+
+    names: tuple[str, ...]
+    statistics: Moments  # (classes, columns)
+    settings: Settings
+    weight: float = 1.0
+
+    def read(self, batch: Batch) -> Array:
+        """Numbers; a column of which nothing was seen says nothing."""
+        x, seen = batch.matrix(self.names), self.pooled.n.value[0] > 0
+        return x if seen.all() else np.where(seen, x, np.nan)
+
+    @cached_property
+    def pooled(self) -> Moments:
+        return self.statistics.pooled()
+
+    @cached_property
+    def shift(self) -> Array:
+        return np.asarray(self.pooled.mean[0])
+
+    def _about_shift(self, moments: Moments) -> tuple[Array, Array, Array]:
+        n = moments.n.value
+        mean = (moments.first / moments.n - Exact.of(self.shift)).value
+        return n, np.where(n > 0, mean, 0.0), moments.scatter
+
+    def _ball(self, n: Array, mean: Array, scatter: Array, pooled: tuple[Array, Array, Array]) -> Ball:
+        """Prior and evidence together; leading axes are free."""
+        s = 0.0 if self.settings.estimate == "ml" else self.settings.strength
+        rows, place, total = pooled
+        seen = rows > 0
+        variance = np.sum(np.where(seen, total / np.where(seen, rows, 1.0), 0.0), -1) / np.maximum(seen.sum(-1), 1)
+        after = s + n
+        away = mean - place[..., None, :]
+        share = np.where(after > 0, n / np.where(after > 0, after, 1.0), 0.0)
+        spread = s * variance + (scatter + s * share * away**2).sum((-2, -1))
+        return Ball(place[..., None, :] + share * away, after, 1 + (s + n.sum((-2, -1))) / 2, spread)
+
+    @cached_property
+    def ball(self) -> Ball:
+        n, mean, scatter = self._about_shift(self.pooled)
+        return self._ball(*self._about_shift(self.statistics), (n[0], mean[0], scatter[0]))
+
+    @property
+    def _speaks(self) -> bool:
+        return bool((self.pooled.scatter > 0).any())
+
+    def _variance(self, ball: Ball) -> Array:
+        """The point estimate of σ²."""
+        if self.settings.estimate == "ml":
+            if not (ball.spread > 0).all():
+                raise EvidenceError("maximum likelihood has no variance: all rows of each class are alike")
+            return ball.spread / (2 * ball.shape - 2)
+        if self.settings.estimate == "map":
+            return ball.spread / (2 * ball.shape + 2 + self.statistics.n.value.size)
+        return ball.spread / (2 * ball.shape - 2)
+
+    def _log_density(self, z: Array, ball: Ball) -> Array:
+        """z: (rows, 1, columns). (rows, classes)"""
+        from scipy.special import gammaln
+
+        known = ~np.isnan(z)
+        squared = np.where(known, (z - ball.mean) ** 2, 0.0)
+        size = known.sum(-1)
+        if self.settings.estimate != "bayes":
+            variance = np.asarray(self._variance(ball))[..., None]
+            return np.asarray(-0.5 * (squared.sum(-1) / variance + size * np.log(2 * np.pi * variance)))
+        grow = ball.strength / (ball.strength + 1)
+        shape, spread = np.asarray(ball.shape)[..., None], np.asarray(ball.spread)[..., None]
+        peak = gammaln(shape + size / 2) - gammaln(shape) - size / 2 * np.log(np.pi * spread)
+        peak = peak + 0.5 * np.where(known, np.log(grow), 0.0).sum(-1)
+        return np.asarray(peak - (shape + size / 2) * np.log1p((grow * squared).sum(-1) / spread))
+
+    def add(self, cells: Array, out: Array) -> None:
+        if not self._speaks:
+            return
+        for rows in _chunks(len(cells), self.statistics.n.value.size):
+            out[rows] += self.weight * self._log_density((cells[rows] - self.shift)[:, None], self.ball)
+
+    def said(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
+        """One column after another, the later ones unknown."""
+        found, before = {}, np.zeros(shape)
+        for j, name in enumerate(self.names):
+            upto = np.zeros(shape)
+            self.add(np.where(np.arange(len(self.names)) <= j, cells, np.nan), upto)
+            found[name], before = upto - before, upto
+        return found
+
+    def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
+        for rows in _chunks(len(cells), self.statistics.n.value.size):
+            x, part = cells[rows], Hard(own.codes[rows], own.groups, own.weight[rows])
+            places = np.arange(len(x), dtype=np.int32)
+            alone = Moments.of(x, Hard.of(places, len(x), part.weight))
+            everyone = self.pooled.leaving_out(alone, np.zeros(len(x), dtype=np.int32))
+            n, mean, scatter = self._about_shift(self.statistics.leaving_out(alone, part.codes))
+            rest, place, left = (part[:, 0] for part in self._about_shift(everyone))
+            left = np.where(left > ALIKE * self.pooled.second.high[0], left, 0.0)
+            said = left.any(1) & (rest.max(1) > ALONE)
+            if said.any():
+                ball = self._ball(n[said], mean[said], scatter[said], (rest[said], place[said], left[said]))
+                z = np.where(rest > 0, x - self.shift, np.nan)[said]
+                out[rows][said] += self._log_density(z[:, None], ball)
+
+    def mahalanobis(self, cells: Array) -> Array:
+        """Distances over the known cells, in standard deviations. (rows, classes)"""
+        squared = np.nansum(((cells - self.shift)[:, None] - self.ball.mean) ** 2, axis=-1)
+        return np.asarray(np.sqrt(squared / self._variance(self.ball)))
+
+    def weighted(self, weights: Array) -> SphericalLikelihood:
+        return replace(self, weight=float(weights[0]))
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        mean, strength, shape, spread = self.ball
+        noise = rng.standard_normal((len(classes), len(self.names)))
+        if self.settings.estimate == "bayes":
+            variance = spread / 2 / rng.gamma(shape, size=len(classes))
+            noise *= np.sqrt(variance[:, None] * (1 + 1 / strength[classes]))
+        else:
+            noise *= np.sqrt(self._variance(self.ball))
+        drawn = np.where(self.pooled.n.value[0] > 0, mean[classes] + noise + self.shift, np.nan)
+        return {name: drawn[:, j] for j, name in enumerate(self.names)}
+
+    def parameters(self) -> list[Parameter]:
+        mean, sd = self.ball.mean + self.shift, np.full(len(self.ball.mean), np.sqrt(self._variance(self.ball)))
+        return [
+            *(Parameter(name, "mean", mean[:, j]) for j, name in enumerate(self.names)),
+            Parameter("(all)", "sd", sd),
+        ]
+
+    @property
+    def free_parameters(self) -> int:
+        return self.statistics.n.value.size + 1
+
+
+def _chunks(rows: int, cells: int) -> list[slice]:
+    step = max(1, CHUNK // max(cells, 1))
+    return [slice(start, min(start + step, rows)) for start in range(0, rows, step)]

@@ -1,0 +1,179 @@
+"""Averaging over all subsets of columns: each depends on the class, or doesn't (Dash & Cooper 2002).
+
+With 2^d structures that are as probable before the data, P(x, class | data) averaged over all of them is a product:
+each column's factor is w p(x | class) + (1 - w) p(x), and w = p(cells | classes)/(p(cells | classes) + p(cells)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from credo.blocks.block import Independent, Likelihood, Parameter, Silence
+from credo.core.membership import Hard
+from credo.core.statistics import Positions
+from credo.data import Batch
+from credo.numerics.exact import Array
+
+CERTAIN = 40.0  # nats, beyond which the other side of a mixture is lost in rounding
+MOVED = 1000.0  # nats, more than a row of weight 1 moves the evidence of a steady column
+
+
+@dataclass(frozen=True, eq=False)
+class Averaged(Likelihood):
+    """log Πⱼ (wⱼ p(xⱼ | class) + (1 - wⱼ) p(xⱼ))"""
+
+    dependent: Independent
+    weights: Array | None = None
+    part_of: tuple[Averaged, Positions] | None = None  # what each column has is found there once, for all
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.dependent.names
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        return self.dependent.voices
+
+    @cached_property
+    def alike(self) -> Independent:
+        """As if no column depended on the class."""
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return whole.alike.pick(at.tolist())
+        return self.dependent.as_one()
+
+    @cached_property
+    def log_odds(self) -> Array:
+        """That a column depends on the class. (columns,)"""
+        if self.part_of is not None:
+            whole, at = self.part_of
+            return whole.log_odds[at]
+        return self.dependent.log_evidence() - self.alike.log_evidence()
+
+    @property
+    def surely(self) -> Independent:
+        """As if all columns depended on the class, weighted."""
+        return self.dependent.weighted(self._weights)
+
+    def read(self, batch: Batch) -> Any:
+        return self.dependent.read(batch)
+
+    def silent(self, batch: Batch, cells: Any) -> dict[Silence, int]:
+        return self.dependent.silent(batch, cells)
+
+    def base(self, cells: Any) -> Array | float:
+        return self.dependent.base(cells)
+
+    @cached_property
+    def _tables(self) -> Independent | None:
+        """The mixture as tables, where there are tables to mix."""
+        found = self.dependent.averaging(_share(self.log_odds))
+        return found if found is None or self.weights is None else found.weighted(self.weights)
+
+    def add(self, cells: Any, out: Array) -> None:
+        if self._tables is not None:
+            self._tables.add(cells, out)
+            return
+        surely, hardly = self.log_odds > CERTAIN, self.log_odds < -CERTAIN
+        far = self.dependent.far(cells, self.alike, self.log_odds, CERTAIN)
+        if far.all():
+            self._add_mixed(cells, np.arange(len(self.names)), out)
+            return
+        before = out[far]
+        if surely.any():
+            self.dependent.weighted(self._weights * surely).add(cells, out)
+        if hardly.any():
+            same = np.zeros((len(out), 1))
+            self.alike.weighted(self._weights * hardly).add(cells, same)
+            out += same
+        self._add_mixed(cells, np.flatnonzero(~surely & ~hardly), out)
+        if far.any():
+            self._add_mixed(self.dependent.rows_of(cells, far), np.arange(len(self.names)), before)
+            out[far] = before
+
+    @property
+    def _weights(self) -> Array:
+        return np.ones(len(self.names)) if self.weights is None else self.weights
+
+    def _add_mixed(self, cells: Any, columns: Positions, out: Array) -> None:
+        """Column by column, both sides of each mixture."""
+        for j in columns.tolist():
+            own, same = np.zeros_like(out), np.zeros((len(out), 1))
+            part = self.dependent.cells_of(cells, [j])
+            self.dependent.pick([j]).weighted(np.ones(1)).add(part, own)
+            self.alike.pick([j]).add(part, same)
+            out += self._weights[j] * _mixed(own, same, self.log_odds[j])
+
+    def said(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
+        found = {}
+        for j, name in enumerate(self.names):
+            found[name] = np.zeros(shape)
+            self.pick([j]).add(self.cells_of(cells, [j]), found[name])
+        return found
+
+    def words_of(self, cells: Any) -> dict[str, Array]:
+        """Of one text, what each word says: in each class as far from what it says in none as the mixture lies."""
+        apart, same = (each.weighted(np.ones(1)) for each in (self.dependent, self.alike))
+        own: dict[str, Array] = apart.words_of(cells)  # type: ignore[attr-defined]
+        alike: dict[str, Array] = same.words_of(cells)  # type: ignore[attr-defined]
+        nothing = np.zeros(1)
+        far, near = sum(own.values(), nothing), sum(alike.values(), nothing)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            part = (_mixed(far, near, self.log_odds) - near) / (far - near)
+        part = np.where(np.isfinite(part), part, 1.0)
+        return {word: self._weights[0] * (alike[word] + part * (own[word] - alike[word])) for word in own}
+
+    def add_left_out(self, cells: Any, own: Hard, out: Array) -> None:
+        everyone = Hard(np.zeros_like(own.codes), 1, own.weight)
+        for j in range(len(self.names)):
+            part, dependent, alike = self.dependent.cells_of(cells, [j]), self.dependent.pick([j]), self.alike.pick([j])
+            apart, same = np.zeros_like(out), np.zeros((len(out), 1))
+            dependent.add_left_out(part, own, apart)
+            if self.dependent.steady and self.log_odds[j] > CERTAIN + MOVED * max(1.0, own.weight.max(initial=0.0)):
+                out += apart
+                continue
+            alike.add_left_out(part, everyone, same)
+            odds = dependent.log_evidence_left_out(part, own) - alike.log_evidence_left_out(part, everyone)
+            out += _mixed(apart, same, odds[:, None])
+
+    def pick(self, places: Sequence[int]) -> Averaged:
+        at, weights = np.array(places, dtype=np.intp), None if self.weights is None else self.weights[places]
+        part = (self, at) if self.part_of is None else (self.part_of[0], self.part_of[1][at])
+        return Averaged(self.dependent.pick(places), weights, part)
+
+    def cells_of(self, cells: Any, places: Sequence[int]) -> Any:
+        return self.dependent.cells_of(cells, places)
+
+    def weighted(self, weights: Array) -> Averaged:
+        return replace(self, weights=weights)
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        """Each column as one of the two says, drawn once for each row."""
+        apart, same = self.dependent.sample(classes, rng), self.alike.sample(np.zeros_like(classes), rng)
+        drawn = {}
+        for name, odds in zip(self.names, self.log_odds, strict=True):
+            depends = rng.random(len(classes)) < _share(odds)
+            drawn[name] = np.where(depends, apart[name], same[name])
+        return drawn
+
+    def parameters(self) -> list[Parameter]:
+        return self.dependent.parameters()
+
+    @property
+    def free_parameters(self) -> int:
+        return self.dependent.free_parameters
+
+
+def _mixed(own: Array, same: Array, log_odds: Array) -> Array:
+    """log(w exp(own) + (1 - w) exp(same))"""
+    return np.logaddexp(own - np.logaddexp(0.0, -log_odds), same - np.logaddexp(0.0, log_odds))
+
+
+def _share(log_odds: Any) -> Array:
+    """A probability from its log-odds, however large they are."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, -log_odds)))

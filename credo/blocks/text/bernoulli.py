@@ -1,0 +1,196 @@
+"""Words of a text as yes or no: every word of the vocabulary is there or isn't (Bernoulli)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from credo._kernels.text.documents import add_presences
+from credo.blocks.block import Settings, Silence
+from credo.blocks.text.column import Left, TextLikelihood, Texts, documents_label
+from credo.core.evidence import Evidence
+from credo.core.membership import Codes, Hard
+from credo.core.statistics import ALONE
+from credo.data import Batch
+from credo.data.words import Documents
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.blocks.tally import Tally
+
+UNKNOWN, ABSENT = "(words never seen before)", "(words that aren't there)"
+
+
+@dataclass(frozen=True)
+class Presences(Texts):
+    """That a word is there: θ ~ Beta(l, l) for each class. UNKNOWN, which stands for all new words, is one of them."""
+
+    @property
+    def label(self) -> str:
+        return documents_label(self.name)
+
+    def amounts(self, counts: Codes) -> NDArray[Any]:
+        return np.broadcast_to(1.0, len(counts))
+
+    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+        from credo.blocks.text.tallies import PresencesTally
+
+        return PresencesTally(self, evidence)
+
+    def likelihood(self, evidence: Evidence, settings: Settings) -> PresencesLikelihood:
+        return PresencesLikelihood(self, *self._seen(evidence), settings)
+
+
+class PresencesLikelihood(TextLikelihood):
+    """Σ log θ over the words that are there + Σ log (1 - θ) over those that aren't, UNKNOWN being one of all."""
+
+    def silent(self, batch: Batch, cells: Documents) -> dict[Silence, int]:
+        """That a word is UNKNOWN says something, unless that never happened and there is no prior."""
+        return {} if self._offset else super().silent(batch, cells)
+
+    @cached_property
+    def _tables(self) -> tuple[Array, Array]:
+        """log θ/(1 - θ), and log (1 - θ); 0 of words that aren't kept, the latter also of those that must be there."""
+        a, there = self._offset, (self.weights > 0)[:, None]
+        others = np.maximum(self.texts - self.n + a, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            size = np.log(self.texts + 2 * a)
+            here = np.log(self.n + a)
+            absent = np.where(there & (others > 0), np.log(others) - size, 0.0)
+            return np.where(there & (self.texts + 2 * a > 0), here - size, 0.0) - absent, absent
+
+    @cached_property
+    def _certain(self) -> NDArray[np.bool_] | None:
+        """Words that all texts of a class hold, where nothing says that others may do without; None if there are none.
+        (words, classes)"""
+        if self._offset:
+            return None
+        found = (self.weights > 0)[:, None] & (self.texts > 0) & (self.n >= self.texts)
+        return found if found.any() else None
+
+    def _lacking(self, cells: Documents, own: Hard) -> NDArray[np.bool_]:
+        """Documents without a word that all texts of another class hold. (documents, classes)"""
+        certain = self._certain
+        if certain is None:
+            return np.zeros((1, 1), dtype=bool)
+        held = np.zeros((own.rows, self.n.shape[1]), dtype=np.int64)
+        np.add.at(held, np.repeat(np.arange(own.rows), np.diff(cells.starts)), certain[cells.words])
+        lacking: NDArray[np.bool_] = held < certain.sum(0)
+        rows = np.flatnonzero(own.codes >= 0)
+        lacking[rows, own.codes[rows]] = False  # of its own class, the kernel knows
+        return lacking
+
+    def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None:
+        odds, absent = self._tables
+        strange, zeros = cells.strange.copy(), np.zeros(len(out), dtype=np.int64)
+        said = np.repeat(absent.sum(0)[None], len(out), axis=0)
+        rows = np.flatnonzero(own.codes >= 0)
+        said[rows, own.codes[rows]], zeros[rows] = self._nothing_there(own.take(rows))
+        add_presences(
+            cells.words, self.n, odds, absent, self.weights, self.least, self._offset, self.texts,
+            cells.starts, own.codes, own.weight, said, strange, zeros,
+        )  # fmt: skip
+        said[rows[zeros[rows] > 0], own.codes[rows[zeros[rows] > 0]]] = -np.inf
+        said = np.where(self._lacking(cells, own), -np.inf, said)
+        said += self._unknown(strange, own)
+        out[cells.known] += said[cells.known]
+
+    def _nothing_there(self, own: Hard) -> tuple[Array, NDArray[np.int64]]:
+        """log p(no word is there | the row's class without it), but for words that all others hold: their number."""
+        a, there = self._offset, self.weights > 0
+        found, zeros = np.empty(own.rows), np.empty(own.rows, dtype=np.int64)
+        pairs, place = np.unique(np.column_stack([own.codes, own.weight]), axis=0, return_inverse=True)
+        for i, (k, weight) in enumerate(pairs):
+            others = (self.texts[int(k)] - weight + a) - self.n[there, int(k)]
+            left = max(self.texts[int(k)] - weight + 2 * a, ALONE)
+            found[place == i] = np.log(others[others > 0]).sum() - self.size * np.log(left)
+            zeros[place == i] = np.count_nonzero(others == 0)
+        return found, zeros
+
+    def _unknown(self, strange: NDArray[np.int64], own: Hard) -> Array:
+        """What words that aren't in the vocabulary say, or that there are none. (documents, classes)"""
+        a = self._offset
+        if not a:
+            return np.zeros((len(strange), 1))
+        texts = np.repeat(self.texts[None], len(strange), axis=0)
+        rows = np.flatnonzero(own.codes >= 0)
+        left = texts[rows, own.codes[rows]] - own.weight[rows]
+        texts[rows, own.codes[rows]] = np.maximum(left, 0.0)  # a missing text was none of them
+        return np.asarray(np.log(np.where((strange > 0)[:, None], a, texts + a)) - np.log(texts + 2 * a))
+
+    def words_of(self, cells: Documents) -> dict[str, Array]:
+        odds, absent = self._tables
+        if not cells.known[0]:
+            return {}
+        words = cells.words[self.weights[cells.words] > 0]
+        found = dict(zip(self.words.take(pa.array(words)).to_pylist(), self.weight * odds[words], strict=True))
+        nobody = Hard(np.array([-1], dtype=np.int32), self.n.shape[1], np.ones(1))
+        unknown, none = (self._unknown(np.array([n]), nobody)[0] for n in (cells.strange[0], 0))
+        if cells.strange[0]:
+            found[UNKNOWN] = self.weight * (unknown - none)
+        return found | {ABSENT: self.weight * (absent.sum(0) + none)}
+
+    @property
+    def shares(self) -> Array:
+        a = self._offset
+        return np.where(self.weights[:, None] > 0, (self.n + a) / np.maximum(self.texts + 2 * a, ALONE), 0.0)
+
+    def for_class(self, k: int) -> Array:
+        """That it is there: log θ/(1 - θ) of class k against the other classes' together; -∞ if cut out. (words,)"""
+        a, there = max(self.settings.smoothing, ALONE), self.weights > 0
+        own, texts = self.n[:, k], self.texts[k]
+        others, rest = self.n.sum(1) - own, self.texts.sum() - texts
+        odds = np.log(own + a) - np.log(np.maximum(texts - own, 0.0) + a)
+        return np.where(there, odds - np.log(others + a) + np.log(np.maximum(rest - others, 0.0) + a), -np.inf)
+
+    def log_evidence(self) -> Array:
+        """log p(which words each text holds | its class), parameters integrated out. (1,)"""
+        from scipy.special import betaln
+
+        a, there = self.settings.smoothing, self.weights > 0
+        if not a:
+            return np.zeros(1)
+        each = betaln(self.n[there] + a, self.texts - self.n[there] + a) - betaln(a, a)
+        return np.array([each.sum() + (betaln(a, self.texts + a) - betaln(a, a)).sum()])
+
+    def log_evidence_left_out(self, cells: Documents, own: Hard) -> Array:
+        from scipy.special import betaln
+
+        a, there = self.settings.smoothing, self.weights > 0
+        if not a:
+            return np.zeros(own.rows)
+        each, known = Left.of(self, cells, own), cells.known
+
+        def fit(n: Array, texts: Array) -> Array:
+            """Of a word in n of so many texts; of one that is in more of them, nothing: it is in the row."""
+            inside = texts - n + a > 0
+            return np.where(inside, betaln(n + a, np.where(inside, texts - n + a, 1.0)) - betaln(a, a), 0.0)
+
+        found = np.repeat(fit(self.n[there], self.texts).sum(0)[None], own.rows, axis=0)
+        found += fit(np.zeros_like(self.texts), self.texts)
+        pairs, place = np.unique(np.column_stack([own.codes, own.weight]), axis=0, return_inverse=True)
+        for i, (k, weight) in enumerate(pairs):
+            left = np.asarray(self.texts[int(k)] - weight)
+            rows = np.flatnonzero((place == i) & known)
+            found[rows, int(k)] = fit(self.n[there, int(k)], left).sum() + fit(np.zeros(()), left)
+        n, mine = self.n[each.word], each.mine
+        left = self.texts[mine] - own.weight[each.row]
+        own_n = n[np.arange(len(n)), mine]
+        change = fit(np.maximum(own_n - own.weight[each.row], 0.0), left) - fit(own_n, left)
+        others = fit(n, self.texts).sum(1) - fit(own_n, self.texts[mine]) + fit(own_n, left)
+        return np.asarray(found.sum(1) + each.total(np.where(each.gone, -others, change)))
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        """The words that are there, in no order."""
+        shares, words = self.shares, np.array([*self.words.to_pylist(), None], dtype=object)[:-1]
+        drawn = [" ".join(words[rng.random(len(words)) < shares[:, k]]) for k in classes]
+        return {self.block.name: np.array(drawn, dtype=object)}
+
+    @property
+    def free_parameters(self) -> int:
+        return int(self.n.shape[1]) * self.size

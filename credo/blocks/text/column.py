@@ -1,0 +1,328 @@
+"""A column of texts: documents cut into words, and what the ways to read them share.
+
+What is kept is one table (words, classes) of sums, most of which are 0, and how many texts each class has.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from credo.blocks.block import Block, Independent, Parameter, Settings, Silence
+from credo.core.evidence import Evidence, Part
+from credo.core.membership import Codes, Hard
+from credo.core.sparse import Sparse, WordSums
+from credo.core.statistics import ALONE, Counts, exceeds
+from credo.data import Batch
+from credo.data.schema import Column, Schema
+from credo.data.words import Documents, Reading, Vocabulary, learned
+from credo.errors import DataError
+from credo.numerics.exact import Array
+
+Flags = NDArray[np.bool_]
+
+ROOM = 8  # times as many words are kept as may speak, before the rarest are dropped
+NEW_WORDS = "no word that was ever seen before"
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Which words speak: those seen at least so often, without the commonest, and no more than so many."""
+
+    min_count: int = 1
+    drop_most_common: int = 0
+    max_words: int | None = None
+
+    @property
+    def least(self) -> float:
+        """The weight below which a word isn't there."""
+        return self.min_count - 1e-9 if self.min_count > 1 else ALONE
+
+    @property
+    def cuts_nothing(self) -> bool:
+        return self.min_count <= 1 and not self.drop_most_common and self.max_words is None
+
+    def kept(self, weights: Array) -> Flags:
+        """By the words' weights; of equal ones, those that were seen first are the commoner."""
+        kept = weights >= self.least
+        if self.drop_most_common or self.max_words is not None:
+            order = np.argsort(-weights, kind="stable")
+            kept[order[: self.drop_most_common]] = False
+            if self.max_words is not None:
+                kept[order[kept[order]][self.max_words :]] = False
+        return np.asarray(kept)
+
+
+def documents_label(axis: str) -> str:
+    """What a table is called of how many documents hold each word."""
+    return f"(documents) {axis}"
+
+
+@dataclass(frozen=True)
+class Texts(Block):
+    """A column of texts, cut into words: one table (words, classes) of sums, and how many texts each class has."""
+
+    name: str
+    reading: Reading
+    cuts: Cuts
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (self.name,)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """What its tables of words are called."""
+        return (self.label,)
+
+    @property
+    def counted(self) -> frozenset[Any]:
+        return frozenset((table, self.reading) for table in self.tables)
+
+    @property
+    def axis(self) -> str:
+        """The column whose levels are the words."""
+        return self.name
+
+    @property
+    def label(self) -> str:
+        """What the table is called."""
+        return self.name
+
+    @property
+    def texts(self) -> str:
+        """What the number of texts is called."""
+        return f"(texts) {self.name}"
+
+    def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
+        return (*self.tables, self.texts)
+
+    def crowded(self, evidence: Evidence, slack: float) -> str | None:
+        """A class without texts has no words, and no more of its texts hold a word than there are."""
+        texts, documents = evidence[self.texts].weight, documents_label(self.axis)
+        for label in self.tables:
+            table = evidence[label].n
+            orphaned = bool(((table.along(1) > slack) & (texts == 0)).any())
+            if orphaned or (label == documents and exceeds(table.largest(), texts, slack)):
+                return self.name
+        return None
+
+    def read(self, batch: Batch) -> tuple[Documents, Any]:
+        """The batch's documents and their words, cut once for all blocks that count them."""
+        key = (self.name, self.reading)
+        if key not in batch.memo:
+            with _utf8(self.name):
+                batch.memo[key] = learned(strings(batch, self.name), self.reading)
+        found: tuple[Documents, Any] = batch.memo[key]
+        return found
+
+    def looked_up(self, batch: Batch, column: Column) -> Documents:
+        """The batch's documents by words that are known; once for all who look them up in the same ones."""
+        key = (self.name, self.reading, id(column.levels))
+        if key not in batch.memo:
+            with _utf8(self.name):
+                documents = vocabulary_of(column, self.reading).read(strings(batch, self.name))
+            batch.memo[key] = column.levels, documents  # the former so that its id stays its own
+        found: Documents = batch.memo[key][1]
+        return found
+
+    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+        documents, words = self.read(batch)
+        tables = self.sums(documents, member, (len(words), member.groups))
+        parts = {label: Part((self.axis, groups), WordSums(table)) for label, table in tables.items()}
+        parts[self.texts] = Part((groups,), Counts.of_rows(member.take(documents.known)))
+        return Evidence(Schema((Column(self.axis, "text", words),)), parts)
+
+    def sums(self, documents: Documents, member: Hard, shape: tuple[int, int]) -> dict[str, Sparse]:
+        """The tables that documents add up to."""
+        each = np.repeat(member.weight, np.diff(documents.starts))
+        each *= self.amounts(documents.counts)  # rounded as it will be when it is taken away
+        return {self.label: Sparse.of_lists(documents.words, documents.starts, member.codes, each, shape)}
+
+    def amounts(self, counts: Codes) -> NDArray[Any]:
+        """What words add to the table that a document holds so many times."""
+        return counts
+
+    def holds(self, word: str) -> bool:  # noqa: ARG002 - most hold all
+        """Whether it counts such words."""
+        return True
+
+    def added(self, counts: Codes, weight: float) -> dict[str, Array]:
+        """What a document of such a weight adds to each table, of words that it holds so many times."""
+        return {self.label: weight * self.amounts(counts)}
+
+    def pruned(self, evidence: Evidence) -> Evidence:
+        """The commonest words, of many more than may speak: so a stream of texts takes so much memory and no more."""
+        most, levels = self.cuts.max_words, evidence.schema[self.axis].levels
+        if most is None or len(levels) <= ROOM * most:
+            return evidence
+        order = np.argsort(-evidence[self.label].n.along(0), kind="stable")
+        return evidence.only_levels(self.axis, np.sort(order[: ROOM * most // 2]))
+
+    def _seen(self, evidence: Evidence) -> tuple[Column, Array, Array]:
+        """The words, their table, and the number of texts."""
+        texts = np.asarray(evidence[self.texts].n.value[:, 0])
+        return evidence.schema[self.axis], evidence[self.label].n.value, texts
+
+
+def vocabulary_of(column: Column, reading: Reading) -> Vocabulary:
+    """The column's words, indexed once however many likelihoods read by them."""
+    known: dict[Reading, Vocabulary] = column.__dict__.setdefault("vocabularies", {})
+    return known.setdefault(reading, Vocabulary.of(column.levels, reading))  # which indexes nothing yet
+
+
+@contextmanager
+def _utf8(name: str) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise DataError(f"column {name!r} holds bytes that aren't UTF-8 ({error.reason}): it is no text") from None
+
+
+def strings(batch: Batch, name: str) -> Any:
+    """The column as Arrow strings."""
+    array = batch.column(name)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_null(array.type):
+        return array.cast(pa.string())
+    if pa.types.is_integer(array.type):
+        return array.cast(pa.string())
+    if not pa.types.is_string(array.type):
+        value = next(cell.as_py() for cell in array if cell.is_valid) if array.null_count < len(array) else None
+        if value is not None:
+            raise DataError(f"column {name!r} has the value {value!r:.60} where text is needed: give strings")
+        array = array.cast(pa.string())
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class TextLikelihood(Independent):
+    """What multinomial and Bernoulli words share."""
+
+    block: Texts
+    column: Column  # of words
+    n: Array  # (words, classes)
+    texts: Array  # (classes,)
+    settings: Settings
+    weight: float = 1.0
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (self.block.name,)
+
+    @property
+    def words(self) -> Any:
+        return self.column.levels
+
+    def read(self, batch: Batch) -> Documents:
+        return self.block.looked_up(batch, self.column)
+
+    def silent(self, batch: Batch, cells: Documents) -> dict[Silence, int]:  # noqa: ARG002 - the documents tell
+        """New words are what texts are full of: told is where there are no others."""
+        strange = int(((cells.strange > 0) & (np.diff(cells.starts) == 0)).sum())
+        return {(self.block.name, NEW_WORDS): strange} if strange else {}
+
+    @cached_property
+    def weights(self) -> Array:
+        """Of each word in all classes together; 0 where it is cut out. (words,)"""
+        found = self.n.sum(1)
+        return np.where(self.block.cuts.kept(found), found, 0.0)
+
+    @property
+    def least(self) -> float:
+        return self.block.cuts.least
+
+    @cached_property
+    def size(self) -> int:
+        """Of the vocabulary."""
+        return int(np.count_nonzero(self.weights))
+
+    @property
+    def _offset(self) -> float:
+        """What is added to each count."""
+        return {"ml": 0.0, "map": max(self.settings.smoothing - 1.0, 0.0)}.get(
+            self.settings.estimate, self.settings.smoothing
+        )
+
+    def add(self, cells: Documents, out: Array) -> None:
+        nobody = Hard(np.full(len(cells.known), -1, dtype=np.int32), self.n.shape[1], np.ones(len(cells.known)))
+        said = np.zeros_like(out)
+        self.add_left_out(cells, nobody, said)
+        out += self.weight * said
+
+    @abstractmethod
+    def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None: ...
+
+    def pick(self, places: Sequence[int]) -> TextLikelihood:  # noqa: ARG002 - there is but one
+        return self
+
+    def cells_of(self, cells: Documents, places: Sequence[int]) -> Documents:  # noqa: ARG002 - there is but one
+        return cells
+
+    def weighted(self, weights: Array) -> TextLikelihood:
+        return replace(self, weight=float(weights[0]))
+
+    def as_one(self) -> TextLikelihood:
+        return replace(self, n=self.n.sum(1, keepdims=True), texts=self.texts.sum(keepdims=True))
+
+    def length(self, cells: Documents) -> int:
+        return len(cells.known)
+
+    def rows_of(self, cells: Documents, rows: Flags) -> Documents:
+        return cells.take(np.flatnonzero(rows))
+
+    @abstractmethod
+    def words_of(self, cells: Documents) -> dict[str, Array]:
+        """Of one text, what each of its words says of the classes, with its weight: they add up to what it says."""
+
+    @property
+    @abstractmethod
+    def shares(self) -> Array:
+        """P(word | class), or that it is there; 0 where it is cut out. (words, classes)"""
+
+    def for_class(self, k: int) -> Array:
+        """log P(word | class k)/P(word | the other classes), smoothed whatever the estimate; -∞ if cut out. (words,)"""
+        a, there = max(self.settings.smoothing, ALONE), self.weights > 0
+        own, others = self.n[:, k], self.n.sum(1) - self.n[:, k]
+        totals = [max((each[there] + a).sum(), ALONE) for each in (own, others)]
+        return np.where(there, np.log((own + a) / totals[0]) - np.log((others + a) / totals[1]), -np.inf)
+
+    def parameters(self) -> list[Parameter]:
+        shares, words = self.shares, self.words.to_pylist()
+        return [Parameter(self.block.name, f"P({words[v]})", shares[v]) for v in np.flatnonzero(self.weights)]
+
+
+@dataclass(frozen=True, eq=False)
+class Left:
+    """The words of documents one by one, as they are when their document is left out."""
+
+    row: NDArray[np.intp]  # whose they are
+    word: NDArray[np.int32]
+    mine: NDArray[np.int32]  # the class of their document
+    taken: Array  # the weight that goes with it
+    gone: Flags  # whether no other document has the word
+    rows: int
+
+    @classmethod
+    def of(cls, likelihood: TextLikelihood, cells: Documents, own: Hard) -> Left:
+        row = np.repeat(np.arange(own.rows), np.diff(cells.starts))
+        there = likelihood.weights[cells.words] > 0
+        row, word, counts = row[there], cells.words[there], cells.counts[there]
+        taken = own.weight[row] * likelihood.block.amounts(counts)
+        gone = likelihood.weights[word] - taken < likelihood.least
+        return cls(row, word, own.codes[row], taken, gone, own.rows)
+
+    def total(self, values: NDArray[Any]) -> Array:
+        """The sum over each document's words."""
+        out = np.zeros((self.rows, *values.shape[1:]))
+        np.add.at(out, self.row, values)
+        return out

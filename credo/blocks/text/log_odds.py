@@ -1,0 +1,236 @@
+"""Words of a text as log-odds: how much each speaks for a class against all others, damped where that is unsure.
+
+No likelihood, but a view of the same documents that foresees better than one: tuning chooses its two settings by
+leave-one-out and weighs it beside others. What is kept are sums again: each document adds to its class's words the
+logarithms of its counts, divided by their Euclidean norm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from credo._kernels.text.log_odds import add_odds, add_settled_odds, contribute, settle_odds
+from credo.blocks.block import Likelihood, Parameter, Settings
+from credo.blocks.text.column import Texts, documents_label
+from credo.core.evidence import Evidence
+from credo.core.membership import Codes, Hard
+from credo.core.sparse import Sparse
+from credo.core.statistics import ALONE
+from credo.data import Batch
+from credo.data.schema import Column
+from credo.data.words import Documents, pairs_alone
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.blocks.tally import Tally
+
+DOUBTS, POWERS = (2.0, 4.0, 16.0, 64.0), (0.5, 1.0, 1.5, 2.0)
+USUAL = (2.0, 1.0)  # c and p, where nobody chose
+
+
+@dataclass(frozen=True)
+class Odds(Texts):
+    """A column's words, by the log-odds of each class against the rest."""
+
+    @property
+    def label(self) -> str:
+        return f"(odds) {self.axis}"
+
+    @property
+    def documents(self) -> str:
+        """What the number of documents that hold a word is called."""
+        return documents_label(self.axis)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return (self.label, self.documents)
+
+    def sums(self, documents: Documents, member: Hard, shape: tuple[int, int]) -> dict[str, Sparse]:
+        sizes, own = np.diff(documents.starts), np.empty(len(documents.words))
+        contribute(documents.counts, documents.starts, member.weight, own)
+        lists = documents.words, documents.starts, member.codes
+        tables = (Sparse.of_lists(*lists, values, shape) for values in (own, np.repeat(member.weight, sizes)))
+        return dict(zip(self.tables, tables, strict=True))
+
+    def added(self, counts: Codes, weight: float) -> dict[str, Array]:
+        own, alone = np.empty(len(counts)), np.array([weight])
+        contribute(counts, np.array([0, len(counts)]), alone, own)
+        return dict(zip(self.tables, (own, np.repeat(alone, len(counts))), strict=True))
+
+    def likelihood(self, evidence: Evidence, settings: Settings) -> OddsLikelihood:
+        texts = float(evidence[self.texts].n.value.sum())
+        tables = evidence[self.label].n, evidence[self.documents].n
+        column, holding = evidence.schema[self.axis], tables[1].along(0)
+        return OddsLikelihood(self, column, *tables, holding, texts, self.choice(settings))
+
+    def choice(self, settings: Settings) -> tuple[float, float]:
+        """c and p."""
+        return settings.odds.get(self.axis, USUAL)
+
+    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+        from credo.blocks.text.tallies import OddsTally
+
+        return OddsTally(self, evidence)
+
+
+@dataclass(frozen=True)
+class Pairs(Odds):
+    """The same of neighbouring words: its reading has pairs, of which single words are left out."""
+
+    @property
+    def axis(self) -> str:
+        return f"(pairs) {self.name}"
+
+    def read(self, batch: Batch) -> tuple[Documents, Any]:
+        key = (self.axis, self.reading)
+        if key not in batch.memo:
+            batch.memo[key] = pairs_alone(*super().read(batch))
+        found: tuple[Documents, Any] = batch.memo[key]
+        return found
+
+    def holds(self, word: str) -> bool:
+        return " " in word
+
+
+@dataclass(frozen=True, eq=False)
+class OddsLikelihood(Likelihood):
+    """Σ q f / ‖q‖, as credo._kernels.text.log_odds has it: scores of classes, not densities."""
+
+    block: Odds
+    column: Column  # of words
+    table: Sparse  # (words, classes)
+    documents: Sparse  # (words, classes)
+    holding: Array  # (words,) documents
+    texts: float
+    choice: tuple[float, float]  # c and p
+    weight: float = 1.0
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (self.block.name,)
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        return self.names
+
+    def read(self, batch: Batch) -> Documents:
+        return self.block.looked_up(batch, self.column)
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array, Array]:
+        """Documents that hold each word (0 where it is cut out), classes' sums, and [words, their documents, all]."""
+        holding = np.where(self.block.cuts.kept(self.holding), self.holding, 0.0)
+        there = holding > 0
+        everything = np.array([np.count_nonzero(there), holding.sum(), self.texts])
+        spoken = self.table if there.all() else self.table.take(0, np.flatnonzero(there))
+        return holding, spoken.along(1), everything
+
+    def scores(self, cells: Documents, own: Hard, doubts: Sequence[float], powers: Sequence[float]) -> Array:
+        """Under every c and p. (documents, classes, doubts, powers)"""
+        holding, totals, everything = self._sums
+        out = np.zeros((own.rows, self.table.width, len(doubts), len(powers)))
+        table = self.table.starts, self.table.columns, self.table.high
+        add_odds(
+            cells.words, cells.counts, *table, holding, self.block.cuts.least, totals, everything,
+            np.array(doubts), np.array(powers), cells.starts, own.codes, own.weight, out,
+        )  # fmt: skip
+        return out
+
+    @cached_property
+    def settled(self) -> tuple[Array, Array, Array, Array, Array]:
+        """Of each word its rarity and what it says of classes that don't have it; of all classes; of each cell."""
+        holding, totals, everything = self._sums
+        words, mass = len(holding), totals.sum()
+        rarity, never, nothing = np.zeros((3, words))
+        more = np.zeros(len(self.table.high))
+        if not mass > 0:
+            return rarity, never, nothing, np.zeros_like(totals), more
+        a = 0.1 * mass / everything[1]
+        room = a * everything[0]
+        base = np.log((totals + room) / (mass - totals + room))
+        settle_odds(
+            self.table.starts, self.table.columns, self.table.high, holding, self.block.cuts.least, base, everything,
+            a, *self.choice, rarity, never, nothing, more,
+        )  # fmt: skip
+        return rarity, never, nothing, base, more
+
+    def add(self, cells: Documents, out: Array) -> None:
+        out += self.weight * self._of_new(cells)
+
+    def _of_new(self, cells: Documents) -> Array:
+        """Scores of documents that weren't learned."""
+        found, table = np.zeros((len(cells.known), self.table.width)), (self.table.starts, self.table.columns)
+        lists = cells.words, cells.counts, cells.starts
+        add_settled_odds(*lists, *table, *self.settled, self.choice[0], found)
+        return found
+
+    def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None:
+        out += self.scores(cells, own, *((one,) for one in self.choice))[:, :, 0, 0]
+
+    def said(self, cells: Documents, shape: tuple[int, int]) -> dict[str, Array]:
+        found = np.zeros(shape)
+        self.add(cells, found)
+        return {self.block.name: found}
+
+    def weighted(self, weights: Array) -> OddsLikelihood:
+        return replace(self, weight=float(weights[0]))
+
+    def words_of(self, cells: Documents) -> dict[str, Array]:
+        """Each word alone, over the norm of all."""
+        holding, _, everything = self._sums
+        at = np.flatnonzero(holding[cells.words] > 0)
+        words, counts = cells.words[at], cells.counts[at]
+        share = np.log1p(counts) * (np.log((everything[2] + 1) / (holding[words] + 1)) + 1) ** self.choice[1]
+        norm = max(float(np.sqrt((share**2).sum())), ALONE)
+        alone = Documents(np.arange(len(at) + 1), words, counts, np.ones(len(at), bool), np.zeros(len(at), np.int64))
+        weighed = self.weight * self._of_new(alone) * (share / norm)[:, None]
+        return dict(zip(self.column.levels.take(pa.array(words)).to_pylist(), weighed, strict=True))
+
+    def said_for(self, k: int, others: Array) -> Array:
+        """What each word says for class k, against the others by their shares, in all texts of the class. (words,)
+
+        Σ w q f/‖q‖ over those texts, whose norms aren't known any more: 1/‖log(1 + x)‖ is in the sums, and rarities
+        lengthen all alike, by the root of their mean square over words that come t²/d times, t their sum, d documents.
+        """
+        rarity, never, nothing, base, more = self.settled
+        said, cells = np.zeros(len(rarity)), np.flatnonzero(self.table.columns == k)
+        words = self.table.rows[cells]
+        if not len(words):
+            return said
+        lead = never[words]
+
+        def damped(j: int) -> Array:
+            odds = lead - base[j]
+            sure = odds * odds * nothing[words]
+            return np.asarray(odds * sure / (sure + self.choice[0]))
+
+        against = np.bincount(self.table.rows, others[self.table.columns] * more, len(rarity))[words]
+        for j in np.flatnonzero(others):
+            against += others[j] * damped(int(j))
+        often = self.table.along(0) ** 2 / np.maximum(self.holding, ALONE)
+        length = np.sqrt((often * rarity**2).sum() / max(float(often[rarity > 0].sum()), ALONE))
+        own = damped(k) + more[cells] - against
+        said[words] = self.weight * rarity[words] * own * self.table.high[cells] / max(float(length), ALONE)
+        return said
+
+    def texts_of(self, k: int) -> Array:
+        """How many texts of class k hold each word. (words,)"""
+        found, cells = np.zeros(len(self.holding)), np.flatnonzero(self.documents.columns == k)
+        found[self.documents.rows[cells]] = self.documents.high[cells]
+        return found
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
+        return {}  # the column's own form is what is drawn from
+
+    def parameters(self) -> list[Parameter]:
+        return []
+
+    @property
+    def free_parameters(self) -> int:
+        return len(self.table.high)

@@ -1,0 +1,170 @@
+"""Words of a text as draws: every position holds a word of the class's distribution (multinomial)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from credo._kernels.text.documents import add_words
+from credo._kernels.text.log_odds import GRID
+from credo.blocks.block import Settings
+from credo.blocks.text.column import Left, TextLikelihood, Texts, documents_label
+from credo.core.evidence import Evidence
+from credo.core.membership import Codes, Hard
+from credo.core.statistics import ALONE
+from credo.data.words import Documents
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.blocks.tally import Tally
+
+
+@dataclass(frozen=True)
+class Words(Texts):
+    """θ ~ Dirichlet(l) over the vocabulary for each class."""
+
+    drawn = True  # whether positions are drawn one after another, each adding to what is known
+
+    def likelihood(self, evidence: Evidence, settings: Settings) -> WordsLikelihood:
+        return WordsLikelihood(self, *self._seen(evidence), settings)
+
+    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+        from credo.blocks.text.tallies import WordsTally
+
+        return WordsTally(self, evidence)
+
+
+@dataclass(frozen=True)
+class Binary(Words):
+    """The same of documents in which a word counts once."""
+
+    @property
+    def label(self) -> str:
+        return documents_label(self.name)
+
+    def amounts(self, counts: Codes) -> NDArray[Any]:
+        return np.broadcast_to(1.0, len(counts))
+
+
+@dataclass(frozen=True)
+class Logs(Words):
+    """The same of log₂(1 + x) where a word comes x times. These aren't drawn: the parameters' mean stands for them."""
+
+    drawn = False
+
+    @property
+    def label(self) -> str:
+        return f"(logs) {self.name}"
+
+    def amounts(self, counts: Codes) -> NDArray[Any]:
+        return np.asarray(np.floor(np.log2(np.add(counts, 1.0)) * GRID + 0.5) / GRID)
+
+
+class WordsLikelihood(TextLikelihood):
+    """Σ x log θ; θ integrated out (a Dirichlet-multinomial) where the estimate is "bayes"."""
+
+    block: Words
+
+    @cached_property
+    def _totals(self) -> Array:
+        """The weight of each class's words. (classes,)"""
+        return np.asarray(self.n[self.weights > 0].sum(0))
+
+    @property
+    def _drawn(self) -> bool:
+        return self.settings.estimate == "bayes" and self.block.drawn
+
+    @cached_property
+    def _logs(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(self.n + self._offset)
+
+    def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None:
+        a, drawn = self._offset, self._drawn
+        lost, tokens, gone = np.zeros_like(out), np.zeros(len(out)), np.zeros(len(out), dtype=np.int64)
+        amounts = self.block.amounts(cells.counts).astype(np.float64)
+        add_words(
+            cells.words, amounts, self.n, self._logs, self.weights, self.least, a, drawn,
+            cells.starts, own.codes, own.weight, out, lost, tokens, gone,
+        )  # fmt: skip
+        total = np.maximum(self._totals - lost, 0.0) + a * (self.size - gone[:, None])
+        positions = tokens[:, None]
+        out -= log_rising(total, positions) if drawn else positions * np.log(np.where(total > 0, total, 1.0))
+
+    def words_of(self, cells: Documents) -> dict[str, Array]:
+        """What all positions are divided by is shared out among them."""
+        at = np.flatnonzero(self.weights[cells.words] > 0)
+        words, counts = cells.words[at], self.block.amounts(cells.counts[at])[:, None]
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.n[words] + self._offset)
+        total, drawn = self._totals + self._offset * self.size, self._drawn
+        positions = np.array([[counts.sum()]])
+        above = log_rising(self.n[words] + self._offset, counts) if drawn else counts * logs
+        below = log_rising(total, positions) if drawn else positions * np.log(np.where(total > 0, total, 1.0))
+        each = self.weight * (above - below * counts / max(float(positions[0, 0]), ALONE))
+        return dict(zip(self.words.take(pa.array(words)).to_pylist(), each, strict=True))
+
+    @property
+    def shares(self) -> Array:
+        above = np.where(self.weights[:, None] > 0, self.n + self._offset, 0.0)
+        total = above.sum(0)
+        return np.where(total > 0, above / np.where(total > 0, total, 1.0), 1 / max(self.size, 1))
+
+    def log_evidence(self) -> Array:
+        """log p(the texts | their classes), the order of words given. (1,)"""
+        from scipy.special import gammaln
+
+        a, there = self.settings.smoothing, self.weights > 0
+        if not a or not there.any():
+            return np.zeros(1)
+        each = (gammaln(self.n[there] + a) - gammaln(a)).sum()
+        return np.array([each - (gammaln(self._totals + a * self.size) - gammaln(a * self.size)).sum()])
+
+    def log_evidence_left_out(self, cells: Documents, own: Hard) -> Array:
+        from scipy.special import gammaln
+
+        a = self.settings.smoothing
+        if not a:
+            return np.zeros(own.rows)
+        each = Left.of(self, cells, own)
+        before = (gammaln(self.n + a) - gammaln(a))[each.word]
+        after = gammaln(np.maximum(self.n[each.word, each.mine] - each.taken, 0.0) + a) - gammaln(a)
+        fallen = np.where(each.gone, before.sum(1), before[np.arange(len(after)), each.mine] - after)
+        lost = np.where(each.gone[:, None], self.n[each.word], 0.0)
+        lost[np.arange(len(lost)), each.mine] += np.where(each.gone, 0.0, each.taken)
+        size = a * (self.size - each.total(each.gone))[:, None]
+        totals = np.maximum(self._totals - each.total(lost), 0.0)
+        whole = (gammaln(self.n[self.weights > 0] + a) - gammaln(a)).sum()
+        said = np.where(size > 0, gammaln(totals + size) - gammaln(np.where(size > 0, size, 1.0)), 0.0).sum(1)
+        return np.asarray(whole - each.total(fallen) - said)
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        """Words in no order, as many as the class's texts have on average."""
+        shares, words = self.shares, np.array([*self.words.to_pylist(), None], dtype=object)[:-1]
+        mean = self._totals / np.maximum(self.texts, ALONE)
+        if not self.size:
+            return {self.block.name: np.full(len(classes), None)}
+        laws = shares / shares.sum(0)
+        drawn = [" ".join(rng.choice(words, size=rng.poisson(mean[k]), p=laws[:, k])) for k in classes]
+        return {self.block.name: np.array(drawn, dtype=object)}
+
+    @property
+    def free_parameters(self) -> int:
+        return int(self.n.shape[1]) * max(self.size - 1, 0)
+
+
+def log_rising(z: Array, x: Any) -> Array:
+    """log z(z + 1)...(z + x - 1), without the digits that a difference of two log Γ loses."""
+    from scipy.special import gammaln
+
+    z = np.maximum(z, 1e-300)
+    y, large = z + x, np.maximum(z, 100.0)
+    high = large + x
+    series = (large - 0.5) * np.log1p(x / large) + x * np.log(high) - x
+    series += (1 / high - 1 / large) / 12 - (1 / high**3 - 1 / large**3) / 360
+    return np.asarray(np.where(z >= 100.0, series, gammaln(y) - gammaln(z)))

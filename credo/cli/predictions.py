@@ -1,0 +1,96 @@
+"""Predictions beside the rows that they are about, part by part: a table may be larger than memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.errors import DataError
+
+if TYPE_CHECKING:
+    from credo.data import Batch, Source
+    from credo.models.classifier import Classifier
+    from credo.networks.queries import Answering
+    from credo.numerics.exact import Array
+
+PREDICTED, PROBABILITY = "predicted", "probability"
+
+
+def predictions(model: Classifier, data: object, each: bool = False) -> Generator[Any]:
+    """Arrow tables: the data's own columns, the class predicted, its probability and, if asked, that of each class.
+
+    >>> from credo import NaiveBayes
+    >>> model = NaiveBayes().fit({"wind": ["weak", "strong"], "play": ["yes", "no"]}, target="play")
+    >>> next(predictions(model, {"wind": ["weak"]})).to_pydict()
+    {'wind': ['weak'], 'predicted': ['yes'], 'probability': [0.6666666666666666]}
+    """
+    import pyarrow as pa
+
+    return _beside(model.streamed(data), model.classes, pa.array(model.classes), each)
+
+
+def network_predictions(net: Answering, target: str, data: object, each: bool = False) -> Generator[Any]:
+    """The same of a network's variable, given the other cells of each row.
+
+    >>> from credo import Network
+    >>> rows = {"Storm": ["yes"], "Thunder": ["no"]}
+    >>> next(network_predictions(Network.example("storm"), "ForestFire", rows)).column_names
+    ['Storm', 'Thunder', 'predicted', 'probability']
+    """
+    from credo.networks.inference.rows import states_array
+
+    net._number(target)  # refused before anything is read
+    batches = ((batch, net.predict_proba(target, part)) for batch, part in _batches(data))
+    return _beside(batches, net.states[target], states_array(net.states[target]), each)
+
+
+def network_imputations(net: Answering, data: object) -> Generator[Any]:
+    """Arrow tables: the data, with the states in missing cells that are most probable together."""
+    empty = True
+    for _, part in _batches(data):
+        empty = False
+        yield net.impute(part)
+    if empty:
+        raise DataError("the data is empty: there are no rows to fill in")
+
+
+def _batches(data: object) -> Iterator[tuple[Batch, Source]]:
+    from credo.data import Source, source
+
+    table = source(data)
+    return ((batch, Source.of_batch(batch)) for batch in table.batches(table.names))
+
+
+def _beside(answers: Iterable[tuple[Batch, Array]], values: Sequence[Any], named: Any, each: bool) -> Generator[Any]:
+    """The rows of each batch, and what was predicted of them."""
+    import pyarrow as pa
+
+    empty = True
+    for batch, probabilities in answers:
+        own = {name: batch.columns[name] if name in batch.columns else batch.column(name) for name in batch.names}
+        best = probabilities.argmax(1)
+        wanted = [PREDICTED, PROBABILITY, *(f"P({value})" for value in values if each)]
+        names = unique_names(wanted, list(own))
+        columns = [named.take(pa.array(best)), probabilities[np.arange(len(best)), best]]
+        columns += [probabilities[:, k] for k in range(len(values)) if each]
+        empty = False
+        yield pa.table({**own, **dict(zip(names, columns, strict=True))})
+    if empty:
+        raise DataError("the data is empty: there are no rows to predict")
+
+
+def unique_names(wanted: Sequence[str], taken: Collection[str]) -> list[str]:
+    """Names that differ from those taken, and from each other, even for readers to whom case is nothing.
+
+    >>> unique_names(["predicted", "P(a)", "P(A)"], ["Predicted", "x"])
+    ['predicted_', 'P(a)', 'P(A)_']
+    """
+    used, found = {name.lower() for name in taken}, []
+    for name in wanted:
+        while name.lower() in used:
+            name += "_"
+        used.add(name.lower())
+        found.append(name)
+    return found

@@ -1,0 +1,1 @@
+"""The one idea: membership, statistics that add, evidence, and the verbs."""

@@ -1,0 +1,369 @@
+"""The verbs, written once: update, merge, forget, discount, cross_validate and em, over an engine's `reduce`.
+
+What learns says how one batch is summarised; everything else follows from evidence that adds.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from functools import reduce as fold
+from operator import add
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo import engines
+from credo.core.evidence import NEVER, Evidence
+from credo.core.statistics import ROUNDING as ROUNDING_OF_SUMS
+from credo.core.statistics import Positions, Statistics
+from credo.data import Batch, Source, cells, source
+from credo.engines import local
+from credo.errors import DataError, EvidenceError
+from credo.numerics.exact import Array
+
+Weight = Any  # None, a column's name, or an array with one weight a row
+ROUNDING = 1e-9  # of EM's objective, which may seem to fall by as much
+
+
+class Additive(ABC):
+    """Anything that learns by adding evidence. Every verb returns a new object."""
+
+    evidence: Evidence | None
+
+    @property
+    @abstractmethod
+    def n(self) -> float:
+        """The weight of what was learned."""
+
+    @abstractmethod
+    def needs(self, data: Source) -> Sequence[str]:
+        """The columns that it reads."""
+
+    @abstractmethod
+    def summarise(self, batch: Batch, weight: Array) -> Evidence:
+        """The evidence in one batch."""
+
+    @abstractmethod
+    def with_evidence(self, evidence: Evidence) -> Self:
+        """The same prior and settings, with that evidence."""
+
+    @abstractmethod
+    def log_prob(self, data: Any) -> Array:
+        """log p(row) of each row, by the predictive."""
+
+    @abstractmethod
+    def mergeable(self, other: Self) -> str | None:
+        """Why the two don't merge, if they don't."""
+
+    def total(self, parts: Sequence[Evidence]) -> Evidence:
+        """The evidence of many batches."""
+        return Evidence.total(parts)
+
+    def taught_by(self, others: Evidence, held_out: Evidence) -> Self:  # noqa: ARG002 - of use to those who override
+        """What validates a fold: the same, with the other folds' evidence."""
+        return self.with_evidence(others)
+
+    def update(self, data: object, *, weight: Weight = None) -> Self:
+        """Learn from more rows."""
+        new = self.gathered(data, weight)
+        return self.with_evidence(self.evidence.grown(new) if self.evidence else new.ordered())
+
+    def forget(self, data: object, *, weight: Weight = None) -> Self:
+        """Unlearn rows: what is left is what would be there had they never come."""
+        if self.evidence is None:
+            raise EvidenceError("there is nothing to forget: no rows were learned yet")
+        left = self.evidence.without(self.gathered(data, weight))
+        if crowded := self.crowded(left, ROUNDING_OF_SUMS * self.n):
+            what = "missing cells" if crowded.startswith("(") else f"a missing {crowded!r}"
+            raise EvidenceError(f"{NEVER} (fewer rows with {what} were learned)")
+        return self.with_evidence(left)
+
+    def crowded(self, evidence: Evidence, slack: float = 0.0) -> str | None:
+        """The part of evidence, if there is one, that holds more observations of a group than the group has rows."""
+        return evidence.crowded(slack)
+
+    def discount(self, factor: float) -> Self:
+        """All evidence times a factor between 0 and 1, as when old rows count less."""
+        if not 0 < factor <= 1:
+            raise EvidenceError(f"a discount must be above 0 and at most 1, but is {factor!r}")
+        return self if self.evidence is None else self.with_evidence(self.evidence * factor)
+
+    def __add__(self, other: Self) -> Self:
+        """The evidence of both, the prior counted once."""
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        if reason := self.mergeable(other):
+            raise EvidenceError(f"these don't merge: {reason}")
+        seen = [part.evidence for part in (self, other) if part.evidence is not None]
+        return self.with_evidence(Evidence.total(seen).ordered()) if seen else self
+
+    def merge(self, *others: Self) -> Self:
+        """The same as adding them up."""
+        return fold(add, others, self)
+
+    def gathered(self, data: object, weight: Weight = None) -> Evidence:
+        """The evidence in a table, in one pass over it."""
+        table = source(data)
+        return gather(self.summarise, table, self.needs(table.without(weight)), weight, self.total)
+
+    def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
+        """How well what the other folds teach foresees each row."""
+        return cross_validate(self, data, folds, weight=weight, seed=seed)
+
+
+Gathered = TypeVar("Gathered")
+
+
+def gather(
+    summarise: Callable[[Batch, Array], Gathered],
+    table: Source,
+    names: Sequence[str],
+    weight: Weight,
+    total: Callable[[Sequence[Gathered]], Gathered],
+) -> Gathered:
+    """What all batches of those columns come to, in one pass; rows of weight 0 are as good as not there."""
+    weights, seen = Weights.of(weight), 0
+
+    def batches() -> Iterator[Batch]:
+        nonlocal seen
+        for batch in table.batches(weights.beside(names)):
+            seen += batch.rows
+            yield batch
+
+    def weighed(batch: Batch) -> Gathered:
+        rows = weights.of_rows(batch)
+        batch = batch.only(names) if weights.column else batch
+        if (rows == 0).any():
+            kept = np.flatnonzero(rows)
+            batch, rows = batch.take(kept), rows[kept]
+        return summarise(batch, rows)
+
+    found: Gathered | None = engines.current().reduce(weighed, batches(), total)
+    if found is None:
+        raise DataError("the data is empty: there are no rows to learn from")
+    weights.check_length(seen)
+    return found
+
+
+@dataclass(frozen=True)
+class Weights:
+    """One weight a row: the same for all, a column, or an array."""
+
+    column: str | None = None
+    values: Array | None = None
+    every: float = 1.0
+
+    @classmethod
+    def of(cls, weight: Weight) -> Weights:
+        if weight is None or isinstance(weight, str):
+            return cls(column=weight)
+        try:
+            values = np.asarray(list(weight) if hasattr(weight, "__next__") else weight, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(f"weights must be numbers, or the name of a column, but are {weight!r:.60}") from None
+        if values.ndim > 1:
+            raise DataError(f"there must be a weight for each row, but the weights have shape {values.shape}")
+        return cls(values=values) if values.ndim else cls(every=float(values))
+
+    def beside(self, names: Sequence[str]) -> list[str]:
+        """The columns to read: those named, and the weights'."""
+        return [*names, self.column] if self.column is not None and self.column not in names else list(names)
+
+    def of_rows(self, batch: Batch) -> Array:
+        if self.column is not None:
+            found = batch.numbers(self.column)
+        elif self.values is None:
+            found = np.full(batch.rows, self.every)
+        else:
+            found = self.values[batch.start : batch.start + batch.rows]
+            if len(found) < batch.rows:
+                self.check_length(batch.start + batch.rows)
+        wrong = ~((found >= 0) & (found <= cells.LARGEST))
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise DataError(f"a weight must be 0 or more, but that of row {batch.number(row)} is {found[row]:g}")
+        return found
+
+    def check_length(self, rows: int) -> None:
+        if self.values is not None and len(self.values) != rows:
+            raise DataError(
+                f"there must be a weight for each row, but there are {len(self.values)} weights and {rows} rows"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """How well rows were foreseen by what the others taught."""
+
+    log_probabilities: Array  # (rows,)
+    folds: NDArray[np.intp]  # (rows,)
+    weights: Array  # (rows,)
+
+    @property
+    def log_loss(self) -> float:
+        """The mean of -log p(row), in nats, over the rows with something to foresee."""
+        known = ~np.isnan(self.log_probabilities)
+        return -float(np.average(self.log_probabilities[known], weights=self.weights[known]))
+
+    def __repr__(self) -> str:
+        return f"Validation({len(self.folds)} rows, {int(self.folds.max()) + 1} folds, log-loss {self.log_loss:.4f})"
+
+
+def cross_validate(
+    learner: Additive, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0
+) -> Validation:
+    """How well what the other folds teach foresees each row."""
+
+    def score(model: Additive, batch: Batch, weights: Array) -> tuple[Array, Array]:
+        return model.log_prob(Source.of_batch(batch)), weights
+
+    (log_prob, weights, fold_of), _ = fold_scores(learner, source(data), folds, weight, seed, score, with_folds=True)
+    return Validation(log_prob, fold_of, weights)
+
+
+Score = Callable[
+    [Any, Batch, Array], tuple[NDArray[Any], ...]
+]  # what a model says of a batch's rows, and arrays beside it
+
+
+def fold_scores(
+    learner: Additive, table: Source, folds: int, weight: Weight, seed: int, score: Score, *,
+    with_folds: bool = False, chosen: Callable[[Batch], Positions] | None = None,
+) -> tuple[list[NDArray[Any]], Evidence]:  # fmt: skip
+    """k-fold validation without a refit: one pass gathers each fold's evidence, one scores it by that of the others.
+
+    What the scores (of chosen rows) are, array by array, and the evidence of all rows.
+    """
+    if table.once:
+        raise DataError("cross-validation reads the data twice, and an iterator can be read only once: give a table")
+    if folds < 2:
+        raise DataError(f"there must be at least 2 folds, but there are {folds}")
+    weights = Weights.of(weight)
+    names = learner.needs(table.without(weight))
+    plan = _Folds(learner, tuple(names), folds, seed, weights, score, chosen)
+    batches = partial(table.batches, weights.beside(names))
+    gathered = engines.current().reduce(plan.summarise, batches(), plan.total)
+    if gathered is None or gathered.rows < folds:
+        raise DataError(f"{folds} folds need at least {folds} rows")
+    parts = gathered.evidence
+    others = [Evidence.total(parts[:k] + parts[k + 1 :]).ordered() for k in range(folds)]
+    models = [learner.taught_by(evidence, part) for evidence, part in zip(others, parts, strict=True)]
+    found = [*map(np.concatenate, zip(*local.mapped(partial(plan.scores, models), batches()), strict=True))]
+    return found if with_folds else found[:-1], Evidence.total(parts).ordered()
+
+
+@dataclass(frozen=True)
+class _Gathered:
+    """The evidence of each fold, and how many rows there were."""
+
+    evidence: list[Evidence]
+    rows: int
+
+
+@dataclass(frozen=True)
+class _Folds:
+    """Which rows of a batch are in which fold, and what is done with them."""
+
+    learner: Additive
+    names: tuple[str, ...]
+    folds: int
+    seed: int
+    weights: Weights
+    score: Score
+    chosen: Callable[[Batch], Positions] | None
+
+    def split(self, batch: Batch, sampled: bool = False) -> list[tuple[Positions, Batch, Array]]:
+        drawn = np.random.default_rng([self.seed, batch.start]).permutation(batch.rows) % self.folds
+        if sampled and self.chosen is not None:
+            drawn[np.delete(np.arange(batch.rows), self.chosen(batch))] = -1
+        weights, own = self.weights.of_rows(batch), batch.only(self.names)
+        places = [np.flatnonzero(drawn == k) for k in range(self.folds)]
+        return [(rows, own.take(rows), weights[rows]) for rows in places]
+
+    def summarise(self, batch: Batch) -> _Gathered:
+        parts = [self.learner.summarise(part, weights) for _, part, weights in self.split(batch)]
+        return _Gathered(parts, batch.rows)
+
+    def total(self, gathered: Sequence[_Gathered]) -> _Gathered:
+        evidence = [Evidence.total([each.evidence[k] for each in gathered]) for k in range(self.folds)]
+        return _Gathered(evidence, sum(each.rows for each in gathered))
+
+    def scores(self, models: Sequence[Additive], batch: Batch) -> list[NDArray[Any]]:
+        """What the score says of each row, in the rows' order, and the row's fold."""
+        filled = [(k, *part) for k, part in enumerate(self.split(batch, sampled=True)) if len(part[0])]
+        if not filled:  # an empty part of the first fold says what the arrays look like
+            filled = [(0, *self.split(batch, sampled=True)[0])]
+        parts = [(*self.score(models[k], part, weights), np.full(len(rows), k)) for k, rows, part, weights in filled]
+        order = np.argsort(np.concatenate([rows for _, rows, _, _ in filled]))
+        return [np.concatenate(each)[order] for each in zip(*parts, strict=True)]
+
+
+Parameters = TypeVar("Parameters")
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """An E-step's outcome: expected statistics, and the log-likelihood of the rows behind them. It adds."""
+
+    statistics: Mapping[str, Statistics]
+    log_likelihood: float
+
+    def __add__(self, other: Expected) -> Expected:
+        sums = {name: part + other.statistics[name] for name, part in self.statistics.items()}
+        return Expected(sums, self.log_likelihood + other.log_likelihood)
+
+
+class Expecting(Protocol[Parameters]):
+    """What EM needs of a model with something hidden in it."""
+
+    def expect(self, batch: Any, parameters: Parameters) -> Expected:
+        """The E-step: expected statistics of one batch, and its log-likelihood."""
+        ...
+
+    def maximise(self, statistics: Mapping[str, Statistics]) -> Parameters:
+        """The M-step: the most probable parameters (the mode, not the mean: else the objective can fall)."""
+        ...
+
+    def log_prior(self, parameters: Parameters) -> float: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted(Generic[Parameters]):
+    """Where EM ended, and log-likelihood + log-prior on the way: a sequence that never falls."""
+
+    parameters: Parameters
+    objective: tuple[float, ...]
+    converged: bool
+
+
+def em(
+    model: Expecting[Parameters],
+    batches: Callable[[], Iterable[Any]],
+    start: Parameters,
+    *,
+    steps: int = 500,
+    tolerance: float = 1e-10,
+) -> Fitted[Parameters]:
+    """The loop: expect, add up, maximise, until the objective grows by less than tolerance of its size."""
+    parameters, objective, reduce = start, list[float](), engines.current().reduce
+    for _ in range(steps):
+
+        def expect(batch: Any, parameters: Parameters = parameters) -> Expected:
+            return model.expect(batch, parameters)
+
+        expected = reduce(expect, batches(), lambda parts: fold(add, parts))
+        if expected is None:
+            raise DataError("the data is empty: there are no rows to learn from")
+        objective.append(expected.log_likelihood + model.log_prior(parameters))
+        if len(objective) > 1:
+            growth, size = objective[-1] - objective[-2], abs(objective[-1])
+            if growth < -ROUNDING * max(1.0, size):
+                raise EvidenceError(f"EM's objective fell by {-growth:g}: the M-step doesn't fit the E-step")
+            if growth <= tolerance * size:
+                return Fitted(parameters, tuple(objective), True)
+        parameters = model.maximise(expected.statistics)
+    return Fitted(parameters, tuple(objective), False)

@@ -1,0 +1,64 @@
+"""How much each row belongs to each group: hard (codes, -1 = unknown) or soft (weights)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from credo.numerics.exact import Array
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Hard:
+    """Row i belongs to group codes[i] with its whole weight, or to none where the code is -1."""
+
+    codes: Codes  # (rows,)
+    groups: int
+    weight: Array  # (rows,)
+
+    @classmethod
+    def of(cls, codes: ArrayLike, groups: int, weight: ArrayLike | None = None) -> Hard:
+        codes = np.asarray(codes, dtype=np.int32)
+        return cls(codes, groups, np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64))
+
+    @classmethod
+    def whole(cls, rows: int, weight: ArrayLike | None = None) -> Hard:
+        """All rows in one group."""
+        return cls.of(np.zeros(rows, dtype=np.int32), 1, weight)
+
+    @property
+    def rows(self) -> int:
+        return len(self.codes)
+
+    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Hard:
+        return Hard(self.codes[rows], self.groups, self.weight[rows])
+
+    def soft(self) -> Soft:
+        """The same membership as weights: one-hot rows, zeros where the code is -1."""
+        one_hot = self.codes[:, None] == np.arange(self.groups)
+        return Soft(one_hot * self.weight[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class Soft:
+    """Row i belongs to group k with weights[i, k]: responsibilities, times the row's weight."""
+
+    weights: Array  # (rows, groups)
+
+    @property
+    def rows(self) -> int:
+        return len(self.weights)
+
+    @property
+    def groups(self) -> int:
+        return int(self.weights.shape[1])
+
+    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Soft:
+        return Soft(self.weights[rows])
+
+
+Membership = Hard | Soft

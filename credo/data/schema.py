@@ -1,0 +1,254 @@
+"""What a table's columns are: their kinds, and the values that category columns take.
+
+A schema is no hidden state: a value is a level while it has evidence or is declared. Schemas of different parts unite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from credo.core.statistics import LITTLE, Positions
+from credo.errors import SchemaError, suggest
+
+Kind = Literal["category", "number", "count", "date", "text", "ignore"]
+KINDS = get_args(Kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A name, a kind and, for categories, the levels; the first `declared` of them stay without evidence."""
+
+    name: str
+    kind: Kind
+    levels: Any = None  # an Arrow array
+    declared: int = 0
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The levels as Python values."""
+        return () if self.levels is None else tuple(self.levels.to_pylist())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Column):
+            return NotImplemented
+        same = (self.name, self.kind, self.declared) == (other.name, other.kind, other.declared)
+        return same and self.values == other.values
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.kind))
+
+    def ordered(self) -> tuple[Column, Positions]:
+        """Levels in their natural order after the declared ones, and where each came from."""
+        fixed, free = self.levels[: self.declared], self.levels[self.declared :]
+        order = np.asarray(pc.sort_indices(free), dtype=np.intp) + self.declared
+        order = np.concatenate([np.arange(self.declared), order])
+        levels = pa.concat_arrays([fixed, self.levels.take(pa.array(order[self.declared :]))])
+        return replace(self, levels=levels), order
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Columns by name.
+
+    >>> a = Schema((Column("sky", "category", pa.array(["sunny"])),))
+    >>> b = Schema((Column("sky", "category", pa.array(["rainy", "sunny"])),))
+    >>> (a | b)["sky"].values
+    ('sunny', 'rainy')
+    """
+
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def infer(cls, data: object, kinds: Mapping[str, str] | None = None) -> Schema:
+        """The kind of each column, and the values of the categories, over all rows; `kinds` overrides.
+
+        >>> Schema.infer({"sky": ["sunny", "rainy", "sunny"], "wind": [3.5, None, 7.1]})
+        sky: category (rainy, sunny)
+        wind: number
+        """
+        from credo.data.profile import infer_schema
+
+        return infer_schema(data, kinds)
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self._by_name:
+            raise SchemaError(f"no column {name!r}; {suggest(name, self.names)}")
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        return {column.name: column.kind for column in self.columns}
+
+    def __or__(self, other: Schema) -> Schema:
+        """All columns of both, each with the levels of both."""
+        return unite([self, other])[0]
+
+    def replaced(self, columns: Iterable[Column]) -> Schema:
+        new = {column.name: column for column in columns}
+        return Schema(tuple(new.get(column.name, column) for column in self.columns))
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{column.name}: {column.kind}{_levels_shown(column)}" for column in self.columns)
+
+
+def _levels_shown(column: Column) -> str:
+    if column.levels is None:
+        return ""
+    few = [str(value) for value in column.levels[:5].to_pylist()]
+    more = f", ... ({len(column.levels)} levels)" if len(column.levels) > 5 else ""
+    return f" ({', '.join(few)}{more})"
+
+
+def unite(schemas: Sequence[Schema]) -> tuple[Schema, list[dict[str, Positions]]]:
+    """The union of many schemas, and for each of them where its levels stand in it.
+
+    Levels keep their order of first appearance, so that the first schema's levels stay where they are.
+    """
+    by_name = [{column.name: column for column in schema} for schema in schemas]
+    columns: list[Column] = []
+    positions: list[dict[str, Positions]] = [{} for _ in schemas]
+    for name in dict.fromkeys(chain.from_iterable(by_name)):
+        having = [(i, known[name]) for i, known in enumerate(by_name) if name in known]
+        column, places = _unite_columns([column for _, column in having])
+        columns.append(column)
+        for (i, _), place in zip(having, places, strict=True):
+            positions[i][name] = place
+    return Schema(tuple(columns)), positions
+
+
+def agree(schemas: Sequence[Schema]) -> None:
+    """Refuse schemas that don't unite, without uniting their levels."""
+    together: dict[str, list[Column]] = {}
+    for column in chain.from_iterable(schemas):
+        together.setdefault(column.name, []).append(column)
+    for columns in together.values():
+        _check_kinds(columns)
+        _type_of(columns[0], [column.levels for column in columns if column.levels is not None])
+
+
+def _check_kinds(columns: Sequence[Column]) -> None:
+    first = columns[0]
+    for column in columns[1:]:
+        if column.kind != first.kind:
+            raise SchemaError(_disagreement(first, first.kind, column.kind))
+
+
+def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
+    first = columns[0]
+    if all(column is first for column in columns):
+        size = 0 if first.levels is None else len(first.levels)
+        return first, [np.arange(size)] * len(columns)
+    _check_kinds(columns)
+    listed = [column.levels for column in columns if column.levels is not None]
+    if not listed:
+        return first, [np.empty(0, dtype=np.intp) for _ in columns]
+    columns = [replace(c, levels=listed[0][:0]) if c.levels is None else c for c in columns]
+    first = columns[0]
+    if all(column.levels.equals(first.levels) for column in columns[1:]):
+        declared = max(column.declared for column in columns)
+        return replace(first, declared=declared), [np.arange(len(first.levels))] * len(columns)
+    if _are_few(columns[1:], first):
+        return _with_few(first, columns[1:])
+    declared_levels = [column.levels[: column.declared] for column in columns]
+    parts = _same_type(first, declared_levels + [column.levels for column in columns])
+    levels, places = _encoded(parts)
+    declared = max(int(place.max(initial=-1)) for place in places[: len(columns)]) + 1
+    return replace(first, levels=levels, declared=declared), places[len(columns) :]
+
+
+def _are_few(columns: Sequence[Column], beside: Column) -> bool:
+    """Whether they have few levels beside a column's, of its own type, none of which is declared."""
+    few = sum(len(column.levels) for column in columns) <= LITTLE * len(beside.levels)
+    return few and all(column.levels.type == beside.levels.type and not column.declared for column in columns)
+
+
+def _with_few(column: Column, others: Sequence[Column]) -> tuple[Column, list[Positions]]:
+    """A column with few levels of others beside its own, which stay where they are: no index is made of all."""
+    levels, (few, own) = column.levels, _encoded([other.levels for other in others])
+    at = pc.indices_nonzero(pc.is_in(levels, value_set=few))
+    places = np.full(len(few), -1, dtype=np.intp)
+    places[np.asarray(pc.index_in(levels.take(at), value_set=few))] = np.asarray(at)
+    new = np.flatnonzero(places < 0)
+    places[new] = len(levels) + np.arange(len(new))
+    whole = pa.concat_arrays([levels, few.take(pa.array(new))]) if len(new) else levels
+    return replace(column, levels=whole), [np.arange(len(levels)), *(places[place] for place in own)]
+
+
+def _encoded(parts: Sequence[Any]) -> tuple[Any, list[Positions]]:
+    """The different values of all parts, in the order in which they come first, and where those of each part are."""
+    pool = pa.system_memory_pool()  # Arrow's own keeps for a while what this takes on the way
+    chunks = pc.dictionary_encode(pa.chunked_array(parts), memory_pool=pool).chunks  # of one dictionary; not empty ones
+    codes = [np.asarray(chunk.indices, dtype=np.intp) for chunk in chunks]
+    places = np.split(np.concatenate([np.empty(0, np.intp), *codes]), np.cumsum([len(part) for part in parts])[:-1])
+    return chunks[-1].dictionary if chunks else parts[0], places
+
+
+def _same_type(column: Column, parts: Sequence[Any]) -> list[Any]:
+    wanted = _type_of(column, parts) or column.levels.type
+    try:
+        return [part.cast(wanted) if len(part) else pa.array([], wanted) for part in parts]
+    except pa.ArrowInvalid:  # a float stands for several integers from 2^53 on, and uint64 has none below 0
+        raise SchemaError(
+            f"column {column.name!r} has whole numbers beyond 2^53 in one part of the data, and {wanted} values in "
+            "another, which can't tell them apart: make them strings"
+        ) from None
+
+
+def _type_of(column: Column, parts: Sequence[Any]) -> Any:
+    """The type of all levels in those parts of a column; None if there are none."""
+    types = {part.type for part in parts if len(part)}
+    wanted = common_type(types) if types else None
+    if types and wanted is None:
+        raise SchemaError(_disagreement(column, *sorted(str(t) for t in types)[:2]))
+    return wanted
+
+
+def common_type(types: Collection[Any]) -> Any:
+    """The type that values of all these fit in, if there is one."""
+    if len(types) == 1:
+        return next(iter(types))
+    if all(pa.types.is_integer(t) for t in types):
+        return pa.uint64()  # some are beyond int64
+    return pa.float64() if all(pa.types.is_integer(t) or pa.types.is_floating(t) for t in types) else None
+
+
+def _disagreement(column: Column, one: str, other: str) -> str:
+    return (
+        f"column {column.name!r} is {one} in one part of the data and {other} in another; "
+        f"say what it is with kinds={{{column.name!r}: ...}}, or make the parts alike"
+    )
+
+
+def checked_kinds(kinds: Mapping[str, str] | None, names: Sequence[str]) -> dict[str, Kind]:
+    """The kinds that a caller asks for, each of a known column and a known kind."""
+    asked: dict[str, Kind] = {}
+    known = set(names)
+    for name, kind in (kinds or {}).items():
+        if name not in known:
+            raise SchemaError(f"kinds names a column {name!r} that isn't there; {suggest(name, names)}")
+        if kind not in KINDS:
+            raise SchemaError(f"kinds={{{name!r}: {kind!r}}}: no such kind; {suggest(kind, KINDS)}")
+        asked[name] = kind  # type: ignore[assignment]
+    return asked

@@ -1,0 +1,1 @@
+"""What is believed of parameters: one belief, many, any likelihood; comparisons."""

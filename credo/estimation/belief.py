@@ -1,0 +1,288 @@
+"""Belief: a prior and the evidence seen, about one quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Real as RealNumber
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from credo.core.evidence import Evidence
+from credo.core.learning import Additive, Validation, Weight
+from credo.core.membership import Hard
+from credo.data import Batch, Source, source
+from credo.errors import DataError, EvidenceError, SchemaError, counted
+from credo.estimation.observations import Reading, absent, only_column
+from credo.families import Family
+from credo.families.dirichlet import Dirichlet
+from credo.families.family import Rule
+from credo.numerics.distributions import Distribution, Seed, plain
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+VALUES = "x"  # the name that a belief's own observations go by, whatever their column was called
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Belief(Additive):
+    """prior + evidence: what is believed of a quantity after what was seen of it.
+
+    >>> from credo import BetaBernoulli
+    >>> BetaBernoulli(2, 2).update([True, True]).mode()
+    0.75
+    """
+
+    family: Family  # the conjugate pair; its numbers count where the rule is "given"
+    rule: Rule = "given"
+    evidence: Evidence | None = None
+    columns: tuple[str, ...] | None = None  # to be read; None: the only one, or all of them
+    success: object = None  # which value counts, of a column that isn't true or false
+
+    def needs(self, data: Source) -> Sequence[str]:
+        return self.reading(data.names).names
+
+    def reading(self, names: Sequence[str]) -> Reading:
+        """How observations are read from a table with those columns."""
+        joint = self._joint
+        if self.columns is not None and (joint or self.columns[0] in names or len(names) != 1):
+            return Reading(self.columns, self.family, VALUES, self.success)
+        return Reading(tuple(names) if joint else (only_column(names),), self.family, VALUES, self.success)
+
+    def summarise(self, batch: Batch, weight: Array) -> Evidence:
+        return self.reading(batch.names).summarise(batch, Hard.whole(batch.rows, weight), None)
+
+    def with_evidence(self, evidence: Evidence) -> Belief:
+        return replace(self, evidence=evidence)
+
+    def mergeable(self, other: Belief) -> str | None:
+        if self.family != other.family or self.rule != other.rule:
+            return f"the priors differ, {self.family} and {other.family}"
+        if self._joint and self.columns != other.columns:
+            return f"their columns differ, {self.columns} and {other.columns}"
+        if self.success != other.success:
+            return f"{self.success!r} counts as success in one, {other.success!r} in the other"
+        return None
+
+    @property
+    def _joint(self) -> bool:
+        """Whether an observation is a row of several columns."""
+        return self.family.reads in ("numbers", "counts")
+
+    def taught_by(self, others: Evidence, held_out: Evidence) -> Belief:
+        """The values of all folds are known: one that only the held-out rows show has its prior probability."""
+        return self.with_evidence(others.knowing(held_out))
+
+    def update(
+        self, data: object, *, weight: Weight = None, target: str | None = None, success: object = None
+    ) -> Belief:
+        """Learn from observations: a column of them, or a mapping {value: count}.
+
+        A regression names its target; `success` says which value counts where they aren't true or false.
+        """
+        data, weight = self._observed(data, weight)
+        if success is not None and self.evidence is not None and success != self.success:
+            raise EvidenceError(f"{self.success!r} counted as success so far: {success!r} can't count from here on")
+        table = source(data)
+        believer = self._settled(table.without(weight).names, target)
+        believer = believer if success is None else replace(believer, success=success)
+        return super(Belief, believer).update(table, weight=weight)
+
+    def cross_validate(
+        self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0, target: str | None = None
+    ) -> Validation:
+        """How well what the other folds teach foresees each observation."""
+        table = source(data)
+        believer = self._settled(table.without(weight).names, target)
+        return super(Belief, believer).cross_validate(table, folds, weight=weight, seed=seed)
+
+    def _settled(self, names: Sequence[str], target: str | None) -> Belief:
+        """With the columns of a joint belief, from its first table on: later ones are read by name."""
+        if not self._joint or self.columns is not None:
+            return self
+        levels = getattr(self.family, "levels", None)
+        chosen = tuple(levels) if levels is not None else tuple(names)
+        if self.family.has_target:
+            if target is None:
+                raise SchemaError(f"say which column is the target, as in update(data, target={names[-1]!r})")
+            Source(tuple(names), lambda _: iter(())).require([target])
+            chosen = (*(name for name in names if name != target), target)
+        if self.family.width is not None and len(chosen) != self.family.width:
+            raise SchemaError(
+                f"the prior is about {counted(self.family.width, 'column')}, but the table has {len(chosen)}: "
+                f"{', '.join(map(str, chosen[:6]))}"
+            )
+        return replace(self, columns=chosen)
+
+    def forget(self, data: object, *, weight: Weight = None) -> Belief:
+        """Unlearn observations: what is left is what would be there had they never come."""
+        observed, weight = self._observed(data, weight)
+        table = source(observed)
+        if observed is data and not table.unnamed:  # any other column would be of other rows
+            table.require(self.columns or ())
+        return super().forget(table, weight=weight)
+
+    def _observed(self, data: object, weight: Weight) -> tuple[object, Weight]:
+        """{value: count} as values with weights; for rows of counts, as one row."""
+        if not isinstance(data, Mapping) or not all(isinstance(count, RealNumber) for count in data.values()):
+            return data, weight
+        if weight is not None:
+            raise DataError("counts are weights already: give either {value: count}, or observations and weight=")
+        if self.family.reads == "counts":
+            return {value: [count] for value, count in data.items()}, None
+        return {"x": list(data)}, list(data.values())
+
+    @cached_property
+    def statistics(self) -> Any:
+        """The evidence of the one group."""
+        if self.evidence is None:
+            raise EvidenceError("no observations yet: update the belief first")
+        return self.evidence[VALUES][0]
+
+    @property
+    def n(self) -> float:
+        """The weight of the observations."""
+        return 0.0 if self.evidence is None else float(self.statistics.weight)
+
+    @cached_property
+    def prior(self) -> Family:
+        """What was believed before the evidence."""
+        if self.evidence is None or self.rule == "given":
+            return self.family
+        from credo.families.priors import resolved
+
+        return resolved(self.rule, self.family, self.evidence[VALUES])
+
+    @cached_property
+    def posterior(self) -> Family:
+        """The family with the evidence in its hyperparameters."""
+        if self.evidence is None:
+            return self.prior
+        after = self.prior.posterior(self.statistics)
+        return replace(after, levels=self._levels) if isinstance(after, Dirichlet) else after
+
+    @property
+    def _levels(self) -> tuple[Any, ...] | None:
+        """The values of a categorical belief, or the columns of a multinomial one."""
+        if not isinstance(self.family, Dirichlet):
+            return None
+        if self.evidence is None:
+            return self.family.names
+        return self.evidence.schema[VALUES].values if self.family.reads == "category" else self.columns
+
+    def maximum_likelihood(self) -> Any:
+        """The parameters under which the observations are most probable; the prior doesn't matter."""
+        if self.n == 0:
+            raise EvidenceError("no observations yet: every parameter fits them equally well")
+        return self._named(self.family.maximum_likelihood(self.statistics))
+
+    def mode(self) -> Any:
+        """The most probable parameters (MAP)."""
+        return self._named(self.posterior.mode())
+
+    def mean(self) -> Any:
+        return self._named(self.posterior.mean())
+
+    def variance(self) -> Any:
+        return self._named(self.posterior.variance())
+
+    def interval(self, mass: float = 0.95) -> Any:
+        """Equal-tailed: the parameter lies in it with that probability, and as probably below it as above."""
+        return self._named(self.posterior.interval(mass))
+
+    def highest_density(self, mass: float = 0.95) -> Any:
+        """The shortest interval with that probability."""
+        return self._named(self.posterior.highest_density(mass))
+
+    def log_evidence(self) -> float:
+        """log p(observations), the parameters integrated out: how well prior and likelihood foresaw them."""
+        return 0.0 if self.evidence is None else float(self.prior.log_evidence(self.statistics))
+
+    def predictive(self, *given: Any) -> Any:
+        """The distribution of the next observation (of a regression's target, given its features)."""
+        asked = map(self._features, given) if self.family.has_target else given
+        return self.posterior.predictive(*asked)
+
+    def _features(self, given: Any) -> Any:
+        """A regression's features, also by their names: one row {name: number}, or a table."""
+        names = (self.columns or ("",))[:-1]
+        if isinstance(given, Mapping) and all(isinstance(value, RealNumber) for value in given.values()):
+            source([given]).require(names)
+            return [given[name] for name in names]
+        if isinstance(given, list | tuple | np.ndarray):
+            return given
+        return np.concatenate([batch.matrix(names) for batch in source(given).batches(names)])
+
+    def sample(self, size: int, seed: Seed = None) -> Any:
+        """Draws of the parameters."""
+        return self.posterior.sample(size, seed)
+
+    def log_prob(self, data: Any) -> Array:
+        """log p(observation) of each, by the predictive; NaN where it is missing."""
+        table = source(data)
+        reading = self.reading(table.names)
+        parts = [self._log_prob(reading, batch) for batch in table.batches(reading.names)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def _log_prob(self, reading: Reading, batch: Batch) -> Array:
+        x = reading.known_cells(batch, pa.array(self._levels or ()))
+        return np.where(absent(x), np.nan, self.posterior.log_predictive(x)[:, 0])
+
+    def marginal(self) -> Distribution:
+        """The distribution of the parameter that beliefs are compared by: the only one, or the mean."""
+        marginal = self.posterior.marginals()[0]
+        if np.ndim(marginal.mean()):
+            raise DataError(f"{type(self.family).__name__} beliefs have several parameters: there is no one to compare")
+        return marginal
+
+    def probability_greater(self, other: Any) -> float:
+        """P(this parameter > the other belief's, or a number), the two being independent."""
+        from credo.estimation.comparison import probability_greater
+
+        if isinstance(other, RealNumber):
+            return 1 - float(self.marginal().cdf(float(other)))
+        return probability_greater(self.marginal(), other.marginal())
+
+    def plot(self) -> Figure:
+        """Prior, likelihood, posterior and predictive, as the lectures draw them."""
+        from credo.present.beliefs import plot_belief
+
+        return plot_belief(self)
+
+    def _named(self, values: Any) -> Any:
+        """Floats for one number; a mapping from each value of a categorical belief; named tuples as they are."""
+        if hasattr(values, "_fields"):
+            return type(values)(*(_plain(value) for value in values))
+        levels = self._levels
+        if levels is None or not isinstance(self.family, Dirichlet):
+            return _plain(values)
+        if isinstance(values, tuple):
+            return {level: (float(low), float(high)) for level, low, high in zip(levels, *values, strict=True)}
+        return {level: float(value) for level, value in zip(levels, values, strict=True)}
+
+    def __repr__(self) -> str:
+        from credo.present.beliefs import describe
+
+        try:
+            return describe(self)
+        except EvidenceError as unknown:
+            return f"{type(self.family).__name__}, after {counted(self.n, 'observation')}\n  {unknown}"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from credo.present.beliefs import belief_html
+
+        try:
+            return belief_html(self)
+        except EvidenceError:
+            return f"<pre>{escape(repr(self))}</pre>"
+
+
+def _plain(value: Any) -> Any:
+    return tuple(map(plain, value)) if isinstance(value, tuple) else plain(value)

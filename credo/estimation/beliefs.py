@@ -1,0 +1,355 @@
+"""Beliefs: one for each group of rows, all at once and from one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from credo.core.evidence import ROWS, Evidence, Part
+from credo.core.learning import Additive, Weight, gather
+from credo.core.membership import Hard
+from credo.core.sparse import GroupCounts
+from credo.core.statistics import Counts
+from credo.data import Batch, Source, source
+from credo.data.schema import Column, Schema
+from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
+from credo.estimation.belief import VALUES, Belief
+from credo.estimation.observations import Reading, absent
+from credo.families import BetaBernoulli, Family, priors
+from credo.families.dirichlet import Dirichlet, DirichletCategorical
+from credo.families.family import Rule
+from credo.numerics.distributions import Beta, Real
+from credo.numerics.exact import Array
+
+UNGROUPED = "(rows without a group)"
+
+
+def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[Reading]) -> Evidence:
+    """The statistics of some columns by group, and how many rows each group has."""
+    codes, levels = batch.categories(by)
+    member, lost = Hard(codes, len(levels), weight), codes < 0
+    found = [reading.summarise(batch, member, by) for reading in readings]
+    parts = {
+        ROWS: Part((by,), Counts.of_rows(member)),
+        UNGROUPED: Part((None,), Counts.of_rows(Hard.whole(int(lost.sum()), weight[lost]))),
+    }
+    for evidence in found:
+        parts |= evidence.parts
+    columns = (column for evidence in found for column in evidence.schema)
+    return Evidence(Schema((Column(by, "category", levels), *columns)), parts)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Beliefs(Additive):
+    """A belief per group. `beliefs["a7"]` is one of them; `mean()`, `interval()` and `table()` speak of all."""
+
+    columns: tuple[str, ...]
+    by: str
+    family: Family  # the conjugate pair; its numbers count where the rule is "given"
+    rule: Rule = "given"
+    evidence: Evidence | None = None
+    success: object = None
+
+    def needs(self, data: Source) -> Sequence[str]:  # noqa: ARG002 - the same columns, whatever the table has
+        return (*self.columns, self.by)
+
+    @property
+    def label(self) -> str:
+        """Under which the evidence is kept."""
+        return self.columns[-1]
+
+    @property
+    def reading(self) -> Reading:
+        return Reading(self.columns, self.family, self.label, self.success)
+
+    def summarise(self, batch: Batch, weight: Array) -> Evidence:
+        return summarise_groups(batch, weight, self.by, [self.reading])
+
+    def with_evidence(self, evidence: Evidence) -> Beliefs:
+        return replace(self, evidence=evidence)
+
+    def taught_by(self, others: Evidence, held_out: Evidence) -> Beliefs:
+        """The values and groups of all folds are known: those of the held-out rows alone have their prior's belief."""
+        return self.with_evidence(others.knowing(held_out))
+
+    def mergeable(self, other: Beliefs) -> str | None:
+        for what in ("columns", "by", "family", "rule", "success"):
+            if getattr(self, what) != getattr(other, what):
+                return f"their {what} differ, {getattr(self, what)!r} and {getattr(other, what)!r}"
+        return None
+
+    @property
+    def seen(self) -> Evidence:
+        assert self.evidence is not None
+        return self.evidence
+
+    @property
+    def statistics(self) -> Any:
+        return self.seen[self.label]
+
+    @cached_property
+    def prior(self) -> Family:
+        """The prior that every group shares."""
+        found = priors.resolved(self.rule, self.family, self.statistics)
+        if isinstance(found, DirichletCategorical) and found.levels is None and found.concentration.ndim:
+            return DirichletCategorical(found.concentration, self.seen.schema[self.label].values)
+        return found
+
+    @cached_property
+    def posterior(self) -> Family:
+        """The family, with a group's evidence in each entry of its hyperparameters."""
+        return self.prior.posterior(self.statistics)
+
+    @property
+    def groups(self) -> Any:
+        """The groups' names, an Arrow array."""
+        return self.seen.schema[self.by].levels
+
+    @property
+    def rows(self) -> Array:
+        """The weight of each group's rows, missing cells included."""
+        return np.asarray(self.seen[ROWS].n.value[:, 0])
+
+    @property
+    def ungrouped(self) -> float:
+        """The weight of the rows whose group is missing: they are in no belief."""
+        return float(self.seen[UNGROUPED].n.value.sum())
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {group: k for k, group in enumerate(self)}
+
+    @property
+    def n(self) -> float:
+        """The weight of the observations."""
+        return float(np.sum(self.statistics.weight))
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __contains__(self, group: object) -> bool:
+        return group in self._places
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.groups.to_pylist())
+
+    def __getitem__(self, group: object) -> Belief:
+        k = self._places.get(group) if isinstance(group, Hashable) else None
+        if k is None:
+            raise SchemaError(f"column {self.by!r} has no value {group!r}; {suggest(group, self)}")
+        if self._shares:
+            raise DataError("groups share one covariance, which has no value per group: ask for mode() or mean()")
+        part = self.seen.parts[self.label]
+        own = Part((None, *part.axes[1:]), part.statistics[k : k + 1])
+        schema = Schema(tuple(column for column in self.seen.schema if column.name != self.by))
+        evidence = Evidence(schema, {self.label: own}).renamed(self.label, VALUES)
+        columns = self.columns if len(self.columns) > 1 else None
+        return Belief(self.prior, evidence=evidence, columns=columns, success=self.success)
+
+    def mean(self) -> Any:
+        """Each group's expected parameters."""
+        return self.posterior.mean()
+
+    def mode(self) -> Any:
+        return self.posterior.mode()
+
+    def variance(self) -> Any:
+        return self.posterior.variance()
+
+    def interval(self, mass: float = 0.95) -> Any:
+        """Each group's equal-tailed interval."""
+        return self.posterior.interval(mass)
+
+    def maximum_likelihood(self) -> Any:
+        return self.family.maximum_likelihood(self.statistics)
+
+    def log_evidence(self) -> float:
+        """log p(all observations | prior)"""
+        return float(np.sum(self.prior.log_evidence(self.statistics)))
+
+    def log_prob(self, data: Any) -> Array:
+        """log p(observation) of each row, by the predictive of its group; of a new group where the group isn't known.
+
+        NaN where the observation is missing.
+        """
+        table = source(data)
+        parts = [self._log_prob(batch) for batch in table.batches(self.needs(table))]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def _log_prob(self, batch: Batch) -> Array:
+        codes, levels = batch.categories(self.by)
+        group = np.array([*(self._places.get(name, -1) for name in levels.to_pylist()), -1])[codes]
+        x = self.reading.known_cells(batch, self.seen.schema[self.label].levels)
+        if isinstance(self.prior, DirichletCategorical):
+            return self.prior.log_predictive_after(self.statistics, group, x)
+        result = np.empty(batch.rows)
+        order = np.argsort(group, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
+            k = group[rows[0]]
+            own = self.posterior.group(k) if k >= 0 else self._unseen
+            result[rows] = own.log_predictive(x[rows])[:, 0]
+        return np.where(absent(x), np.nan, result)
+
+    @cached_property
+    def _unseen(self) -> Family:
+        """A group that has shown nothing yet, with all the values known; it knows a covariance that groups share."""
+        others = self.statistics if self._shares else self.statistics[:0]
+        return self.prior.posterior(others.with_new_group()).group(len(others.weight))
+
+    @property
+    def _shares(self) -> bool:
+        """Whether groups teach each other something, apart from the prior."""
+        return getattr(self.family, "covariance", None) in ("tied", "spherical")
+
+    def table(self, mass: float = 0.95) -> Any:
+        """An Arrow table: a row for each group, with its rows, estimates and intervals.
+
+        Where groups times values are many (above 2²⁰), a row for each group and value that was seen together.
+        """
+        from credo.numerics.distributions import checked_mass
+
+        if isinstance(self.statistics, GroupCounts) and self.statistics.is_sparse:
+            return self._long_table(checked_mass(mass))
+        columns: dict[str, Any] = {"rows": self.rows}
+        values = self.statistics.weight
+        if (values != self.rows).any():
+            columns["missing"] = self.rows - values
+        for name, (estimate, low, high) in self._summaries(checked_mass(mass)).items():
+            columns |= {name: estimate, f"{name}_low": low, f"{name}_high": high}
+        renamed = {f"{name}_" if name == self.by else name: values for name, values in columns.items()}
+        return pa.table({self.by: self.groups, **renamed})
+
+    def _long_table(self, mass: float) -> Any:
+        assert isinstance(self.prior, DirichletCategorical)
+        group, value, n = self.statistics.entries()
+        a, total = self.prior.after(self.statistics, group, value)
+        share = Beta(a, total - a)
+        low, high = share.interval(mass)
+        named = {"value": self.seen.schema[self.label].levels.take(pa.array(value)), "rows": n}
+        named |= {"mean": share.mean(), "mean_low": low, "mean_high": high}
+        renamed = {f"{name}_" if name == self.by else name: values for name, values in named.items()}
+        return pa.table({self.by: self.groups.take(pa.array(group)), **renamed})
+
+    def _summaries(self, mass: float) -> dict[str, tuple[Real, Real, Real]]:
+        """Of each parameter: mean and interval."""
+        marginals = self.posterior.marginals()
+        names = getattr(self.family.parameters, "_fields", ("mean",))
+        if isinstance(self.family, Dirichlet):
+            levels = self.seen.schema[self.label].values if self.family.reads == "category" else self.columns
+            means, (low, high) = self.posterior.mean(), marginals[0].interval(mass)
+            return {f"P({v})": (means[:, j], low[:, j], high[:, j]) for j, v in enumerate(levels)}  # type: ignore[index]
+        found: dict[str, tuple[Real, Real, Real]] = {}
+        for name, marginal in zip(names, marginals, strict=True):
+            estimate, low, high = np.broadcast_arrays(marginal.mean(), *marginal.interval(mass))
+            if estimate.ndim == 1:
+                found[name] = (estimate, low, high)
+                continue
+            for j, component in enumerate(self.family.components(self.columns)):
+                found[f"{name}_{component}"] = (estimate[:, j], low[:, j], high[:, j])
+        return found
+
+    def __repr__(self) -> str:
+        left = f"; {counted(self.ungrouped, 'row')} without a group left out" if self.ungrouped else ""
+        return (
+            f"{counted(len(self), 'belief')} about {', '.join(self.columns)} by {self.by}, "
+            f"{counted(self.rows.sum(), 'row')}{left}\n"
+            f"prior ({self.rule}): {self._prior_or_why_not}"
+        )
+
+    @property
+    def _prior_or_why_not(self) -> str:
+        try:
+            return str(self.prior)
+        except EvidenceError as unknown:
+            return str(unknown)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from credo.present.beliefs import table_html
+
+        try:
+            return table_html(self.table(), repr(self))
+        except EvidenceError:
+            return f"<pre>{escape(repr(self))}</pre>"
+
+
+def estimate(
+    data: object,
+    column: str | Sequence[str],
+    by: str | None = None,
+    *,
+    prior: Family | Literal["default", "empirical"] | None = None,
+    weight: Weight = None,
+    success: object = None,
+    kinds: Mapping[str, str] | None = None,
+) -> Any:
+    """A belief about a column, or one for each value of the column `by`.
+
+    The prior is a family, "default" (a stated function of the pooled rows) or "empirical" (fitted to all groups).
+    Several columns give a belief each, {column: beliefs}; a joint family (such as NormalInverseWishart) takes them
+    together. `success` says which value counts where a column isn't true or false.
+
+    >>> from credo import BetaBernoulli
+    >>> shop = {"ad": ["a", "a", "b", "b"], "bought": [1, 0, 1, 1]}
+    >>> estimate(shop, "bought", by="ad", prior=BetaBernoulli(1, 1)).mean().tolist()
+    [0.5, 0.75]
+    """
+    table = source(data)
+    names = (column,) if isinstance(column, str) else tuple(column) if isinstance(column, Sequence) else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        raise DataError(f"the column must be a name, or a list of names, but is {column!r}")
+    if not (by is None or isinstance(by, str)):
+        raise DataError(f"by must be the name of one column, but is {by!r}; join several into one column first")
+    table.require([*names, *([by] if by else []), *([weight] if isinstance(weight, str) else [])])
+    if taken := {ROWS, UNGROUPED}.intersection(names):
+        raise DataError(f"credo keeps its own counts under the name {taken.pop()!r}: call the column otherwise")
+    if by in names:
+        raise DataError(f"column {by!r} can't be both the groups and what is estimated in them")
+    if isinstance(prior, Family) and prior.reads in ("numbers", "counts"):
+        if prior.width is not None and len(names) != prior.width:
+            raise DataError(f"the prior is about {counted(prior.width, 'column')}, but {len(names)} are named")
+        return _believer(names, by, prior, "given", success).update(table, weight=weight)
+    chosen = priors.families(table, names, prior, kinds, success)
+    rule: Rule = "given" if isinstance(prior, Family) else prior or "default"
+    each = {name: _believer((name,), by, chosen[name], rule, success) for name in names}
+    if len(each) > 1:
+        return _together(each, by, table, weight)
+    found = each[names[0]].update(table, weight=weight)
+    if success is not None and isinstance(found.family, BetaBernoulli) and not found.statistics.n.value[..., 1].any():
+        raise DataError(f"column {names[0]!r} has no value {success!r}: nothing would count as a success")
+    return found
+
+
+def _believer(names: tuple[str, ...], by: str | None, family: Family, rule: Rule, success: object) -> Any:
+    if by is not None:
+        return Beliefs(names, by, family, rule, success=success)
+    if rule == "empirical":
+        raise DataError("an empirical prior is fitted to groups: say by=... which column they are in")
+    return Belief(family, rule, columns=names, success=success)
+
+
+def _together(each: Mapping[str, Any], by: str | None, table: Source, weight: Weight) -> dict[str, Any]:
+    """Several columns' beliefs from one pass."""
+    if by is None:
+        readings = [replace(one.reading(table.names), label=name) for name, one in each.items()]
+    else:
+        readings = [one.reading for one in each.values()]
+
+    def summarise(batch: Batch, row_weights: Array) -> Evidence:
+        if by is not None:
+            return summarise_groups(batch, row_weights, by, readings)
+        member = Hard.whole(batch.rows, row_weights)
+        found = [reading.summarise(batch, member, None) for reading in readings]
+        parts = {name: part for evidence in found for name, part in evidence.parts.items()}
+        return Evidence(Schema(tuple(column for evidence in found for column in evidence.schema)), parts)
+
+    whole = gather(summarise, table, [*each, *([by] if by else [])], weight, Evidence.total).ordered()
+    if by is not None:
+        return {name: one.with_evidence(whole.only(name, ROWS, UNGROUPED)) for name, one in each.items()}
+    return {name: one.with_evidence(whole.only(name).renamed(name, VALUES)) for name, one in each.items()}

@@ -1,0 +1,155 @@
+"""Comparing beliefs: which parameter is greater, and which prior foresaw the data better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from credo.errors import EvidenceError
+from credo.numerics.distributions import Beta, Distribution, Normal
+from credo.numerics.exact import Array
+from credo.numerics.log_distributions import Feature, Unbounded, unbounded
+
+NODES, SHARES = np.polynomial.legendre.leggauss(16)  # on each panel
+PRECISION = 1e-12  # of an integral: panels that change it by more are cut further
+NOISE = 1e-9  # of a panel: halving one that is as near as this gives all digits, and special functions are no better
+MOST = 4096  # panels that are cut at once
+ROUNDS = 40  # of cutting panels in two
+GRID = 1500  # points of the trapezoid rule, which is at its best on smooth integrands that fade at both ends
+
+
+def probability_greater(a: Distribution, b: Distribution) -> float:
+    """P(A > B) = ∫ P(B < x) p(x) dx, p being A's density, on a line on which neither has an end.
+
+    >>> from credo.numerics.distributions import Beta, Normal
+    >>> round(probability_greater(Normal(1.0, 3.0), Normal(0.0, 4.0)), 6)  # Φ(1/5)
+    0.57926
+    >>> round(probability_greater(Beta(1, 0.01), Beta(1, 0.01)), 12)
+    0.5
+    """
+    if _is_certain(a) and _is_certain(b):
+        return float(float(a.mean()) > float(b.mean()))
+    if _is_certain(a):
+        return float(b.cdf(float(a.mean())))
+    if _is_certain(b):
+        return 1 - float(a.cdf(float(b.mean())))
+    pair = unbounded(a, b)
+    if pair is not None:
+        return _integrated(*pair)
+    pair = unbounded(b, a)
+    return 1 - _integrated(*pair) if pair is not None else _by_quantiles(a, b)
+
+
+def _is_certain(law: Distribution) -> bool:
+    return bool((isinstance(law, Beta) and law.b == 0) or (isinstance(law, Normal) and law.sd == 0))
+
+
+def _integrated(a: Unbounded, b: Unbounded) -> float:
+    """∫ p_A P(B < t) dt over the same and ∫ p_A P(B > t) dt: what both have in common cancels."""
+
+    def at(t: Array) -> Array:
+        density = a.log_density(t)
+        return np.stack([density + tail for tail in b.log_tails(t)])
+
+    features = (*a.features, *b.features)
+    peaks, found = _peaks(at, _edges(a.reach, features))
+    edges = _edges(a.reach, (*features, *found))
+    if not np.isfinite(peaks).all():  # one of the two is 0, as far as floats reach
+        return float(peaks[0] > peaks[1])
+    below, above = _integrals(lambda t: np.exp(at(t) - peaks[:, None]), edges)
+    with np.errstate(over="ignore"):
+        return float(1 / (1 + above / below * np.exp(peaks[1] - peaks[0])))
+
+
+def _edges(reach: tuple[float, float], features: Sequence[Feature]) -> Array:
+    """Ends of panels: narrow near what happens, and twice as wide each further on."""
+    low, high = reach
+    found = [np.array([low, high])]
+    for place, width in features:
+        steps = width * 2.0 ** np.arange(np.ceil(np.log2(max((high - low) / width, 1.0))) + 1)
+        found += [place - steps, np.array([place]), place + steps]
+    return np.unique(np.clip(np.concatenate(found), low, high))
+
+
+def _peaks(log_f: Callable[[Array], Array], edges: Array) -> tuple[Array, list[Feature]]:
+    """The largest values of several functions, up to 1, and where they are."""
+    t = np.sort(np.append(_nodes(edges[:-1], edges[1:]).ravel(), edges))
+    values = log_f(t)
+    peaks, features = [], list[Feature]()
+    for own, best in enumerate(values.argmax(1)):
+        low, high, peak = t[max(best - 1, 0)], t[min(best + 1, len(t) - 1)], values[own, best]
+        for _ in range(ROUNDS):
+            near = np.linspace(low, high, 9)
+            found = log_f(near)[own]
+            best = int(found.argmax())
+            peak, around = max(peak, found[best]), found[max(best - 1, 0) : best + 2]
+            low, high = near[max(best - 1, 0)], near[min(best + 1, 8)]
+            if around.min() >= peak - 1:
+                break
+        peaks.append(peak)
+        features.append(((low + high) / 2, max(high - low, np.spacing(max(abs(low), abs(high))))))
+    return np.array(peaks), features
+
+
+def _nodes(low: Array, high: Array) -> Array:
+    return low[:, None] + (high - low)[:, None] * (1 + NODES) / 2  # (panels, nodes)
+
+
+def _integrals(f: Callable[[Array], Array], edges: Array) -> Array:
+    """∫ of several functions, f(t) being (functions, points): panels are cut in two until that changes nothing."""
+
+    def panels(low: Array, high: Array) -> Array:
+        nodes = _nodes(low, high)
+        return np.asarray(f(nodes.ravel()).reshape(-1, *nodes.shape) @ SHARES * (high - low) / 2)
+
+    low, high = edges[:-1], edges[1:]
+    coarse = panels(low, high)
+    whole: Array = coarse.sum(1)
+    done: Array = np.zeros(len(coarse))
+    for _ in range(ROUNDS):
+        middle = (low + high) / 2
+        left, right = panels(low, middle), panels(middle, high)
+        change = np.abs(left + right - coarse)
+        whole = done + (left + right).sum(1)
+        open_ = ((change > PRECISION * whole[:, None]) & (change > NOISE * (left + right))).any(0)
+        done = done + (left + right)[:, ~open_].sum(1)
+        if not open_.any() or open_.sum() > MOST:
+            break
+        low, high = np.concatenate([low[open_], middle[open_]]), np.concatenate([middle[open_], high[open_]])
+        coarse = np.concatenate([left[:, open_], right[:, open_]], axis=1)
+    return whole
+
+
+def _by_quantiles(a: Distribution, b: Distribution) -> float:
+    """∫ F_B(Q_A(Φ(z))) φ(z) dz, A being the narrower of the two."""
+    from scipy.special import ndtr
+
+    if _spread(a) > _spread(b):
+        return 1 - _by_quantiles(b, a)
+    z = np.linspace(-9, 9, GRID)
+    weight = np.exp(-(z**2) / 2)
+    below = np.asarray(b.cdf(a.quantile(ndtr(z))))
+    return float(below @ weight / weight.sum())
+
+
+def _spread(distribution: Distribution) -> float:
+    low, high = distribution.interval(0.5)
+    return float(high) - float(low)
+
+
+def bayes_factor(a: Any, b: Any) -> float:
+    """p(observations | a) / p(observations | b), of two beliefs that have seen the same: above 1 speaks for a.
+
+    >>> from credo import BetaBernoulli
+    >>> flips = {1: 2, 0: 0}
+    >>> round(bayes_factor(BetaBernoulli(1, 1).update(flips), BetaBernoulli(2, 2).update(flips)), 6)  # (1/3)/(3/10)
+    1.111111
+    """
+    if a.n != b.n:
+        raise EvidenceError(
+            f"a Bayes factor compares beliefs about the same observations, but {a.n:g} and {b.n:g} were seen"
+        )
+    with np.errstate(over="ignore"):
+        return float(np.exp(a.log_evidence() - b.log_evidence()))

@@ -1,0 +1,489 @@
+"""Numeric: any likelihood and any prior of one or two parameters, integrated by adaptive quadrature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial, reduce
+from math import inf, nan
+from numbers import Real as Number
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.polynomial.legendre import legval
+from numpy.typing import ArrayLike
+
+from credo.core.learning import Weights
+from credo.data import source
+from credo.errors import CredoError, DataError, EvidenceError, PriorError
+from credo.estimation.observations import only_column
+from credo.numerics.distributions import Categorical, Real, Seed, plain
+from credo.numerics.exact import Array
+from credo.numerics.quadrature import (
+    SERIES,
+    SHARES,
+    Axis,
+    Density,
+    Function,
+    Mesh,
+    at_nodes,
+    hopeless,
+    integrate,
+    line,
+    summit,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Numeric"]
+
+CELLS = 1 << 18  # (parameters x observations) evaluated at once: what fits a processor's cache
+SMALL = 100  # whole numbers up to here are taken for counts
+IMPOSSIBLE = "the observations are impossible: their log-likelihood is -inf at every parameter that was tried"
+
+
+def called(function: Function, name: str, error: type[CredoError], *arguments: Array) -> Array:
+    """A given function on arrays, held to what it promises."""
+    shape = np.broadcast_shapes(*(a.shape for a in arguments))
+    try:
+        with np.errstate(all="ignore"):
+            result = np.broadcast_to(np.asarray(function(*arguments), dtype=np.float64), shape)
+    except (TypeError, ValueError) as problem:
+        given = ", ".join(str(a.shape) for a in arguments)
+        raise error(f"{name} must broadcast: of arrays shaped {given} make one of {shape}; but {problem}") from problem
+    if not (result < inf).all():
+        at = tuple(np.argwhere(~(result < inf))[0])
+        where = ", ".join(f"{np.broadcast_to(a, shape)[at]:.6g}" for a in arguments)
+        raise error(f"{name}({where}) is {result[at]}: it must be a number, or -inf where something is impossible")
+    return result
+
+
+@lru_cache(maxsize=16)
+def normalised(log_prior: Function, axes: tuple[Axis, ...]) -> Mesh:
+    """The prior, integrated."""
+    sizes = (20_001,) if len(axes) == 1 else (121, 401)  # a prior costs little, and may have narrow peaks
+    grids = tuple(axis.grid(size) for axis, size in zip(axes, sizes, strict=True))
+    mesh = integrate(lambda *theta: called(log_prior, "log_prior", PriorError, *theta), axes, grids)
+    if mesh.log_total == -inf:
+        raise PriorError("log_prior is -inf at every parameter that was tried: the prior allows nothing")
+    if mesh.first.diverges(0) or mesh.joint.diverges(0):
+        raise PriorError(
+            "the prior is improper, its integral over the support diverges: bound the support, or let it fall faster"
+        )
+    return mesh
+
+
+def observed(xs: Any, weight: Any) -> tuple[Array, Array]:
+    """Observations (a column of any form, one number, or {value: count}) and their weights, missing ones left out."""
+    if isinstance(xs, Mapping) and all(isinstance(count, Number) for count in xs.values()):
+        if weight is not None:
+            raise DataError("counts are weights already: give either {value: count}, or observations and weight")
+        xs, weight = {"x": list(xs)}, list(xs.values())
+    if hasattr(xs, "__len__") and not len(xs):
+        return np.empty(0), np.empty(0)
+    table = source([xs] if isinstance(xs, Number) else xs)
+    name, weights = only_column(table.without(weight).names), Weights.of(weight)
+    batches = list(table.batches(weights.beside([name])))
+    weights.check_length(sum(batch.rows for batch in batches))
+    values = np.concatenate([np.empty(0), *(batch.numbers(name) for batch in batches)])
+    each = np.concatenate([np.empty(0), *(weights.of_rows(batch) for batch in batches)])
+    kept = ~np.isnan(values) & (each > 0)
+    return values[kept], each[kept]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Numeric:
+    """p(θ | x) ∝ p(θ) Πᵢ p(xᵢ | θ), for any likelihood and prior; the evidence is how often each value was seen.
+
+    >>> def uniform(x, theta):  # x ~ U[0, θ]
+    ...     return np.where(x <= theta, -np.log(theta), -np.inf)
+    >>> post = Numeric(uniform, lambda theta: 0 * theta, support=(0, 10)).update([2, 4, 7, 8])
+    >>> round(float(np.exp(post.log_evidence())), 12)  # ∫ θ⁻⁴/10 dθ from 8 to 10 is (8⁻³ - 10⁻³)/30
+    3.1770833e-05
+    """
+
+    log_likelihood: Function
+    log_prior: Function
+    support: Any
+    observations: range | tuple[float, float] | None = None
+    values: Array = field(default_factory=lambda: np.empty(0))
+    weights: Array = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        try:
+            fits = np.shape(self.support) in ((2,), (2, 2)) and all(axis.low < axis.high for axis in self.axes)
+        except (TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise PriorError(f"support must be (low, high), or two such pairs, low below high; but is {self.support!r}")
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        return tuple(Axis(float(low), float(high)) for low, high in np.reshape(self.support, (-1, 2)))
+
+    def update(self, xs: Any, weight: Any = None) -> Numeric:
+        """Learn from observations: numbers, or {value: count}. NaN is missing."""
+        values, weights = observed(xs, weight)
+        distinct, which = np.unique(np.append(self.values, values), return_inverse=True)
+        added = np.bincount(which, np.append(self.weights, weights), distinct.size)
+        return replace(self, values=distinct, weights=np.asarray(added, dtype=np.float64))
+
+    def forget(self, xs: Any, weight: Any = None) -> Numeric:
+        """Unlearn observations; those that were never seen are an error."""
+        taken = self._blank.update(xs, weight)
+        place = np.searchsorted(self.values, taken.values)
+        seen = np.where(np.append(self.values, nan)[place] == taken.values, np.append(self.weights, 0)[place], 0)
+        left = seen - taken.weights
+        left[np.abs(left) <= 4 * np.spacing(seen)] = 0
+        if (left < 0).any():
+            i = int(np.argmax(left < 0))
+            weight, value = taken.weights[i], taken.values[i]
+            raise EvidenceError(f"can't forget {value:g} with weight {weight:g}: its weight is {seen[i]:g}")
+        weights = self.weights.copy()
+        weights[place] = left
+        return replace(self, values=self.values[weights > 0], weights=weights[weights > 0])
+
+    def __add__(self, other: Numeric) -> Numeric:
+        if not isinstance(other, Numeric):
+            return NotImplemented
+        if (self.log_likelihood, self.log_prior, self.axes) != (other.log_likelihood, other.log_prior, other.axes):
+            raise PriorError("only beliefs with the same log_likelihood, log_prior and support can be added")
+        return self.update(other.values, other.weights)
+
+    def merge(self, *others: Numeric) -> Numeric:
+        """The same as adding them up."""
+        return reduce(add, others, self)
+
+    def discount(self, factor: float) -> Numeric:
+        """All evidence times a factor above 0 and at most 1."""
+        if not 0 < factor <= 1:
+            raise EvidenceError(f"a discount must be above 0 and at most 1, but is {factor!r}")
+        return self._blank.update(self.values, self.weights * factor)
+
+    @property
+    def _blank(self) -> Numeric:
+        return replace(self, values=np.empty(0), weights=np.empty(0))
+
+    @property
+    def n(self) -> float:
+        """The weight of the observations."""
+        return float(self.weights.sum())
+
+    def _log_likelihood(self, *theta: Array) -> Array:
+        """Σᵢ wᵢ log p(xᵢ | θ), in blocks that bound the memory."""
+        total, rows = np.zeros(theta[0].shape), CELLS // 16
+        for start in range(0, self.values.size, rows):
+            x, w = self.values[start : start + rows], self.weights[start : start + rows]
+            size = CELLS // x.size
+            for i in range(0, total.size, size):
+                some = [part[i : i + size, None] for part in theta]
+                total[i : i + size] += called(self.log_likelihood, "log_likelihood", DataError, x[None], *some) @ w
+        return total
+
+    def _log_joint(self, *theta: Array, prior: float = 1.0) -> Array:
+        """log p(x | θ) + log p(θ); with the prior's part times 0, the likelihood where the prior allows θ."""
+        total = np.array(called(self.log_prior, "log_prior", PriorError, *theta))
+        possible = total > -inf
+        total[possible] = prior * total[possible] + self._log_likelihood(*(part[possible] for part in theta))
+        return total
+
+    @cached_property
+    def _prior(self) -> Mesh:
+        return normalised(self.log_prior, self.axes)
+
+    @cached_property
+    def _grids(self) -> tuple[Array, ...]:
+        """Where to look first: all over, at the prior's quantiles, and where the observations suggest."""
+        x, guesses, joint, fewer = self.values, np.empty(0), self._prior.joint, len(self.axes) ** 2
+        if x.size:
+            with np.errstate(all="ignore"):
+                moments = [x.mean(), 1 / x.mean(), x.std(), x.var(), (x[0] + x[-1]) / 2]
+            guesses = np.append(np.quantile(x, np.linspace(0, 1, 7)), moments)
+        grids = []
+        for axis, theta in zip(self.axes, [*joint.given[..., None], joint.theta], strict=True):
+            theta = np.broadcast_to(theta, joint.theta.shape).ravel()
+            order, mass = np.argsort(theta), joint.mass.ravel()
+            below = np.cumsum(mass[order]) - mass[order] / 2
+            quantiles = np.interp(np.arange(0.5, 128, fewer) / 128, below, theta[order])
+            known = np.append(quantiles, guesses[(axis.low < guesses) & (guesses < axis.high)])
+            grids.append(np.append(axis.grid(28 + 100 // fewer), axis.t(known)))
+        return tuple(grids)
+
+    @cached_property
+    def _posterior(self) -> Mesh:
+        mesh = integrate(self._log_joint, self.axes, self._grids) if self.values.size else self._prior
+        if mesh.log_total == -inf:
+            raise EvidenceError(IMPOSSIBLE)
+        return mesh
+
+    @cached_property
+    def marginals(self) -> tuple[Density, ...]:
+        """Each parameter's distribution by itself; the second's is integrated the other way round."""
+        if len(self.axes) == 1:
+            return (self._posterior.first,)
+        turned = integrate(lambda b, a: self._log_joint(a, b), self.axes[::-1], self._grids[::-1])
+        return self._posterior.first, turned.first
+
+    def maximum_likelihood(self) -> Any:
+        """The parameters under which the observations are most probable, of those that the prior allows."""
+        if not self.values.size:
+            raise EvidenceError("no observations yet: every parameter fits them equally well")
+        return self._largest(partial(self._log_joint, prior=0.0))
+
+    def mode(self) -> Any:
+        """The most probable parameters (MAP), jointly."""
+        return self._largest(self._log_joint)
+
+    def _largest(self, log_density: Function) -> Any:
+        top, theta = summit(log_density, self.axes, self._grids, hopeless(log_density, self.axes, self._grids))
+        if top == -inf:
+            raise EvidenceError(IMPOSSIBLE)
+        if not np.isfinite(theta).all():
+            raise EvidenceError(f"there is no largest value: it still grows towards {self._shaped(theta)}")
+        return self._shaped(theta)
+
+    def _shaped(self, values: list[Any]) -> Any:
+        return values[0] if len(self.axes) == 1 else np.array(values)
+
+    def mean(self) -> Any:
+        return self._shaped([self._posterior.first.mean(), self._posterior.joint.mean()])
+
+    def variance(self) -> Any:
+        return self._shaped([self._posterior.first.variance(), self._posterior.joint.variance()])
+
+    def interval(self, mass: float = 0.95) -> Any:
+        """Equal-tailed, of each parameter by itself."""
+        return self._shaped([marginal.interval(mass) for marginal in self.marginals])
+
+    def highest_density(self, mass: float = 0.95) -> Any:
+        """The shortest interval, of each parameter by itself."""
+        return self._shaped([marginal.highest_density(mass) for marginal in self.marginals])
+
+    def log_evidence(self) -> float:
+        """log ∫ p(x | θ) p(θ) dθ, the prior normalised."""
+        return self._posterior.log_total - self._prior.log_total
+
+    def log_prob(self, theta: ArrayLike) -> Real:
+        """log p(θ | x); of two parameters, θ is a pair or an array of pairs. (..., 2)"""
+        array = np.asarray(theta, dtype=np.float64)
+        parts = [array] if len(self.axes) == 1 else [array[..., 0], array[..., 1]]
+        pairs = list(zip(self.axes, parts, strict=True))
+        inside = np.all([(axis.low <= part) & (part <= axis.high) for axis, part in pairs], axis=0)
+        log = np.full(inside.shape, -inf)
+        log[inside] = self._log_joint(*(axis.inside(part[inside]) for axis, part in pairs)) - self._posterior.log_total
+        return plain(log)
+
+    def sample(self, size: int, seed: Seed = None) -> Array:
+        """Draws of the parameters: (size,), or (size, 2)."""
+        generator, (_, outer, joint) = np.random.default_rng(seed), self._posterior
+        first = outer.sample(size, generator)
+        if len(self.axes) == 1:
+            return first
+        t, at, share = outer.axis.t(outer.theta.ravel()), outer.axis.t(first), outer.mass.ravel()
+        after = np.clip(np.searchsorted(t, at), 1, t.size - 1)
+        # Of the two lines around a draw, the nearer one is chosen more often.
+        which = after - (generator.random(size) * (t[after] - t[after - 1]) > at - t[after - 1])
+        second = joint.quantile(np.cumsum(share)[which] - share[which] * generator.random(size))
+        return np.column_stack([first, second])
+
+    def marginal(self) -> Density:
+        """The distribution of the parameter that beliefs are compared by: the only one, or the first."""
+        return self._posterior.first
+
+    def probability_greater(self, other: Any) -> Any:
+        """P(this parameter > the other's, or a number), the two being independent; of two parameters, for each."""
+        from credo.estimation.comparison import probability_greater
+
+        if isinstance(other, Number):
+            return 1 - float(self.marginal().cdf(float(other)))
+        if len(self.axes) == 2 and isinstance(other, Numeric) and len(other.axes) == 2:
+            return np.array([probability_greater(a, b) for a, b in zip(self.marginals, other.marginals, strict=True)])
+        return probability_greater(self.marginal(), other.marginal())
+
+    def predictive(self) -> Predictive:
+        """The distribution of the next observation."""
+        return Predictive(self)
+
+    def __repr__(self) -> str:
+        spans = " x ".join(f"[{axis.low:g}, {axis.high:g}]" for axis in self.axes)
+        parts = [f"{len(self.axes)} parameter{'s' * (len(self.axes) - 1)} on {spans}", f"{self.n:g} observations"]
+        try:
+            for mean, (low, high) in zip(np.atleast_1d(self.mean()), np.reshape(self.interval(), (-1, 2)), strict=True):
+                digits = 3 + max(0, int(np.log10(max(abs(low), abs(high)) / (high - low))))
+                parts.append(f"mean {mean:.{digits}g}, 95% interval [{low:.{digits}g}, {high:.{digits}g}]")
+        except CredoError as problem:
+            parts.append(str(problem))
+        return f"Numeric({'; '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<code>{escape(repr(self))}</code>"
+
+    def plot(self) -> Figure:
+        """Prior, likelihood (scaled) and posterior of each parameter, and the predictive."""
+        from credo.present.beliefs import NEXT, draw_parameter
+        from credo.present.plotting import Figure
+
+        figure = Figure(figsize=(4.4 * len(self.axes) + 4.4, 3.6), layout="constrained")
+        *panes, last = figure.subplots(1, len(self.axes) + 1)
+        for i, (pane, posterior, prior) in enumerate(zip(panes, self.marginals, self._blank.marginals, strict=True)):
+            draw_parameter(pane, f"parameter {i + 1}" if len(panes) > 1 else "parameter", posterior, prior)
+        law = self.predictive().law
+        low, high = law.interval(0.998)
+        if isinstance(law, Categorical):
+            whole = np.arange(float(low), float(high) + 1)
+            last.bar(whole, [law[int(x)] for x in whole], color=NEXT)
+        else:
+            x = np.linspace(float(low), float(high), 400)
+            last.plot(x, np.exp(law.log_prob(x)), color=NEXT)
+        last.set(xlabel="next observation", ylabel="predictive", yticks=[], ylim=(0, None))
+        return figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictive:
+    """p(x | data) = ∫ p(x | θ) p(θ | data) dθ"""
+
+    belief: Numeric
+
+    def log_prob(self, x: ArrayLike) -> Real:
+        """log p(x | data), of one value or of each in an array.
+
+        >>> def uniform(x, theta):
+        ...     return np.where(x <= theta, -np.log(theta), -np.inf)
+        >>> post = Numeric(uniform, lambda theta: 0 * theta, support=(0, 10)).update([2, 4, 7, 8])
+        >>> np.exp(post.predictive().log_prob([5, 9, 11])).round(6)  # (8⁻⁴ - 10⁻⁴)/4 by (8⁻³ - 10⁻³)/3, and so on
+        array([0.113422, 0.041245, 0.      ])
+        """
+        array = np.asarray(x, dtype=np.float64)
+        p, most = self._mixed(array.ravel())
+        with np.errstate(divide="ignore"):
+            log = np.log(p)
+        for i in np.flatnonzero(p <= 1e-6 * most):  # the nodes say little of what surprises: p(x, data)/p(data)
+            try:
+                log[i] = self.belief.update(array.flat[i])._posterior.log_total - self.belief._posterior.log_total
+            except EvidenceError:
+                log[i] = -inf
+        return plain(log.reshape(array.shape))
+
+    def mean(self) -> float:
+        return self.law.mean()
+
+    def variance(self) -> float:
+        return self.law.variance()
+
+    def interval(self, mass: float = 0.95) -> tuple[float, float]:
+        low, high = self.law.interval(mass)
+        return float(low), float(high)
+
+    def sample(self, size: int, seed: Seed = None) -> Array:
+        return np.asarray(self.law.sample(size, seed), dtype=np.float64)
+
+    @property
+    def support(self) -> Any:
+        """The values that x can take: a range, or (low, high)."""
+        return self.law.values_ if isinstance(self.law, Categorical) else (self.law.axis.low, self.law.axis.high)
+
+    @cached_property
+    def law(self) -> Categorical | Density:
+        """The whole distribution: the first guess at what x can be whose probabilities sum, or integrate, to 1."""
+        for guess in self._guesses():
+            with suppress(DataError):  # of the likelihood, at values that it isn't meant for
+                law = guess()
+                if law is not None:
+                    return law
+        raise EvidenceError(
+            "can't tell which values an observation can take, or p(x | θ) isn't normalised: "
+            "say Numeric(..., observations=range(0, 2)), or observations=(0, 10)"
+        )
+
+    def _guesses(self) -> Iterator[Callable[[], Categorical | Density | None]]:
+        """Whole numbers as far as there is mass, if all the observations are whole; the line, or a part of it.
+
+        Beyond SMALL, where whole numbers lie as close as measurements do, the line is tried first.
+        """
+        x, given = self.belief.values if self.belief.values.size else np.array([0.0, 1.0]), self.belief.observations
+        if given is not None:
+            yield partial(self._counted, given) if isinstance(given, range) else partial(self._continuous, *given)
+            return
+        lines = [(-inf, inf), (0.0, inf), (0.0, 1.0)][: 1 + (x[0] >= 0) + (x[0] >= 0 and x[-1] <= 1)]
+        measured = [partial(self._continuous, low, high) for low, high in lines]
+        if not (x == np.rint(x)).all():
+            yield from measured
+            return
+        first, last = int(x[0]), int(x[-1])
+        if large := max(-first, last) > SMALL:
+            yield from measured
+        for floor in (first, *(f for f in (1, 0) if f < first)):
+            yield partial(self._counted, range(self._reach(first, floor), last + 1), 1 << 20)
+        if not large:
+            yield from measured
+
+    def _reach(self, first: int, floor: int) -> int:
+        """How far below the first observation there is mass."""
+        step = 1
+        while first - step > floor and self._mixed(np.array([float(first - step)]))[0][0] > 1e-20:
+            step *= 2
+        return max(first - step, floor)
+
+    def _counted(self, values: range, most: int = 0) -> Categorical | None:
+        """Masses that sum to 1, on at most that many whole numbers: twice as many, until nothing comes of it."""
+        p, before = self._mixed(np.array(values, dtype=np.float64))[0], inf
+        while len(values) < most and (missing := 1 - p.sum()) > (1e-9 if before == inf else 1e-13):
+            values = range(values.start, values.stop + max(8, len(values)))
+            new = self._mixed(np.array(values[p.size :], dtype=np.float64))[0]
+            p = np.append(p, new)
+            if new.sum() < min(before, missing / 10):
+                break
+            before = new.sum()
+        return Categorical(values, p / p.sum()) if abs(p.sum() - 1) < 1e-6 else None
+
+    def _continuous(self, low: float, high: float) -> Density | None:
+        def log_density(x: Array) -> Array:
+            with np.errstate(divide="ignore"):
+                return np.log(self._mixed(x)[0])
+
+        axis, x = Axis(low, high), self.belief.values
+        grid = np.append(axis.grid(53), axis.t(np.quantile(x, np.linspace(0, 1, 9)) if x.size else []))
+        # Where p(x | θ) jumps and there are two parameters, p(x) steps from node to node: no use in following it all.
+        most = 400 if len(self.belief.axes) == 1 else 60
+        total, rows = line(axis.density(log_density), axis, grid, most=most)
+        return Density.of(axis, rows, total) if abs(total) < 1e-4 else None
+
+    def _mixed(self, x: Array) -> tuple[Array, Array]:
+        """p(x | data), and the largest p(x | θ) at a node; in blocks that bound the memory."""
+        size = max(1, CELLS // self.belief._posterior.joint.value.size)
+        parts = [self._mixed_few(x[i : i + size]) for i in range(0, x.size, size)]
+        return np.hstack([p for p, _ in parts]), np.hstack([most for _, most in parts])
+
+    def _mixed_few(self, x: Array) -> tuple[Array, Array]:
+        """Of one parameter, panels are halved where p(x | θ) jumps; of two, a jump makes the largest infinite."""
+        joint, rounds = self.belief._posterior.joint, 50 if len(self.belief.axes) == 1 else 1
+        row, panel = (index.ravel() for index in np.indices((x.size, joint.low.size)))
+        low, high, series = -np.ones(row.size), np.ones(row.size), (joint.value @ SERIES).T
+        total, most, settled = np.zeros((3, x.size))
+        for depth in range(rounds):
+            u, half, given = at_nodes(low, high), joint.half[panel, None], [part[panel, None] for part in joint.given]
+            theta = joint.axis.theta(joint.low[panel, None] + half * (1 + u))
+            log = called(self.belief.log_likelihood, "log_likelihood", DataError, x[row, None], *given, theta)
+            density = legval(u, series[:, panel, None], tensor=False) if depth else joint.value[panel]
+            with np.errstate(over="ignore", invalid="ignore"):
+                value = np.exp(log) * density * half * (high - low)[:, None] / 2
+            if not np.isfinite(value).all():
+                raise DataError(f"p(x | θ) is too large for a float at x = {x[row][~np.isfinite(value).all(-1)][0]:g}")
+            mass = value @ SHARES
+            if depth == 0:
+                total, log = mass.reshape(x.size, -1).sum(1), log.reshape(x.size, -1)
+                most = np.where((rounds == 1) & np.isneginf(log).any(1), inf, np.exp(np.minimum(log.max(1), 700)))
+            halve = np.abs(value @ SERIES[:, -2:]).sum(-1) > (1e-10 * np.maximum(total, 0) + 1e-16 * most)[row]
+            halve &= depth < rounds - 1
+            settled += np.bincount(row[~halve], mass[~halve], x.size)
+            if not halve.any():
+                break
+            row, panel, middle = np.tile(row[halve], 2), np.tile(panel[halve], 2), (low + high)[halve] / 2
+            low, high = np.append(low[halve], middle), np.append(middle, high[halve])
+        return np.maximum(settled, 0), most

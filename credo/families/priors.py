@@ -1,0 +1,238 @@
+"""Priors that aren't given: a default at the pooled rows' place and scale, and one fitted to all groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from credo._kernels.core.sums import FAINT
+from credo.core.statistics import Counts, Moments, Totals
+from credo.data import Source
+from credo.data.cells import TRUTHS
+from credo.data.profile import Profile, profile
+from credo.data.schema import Kind, checked_kinds
+from credo.errors import DataError, EvidenceError, suggest
+from credo.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalInverseGamma
+from credo.families.family import Rule
+from credo.numerics.distributions import shown
+from credo.numerics.exact import Array
+
+
+def families(
+    table: Source, names: Sequence[str], prior: object, kinds: Mapping[str, str] | None, success: object = None
+) -> dict[str, Family]:
+    """Each column's family: the one given, or the one that fits its kind."""
+    asked = checked_kinds(kinds, table.names)
+    if isinstance(prior, Family):
+        return dict.fromkeys(names, prior)
+    if prior not in (None, "default", "empirical"):
+        raise DataError(f"prior must be a family (as BetaBernoulli(1, 1)), 'default' or 'empirical', but is {prior!r}")
+    unsure = [name for name in names if success is not None or asked.get(name) not in ("number", "count")]
+    profiles = profile(table, unsure, every=unsure if success is not None else ()) if unsure else {}
+    return {name: _fitting(name, asked.get(name), profiles.get(name), success) for name in names}
+
+
+def _fitting(name: str, asked: Kind | None, found: Profile | None, success: object) -> Family:
+    kind = asked or (found.kind if found else "number")
+    if success is not None and found:  # it counts, or it doesn't, whatever else the column holds
+        values = [str(value) for value in found.values.to_pylist()]
+        if str(success) not in values:
+            raise DataError(f"column {name!r} has no value {success!r}; {suggest(success, values)}")
+        return BetaBernoulli(1, 1)
+    if kind == "category" and found:
+        words = {str(value).strip().lower() for value in found.values.to_pylist()} if len(found.values) <= 2 else {""}
+        return BetaBernoulli(1, 1) if words <= set(TRUTHS) else DirichletCategorical(1)
+    if kind == "count":
+        return GammaPoisson(1, 1)
+    if kind in ("number", "date"):  # days since 1970
+        return NormalInverseGamma(0, 1, 1, 1)
+    why = "is empty" if found and not found.known else f"looks like {'text' if kind == 'text' else 'names of rows'}"
+    raise DataError(f"column {name!r} {why}: nothing to estimate. If there is, say kinds={{{name!r}: 'category'}}")
+
+
+def resolved(rule: Rule, family: Family, statistics: Any) -> Family:
+    """The prior's numbers, from all groups together where they aren't given."""
+    if rule == "given":
+        return family
+    start = default(family, statistics)
+    return start if rule == "default" else empirical(start, statistics)
+
+
+def default(family: Family, statistics: Any) -> Family:
+    """A prior worth one row, at the pooled rows' place and scale; uniform for probabilities."""
+    if isinstance(family, NormalInverseGamma):
+        pooled = statistics.pooled()[0]
+        _check_spread(pooled)
+        return of_numbers(pooled)
+    if isinstance(family, GammaPoisson):
+        return of_counts(statistics.pooled()[0])
+    return family
+
+
+def _check_spread(pooled: Moments) -> None:
+    """Refuse numbers that don't differ: nothing says whether the next one is near, or in which unit they are."""
+    n = float(pooled.n.value[..., 0])
+    if pooled.scatter[..., 0] > 0:
+        return
+    found = "there are no observations" if n == 0 else f"every observation is {shown(pooled.mean[..., 0])}"
+    raise EvidenceError(
+        f"the scale is unknown: {found}, which says nothing about how far others may lie. Observe numbers that "
+        "differ, or give the prior's numbers (mean, strength, shape and scale of a NormalInverseGamma)"
+    )
+
+
+def of_numbers(pooled: Moments, strength: float = 1.0) -> NormalInverseGamma:
+    """NormalInverseGamma(pooled mean, s, 1 + s/2, s · pooled variance/2): s rows like the pooled ones, seen before.
+
+    Then the mean of the mean is (s · pooled mean + n x̄)/(s + n), and that of the variance
+    (s · pooled variance + Σ(x - x̄)² + ...)/(s + n).
+    """
+    return NormalInverseGamma(pooled.mean[..., 0], strength, 1 + strength / 2, strength / 2 * _variance(pooled)[..., 0])
+
+
+def of_counts(pooled: Totals, strength: float = 1.0) -> GammaPoisson:
+    """Gamma(s, s/pooled rate): s counts of the pooled rate, seen before."""
+    rate = np.nan_to_num(GammaPoisson(1, 1).maximum_likelihood(pooled))
+    return GammaPoisson(strength, strength / np.where(rate > 0, rate, 1.0))
+
+
+def _variance(pooled: Moments) -> Array:
+    """Of the pooled rows; of a constant column, what its floats can't resolve (and 1 where all are 0)."""
+    unresolved = np.where(pooled.mean != 0, np.maximum(np.spacing(np.abs(pooled.mean)) ** 2, FAINT), 1.0)
+    rows = np.where(pooled.n.value > 0, pooled.n.value, 1.0)
+    return np.where(pooled.scatter > 0, pooled.scatter / rows, unresolved)
+
+
+def empirical(start: Family, statistics: Any) -> Family:
+    """The prior under which all groups' observations are most probable: small groups then shrink to the crowd.
+
+    Its strength, in rows, stays between 1/n and n, n being the weight of all observations. Groups that differ less than
+    chance would have it make the optimum infinite, as if what they share were known for sure; it is known from n rows,
+    so that a prior worth n rows gives every group about the belief that all rows as one group would. Groups that are
+    all yes or all no make it 0, which n rows can't tell from 1/n.
+    """
+    from scipy.optimize import minimize
+
+    weight = np.asarray(statistics.weight)
+    if (weight > 0).sum() < 2:
+        raise DataError("an empirical prior needs at least two groups with observations")
+    most = max(float(np.log(weight.sum())), 0.0)
+    search = _search(start, statistics, most)
+    found = minimize(
+        search.cost, search.first, jac=search.has_slope, method="L-BFGS-B", bounds=search.bounds,
+        options={"ftol": 1e-13, "gtol": 1e-9},
+    )  # fmt: skip
+    fitted: Family = search.build(found.x)
+    return fitted
+
+
+class Search(NamedTuple):
+    """Numbers to search over: where to start, their bounds, the family that they stand for, and what it costs."""
+
+    first: Sequence[float]
+    bounds: Sequence[tuple[float, float]]
+    build: Callable[[Array], Family]
+    cost: Callable[[Array], Any]  # minus the log-evidence of a group, on average, up to a constant
+    has_slope: bool = False  # the cost comes with its derivatives
+
+
+def _search(start: Family, statistics: Any, most: float) -> Search:
+    free = (-25.0, 25.0)
+    build: Callable[[Array], Family]
+    if isinstance(start, DirichletCategorical):
+        return _dirichlet_search(statistics, most)
+    if isinstance(start, BetaBernoulli):
+        first, bounds, build = [0.0, 0.0], [free, (-most, most)], _beta
+    elif isinstance(start, GammaPoisson):
+        mean = float(np.log(start.shape / start.rate))
+        first, bounds, build = [mean, 0.0], [(mean - 25, mean + 25), (-25.0, most)], _gamma
+    elif isinstance(start, NormalInverseGamma):
+        if not (statistics.scatter > 0).any():
+            raise EvidenceError(
+                "the empirical prior is unknown: no group has two different numbers, so that nothing says how much "
+                "numbers of one group differ. Use prior='default', or give the prior's numbers"
+            )
+        strength = (-25.0, most)
+        first, bounds, build = [0.0] * 4, [free, strength, free, strength], partial(_gaussian, start)
+    else:
+        raise DataError(f"there is no empirical prior for {type(start).__name__}; give its numbers")
+    rows, repeats = _distinct(statistics)
+
+    before = build(np.array(first)).log_evidence(rows)  # so that units, which add a constant, don't matter
+
+    def cost(x: Array) -> float:
+        value = -float(np.sum((build(x).log_evidence(rows) - before) * repeats) / np.sum(repeats))
+        return value if np.isfinite(value) else np.finfo(float).max
+
+    return Search(first, bounds, build, cost)
+
+
+def _dirichlet_search(statistics: Counts, most: float) -> Search:
+    """By the logs of the shares, up to a constant, and the log of their sum A.
+
+    log p = Σₖ log Γ(A)/Γ(A + nₖ) + Σₖᵥ log Γ(αᵥ + nₖᵥ)/Γ(αᵥ): cells that are 0 add nothing, and those that are alike
+    are counted.
+    """
+    from scipy.special import digamma, gammaln
+
+    rows, columns, values = statistics.entries()
+    pairs, alike = np.unique(np.column_stack([columns, values]), axis=0, return_counts=True)
+    level, n = pairs[:, 0].astype(np.intp), pairs[:, 1]
+    totals, groups = np.unique(np.asarray(statistics.weight)[np.unique(rows)], return_counts=True)
+    levels, size = statistics.n.shape[1], float(groups.sum())
+
+    def cost(x: Array) -> tuple[float, Array]:
+        alpha = _concentration(x)
+        shares, total = alpha / alpha.sum(), alpha.sum()
+        value = groups @ (gammaln(total) - gammaln(total + totals))
+        value += alike @ (gammaln(alpha[level] + n) - gammaln(alpha[level]))
+        slope = np.bincount(level, alike * (digamma(alpha[level] + n) - digamma(alpha[level])), levels)
+        slope += groups @ (digamma(total) - digamma(total + totals))
+        by_shares = alpha * (slope - slope @ shares)
+        if not np.isfinite(value):
+            return np.finfo(float).max, np.zeros_like(x)
+        return -float(value) / size, -np.append(by_shares, slope @ alpha) / size
+
+    common = np.log1p(np.bincount(level, alike * n, levels))
+    first = [*(common - common.mean()), float(np.clip(np.log(levels), -most, most))]
+    return Search(first, [*[(-25.0, 25.0)] * levels, (-most, most)], _dirichlet, cost, has_slope=True)
+
+
+def _distinct(statistics: Any) -> tuple[Any, Array]:
+    """Groups with observations; of groups with the same statistics one, and how many there are."""
+    seen = np.flatnonzero(statistics.weight > 0)
+    sums = np.column_stack([part.value.reshape(len(part.value), -1)[seen] for part in statistics.sums])
+    order = np.lexsort(sums.T)
+    first = np.flatnonzero(np.append(True, (sums[order[1:]] != sums[order[:-1]]).any(axis=1)))
+    repeats = np.diff(np.append(first, len(order))).astype(np.float64)
+    return statistics[seen[order[first]]], repeats
+
+
+def _beta(x: Array) -> BetaBernoulli:
+    """By the logit of the mean, and the log of a + b."""
+    share = 1 / (1 + np.exp(-x[0]))
+    return BetaBernoulli(share * np.exp(x[1]), (1 - share) * np.exp(x[1]))
+
+
+def _dirichlet(x: Array) -> DirichletCategorical:
+    """By the logs of the shares, up to a constant, and the log of their sum."""
+    return DirichletCategorical(_concentration(x))
+
+
+def _concentration(x: Array) -> Array:
+    shares = np.exp(x[:-1] - np.max(x[:-1]))
+    return np.asarray(shares / shares.sum() * np.exp(x[-1]))
+
+
+def _gamma(x: Array) -> GammaPoisson:
+    """By the logs of the mean and of the rate."""
+    return GammaPoisson(np.exp(x[0] + x[1]), np.exp(x[1]))
+
+
+def _gaussian(start: NormalInverseGamma, x: Array) -> NormalInverseGamma:
+    """By the mean in pooled deviations, the strength, the variance's size and how sure it is (both logs)."""
+    variance, shape = float(start.scale) * np.exp(x[2]), np.exp(x[3]) / 2
+    return NormalInverseGamma(start.location + np.sqrt(start.scale) * x[0], np.exp(x[1]), shape, variance * shape)

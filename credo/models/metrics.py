@@ -1,0 +1,146 @@
+"""How good probabilities are: accuracy, log-loss, Brier score, calibration, confusion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.numerics.exact import Array
+
+BINS = 15  # of the top probability
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores:
+    """Probabilities of classes beside the truth.
+
+    >>> log_probabilities = np.log([[0.8, 0.2], [0.4, 0.6]])
+    >>> scores = Scores(("no", "yes"), log_probabilities, np.array([0, 0]), np.ones(2))
+    >>> scores.accuracy, round(scores.log_loss, 4), round(scores.brier, 4)
+    (0.5, 0.5697, 0.4)
+    """
+
+    classes: tuple[Any, ...]
+    log_probabilities: Array  # (rows, classes); NaN at the truth of a row whose class the model didn't know
+    truth: NDArray[np.intp]  # (rows,) codes
+    weights: Array  # (rows,)
+    how: str = "given"  # in which way each row was foreseen
+    estimated: float = 0.0  # variance of the log-loss from what was estimated once, and not for each row
+
+    @property
+    def n(self) -> float:
+        return float(self.weights.sum())
+
+    @cached_property
+    def probabilities(self) -> Array:
+        """Those of a class that the model didn't know are 0."""
+        return np.nan_to_num(np.exp(self.log_probabilities), nan=0.0)
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Which rows have a class that the model knew: not the only row of a class when it is left out."""
+        return ~np.isnan(self._of_truth)
+
+    @property
+    def _of_truth(self) -> Array:
+        return self.log_probabilities[np.arange(len(self.truth)), self.truth]
+
+    @property
+    def _right(self) -> NDArray[np.bool_]:
+        return np.asarray((self.predicted == self.truth) & self.known)
+
+    @property
+    def predicted(self) -> NDArray[np.intp]:
+        return np.asarray(self.probabilities.argmax(1))
+
+    def _mean(self, values: Array | NDArray[np.bool_]) -> float:
+        return float(np.average(values, weights=self.weights))
+
+    @property
+    def accuracy(self) -> float:
+        """The share of rows whose most probable class is the truth: never so where the model didn't know the class."""
+        return self._mean(self._right)
+
+    @property
+    def log_loss(self) -> float:
+        """The mean of -log P(truth), in nats, over rows of classes that the model knew; NaN if there are none."""
+        if not self.known.any():
+            return float("nan")
+        loss = -float(np.average(self._of_truth[self.known], weights=self.weights[self.known]))
+        return 0.0 if loss <= 0 else loss  # and not -0.0, nor what rounding leaves below
+
+    @property
+    def log_loss_error(self) -> float:
+        """The standard error of the log-loss, rows being independent; NaN where it can't be known."""
+        loss = -self.log_probabilities[np.arange(len(self.truth)), self.truth][self.known]
+        weight = self.weights[self.known]
+        if len(loss) < 2 or not np.isfinite(loss).all():
+            return float("nan")
+        rows = weight.sum() ** 2 / (weight**2).sum()  # as many rows of equal weight would tell as much
+        spread = np.average((loss - np.average(loss, weights=weight)) ** 2, weights=weight)
+        return float(np.sqrt(spread / max(rows - 1, 1) + self.estimated))
+
+    @property
+    def brier(self) -> float:
+        """The mean of Σₖ (pₖ - [k is the truth])²"""
+        own = self.probabilities[np.arange(len(self.truth)), self.truth]
+        return self._mean((self.probabilities**2).sum(1) - 2 * own + 1)
+
+    @property
+    def confusion(self) -> Array:
+        """The weight of the rows of each class (rows) that were taken for each class (columns)."""
+        size = len(self.classes)
+        cells = self.truth * size + self.predicted
+        return np.asarray(np.bincount(cells, self.weights, size * size).reshape(size, size), dtype=np.float64)
+
+    def most_confused(self, few: int) -> list[tuple[Any, Any, float]]:
+        """Pairs of classes, a truth and what it was taken for, with the weight of such rows: the heaviest few."""
+        wrong = np.flatnonzero(self.predicted != self.truth)
+        pairs = np.stack([self.truth[wrong], self.predicted[wrong]])
+        kinds, inverse = np.unique(pairs, axis=1, return_inverse=True)
+        weight = np.bincount(inverse, self.weights[wrong], kinds.shape[1])
+        order = np.argsort(-weight, kind="stable")[:few]
+        return [(self.classes[kinds[0, i]], self.classes[kinds[1, i]], float(weight[i])) for i in order]
+
+    @property
+    def commonest(self) -> tuple[Any, float]:
+        """The class of most rows, and how often it would be right to guess it always."""
+        weight = np.bincount(self.truth, self.weights, len(self.classes))
+        return self.classes[int(weight.argmax())], float(weight.max() / weight.sum())
+
+    def reliability(self, bins: int = BINS) -> tuple[Array, Array, Array]:
+        """Of each bin of the top probability that has rows: its mean, how often it was right, and the rows' weight."""
+        top = self.probabilities.max(1)
+        place = np.minimum((top * bins).astype(np.intp), bins - 1)
+        weight = np.bincount(place, self.weights, bins)
+        stated = np.bincount(place, self.weights * top, bins)
+        right = np.bincount(place, self.weights * self._right, bins)
+        seen = np.asarray(weight[weight > 0], dtype=np.float64)
+        return stated[weight > 0] / seen, right[weight > 0] / seen, seen
+
+    @property
+    def ece(self) -> float:
+        """Expected calibration error: how far stated probability and frequency lie apart, over 15 equal-width bins."""
+        stated, right, weight = self.reliability()
+        return float(np.average(np.abs(stated - right), weights=weight))
+
+    def summary(self) -> dict[str, float]:
+        return {name: getattr(self, name) for name in ("accuracy", "log_loss", "brier", "ece")}
+
+    def __repr__(self) -> str:
+        shown = {name.replace("_", "-"): f"{value:.4f}" for name, value in self.summary().items()}
+        if np.isfinite(self.log_loss_error):
+            shown["log-loss"] += f" ± {self.log_loss_error:.4f}"
+        figures = ", ".join(f"{name} {value}" for name, value in shown.items())
+        return f"{self.how}, {len(self.truth)} rows{self.unknown_noted()}: {figures}"
+
+    def unknown_noted(self) -> str:
+        """What is to be said of rows whose class the model didn't know, if there are any."""
+        unknown = int((~self.known).sum())
+        if not unknown:
+            return ""
+        return f" ({unknown} of classes that no other row showed: counted as wrong, left out of the log-loss)"

@@ -1,0 +1,174 @@
+"""What networks answer: probabilities that are exact, or that say how far off they are likely to be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.errors import counted
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.networks.inference.estimate import Estimate, Total
+    from credo.networks.inference.findings import Findings
+
+Posterior = dict[Any, float]
+EXACT = "exact"  # how most answers are found
+DOUBTED = " (unreliable)"
+
+
+class Estimated(dict[Any, float]):
+    """A posterior that was estimated: how, how far off each probability is likely to be (one standard error), and how
+    many independent samples would be as good."""
+
+    method: str
+    standard_error: dict[Any, float]
+    effective_samples: float
+    reliable: bool = True  # whether the errors can be trusted
+    spread: Callable[[Array], float] = staticmethod(lambda _: float("nan"))  # until it is known, and after a copy
+
+    def total(self, x: Sequence[float]) -> EstimatedNumber:
+        """Σ x·P, an x for each probability, with its own error."""
+        numbers = np.asarray(x, dtype=np.float64)
+        found = float(numbers @ np.array([*self.values()]))
+        return EstimatedNumber(found, self.spread(numbers), self.effective_samples, self.method, self.reliable)
+
+    def __repr__(self) -> str:
+        each = ((key, EstimatedNumber(p, self.standard_error[key], 0.0, "")) for key, p in self.items())
+        return f"{{{', '.join(f'{key!r}: {p!r}' for key, p in each)}}}{'' if self.reliable else DOUBTED}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "spread"}  # a function isn't kept
+
+
+class EstimatedNumber(float):
+    """A number that was estimated: how, how far off it is likely to be (one standard error), and how many independent
+    samples would be as good.
+
+    >>> EstimatedNumber(0.2314, 0.0042, 10_000.0, "gibbs")
+    0.231 ± 0.004
+    """
+
+    standard_error: float
+    effective_samples: float
+    method: str
+    reliable: bool  # whether the error can be trusted
+
+    def __new__(
+        cls, value: float, error: float, effective: float, method: str, reliable: bool = True
+    ) -> EstimatedNumber:
+        found = super().__new__(cls, value)
+        found.standard_error, found.effective_samples, found.method = error, effective, method
+        found.reliable = reliable
+        return found
+
+    def __getnewargs__(self) -> tuple[float, float, float, str, bool]:  # type: ignore[override]
+        return float(self), self.standard_error, self.effective_samples, self.method, self.reliable
+
+    def __repr__(self) -> str:
+        return self._shown() if self.reliable else self._shown() + DOUBTED
+
+    def _shown(self) -> str:
+        if np.isnan(self.standard_error):
+            return f"about {float(self):.3g}"
+        if not 0.0 < self.standard_error < np.inf:
+            return float.__repr__(self)
+        digits = max(0, -int(np.floor(np.log10(self.standard_error))))
+        if digits > 6:
+            return f"{float(self):.3g} ± {self.standard_error:.1g}"
+        return f"{float(self):.{digits}f} ± {self.standard_error:.{digits}f}"
+
+    __str__ = __repr__
+
+
+class Marginals(Mapping[str, Posterior]):
+    """{name: {state: probability}}; each is made when it is looked at."""
+
+    def __init__(self, places: Mapping[str, tuple[tuple[Any, ...], slice]], values: Array) -> None:
+        self._places, self._array = places, values
+
+    @cached_property
+    def _values(self) -> list[float]:
+        found: list[float] = self._array.tolist()
+        return found
+
+    def __getitem__(self, name: str) -> Posterior:
+        states, place = self._places[name]
+        return dict(zip(states, self._values[place]))  # noqa: B905 - as long by construction
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+class MostProbable(dict[str, Any]):
+    """{name: state}; log_joint is the logarithm of the probability of these states together with the evidence. Where
+    the method isn't "exact", they are the best that were found."""
+
+    log_joint: float
+    method: str = "exact"
+
+
+def told_of(keys: Sequence[Any], found: Estimate) -> Posterior:
+    pairs = zip(keys, found.table.reshape(-1).tolist(), strict=True)
+    if found.method == EXACT:
+        return dict(pairs)
+    told = Estimated(pairs)
+    told.method, told.effective_samples, told.spread = found.method, found.effective, found.spread
+    told.reliable = found.reliable
+    told.standard_error = dict(zip(keys, found.error.reshape(-1).tolist(), strict=True))
+    return told
+
+
+def number_told(found: Estimate) -> float:
+    if found.method == EXACT:
+        return float(found.table)
+    return EstimatedNumber(float(found.table), float(found.error), found.effective, found.method, found.reliable)
+
+
+def total_told(found: Total, findings: Findings) -> float:
+    value = found.log_value + findings.log_scale
+    if found.method == EXACT:
+        return value
+    return EstimatedNumber(value, found.error, found.effective, found.method, found.reliable)
+
+
+def estimated(answer: object) -> str:
+    """What a notice says of an answer that isn't exact; of one that is, nothing."""
+    if isinstance(answer, MostProbable):
+        if answer.method == EXACT and not isinstance(answer.log_joint, EstimatedNumber):
+            return ""
+        return "searched for by annealing instead; these are the best states found, and others may be more probable"
+    if isinstance(answer, Estimated | EstimatedNumber):
+        return f"estimated by {answer.method} instead, with standard errors"
+    guesses = _guesses(answer) if isinstance(answer, Mapping) else []
+    if not isinstance(answer, Mapping) or not guesses:
+        return ""
+    some = f"{len(guesses)} of {counted(len(answer), 'variable')} " if len(guesses) < len(answer) else ""
+    return f"{some}estimated by {guesses[0].method} instead, with standard errors"
+
+
+def doubted(answer: object) -> str:
+    """What a notice says of an answer that can't be trusted; of others, nothing."""
+    from credo.networks.inference.estimate import UNRELIABLE
+
+    if isinstance(answer, MostProbable):
+        return doubted(answer.log_joint)
+    if isinstance(answer, Estimated | EstimatedNumber):
+        return "" if answer.reliable else UNRELIABLE
+    lost = [each for each in _guesses(answer) if not each.reliable] if isinstance(answer, Mapping) else []
+    return f"{counted(len(lost), 'variable')} {UNRELIABLE}" if lost else ""
+
+
+def _guesses(answer: Mapping[Any, Any]) -> list[Estimated]:
+    if isinstance(answer, Marginals):
+        return []
+    return [each for each in answer.values() if isinstance(each, Estimated)]

@@ -1,0 +1,83 @@
+"""Why a network believes what it does: how much each finding moved the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf, log
+from typing import TYPE_CHECKING, Any
+
+from credo.errors import EvidenceError
+
+if TYPE_CHECKING:
+    from credo.networks.queries import Answering
+
+
+@dataclass(frozen=True)
+class Finding:
+    """weight: by how much it moved the log-odds when it came, after those before it; alone: by how much it would have
+    moved them as the only one; missed: by how much they would move back without it."""
+
+    name: str
+    value: Any
+    probability: float
+    weight: float
+    alone: float
+    missed: float
+
+
+@dataclass(frozen=True)
+class Moved:
+    """prior + the findings' weights = the log-odds of name = value, in nats."""
+
+    name: str
+    value: Any
+    prior: float
+    findings: tuple[Finding, ...]
+    log_odds: float
+    probability: float
+    done: Mapping[str, Any] = field(default_factory=dict)  # what somebody set before
+
+    @classmethod
+    def of(cls, net: Answering, name: str, given: Mapping[str, Any], value: Any = None) -> Moved:
+        """Of a value, by default the most probable."""
+        from credo.networks.inference.findings import state
+
+        if name in given:
+            raise EvidenceError(f"{name!r} is given: there is nothing to explain")
+        given = {each: finding for each, finding in given.items() if finding is not None}
+        after = net.query(name, given, method="exact")
+        if value is None:
+            value = max(after, key=lambda each: after[each])
+        else:
+            value = net.states[name][state(net.potentials, net._number(name), value)]
+
+        def odds(some: Mapping[str, Any]) -> float:
+            return _log_odds(net.query(name, some, method="exact"), value)
+
+        prior, whole = odds({}), _log_odds(after, value)
+        now, found, so_far = prior, list[Finding](), dict[str, Any]()
+        for each, finding in given.items():
+            so_far[each] = finding
+            found_so_far = net.query(name, so_far, method="exact")
+            then = _log_odds(found_so_far, value)
+            others = {other: known for other, known in given.items() if other != each}
+            weight, alone = _step(now, then), _step(prior, odds({each: finding}))
+            found.append(Finding(each, finding, found_so_far[value], weight, alone, _step(odds(others), whole)))
+            now = then
+        return cls(name, value, prior, tuple(found), whole, after[value])
+
+    def __repr__(self) -> str:
+        from credo.present.networks import explained
+
+        return explained(self)
+
+
+def _log_odds(shares: Mapping[Any, float], value: Any) -> float:
+    rest = sum(p for other, p in shares.items() if other != value)
+    return inf if rest == 0 else -inf if shares[value] == 0 else log(shares[value] / rest)
+
+
+def _step(before: float, after: float) -> float:
+    """From one log-odds to another; nothing moves what is certain already."""
+    return 0.0 if before == after else after - before

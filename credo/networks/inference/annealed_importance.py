@@ -1,0 +1,229 @@
+"""Annealing: runs that begin where states can be drawn at once and end in the network, step by step; how much each is
+worth there tells how probable the evidence is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.networks.sampling import Turns, draw_runs
+from credo._kernels.networks.shapes import Factors
+from credo.engines import local
+from credo.networks.graph import children
+from credo.networks.inference.estimate import Codes, Total, mean_of, widened
+from credo.networks.inference.findings import Findings
+from credo.networks.inference.forward import mixed_seed, weighted
+from credo.networks.inference.potentials import Flags, Integers, Potentials
+from credo.numerics.exact import Array
+
+RUNS, FEWEST, PER_RUN = 100, 8, 20  # runs that an estimate takes, where there are so many rounds for each
+STEPS = 5  # the fewest of a run
+SCOUTS, SCOUTED, LEAST = 20, 50, 1e-4  # runs that choose the steps; at most so many of theirs double β, from there on
+SWEPT = 10  # samples that a round through all variables counts for, where nobody asked for rounds
+EFFORTS = (1, 4)  # times as many rounds, while the runs aren't enough
+WORTH = 0.15  # of the runs must be as good as independent ones, or they can't be trusted
+FAINT = 1e-6  # what is impossible has this on the way
+DRAWN = 2**24  # numbers that all runs together may keep
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """f₀, ..., f₁: without arrows from all states alike to ∏ factors^β; along the arrows from the prior on, where
+    evidence alone counts as f^β. What is impossible is only very improbable on the way."""
+
+    potentials: Potentials
+    findings: Findings
+
+    @cached_property
+    def turns(self) -> Turns:
+        return turns_of(self.potentials, self.findings)
+
+    def at(self, power: float) -> tuple[Turns, Integers, Factors, Array, Integers]:
+        """What draws in turn, at β."""
+        held, findings = self.potentials, self.findings
+        if power == 1.0:
+            return self.turns, held.card, held.factors, findings.weights, held.places
+        bent = held.factors._replace(values=np.where(self._counts, self._soft**power, held.factors.values))
+        return self.turns, held.card, bent, self._soft_weights**power, held.places
+
+    def log_values(self, now: Integers) -> Array:
+        """(runs): log f₁ - log f₀, what is impossible being very improbable."""
+        return sums_at(self.potentials, *self._log_soft, now.T)
+
+    def log_last(self, now: Integers) -> Array:
+        """The same, what is impossible being so."""
+        return sums_at(self.potentials, *self._log_hard, now.T)
+
+    @property
+    def log_first(self) -> float:
+        """log Σ f₀"""
+        held = self.potentials
+        return 0.0 if held.directed else float(held.log_card[self.findings.codes < 0].sum())
+
+    @cached_property
+    def _counts(self) -> Flags:
+        """Cells that f^β is of."""
+        held = self.potentials
+        bent = (self.findings.codes[held.children] >= 0) | (not held.directed)
+        return np.repeat(bent, np.diff(held.factors.values_at))
+
+    @cached_property
+    def _soft(self) -> Array:
+        return np.where(self._counts, np.maximum(self.potentials.factors.values, FAINT), 1.0)
+
+    @cached_property
+    def _soft_weights(self) -> Array:
+        return np.maximum(self.findings.weights, FAINT)
+
+    @cached_property
+    def _log_soft(self) -> tuple[Array, Array]:
+        return np.log(self._soft), np.log(self._soft_weights)
+
+    @cached_property
+    def _log_hard(self) -> tuple[Array, Array]:
+        with np.errstate(divide="ignore"):
+            hard = np.where(self._counts, self.potentials.factors.values, 1.0)
+            return np.log(hard), np.log(self.findings.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """now (runs, variables): where they end; log_weights (runs): log ∏ fₜ(xₜ₋₁) / fₜ₋₁(xₜ₋₁) Σ f₀, whose mean is that
+    of Σ f₁; -inf where a run ends in an impossible state."""
+
+    now: Integers
+    log_weights: Array
+    seeds: NDArray[np.uint64]
+    steps: int
+
+
+def annealed(potentials: Potentials, findings: Findings, samples: int, seed: int) -> Total:
+    """Annealed importance sampling (Neal, 2001), with more steps while the runs' weights differ too much."""
+    path = Path(potentials, findings)
+    for effort in EFFORTS:
+        count, steps = runs_of(1, samples * effort)
+        made = [*in_threads(partial(run, path, count, schedule(path, steps, seed), seed), count)]
+        found = total_of(np.concatenate([each.log_weights for each in made]))
+        if found.reliable:
+            break
+    return Total(found.log_value + potentials.log_scale, found.error, found.effective, found.method, found.reliable)
+
+
+def total_of(log_weights: Array) -> Total:
+    """log of the weights' mean. Few large weights hide how far off they are: then it can't be trusted; and the mean of
+    few is mostly too small, by about half of its variance. However alike they are, the next one may be another."""
+    found = mean_of(log_weights, "annealing")
+    there = log_weights[log_weights > -np.inf]
+    error = max(found.error, float(there.std() / np.sqrt(len(there)))) * widened(found.effective)
+    error = max(float(np.hypot(error, found.error**2 / 2.0)), 1.0 / (len(log_weights) + 1.0))
+    return Total(found.log_value, error, found.effective, found.method, found.effective >= WORTH * len(log_weights))
+
+
+def runs_of(cells: int, rounds: int) -> tuple[int, int]:
+    """How many runs, each of which keeps so many numbers, and how many steps each: half of all rounds."""
+    most = max(FEWEST, min(RUNS, DRAWN // cells))
+    count = max(FEWEST, min(most, rounds // PER_RUN))
+    return count, max(STEPS, rounds // (2 * count))
+
+
+def schedule(path: Path, steps: int, seed: int) -> Array:
+    """β₀ = 0, ..., 1, so that each step changes the weights by as much: dβ ∝ 1 / σ of log f over a few runs, which try
+    the way first."""
+    starts, _ = starting_states(path.potentials, path.findings, SCOUTS, seed)
+    now = np.ascontiguousarray(starts.T, dtype=np.int64)
+    seeds = np.array([mixed_seed(seed * SCOUTS + r) for r in range(SCOUTS)], dtype=np.uint64)
+    powers, lengths = [0.0], [0.0]
+    while powers[-1] < 1.0:
+        sigma = max(float(path.log_values(now).std()), 1e-12)
+        step = max(1.0 / sigma, powers[-1] / SCOUTED, LEAST)
+        powers.append(min(powers[-1] + min(step, 1.0 / STEPS), 1.0))
+        lengths.append(lengths[-1] + sigma * (powers[-1] - powers[-2]) + 1.0 / SCOUTED)
+        draw_runs(*path.at(powers[-1]), seeds, len(powers), now)
+    return np.interp(np.linspace(0.0, lengths[-1], steps + 1), lengths, powers)
+
+
+def run(path: Path, count: int, powers: Array, seed: int, first: int, last: int) -> Runs:
+    """Some of `count` runs: E ∏ fₜ(xₜ₋₁) / fₜ₋₁(xₜ₋₁) is the sum of the last f over that of the first."""
+    starts, _ = starting_states(path.potentials, path.findings, count, seed)
+    now = np.ascontiguousarray(starts[:, first:last].T, dtype=np.int64)
+    seeds = np.array([mixed_seed(seed * RUNS + r) for r in range(first, last)], dtype=np.uint64)
+    log_weights = np.full(len(now), path.log_first)
+    for step in range(1, len(powers) - 1):
+        log_weights += (powers[step] - powers[step - 1]) * path.log_values(now)
+        draw_runs(*path.at(float(powers[step])), seeds, step, now)
+    log_weights += path.log_last(now) - powers[-2] * path.log_values(now)
+    return Runs(now, log_weights, seeds, len(powers))
+
+
+def in_threads(work: Callable[[int, int], Result], count: int) -> Iterator[Result]:
+    """work(first, last) of parts of the runs, in order; each run draws the same, whatever part it is in."""
+    workers = local.workers()
+    size = -(-count // min(workers, count))
+    parts = [(first, min(first + size, count)) for first in range(0, count, size)]
+    if len(parts) == 1:
+        yield work(*parts[0])
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        yield from pool.map(lambda part: work(*part), parts)
+
+
+def turns_of(potentials: Potentials, findings: Findings) -> Turns:
+    """Variables that their parents decide follow those: alone, neither could ever change."""
+    decided = potentials.decided & (findings.codes < 0)
+    free = np.flatnonzero((findings.codes < 0) & ~decided)
+    below = children({v: tuple(scope[:-1]) for v, scope in enumerate(potentials.scopes)} if decided.any() else {})
+    place = {v: i for i, v in enumerate(potentials.order.tolist())} if decided.any() else {}
+    near_at, near = potentials.near
+    factors_of = potentials.factor_of[near]
+    followers, factors = list[list[int]](), list[list[int]]()
+    for v in free.tolist():
+        found, waiting = set[int](), [v]
+        while waiting and decided.any():
+            new = [child for child in below[waiting.pop()] if decided[child] and child not in found]
+            found.update(new)
+            waiting += new
+        followers.append(sorted(found, key=place.__getitem__))
+        own = {int(f) for each in (v, *found) for f in factors_of[near_at[each] : near_at[each + 1]]}
+        factors.append(sorted(own - found))
+    return Turns(free, *_listed(followers), *_listed(factors))
+
+
+def _listed(lists: list[list[int]]) -> tuple[Integers, Integers]:
+    """Where each list starts, and all of them one after another."""
+    starts = np.append(0, np.cumsum([len(each) for each in lists])).astype(np.int64)
+    return starts, np.array([value for each in lists for value in each], dtype=np.int64)
+
+
+def starting_states(potentials: Potentials, findings: Findings, samples: int, seed: int) -> tuple[Codes, Array]:
+    """(variables, samples) drawn forward, and how probable the evidence is with each; without arrows, states at random,
+    each as good as any."""
+    if potentials.directed:
+        ((codes, log_weights),) = weighted(potentials, findings, samples, seed)
+        return codes, log_weights
+    card, known = potentials.card[:, None], findings.codes[:, None]
+    drawn = np.random.default_rng(seed).integers(0, card, size=(len(card), samples), dtype=np.int32)
+    return np.where(known >= 0, known, drawn).astype(np.int32), np.zeros(samples)
+
+
+def log_values(potentials: Potentials, findings: Findings, codes: NDArray[np.signedinteger]) -> Array:
+    """(columns of codes): log ∏ factors and likelihoods, where each variable has that state."""
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(findings.weights)
+        return sums_at(potentials, np.log(potentials.factors.values), log_weights, codes) + potentials.log_scale
+
+
+def sums_at(potentials: Potentials, values: Array, weights: Array, codes: NDArray[np.signedinteger]) -> Array:
+    """(columns of codes): Σ of what factors and states have there."""
+    factors, found = potentials.factors, np.zeros(codes.shape[1])
+    if len(factors.scope):
+        steps = codes[factors.scope].astype(np.int64) * factors.steps[:, None]
+        found += values[np.add.reduceat(steps, factors.starts[:-1]) + factors.values_at[:-1, None]].sum(0)
+    return found + weights[codes + potentials.places[:-1, None]].sum(0) if len(weights) else found

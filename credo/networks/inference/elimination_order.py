@@ -1,0 +1,99 @@
+"""In which order variables are summed out: the graph of those that share a factor, and cliques that an order makes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from credo._kernels.networks.shapes import SCOPE
+from credo._kernels.networks.triangulation import (
+    CHANCE,
+    COLUMNS,
+    DEGREE,
+    DONE,
+    EDGE,
+    LOG,
+    SIZE,
+    STAGE,
+    TURN,
+    UNIT,
+    USED,
+    WEIGHS,
+    Order,
+    attach_to_smaller,
+    connect_scopes,
+    eliminate,
+    join_cliques,
+    move_edges,
+)
+from credo.networks.inference.potentials import Integers
+from credo.numerics.exact import Array
+
+TRIES = 64  # cliques that are looked at for a smaller parent
+
+
+class Graph(NamedTuple):
+    """Which variables share a factor, before any is summed out."""
+
+    nodes: Integers  # (variables, columns)
+    edges: Integers  # (halves of edges, 2), with room for more
+    slots: Integers  # a hash table of the edges
+    used: int  # halves of edges
+
+
+def connected(heads: Integers, axes: Integers, log_card: Array, stage: Integers, together: Integers) -> Graph:
+    """The graph of the variables that have a stage; those that are asked for together are joined, too."""
+    nodes = np.zeros((len(stage), COLUMNS), dtype=np.int64)
+    nodes[:, STAGE], nodes[:, EDGE], nodes[:, TURN] = stage, -1, -1
+    nodes[:, LOG] = np.rint(log_card * UNIT)
+    nodes[:, SIZE] = nodes[:, LOG]
+    if len(together):
+        heads = np.append(heads, [[len(axes) + len(together), 0]], 0)
+        axes = np.append(axes, np.stack([together, together], 1), 0)
+        # the former end of all is where the new scope starts
+    lengths = np.diff(heads[:, SCOPE])
+    pairs = int((lengths * (lengths - 1) // 2).sum())
+    edges = np.empty((3 * pairs + 64, 2), dtype=np.int64)
+    slots = np.full(_room(len(edges)), -1)
+    return Graph(nodes, edges, slots, int(connect_scopes(heads, axes, nodes, edges, slots)))
+
+
+def triangulate(graph: Graph, log_size: Array, rule: int, chance: Integers | None = None) -> Order:
+    """The order in which variables go by a rule, and its cliques."""
+    nodes, edges, slots = graph.nodes.copy(), graph.edges.copy(), graph.slots.copy()
+    waiting = np.flatnonzero(nodes[:, STAGE] >= 0)
+    there, n = len(waiting), len(nodes)
+    if chance is not None:
+        nodes[:, CHANCE] = chance
+    nodes[:, WEIGHS] = nodes[:, SIZE]
+    heap = waiting[np.lexsort((nodes[waiting, CHANCE], nodes[waiting, SIZE], nodes[waiting, STAGE]))]
+    nodes[heap, TURN] = np.arange(there)
+    order, starts = np.empty(there, dtype=np.int64), np.zeros(there + 1, dtype=np.int64)
+    members, others = np.empty(there + len(edges) // 2, dtype=np.int64), np.empty(n, dtype=np.int64)
+    progress = np.array([0, graph.used, there])
+    while not eliminate(rule, nodes, edges, slots, heap, others, progress, order, starts, members):
+        degree = int(nodes[heap[0], DEGREE])
+        edges = np.append(edges, np.empty((max(len(edges), degree**2), 2), dtype=np.int64), 0)
+        members = np.append(members, np.empty(there + len(edges) // 2 - len(members), dtype=np.int64))
+        old, slots = slots, np.full(_room(len(edges)), -1)
+        move_edges(old, slots)
+    steps = int(progress[DONE])
+    sizes = np.add.reduceat(log_size[members[: starts[steps]]], starts[:steps]) if steps else np.empty(0)
+    nobody, new = np.empty(0, dtype=np.int64), int(progress[USED] - graph.used) // 2
+    if steps < there:
+        with np.errstate(over="ignore"):  # infinite: more than any memory
+            return Order(order, starts, members, nobody, nobody, nobody, float(np.exp(sizes).sum()), new)
+    members, home = members[: starts[steps]], np.full(n, -1)
+    parent, made = np.empty((2, there), dtype=np.int64)
+    count = join_cliques(order, starts, members, nodes, home, parent, made)
+    parent, made = parent[:count], made[:count]
+    by_size = np.argsort(sizes[made], kind="stable")
+    room = np.zeros(n + 2, dtype=np.int64), np.empty(len(members), dtype=np.int64)
+    attach_to_smaller(by_size, sizes, made, starts, members, parent, *room, TRIES)
+    return Order(order, starts, members, home, parent, made, float(np.exp(sizes[made]).sum()), new)
+
+
+def _room(halves: int) -> int:
+    """Places of a hash table: a power of 2, a third of them in use at most."""
+    return 1 << max(6, (halves * 3 // 2).bit_length())

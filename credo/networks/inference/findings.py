@@ -1,0 +1,136 @@
+"""What is known of a network's variables: states, sets of states, and how likely what was seen is in each state."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from credo.errors import EvidenceError, SchemaError, suggest
+from credo.networks.inference.potentials import Flags, Integers, Potentials
+from credo.numerics.exact import Array
+
+Given = Mapping[str, Any] | None
+NOTHING = np.empty(0)
+TRUTH = {True: ("true", "yes", "y", "t", "1"), False: ("false", "no", "n", "f", "0")}  # a boolean, in others' words
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """codes: each variable's state, -1 if it isn't known; weights: of all states one after another, or empty."""
+
+    codes: Integers
+    weights: Array
+    log_scale: float = 0.0  # what the likelihoods were divided by, so that the largest of each variable is 1
+
+    @classmethod
+    def of(cls, potentials: Potentials, given: Given) -> Findings:
+        """From {name: state}, {name: [possible states]} or {name: {state: how likely what was seen is in it}}.
+
+        None says nothing. A state may be given as the text of its value.
+        """
+        codes, weights, log_scale = potentials.unknown.copy(), NOTHING, 0.0
+        if given is not None and not isinstance(given, Mapping):
+            raise EvidenceError(f"what is known must be {{name: state}}, but is {given!r:.60}")
+        for name, value in (given or {}).items():
+            v = variable(potentials, name)
+            if value is None:
+                continue
+            known = potentials.codes[v].get(value) if type(value) is str else None
+            code = _code(potentials, v, value) if known is None else known
+            if isinstance(code, int):
+                codes[v] = code
+            else:
+                if not len(weights):
+                    weights = np.ones(int(potentials.places[-1]))
+                weights[potentials.places[v] : potentials.places[v + 1]] = code / code.max()
+                log_scale += float(np.log(code.max()))
+        return cls(codes, weights, log_scale)
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is known."""
+        return len(self.weights) > 0 or bool((self.codes >= 0).any())
+
+    def where(self, event: Mapping[int, Flags], places: Integers) -> Findings | None:
+        """The same, and that the event happens; None if it can't."""
+        codes, weights = self.codes.copy(), self.weights.copy() if len(self.weights) else np.ones(int(places[-1]))
+        for v, allowed in event.items():
+            own = weights[places[v] : places[v + 1]]
+            if codes[v] < 0 and allowed.sum() == 1 and own[allowed] > 0:
+                codes[v] = allowed.argmax()
+            own *= allowed
+            if not (own[codes[v]] if codes[v] >= 0 else own.any()):
+                return None
+        return Findings(codes, weights if (weights != 1.0).any() else NOTHING, self.log_scale)
+
+
+def allowed(potentials: Potentials, event: Mapping[str, Any]) -> dict[int, Flags]:
+    """Of each variable that an event is about, the states that it allows."""
+    found: dict[int, Flags] = {}
+    if not isinstance(event, Mapping):
+        raise EvidenceError(f"an event is {{name: state}}, but is {event!r:.60}")
+    for name, value in event.items():
+        v = variable(potentials, name)
+        if isinstance(value, Mapping):
+            raise EvidenceError(f"an event is a state of {name!r} or several, but is {value!r:.60}")
+        if value is not None:
+            code = _code(potentials, v, value)
+            found[v] = np.arange(len(potentials.states[v])) == code if isinstance(code, int) else code > 0
+    return found
+
+
+def variable(potentials: Potentials, name: object) -> int:
+    """A variable's number."""
+    found = potentials.number.get(name) if isinstance(name, str) else None
+    if found is None:
+        raise SchemaError(f"there is no variable {name!r}; {suggest(name, potentials.names)}")
+    return found
+
+
+def state(potentials: Potentials, v: int, value: object) -> int:
+    """The number of a state, given as it is or as text; a boolean also in words."""
+    found = find_state(potentials, v, value)
+    if found is None:
+        raise EvidenceError(f"{potentials.names[v]!r} has no state {value!r}; {suggest(value, potentials.states[v])}")
+    return found
+
+
+def find_state(potentials: Potentials, v: int, value: object) -> int | None:
+    """The same; None if there is no such state."""
+    found = potentials.codes[v].get(value) if isinstance(value, Hashable) else None
+    if found is None:
+        words = TRUTH[bool(value)] if isinstance(value, bool | np.bool_) else (str(value),)
+        spelt = potentials.spelt[v]
+        found = next((spelt[word] for word in words if word in spelt), None)
+    if found is None and isinstance(value, float | np.floating) and value.is_integer():  # 1.0 for "1"
+        found = potentials.spelt[v].get(str(int(value)))
+    return found
+
+
+def _code(potentials: Potentials, v: int, value: Any) -> int | Array:
+    """A state's number, or weights of all states."""
+    if isinstance(value, str):
+        return state(potentials, v, value)
+    if isinstance(value, Mapping):
+        weights = np.zeros(len(potentials.states[v]))
+        for each, likelihood in value.items():
+            if not isinstance(likelihood, float | int | np.number) or not 0 <= likelihood < np.inf:
+                name = potentials.names[v]
+                raise EvidenceError(
+                    f"the likelihood of {name}={each} must be a number of at least 0, not {likelihood!r}"
+                )
+            weights[state(potentials, v, each)] = likelihood
+    elif isinstance(value, Collection) and not isinstance(value, bytes):
+        possible = {state(potentials, v, each) for each in value}
+        if len(possible) == 1:
+            return possible.pop()
+        weights = np.zeros(len(potentials.states[v]))
+        weights[[*possible]] = 1.0
+    else:
+        return state(potentials, v, value)
+    if not weights.any():
+        raise EvidenceError(f"what is given of {potentials.names[v]!r} leaves no state possible")
+    return weights

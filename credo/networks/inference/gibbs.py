@@ -1,0 +1,246 @@
+"""Gibbs sampling: each variable is drawn in turn, given all others. Many annealed runs, far apart from each other, show
+by how much they disagree what they are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from credo._kernels.networks.sampling import draw_in_turn
+from credo.errors import EvidenceError
+from credo.networks.inference.annealed_importance import (
+    EFFORTS,
+    FEWEST,
+    RUNS,
+    WORTH,
+    Path,
+    in_threads,
+    run,
+    runs_of,
+    schedule,
+)
+from credo.networks.inference.estimate import Asked, Codes, Estimate, floor_of, widened
+from credo.networks.inference.findings import NOTHING, Findings
+from credo.networks.inference.loopy import settled_beliefs
+from credo.networks.inference.potentials import Flags, Integers, Potentials
+from credo.numerics.exact import Array
+
+WARMING = 5  # one round in so many is thrown away
+AT_ONCE = 2**20  # states of all variables that are looked at in one go
+BETWEEN = 0.2  # of a probability's variance, the share between runs, above which they disagree
+APART = 0.2  # by which loopy propagation may differ from a state that no run ever left
+TINY = 1e-12
+
+
+def gibbs(
+    potentials: Potentials, findings: Findings, asked: Sequence[Asked], samples: int, seed: int
+) -> list[Estimate]:
+    """Runs of several lengths, until what is asked can be trusted or the longest are done."""
+    path = Path(potentials, findings)
+    found, cells = list[Estimate](), int(potentials.places[-1]) + sum(_cells(potentials, group) for group in asked)
+    for effort in EFFORTS:
+        count, rounds = runs_of(cells, samples * effort)
+        powers = schedule(path, rounds, seed)
+        runs = Walked.joined([*in_threads(partial(_walked, path, asked, count, powers, seed), count)], path)
+        found = [runs.estimate(i, group, count * rounds) for i, group in enumerate(asked)]
+        if all(each.reliable for each in found):
+            break
+    return found
+
+
+def chains(potentials: Potentials, findings: Findings, rows: int, apart: int, seed: int) -> tuple[Codes, Array]:
+    """(runs, variables, rows): rows of each run, rounds apart; and how much each run is worth (they sum to 1)."""
+    path, count = Path(potentials, findings), min(RUNS, max(2, rows))
+    each = -(-rows // count)
+    powers = schedule(path, max(each * apart, RUNS), seed)
+
+    def drawn(first: int, last: int) -> tuple[Codes, Array]:
+        begun = run(path, count, powers, seed, first, last)
+        found = np.empty((last - first, len(potentials.card), each), dtype=np.int32)
+        between = np.empty((len(potentials.card), apart), dtype=np.int32)
+        for r in range(last - first):
+            for i in range(each):
+                step = begun.steps + i * apart
+                draw_in_turn(*path.at(1.0), begun.seeds[r], step, begun.now[r], between, NOTHING)
+                found[r, :, i] = begun.now[r]
+        return found, begun.log_weights
+
+    parts = [*in_threads(drawn, count)]
+    log_weights = np.concatenate([own for _, own in parts])
+    there = log_weights > -np.inf
+    return np.concatenate([codes for codes, _ in parts])[there], weights_of(log_weights[there])
+
+
+def weights_of(log_weights: Array) -> Array:
+    """They sum to 1."""
+    if not len(log_weights):
+        raise EvidenceError("no possible state was found to start from: the evidence is improbable or impossible")
+    weights = np.exp(log_weights - log_weights.max())
+    return np.asarray(weights / weights.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Walked:
+    """What runs saw after they were annealed, in two halves each."""
+
+    path: Path
+    log_weights: Array  # (runs): how much each is worth
+    shares: Array  # (2, runs, states of all variables): means of how probable each state was, given all others
+    seen: Flags  # (states of all variables): whether any run had it
+    counts: Sequence[Array]  # for groups that aren't about one variable: (2, runs, cells)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Walked], path: Path) -> Walked:
+        """Of all runs; those that end in an impossible state are none."""
+        log_weights = np.concatenate([part.log_weights for part in parts])
+        there = log_weights > -np.inf
+        shares = np.concatenate([part.shares for part in parts], axis=1)[:, there]
+        counts = [np.concatenate(each, axis=1)[:, there] for each in zip(*(part.counts for part in parts), strict=True)]
+        seen = np.logical_or.reduce([part.seen for part in parts])
+        return cls(path, log_weights[there], shares, seen, counts)
+
+    @cached_property
+    def weights(self) -> Array:
+        return weights_of(self.log_weights)
+
+    def estimate(self, number: int, group: Asked, rounds: int) -> Estimate:
+        """The runs' mean: all count alike where they agree, else as much as annealing says, if that leaves enough."""
+        halves, moved = self._of(number, group)
+        runs, worth = len(self.weights), 1.0 / float(self.weights @ self.weights)
+        agree, weighed = agreed(halves.mean(0)), not self._all_agree and worth >= WORTH * runs
+        reliable = (agree or weighed) and runs >= FEWEST and not self._denied(group, halves, moved)
+        pooled = Pooled(
+            self.weights if weighed else np.full(runs, 1.0 / runs),
+            dragged=not (weighed or self._all_agree),
+            lost=not reliable,
+        )
+        p, error = pooled.mean(halves), pooled.error(halves)
+        varying = (error > 0) & moved
+        effective = float(np.min((p * (1 - p))[varying] / error[varying] ** 2)) if varying.any() else np.inf
+        effective = min(effective, float(rounds), np.inf if moved.all() else pooled.worth)
+        findings, sure = self.path.findings, effective if self._all_agree else min(effective, pooled.worth)
+        floors = np.where(moved, floor_of(group, findings, sure), floor_of(group, findings, pooled.worth))
+        shape = tuple(self.path.potentials.card[list(group.variables)])
+
+        def spread(x: Array) -> float:
+            return max(float(pooled.error(halves @ x)), float(floors.max()) * float(np.ptp(x)))
+
+        error = np.maximum(error, floors)
+        return Estimate(p.reshape(shape), error.reshape(shape), effective, "gibbs", spread, reliable=reliable)
+
+    def _of(self, number: int, group: Asked) -> tuple[Array, Flags]:
+        """(2, runs, cells): the halves' means of a group; and of which cells some runs had both, it and others."""
+        v = _only(group)
+        if v is None:
+            found = self.counts[number]
+            return found, np.asarray((found.sum((0, 1)) > 0) & ((1.0 - found).sum((0, 1)) > 0))
+        own, seen = self.shares[..., self._states(v)], self.seen[self._states(v)]
+        allowed = group.event.get(v, np.ones(len(seen), dtype=np.bool_))
+        if not group.variables:
+            return own[..., allowed].sum(-1, keepdims=True), np.array([seen[allowed].any() and seen[~allowed].any()])
+        return own * allowed, seen & allowed & (seen.sum() > 1)
+
+    def _states(self, v: int) -> slice:
+        return slice(*self.path.potentials.places[v : v + 2].tolist())
+
+    @cached_property
+    def _all_agree(self) -> bool:
+        return agreed(self.shares.mean(0))
+
+    @cached_property
+    def _loopy(self) -> Array | None:
+        return settled_beliefs(self.path.potentials, self.path.findings)
+
+    def _denied(self, group: Asked, halves: Array, moved: Flags) -> bool:
+        """Whether no run left a state of which loopy propagation isn't so sure."""
+        v = _only(group)
+        if v is None or moved.any() or not group.variables or not group.unsure(self.path.findings):
+            return False
+        return self._loopy is not None and bool(
+            (np.abs(self._loopy[self._states(v)] - halves.mean((0, 1)))[~moved] > APART).any()
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Means of independent runs, and how far off they are."""
+
+    weights: Array  # (runs), which sum to 1
+    dragged: bool  # whether runs disagree on something else: by as much as it moves these, they may be off
+    lost: bool  # whether they disagree on this, and nobody knows which is right
+
+    @property
+    def worth(self) -> float:
+        return 1.0 / float(self.weights @ self.weights)
+
+    def mean(self, halves: Array) -> Array:
+        return np.asarray(self.weights @ halves.mean(0))
+
+    def error(self, halves: Array) -> Array:
+        """√Σ w²(x - E)², wider for few runs, and more where there is more to doubt."""
+        x, apart = halves.mean(0), (halves[0] - halves[1]) / 2.0  # as large as noise alone would make x differ
+        off = (x - self.weights @ x) ** 2
+        if self.lost:
+            return np.asarray(np.sqrt(self.weights @ off))
+        n = len(x)
+        variance = self.weights**2 @ off * (n / max(n - 1, 1)) * widened(self.worth) ** 2
+        if self.dragged:
+            variance = variance + np.maximum(x.var(0) - apart.var(0), 0.0)
+        return np.asarray(np.sqrt(variance))
+
+
+def agreed(means: Array) -> bool:
+    """Whether little of each probability's variance is between the runs (the intraclass correlation)."""
+    between, within = means.var(0, ddof=1 if len(means) > 1 else 0), (means * (1.0 - means)).mean(0)
+    return bool((between <= BETWEEN * (between + within) + TINY).all())
+
+
+def _only(group: Asked) -> int | None:
+    """The variable that a group is about, if that is one."""
+    about = {*group.variables, *group.event}
+    return about.pop() if len(about) == 1 else None
+
+
+def _cells(potentials: Potentials, group: Asked) -> int:
+    """Of the table in which states of a group are counted: none of one variable, whose chances are averaged."""
+    return 0 if _only(group) is not None else int(np.prod(potentials.card[list(group.variables)]))
+
+
+def _walked(path: Path, asked: Sequence[Asked], count: int, powers: Array, seed: int, first: int, last: int) -> Walked:
+    """Some of the runs, annealed and then followed for as many rounds."""
+    rounds = len(powers) - 1
+    begun, held = run(path, count, powers, seed, first, last), path.potentials
+    card, cells = held.card, int(held.places[-1])
+    shares, seen = np.zeros((2, last - first, cells)), np.zeros(cells, dtype=np.bool_)
+    counts = [np.zeros((2, last - first, _cells(held, group) + 1)) for group in asked]  # last: no event happens
+    others = np.setdiff1d(np.arange(len(card)), path.turns.free)
+    for r in np.flatnonzero(begun.log_weights > -np.inf).tolist():
+        step, warming, half = begun.steps, rounds // WARMING, max(1, (rounds - rounds // WARMING) // 2)
+        for part_of in (-1, 0, 1):
+            own, size = np.zeros(cells), half if part_of >= 0 else warming
+            for codes in _rounds(path, begun.seeds[r], step, begun.now[r], size, own):
+                if part_of < 0:
+                    continue
+                visits = np.bincount((codes + held.places[:-1, None]).ravel(), minlength=cells)
+                seen |= visits > 0
+                for v in others.tolist():
+                    own[held.places[v] : held.places[v + 1]] += visits[held.places[v] : held.places[v + 1]]
+                for group, table in zip(asked, counts, strict=True):
+                    if table.shape[-1] > 1:
+                        table[part_of, r] += np.bincount(group.cells(card, codes), minlength=table.shape[-1]) / size
+            step += size
+            if part_of >= 0:
+                shares[part_of, r] = own / size
+    return Walked(path, begun.log_weights, shares, seen, [table[..., :-1] for table in counts])
+
+
+def _rounds(path: Path, seed: np.uint64, step: int, now: Integers, size: int, shares: Array) -> Iterator[Codes]:
+    """(variables, rounds): states, some rounds at a time."""
+    most = max(1, AT_ONCE // len(now))
+    for first in range(0, size, most):
+        codes = np.empty((len(now), min(most, size - first)), dtype=np.int32)
+        draw_in_turn(*path.at(1.0), seed, step + first, now, codes, shares)
+        yield codes

@@ -1,0 +1,194 @@
+"""A junction tree: compiled once for a pattern of evidence, asked many times with other values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.networks.assembly import assemble
+from credo._kernels.networks.junction import Cliques
+from credo._kernels.networks.propagation import BELIEFS, FACTORS, SUMS, Junction, decode, propagate
+from credo._kernels.networks.sampling import draw_from_tree
+from credo._kernels.networks.shapes import ENTRY, HOME, KEPT, MEMBERS, PARENT, SCALE, SEPARATOR, SUNK, TABLE, Plain
+from credo._kernels.networks.triangulation import FILL, WEIGHT, Order
+from credo.networks.inference import log_messages as logarithms
+from credo.networks.inference.elimination_order import Graph, connected, triangulate
+from credo.networks.inference.findings import NOTHING, Findings
+from credo.networks.inference.potentials import Flags, Integers, Numbered
+from credo.networks.inference.sizes import HELD
+from credo.networks.inference.workspace import Space
+from credo.numerics.exact import Array
+
+FEW, MANY, TRIES = 2**12, 2**17, 8  # cells that are worth one try only; a second; more
+SPARSE, DENSE = 16, 128  # the same of cells for each variable: to go through few takes no longer than another try
+SMALL, OFTEN = 2**15, 3  # cells up to which, and questions from which on, the product of what doesn't change is kept
+HOPELESS = 2.0**45  # cells that no other order would make few enough
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What a tree is compiled for: the factors that count, which variables have known states, what is asked for."""
+
+    whole: Numbered  # the network's factors
+    potentials: Numbered  # those that count
+    numbers: Integers | None  # of their variables among those of the network; None: they are all of them
+    observed: Flags
+    maximised: Flags | None  # variables; the others are summed out before
+    together: Integers  # variables whose joint table is asked for
+
+    @cached_property
+    def stage(self) -> Integers:
+        """When variables may go: -1 not at all, 0 first, 1 last."""
+        last = np.zeros(len(self.observed), dtype=np.int64)
+        if self.maximised is not None:
+            last[self.maximised] = 1
+        last[self.together] = 1
+        last[self.observed] = -1
+        return last
+
+    def own(self, codes: Integers, weights: Array) -> tuple[Integers, Array]:
+        """What is known, of the variables that count."""
+        if self.numbers is None:
+            return codes, weights
+        return codes[self.numbers], weights[self._states] if len(weights) else weights
+
+    @cached_property
+    def _states(self) -> Integers:
+        """Where the states of the variables that count are among those of all."""
+        assert self.numbers is not None
+        card, at = self.potentials.card, self.potentials.places
+        return np.arange(at[-1]) + np.repeat(self.whole.places[self.numbers] - at[:-1], card)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The best order found for summing variables out, and the size of the tables that it takes."""
+
+    question: Question
+    graph: Graph
+    found: Order
+
+    @property
+    def cells(self) -> float:
+        return self.found.cells
+
+    @classmethod
+    def of(cls, question: Question) -> Plan:
+        """By min-fill, and where tables get large, by min-weight, if that is better."""
+        held, stage = question.potentials, question.stage
+        graph = connected(held.heads, held.axes, held.log_card, stage, question.together)
+        best = triangulate(graph, held.log_card, FILL)
+        if best.new and best.cells > max(FEW, SPARSE * len(stage)):
+            best = min(best, triangulate(graph, held.log_card, WEIGHT), key=lambda found: found.cells)
+        return cls(question, graph, best)
+
+    def improved(self) -> Plan:
+        """Where tables are large: the best of both rules with other ways to break ties."""
+        best, log_card = self.found, self.question.potentials.log_card
+        if best.new and max(MANY, DENSE * len(log_card)) < best.cells < HOPELESS:
+            random = np.random.default_rng(0)
+            for i in range(TRIES):
+                chance = random.integers(2**62, size=len(log_card))
+                found = triangulate(self.graph, log_card, (FILL, WEIGHT)[i % 2], chance)
+                best = min(best, found, key=lambda found: found.cells)
+        return Plan(self.question, self.graph, best)
+
+
+class Tree:
+    """Tables of cliques, and the paths between them."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.question = question = plan.question
+        self.potentials = held = question.potentials
+        made = assemble(held.heads, held.axes, held.card, held.places, question.stage, plan.found)
+        self.cliques, self.members, count = made.cliques, made.members, len(made.cliques) - 1
+        self.cells = int(made.cliques[count, TABLE])
+        self._space = Space(int(made.cliques[count, SEPARATOR]) + max(made.widest, held.most_states), count)
+        self._constant, self._touched, self.homes = made.constant, made.touched, made.walks[count:, HOME]
+        self.factors, self.variables = np.concatenate([made.constant, made.touched]), made.variables
+        values = held.heads, held.axes, held.factors.values, held.factors.least
+        self._index = made.variables, made.cliques, made.walks, made.paths, *values
+        begun = np.zeros((count + 1, 3))
+        begun[:, SUNK] = 1.0
+        self._bare: Plain = (*self._index, self.factors, NOTHING, begun)
+        self._asked = 0
+
+    @cached_property
+    def junction(self) -> Junction:
+        """The tree with the product of what no evidence changes, where that is small enough to be kept."""
+        if self.cells > HELD:
+            return Junction(*self._bare)
+        begun, (tables, scales) = self._bare[-1].copy(), self._space.take()
+        unknown = np.full(len(self.potentials.card), -1)
+        constant = *self._index, self._constant, NOTHING, self._bare[-1]
+        begun[-1, SCALE] = propagate(FACTORS, unknown, NOTHING, constant, tables, scales, NOTHING)
+        begun[:-1] = scales
+        base = tables[: self.cells].copy()
+        self._space.give_back((tables, scales))
+        return Junction(*self._index, self._touched, base, begun)
+
+    def log_total(self, codes: Integers, weights: Array) -> float:
+        """log Σ of all cells that agree with the evidence; -inf if none does."""
+        space = self._space.take()
+        found = self._propagate(SUMS, codes, weights, space)
+        self._space.give_back(space)
+        return self.potentials.log_scale + found
+
+    def marginals(self, codes: Integers, weights: Array, out: Array) -> float:
+        """The same; out: what is believed of each variable, in the order of the states."""
+        space = self._space.take()
+        found = self._propagate(BELIEFS, codes, weights, space, out)
+        self._space.give_back(space)
+        return self.potentials.log_scale + found
+
+    def joint(self, codes: Integers, weights: Array) -> tuple[Array, float]:
+        """What is believed of the variables that the tree was compiled for, an axis for each; and the logarithm."""
+        space = self._space.take()
+        members = self.members[self.cliques[-2, MEMBERS] :].tolist()
+        found = self._propagate(SUMS, codes, weights, space)
+        table = space[0][self.cliques[-2, TABLE] : self.cells].reshape(self.potentials.card[members])
+        joint = table.transpose([members.index(v) for v in self.question.together.tolist()]).copy()
+        self._space.give_back(space)
+        total = joint.sum()
+        return joint / total if total > 0 else joint, self.potentials.log_scale + found
+
+    def best(self, codes: Integers, weights: Array) -> tuple[Integers, float]:
+        """The states of the maximised variables in which the rest is most probable, and the logarithm of that."""
+        chosen, space = codes.copy(), self._space.take()
+        own, _ = self.question.own(chosen, NOTHING)
+        found = self._propagate(SUMS, codes, weights, space)
+        if found > -np.inf:
+            decode(self.cliques, self.members, self.potentials.card, space[0], own)
+            if self.question.numbers is not None:
+                chosen[self.question.numbers] = own
+        self._space.give_back(space)
+        return chosen, self.potentials.log_scale + found
+
+    def draw(self, findings: Findings, seed: np.uint64, start: int, out: NDArray[Any]) -> None:
+        """out (variables, rows): states, as probable together as the evidence makes them."""
+        space = self._space.take()
+        self._propagate(SUMS, findings.codes, findings.weights, space)
+        for v in np.flatnonzero(self.variables[:, ENTRY] < 0):
+            out[v] = findings.codes[v]
+        parent, starts, kept, tables_at = self.cliques[:, (PARENT, MEMBERS, KEPT, TABLE)].T.copy()
+        cliques = Cliques(parent[:-1], starts, self.members, kept[:-1], tables_at)
+        draw_from_tree(cliques, self.potentials.card, space[0], seed, start, out)
+        self._space.give_back(space)
+
+    def _propagate(
+        self, end: int, codes: Integers, weights: Array, space: tuple[Array, Array], out: Array = NOTHING
+    ) -> float:
+        """Messages up to that end, in floats unless that takes logarithms."""
+        codes, weights = self.question.own(codes, weights)
+        self._asked += 1
+        plain = self._prepared if self._asked >= OFTEN or self.cells <= SMALL else self._bare
+        found = propagate(end, codes, weights, plain, *space, out)
+        return logarithms.propagate(end, codes, weights, self, space[0], out) if np.isnan(found) else found
+
+    @cached_property
+    def _prepared(self) -> Plain:
+        return tuple(self.junction)

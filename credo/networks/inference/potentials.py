@@ -1,0 +1,245 @@
+"""A network's factors as kernels read them: variables and factors by number, all tables in one array."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.networks.shapes import Factors
+from credo.networks.factor import Factor
+from credo.networks.graph import in_order
+from credo.numerics.exact import Array
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Numbered:
+    """∏ factors · exp(log_scale), of variables that have numbers alone; each factor's largest value is at most 1."""
+
+    card: Integers
+    factors: Factors
+    with_zeros: Flags  # (factors): whether it calls something impossible
+    log_scale: float
+    children: Integers  # (factors): whose conditional table it is; -1: it is none
+
+    @property
+    def directed(self) -> bool:
+        """Whether each variable has a table, and rows can be drawn along the arrows."""
+        return len(self.children) == len(self.card) and bool((self.children >= 0).all())
+
+    @cached_property
+    def log_card(self) -> Array:
+        return np.log(self.card)
+
+    @cached_property
+    def places(self) -> Integers:
+        """Where each variable's states start, if they stand one after another."""
+        return _starts(self.card)
+
+    @cached_property
+    def most_states(self) -> int:
+        return int(self.card.max(initial=0))
+
+    @cached_property
+    def heads(self) -> Integers:
+        """(factors + 1, 2): where each one's scope starts, and its values."""
+        return np.stack([self.factors.starts, self.factors.values_at], 1)
+
+    @cached_property
+    def axes(self) -> Integers:
+        """(places in scopes, 2): the variable, and its step in the factor's table."""
+        return np.stack([self.factors.scope, self.factors.steps], 1)
+
+    @cached_property
+    def scopes(self) -> list[list[int]]:
+        """The variables of each factor."""
+        at, scope = self.factors.starts.tolist(), self.factors.scope.tolist()
+        return [scope[first:last] for first, last in pairwise(at)]
+
+    def scope(self, f: int) -> list[int]:
+        """The variables of one factor."""
+        found: list[int] = self.factors.scope[self.factors.starts[f] : self.factors.starts[f + 1]].tolist()
+        return found
+
+    def table(self, f: int) -> Array:
+        """A factor's values, an axis for each variable of its scope."""
+        at, shape = int(self.factors.values_at[f]), [int(self.card[v]) for v in self.scope(f)]
+        return self.factors.values[at : at + prod(shape)].reshape(shape)
+
+    @cached_property
+    def near(self) -> tuple[Integers, Integers]:
+        """Where each variable stands in scopes: of the second array, from the first array's entry to its next."""
+        counts = np.bincount(self.factors.scope, minlength=len(self.card))
+        return _starts(counts), np.argsort(self.factors.scope, kind="stable").astype(np.int64)
+
+    @cached_property
+    def factor_of(self) -> Integers:
+        """The factor that each place in scopes belongs to."""
+        return np.repeat(np.arange(len(self.children)), np.diff(self.factors.starts))
+
+    @cached_property
+    def loose(self) -> Flags:
+        """Variables of which no factor says anything."""
+        found = np.ones(len(self.card), dtype=np.bool_)
+        found[self.factors.scope] = False
+        return found
+
+    @cached_property
+    def unknown(self) -> Integers:
+        """The codes of variables of which nothing is known."""
+        return np.full(len(self.card), -1)
+
+    @cached_property
+    def owned(self) -> Integers:
+        """(variables): the factor that is its conditional table; -1: there is none."""
+        found, tables = np.full(len(self.card), -1), np.flatnonzero(self.children >= 0)
+        found[self.children[tables]] = tables
+        return found
+
+    @cached_property
+    def unowned(self) -> Integers:
+        """The factors that are no conditional tables."""
+        return np.flatnonzero(self.children < 0)
+
+    def part(self, chosen: Integers, together: Integers) -> tuple[Numbered, Integers]:
+        """Some of the factors alone, with their variables, those that no factor has, and some more; and the variables'
+        numbers here. Values stay where they are."""
+        starts = self.factors.starts[chosen]
+        lengths = self.factors.starts[chosen + 1] - starts
+        ends = np.append(0, np.cumsum(lengths))
+        places = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], lengths)
+        scope, there = self.factors.scope[places], self.loose.copy()
+        there[scope] = there[together] = True
+        variables = np.flatnonzero(there)
+        local = np.empty(len(there), dtype=np.int64)
+        local[variables] = np.arange(len(variables))
+        factors = Factors(
+            ends,
+            local[scope],
+            self.factors.steps[places],
+            np.append(self.factors.values_at[chosen], 0),
+            self.factors.values,
+            self.factors.least[chosen],
+        )
+        children = self.children[chosen]
+        children = np.where(children >= 0, local[children], -1)
+        return Numbered(self.card[variables], factors, self.with_zeros[chosen], self.log_scale, children), variables
+
+
+@dataclass(frozen=True, eq=False)
+class Potentials(Numbered):
+    """All factors of a network, and what its variables and states are called."""
+
+    names: tuple[str, ...]
+    states: tuple[tuple[Any, ...], ...]
+
+    @classmethod
+    def of(cls, states: Mapping[str, tuple[Any, ...]], factors: Sequence[Factor], directed: bool) -> Potentials:
+        """Of a belief network if directed: then each factor is a table of the last variable in its scope."""
+        number = {name: i for i, name in enumerate(states)}
+        with np.errstate(divide="ignore"):
+            log_scale = sum(float(np.log(factor.table)) for factor in factors if not factor.scope)
+        factors = [factor for factor in factors if factor.scope]
+        lengths = np.array([len(factor.scope) for factor in factors], dtype=np.int64)
+        scope = np.array([number[name] for factor in factors for name in factor.scope], dtype=np.int64)
+        card = np.array([len(values) for values in states.values()], dtype=np.int64)
+        starts, steps = _starts(lengths), _steps(card[scope], lengths)
+        values_at = _starts((card[scope] * steps)[starts[:-1]])
+        values = np.concatenate([np.empty(0), *(factor.table.ravel() for factor in factors)])
+        cuts = values_at[:-1]  # a table has at least one value: no part is empty
+        if not directed and len(cuts):
+            tops = np.maximum.reduceat(values, cuts)
+            tops[tops == 0] = 1.0
+            values /= np.repeat(tops, np.diff(values_at))
+            log_scale += float(np.log(tops).sum())
+        least = np.minimum.reduceat(np.where(values > 0, values, 1.0), cuts) if len(cuts) else np.empty(0)
+        zeros = np.logical_or.reduceat(values == 0, cuts) if len(cuts) else np.empty(0, dtype=np.bool_)
+        made = Factors(starts, scope, steps, values_at, values, least)
+        children = scope[starts[1:] - 1] if directed else np.full(len(factors), -1)
+        return cls(card, made, zeros, log_scale, children, tuple(states), tuple(states.values()))
+
+    @cached_property
+    def order(self) -> Integers:
+        """The variables, parents before children."""
+        parents = {child: tuple(scope[:-1]) for child, scope in zip(self.children.tolist(), self.scopes, strict=True)}
+        return np.array(in_order(parents), dtype=np.int64)
+
+    @cached_property
+    def decided(self) -> Flags:
+        """Variables whose parents leave no choice: each row of the table has a 1 and zeros."""
+        found = np.zeros(len(self.card), dtype=np.bool_)
+        for f, v in enumerate(self.children.tolist()):
+            own = self.table(f)
+            found[v] |= v >= 0 and len(self.scopes[f]) > 1 and bool(((own == 0.0) | (own == 1.0)).all())
+        return found
+
+    @cached_property
+    def softened(self) -> Factors:
+        """The same factors, with what is impossible only very improbable: a way out of impossible states."""
+        return self.factors._replace(values=np.maximum(self.factors.values, 1e-6))
+
+    def log_value(self, codes: Integers) -> float:
+        """log ∏ factors, where each variable has that state."""
+        at = self.factors.values_at[:-1] + np.bincount(
+            self.factor_of, codes[self.factors.scope] * self.factors.steps, len(self.children)
+        ).astype(np.int64)
+        with np.errstate(divide="ignore"):
+            return float(np.log(self.factors.values[at]).sum()) + self.log_scale
+
+    @cached_property
+    def codes(self) -> Mapping[int, dict[Any, int]]:
+        """{state: its number} of each variable."""
+        return _Found(lambda v: {state: i for i, state in enumerate(self.states[v])})
+
+    @cached_property
+    def spelt(self) -> Mapping[int, dict[str, int]]:
+        """{state, as text: its number}; in lower case too, where that could be no other's."""
+
+        def own(v: int) -> dict[str, int]:
+            texts = [str(state) for state in self.states[v]]
+            lower = Counter(text.lower() for text in texts)
+            found = {text.lower(): i for i, text in enumerate(texts) if lower[text.lower()] == 1}
+            return found | {text: i for i, text in enumerate(texts)}
+
+        return _Found(own)
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+
+class _Found(dict[int, dict[Any, int]]):
+    """What is found of a variable when it is first asked for: a question names few of many."""
+
+    def __init__(self, find: Callable[[int], dict[Any, int]]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, v: int) -> dict[Any, int]:
+        found = self[v] = self._find(v)
+        return found
+
+
+def _steps(lengths: Integers, counts: Integers) -> Integers:
+    """How far apart neighbours along each axis of a table lie, the last axis being the fastest; of many tables, with so
+    many axes each."""
+    found, left, at = np.ones(len(lengths), dtype=np.int64), counts - 2, np.cumsum(counts) - 2
+    while len(at := at[left >= 0]):  # from the last axis but one on
+        left = left[left >= 0]
+        found[at] = found[at + 1] * lengths[at + 1]
+        at, left = at - 1, left - 1
+    return found
+
+
+def _starts(sizes: Integers) -> Integers:
+    return np.append(0, np.cumsum(sizes)).astype(np.int64)

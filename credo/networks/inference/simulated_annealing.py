@@ -1,0 +1,132 @@
+"""The most probable states where no exact answer fits: searched for by chains that cool down, then one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credo._kernels.networks.sampling import Turns, draw_in_turn, follow, log_chance
+from credo.errors import EvidenceError, SizeError
+from credo.networks.inference.annealed_importance import FAINT, SWEPT, log_values, starting_states, turns_of
+from credo.networks.inference.estimate import Asked, Total, check_samples, no_sample
+from credo.networks.inference.estimates import estimates, log_total
+from credo.networks.inference.findings import NOTHING, Findings
+from credo.networks.inference.forward import mixed_seed
+from credo.networks.inference.potentials import Integers, Potentials
+
+if TYPE_CHECKING:
+    from credo.networks.inference.elimination import Elimination
+    from credo.networks.inference.joint_table import Whole
+    from credo.networks.inference.trees import Trees
+
+CHAINS, DRAWN, FEWEST = 4, 1000, 20  # searches, states at random that each starts from the best of, rounds of a step
+LEVELS, WARM, COLD = 40, 0.5, 20.0  # steps in which chains cool down, and inverse temperatures from and to
+LIKELIEST, TOGETHER = 4, 2**12  # joint states that are tried, of a table that isn't larger
+CLIMBS, BETTER = 20, 1e-12  # rounds in which each variable may still get a better state, and by how much at least
+
+
+def best_found(potentials: Potentials, findings: Findings, samples: int, seed: int) -> tuple[Integers, float]:
+    """States that are probable together, and the logarithm of that: by chains that cool down, then one by one."""
+    check_samples(samples)
+    turns = turns_of(potentials, findings)
+    soft_weights = np.maximum(findings.weights, FAINT)
+    rounds = max(FEWEST, samples // (2 * SWEPT * CHAINS * LEVELS))
+    best, top = np.empty(0, dtype=np.int64), -np.inf
+    for chain in range(CHAINS):
+        starts, _ = starting_states(potentials, findings, DRAWN, seed * CHAINS + chain)
+        now = starts[:, log_values(potentials, findings, starts).argmax()].astype(np.int64)
+        mixed, codes = mixed_seed(seed * CHAINS + chain), np.empty((len(now), rounds), dtype=np.int32)
+        start, seen = now.copy(), float(log_values(potentials, findings, now[:, None])[0])
+        for level, power in enumerate(np.geomspace(WARM, COLD, LEVELS)):
+            bent = potentials.factors._replace(values=potentials.softened.values**power)
+            about = turns, potentials.card, bent, soft_weights**power, potentials.places
+            draw_in_turn(*about, mixed, level * rounds, now, codes, NOTHING)
+            values = log_values(potentials, findings, codes)
+            if values.max() > seen:
+                start, seen = codes[:, values.argmax()].astype(np.int64), float(values.max())
+        climbed, value = _climbed(potentials, findings, turns, start)
+        if value > top:
+            best, top = climbed, value
+    if top == -np.inf:
+        raise no_sample("annealing")
+    return best, top
+
+
+def best_of_some(
+    potentials: Potentials,
+    exact: Whole | Trees | Elimination,
+    findings: Findings,
+    asked: Sequence[int],
+    samples: int,
+    seed: int,
+) -> tuple[Integers, float | Total]:
+    """The same of some variables, the others summed out: the best of the states found for all, and of each variable's
+    own best; exactly as probable as said where that fits, and then better one by one."""
+    places, cards = list(asked), [int(potentials.card[v]) for v in asked]
+    codes, _ = best_found(potentials, findings, samples, seed)
+    *shares, together = estimates(potentials, findings, _groups(asked, cards), "auto", samples, seed)
+    starts = [codes[places], *([[int(each.table.argmax()) for each in shares]] if shares else [])]
+    if not shares:
+        likeliest = np.argsort(-together.table, axis=None)[:LIKELIEST]
+        starts += [*np.stack(np.unravel_index(likeliest, cards), 1)]
+    found = list[tuple[Integers, float | Total]]()
+    for start in np.unique(np.array(starts), axis=0):
+        chosen = findings.codes.copy()
+        chosen[places] = start
+        try:
+            found.append(_climbed_exactly(exact, findings, asked, chosen))
+        except SizeError:
+            try:
+                total = log_total(potentials, Findings(chosen, findings.weights), "auto", samples, seed)
+            except EvidenceError:  # these states may be impossible together
+                continue
+            found.append((chosen, total))
+    if not found:
+        raise no_sample("annealing")
+    return max(found, key=lambda each: each[1].log_value if isinstance(each[1], Total) else each[1])
+
+
+def _groups(asked: Sequence[int], cards: Sequence[int]) -> list[Asked]:
+    """All together, where that is a small table; else each, and nothing together."""
+    if prod(cards) <= TOGETHER:
+        return [Asked(asked)]
+    return [*(Asked([v]) for v in asked), Asked([])]
+
+
+def _climbed_exactly(
+    exact: Whole | Trees | Elimination, findings: Findings, asked: Sequence[int], start: Integers
+) -> tuple[Integers, float]:
+    """Each variable's best state, given the others that are asked for, until none changes."""
+    chosen, top = start.copy(), exact.log_total(start, findings.weights)
+    for _ in range(CLIMBS if top > -np.inf else 0):
+        before = top
+        for v in (v for v in asked if findings.codes[v] < 0):
+            without = chosen.copy()
+            without[v] = -1
+            table, total = exact.joint(without, findings.weights, [v])
+            chosen[v], top = int(table.argmax()), total + float(np.log(table.max()))
+        if top <= before + BETTER:
+            break
+    return chosen, exact.log_total(chosen, findings.weights)
+
+
+def _climbed(potentials: Potentials, findings: Findings, turns: Turns, start: Integers) -> tuple[Integers, float]:
+    """Each free variable's best state, given all others, until none changes."""
+    now, factors, changed = start.copy(), potentials.factors, True
+    for _ in range(CLIMBS):
+        if not changed:
+            break
+        changed = False
+        for j, v in enumerate(turns.free.tolist()):
+            followers, old = turns.followers[turns.followers_at[j] : turns.followers_at[j + 1]], int(now[v])
+            chances = np.empty(int(potentials.card[v]))
+            for now[v] in range(len(chances)):
+                follow(followers, potentials.card, factors, now)
+                chances[now[v]] = log_chance(j, v, followers, turns, factors, findings.weights, potentials.places, now)
+            now[v] = best = int(chances.argmax()) if chances.max() > chances[old] + BETTER else old
+            follow(followers, potentials.card, factors, now)
+            changed |= best != old
+    return now, float(log_values(potentials, findings, now[:, None])[0])

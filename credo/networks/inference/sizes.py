@@ -1,0 +1,62 @@
+"""What fits: how much memory an answer would take, told before any table is made; and how else it may be found."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from math import prod
+from typing import Literal
+
+from credo.errors import SizeError
+from credo.networks.inference.memory import ANSWER, setting
+
+Method = Literal["auto", "exact", "likelihood-weighting", "gibbs", "forward", "loopy"]
+SAMPLES, ROW_SAMPLES = 100_000, 10_000  # that an estimate takes where nobody says how many; for each row of a table
+
+HELD = 2**25  # cells up to which a tree keeps the product of what doesn't change
+LARGEST = 2**20  # cells of a joint table that is asked for
+LIMIT = 8 * 2**30  # bytes that an answer may take, unless CREDO_MEMORY says otherwise
+
+
+def check_size(cells: float) -> None:
+    """Refuse tables that don't fit, before they are made."""
+    need = cells * (16 if cells <= HELD else 8) * 1.1  # separators and walks are a small share of it
+    have = available()
+    if need > have:
+        raise SizeError(
+            f"an exact answer needs {size_shown(need)} for its tables; {size_shown(have)} may be used; more evidence "
+            'makes tables smaller, and method="auto" estimates'
+        )
+
+
+def check_table(card: Sequence[int]) -> None:
+    """Refuse a joint table that nobody could read."""
+    if prod(card) > LARGEST:
+        raise SizeError(f"the joint table of {len(card)} variables has {prod(card):.3g} cells: ask for fewer together")
+
+
+def check_numbers(what: str, count: int) -> None:
+    """Refuse a table that is given but doesn't fit, before it is made."""
+    if 8 * count > available():
+        numbers = f"{count:.3g} numbers, {size_shown(8 * count)}"
+        raise SizeError(f"{what} has {numbers}; {size_shown(available())} may be used, or as CREDO_MEMORY says")
+
+
+def available() -> float:
+    """Bytes that tables may take: three quarters of what is free now, and at most LIMIT or what CREDO_MEMORY says."""
+    try:
+        with open("/proc/meminfo") as file:  # noqa: PTH123 - a pseudo-file
+            free = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        pages = getattr(os, "sysconf", lambda _: 0)
+        free = pages("SC_PHYS_PAGES") * pages("SC_PAGE_SIZE") or LIMIT
+    return min(setting(ANSWER, LIMIT), 0.75 * free)
+
+
+def size_shown(size: float) -> str:
+    """Bytes, for people.
+
+    >>> size_shown(3.2e9), size_shown(1e30)
+    ('3.0 GB', '9.3e+20 GB')
+    """
+    return f"{size / 2**30:.1f} GB" if size < 1e15 else f"{size / 2**30:.2g} GB"

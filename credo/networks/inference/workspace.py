@@ -1,0 +1,64 @@
+"""Memory that messages are written in, while nobody else does."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+import numpy as np
+
+from credo.networks.inference.sizes import HELD
+from credo.numerics.exact import Array
+
+LARGE = 2**16  # cells from which on memory is shared by all trees: touching it first takes longer than writing into it
+Room = tuple[Array, Array]
+
+
+class Space:
+    """Room for the tables and separators of a tree, and for its scales."""
+
+    def __init__(self, cells: int, cliques: int) -> None:
+        self._cells, self._cliques = cells, cliques
+        self._idle: list[Room] = []
+
+    def take(self) -> Room:
+        """Of this call alone: taking from a list and putting back are single steps, even among threads."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            tables = np.empty(self._cells) if self._cells < LARGE else shared.take(self._cells)
+            return tables, np.empty((self._cliques, 3))
+
+    def give_back(self, room: Room) -> None:
+        """For the next question."""
+        if self._cells < LARGE:
+            self._idle.append(room)
+        else:
+            shared.give_back(room[0])
+
+
+class Shared:
+    """Large arrays that trees take in turns; together no larger than one tree may keep."""
+
+    def __init__(self) -> None:
+        self._idle: list[Array] = []
+        self._lock = Lock()
+
+    def take(self, cells: int) -> Array:
+        """The smallest that has room; else a new one, and the largest that hasn't goes."""
+        with self._lock:
+            at = next((i for i, room in enumerate(self._idle) if len(room) >= cells), len(self._idle) - 1)
+            found = self._idle.pop(at) if self._idle else np.empty(0)
+        # memory that nobody touches costs nothing: the next tree may need a little more
+        return found if len(found) >= cells else np.empty(1 << (cells - 1).bit_length() if cells <= HELD else cells)
+
+    def give_back(self, room: Array) -> None:
+        if len(room) > 2 * HELD:
+            return
+        with self._lock:
+            self._idle.append(room)
+            self._idle.sort(key=len)
+            while sum(map(len, self._idle)) > 2 * HELD:
+                self._idle.pop(0)
+
+
+shared = Shared()

@@ -1,0 +1,147 @@
+"""P(name | parents): tables as people give them, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from math import prod
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from credo.errors import NetworkError, suggest
+from credo.networks.inference.sizes import check_numbers
+from credo.numerics.exact import Array
+
+States = Mapping[str, tuple[Any, ...]]
+YES_NO = ("yes", "no")  # what a name's states are if nobody says
+ROUNDING, EXACT = 1e-6, 1e-13  # by which a row's sum may miss 1, and by which it isn't worth scaling
+
+
+def states_of(name: str, given: object, table: object, above: Sequence[str] = ()) -> tuple[Any, ...]:
+    """A name's states: as given, or as the rows of its table name them."""
+    if given is None:
+        table = _labelled(table)
+        row = next(iter(table.values()), None) if above and isinstance(table, Mapping) else table
+        given = tuple(row) if isinstance(row, Mapping) else YES_NO
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise NetworkError(f"the states of {name!r} must be a list of values, but are {given!r}")
+    found = tuple(given)
+    if not found:
+        raise NetworkError(f"{name!r} must have at least one state, but has none")
+    if len(set(found)) < len(found):
+        twice = next(state for i, state in enumerate(found) if state in found[:i])
+        raise NetworkError(f"{name!r} has the state {twice!r} twice")
+    return found
+
+
+def table_of(name: str, given: object, above: Sequence[str], states: States) -> Array:
+    """(the parents' states..., own states), each row summing to 1.
+
+    A row is {state: probability}, a list of probabilities or, of two states, the probability of the first. Rows stand
+    in a mapping from the parents' values, or in nested lists.
+
+    >>> table_of("Fire", {"yes": 0.25, "no": 0.01}, ["Storm"], {"Storm": ("yes", "no"), "Fire": ("yes", "no")})
+    array([[0.25, 0.75],
+           [0.01, 0.99]])
+    """
+    own, given = states[name], _labelled(given)
+    shape = tuple(len(states[parent]) for parent in above)
+    check_numbers(f"the table of {name!r:.60}", prod((*shape, len(own))))
+    if isinstance(given, Mapping) and above:
+        table = _of_rows(name, given, above, states)
+    elif isinstance(given, Mapping | Real):
+        table = _row(name, given, own, "")
+    else:
+        table = _array(name, given)
+        if table.shape == shape and len(own) == 2:
+            table = np.stack([table, 1.0 - table], axis=-1)
+    if table.shape != (*shape, len(own)):
+        if table.size != prod((*shape, len(own))):
+            wanted = " x ".join(map(str, (*shape, len(own))))
+            raise NetworkError(
+                f"the table of {name!r} must have {wanted} numbers (states of {', '.join([*above, name])}), "
+                f"but has {' x '.join(map(str, table.shape)) or 'one'}; if it has other states, say so with states="
+            )
+        table = table.reshape(*shape, len(own))
+    return checked_table(name, table, above, states)
+
+
+def _labelled(given: Any) -> Any:
+    """A pandas Series or DataFrame as mappings: its labels say what is what."""
+    if hasattr(given, "to_dict") and hasattr(given, "index"):
+        return given.to_dict("index") if hasattr(given, "columns") else given.to_dict()
+    return given
+
+
+def checked_table(name: str, table: Array, above: Sequence[str], states: States) -> Array:
+    """The same, its rows scaled to sum to 1; an error that names the row where they are far from it."""
+    sums = table.sum(-1, keepdims=True)
+    off = np.abs(sums - 1.0)
+    furthest = off.max(initial=0.0)
+    if not (furthest <= ROUNDING and table.min(initial=0.0) >= 0):  # NaN isn't at most anything, nor is infinity
+        raise _refused(name, table, sums, above, states)
+    return np.where(off > EXACT, table / sums, table) if furthest > EXACT else table  # scaled once, it stays as it is
+
+
+def _refused(name: str, table: Array, sums: Array, above: Sequence[str], states: States) -> NetworkError:
+    """What is wrong with a table, and where."""
+    if not (np.isfinite(table).all() and (table >= 0).all()):
+        where = tuple(np.argwhere(~(np.isfinite(table) & (table >= 0)))[0])
+        return NetworkError(f"{_shown(name, where, above, states)} must be a probability, but is {table[where]:g}")
+    where = tuple(np.argwhere(np.abs(sums[..., 0] - 1.0) > ROUNDING)[0])
+    given = _shown(name, where, above, states)
+    return NetworkError(f"the row {given} must sum to 1, but sums to {sums[where][0]:.9g}")
+
+
+def _shown(name: str, where: Sequence[int], above: Sequence[str], states: States) -> str:
+    causes = ", ".join(f"{parent}={states[parent][i]}" for parent, i in zip(above, where, strict=False))
+    own = f"{name}={states[name][where[-1]]}" if len(where) > len(above) else name
+    return f"P({own}{' | ' + causes if causes else ''})"
+
+
+def _of_rows(name: str, given: Mapping[Any, Any], above: Sequence[str], states: States) -> Array:
+    """Rows by the parents' values: a tuple of them, or one value where there is one parent."""
+    table = np.full((*(len(states[parent]) for parent in above), len(states[name])), np.nan)
+    places = [{state: i for i, state in enumerate(states[parent])} for parent in above]
+    for key, row in given.items():
+        values = key if isinstance(key, tuple) and len(above) > 1 else (key,)
+        if len(values) != len(above):
+            raise NetworkError(f"a row of {name!r} must be named by values of {', '.join(above)}, but is by {key!r}")
+        for parent, value, known in zip(above, values, places, strict=True):
+            if value not in known:
+                raise NetworkError(f"{name!r} has a row for {parent}={value}; {suggest(value, known)}")
+        where = tuple(known[value] for value, known in zip(values, places, strict=True))
+        table[where] = _row(name, row, states[name], f" given {key!r}")
+    if np.isnan(table).any():
+        for where in product(*(range(len(states[parent])) for parent in above)):
+            if np.isnan(table[where]).any():
+                raise NetworkError(f"the table of {name!r} has no row {_shown(name, where, above, states)}")
+    return table
+
+
+def _row(name: str, row: object, own: Sequence[Any], where: str) -> Array:
+    if isinstance(row, Mapping):
+        for stranger in (state for state in row if state not in own):
+            raise NetworkError(f"the table of {name!r} has a state {stranger!r}{where}; {suggest(stranger, own)}")
+        if missing := [state for state in own if state not in row]:
+            raise NetworkError(f"the table of {name!r} says nothing of {missing[0]!r}{where}")
+        return _array(name, [row[state] for state in own])
+    if isinstance(row, Real):
+        if not 0 <= float(row) <= 1:
+            raise NetworkError(f"P({name}={own[0]}){where} must be a probability, but is {float(row):g}")
+        if len(own) != 2:
+            raise NetworkError(f"a row of {name!r}{where} is one number, but there are {len(own)} states: give each")
+        return np.array([float(row), 1.0 - float(row)])
+    found = _array(name, row)
+    if found.shape != (len(own),):
+        raise NetworkError(f"a row of {name!r}{where} must have {len(own)} numbers, but has {found.size}")
+    return found
+
+
+def _array(name: str, values: object) -> Array:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise NetworkError(f"the table of {name!r} must be numbers, but is {values!s:.60}") from None

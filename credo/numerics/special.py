@@ -1,0 +1,123 @@
+"""Quantiles of very many Beta and Gamma beliefs at once: chunks of them on threads, the Betas by Numba where it pays.
+
+Fewer than SMALL Betas are SciPy's. Both ways agree to 2e-12 of the value for a and b up to 1e6, and to 2e-11 up to 1e8,
+where it is SciPy that strays (by less than 1e-7 standard deviations).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from credo.engines.local import workers
+
+Array = NDArray[np.float64]
+
+SMALL = 10_000  # quantiles that SciPy finds in 10 ms; to load Numba takes half a second
+CHUNK = 16_384
+
+
+def beta_quantile(p: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
+    """x with I_x(a, b) = p, the share of a Beta(a, b) below x.
+
+    >>> beta_quantile([0.25, 0.75], 1, [1, 2])
+    array([0.25, 0.5 ])
+    """
+    p, a, b = broadcast(p, a, b)
+    if p.size < SMALL:
+        return scipy_low(p, a, b)
+    from credo._kernels.numerics.beta import beta_quantile_chunk
+
+    def fill(p: Array, a: Array, b: Array, out: Array) -> None:
+        beta_quantile_chunk(p, a, b, out)
+        rest = np.isnan(out)
+        out[rest] = scipy_low(p[rest], a[rest], b[rest])
+
+    return filled(fill, (p, a, b))[0]
+
+
+def beta_interval(mass: float, a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
+    """The two ends that leave (1 - mass)/2 of a Beta(a, b) on either side.
+
+    >>> beta_interval(0.5, 1, [1, 1])
+    (array([0.25, 0.25]), array([0.75, 0.75]))
+    """
+    a, b = broadcast(a, b)
+    tail = (1.0 - mass) / 2
+    if 2 * a.size < SMALL:
+        return scipy_low(tail, a, b), scipy_high(tail, a, b)
+    from credo._kernels.numerics.beta import beta_interval_chunk
+
+    def fill(a: Array, b: Array, low: Array, high: Array) -> None:
+        beta_interval_chunk(tail, a, b, low, high)
+        rest = np.isnan(low) | np.isnan(high)
+        low[rest], high[rest] = scipy_low(tail, a[rest], b[rest]), scipy_high(tail, a[rest], b[rest])
+
+    low, high = filled(fill, (a, b), outputs=2)
+    return low, high
+
+
+def gamma_quantile(p: ArrayLike, shape: ArrayLike) -> Array:
+    """x with P(shape, x) = p, the share of a Gamma(shape, rate 1) below x.
+
+    >>> gamma_quantile([0, 0.5], 1).round(4)
+    array([0.    , 0.6931])
+    """
+    from scipy.special import gammaincinv
+
+    def fill(p: Array, shape: Array, out: Array) -> None:
+        gammaincinv(shape, p, out=out)
+
+    return filled(fill, broadcast(p, shape))[0]
+
+
+def scipy_low(tail: float | Array, a: Array, b: Array) -> Array:
+    """x with that share below it."""
+    from scipy.special import betaincinv
+
+    return mended(betaincinv, tail, a, b)
+
+
+def scipy_high(tail: float | Array, a: Array, b: Array) -> Array:
+    """x with that share above it."""
+    from scipy.special import betainccinv
+
+    return mended(betainccinv, tail, a, b)
+
+
+def mended(inverse: Callable[..., ArrayLike], tail: float | Array, a: Array, b: Array) -> Array:
+    """SciPy's quantile without three slips of its own (seen in SciPy 1.17).
+
+    For whole a and b it sums a binomial, which costs large ones up to ten digits: their last bit is moved. It stops at
+    the smallest normal number where x is smaller than any: that is 0. The median of a = b can be off by 3e-8: it is ½.
+    """
+    large = np.maximum(a, b) > 1e4
+    x = np.asarray(inverse(*(np.where(large, np.nextafter(v, np.inf), v) for v in (a, b)), tail), dtype=np.float64)
+    x = np.where(x <= np.finfo(np.float64).tiny, 0.0, x)
+    return np.where((a == b) & (np.asarray(tail) == 0.5) & ~np.isnan(x), 0.5, x)
+
+
+def broadcast(*values: ArrayLike) -> tuple[Array, ...]:
+    return np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in values))
+
+
+def filled(fill: Callable[..., None], inputs: tuple[Array, ...], outputs: int = 1) -> tuple[Array, ...]:
+    """Arrays of the inputs' shape; fill(*inputs, *outputs) fills their chunks, on as many threads as there are."""
+    shape, size = inputs[0].shape, inputs[0].size
+    flat = [array.reshape(-1) for array in inputs]
+    results = tuple(np.empty(size) for _ in range(outputs))
+
+    def work(start: int) -> None:
+        part = slice(start, start + CHUNK)
+        # Copies: the kernels are compiled once, for arrays that are contiguous and writeable.
+        fill(*(array[part].copy() for array in flat), *(array[part] for array in results))
+
+    if size <= CHUNK:
+        work(0)
+    else:
+        with ThreadPoolExecutor(workers()) as pool:
+            list(pool.map(work, range(0, size, CHUNK)))
+    return tuple(array.reshape(shape) for array in results)

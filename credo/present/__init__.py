@@ -1,0 +1,1 @@
+"""Everything that people see, from plain data: terminal, SVG, HTML, notebook."""

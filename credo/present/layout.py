@@ -1,0 +1,135 @@
+"""Where the boxes of a picture are, after Sugiyama, Tagawa and Toda (1981): layers, an order in each, distances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import isqrt
+
+import numpy as np
+
+from credo.networks import graph
+
+SWEEPS, PATIENCE = 24, 8  # of looking for a better order; those that may fail
+NARROW = 0.3  # of a box's room: what an arrow takes that passes a layer
+STRAIGHT, TIGHT = 3, 0.97  # how much more such arrows count; how far from the middle what is near it stays
+
+Parents = Mapping[str, tuple[str, ...]]
+Place = tuple[float, int]
+Node = str | tuple[str, str, int]  # a variable, or where an arrow passes a layer
+
+
+def layout(parents: Parents) -> tuple[dict[str, Place], dict[tuple[str, str], list[Place]]]:
+    """Where each variable is, and where the arrow from each parent passes layers on its way."""
+    layer = _layers(parents)
+    rows: list[list[Node]] = [[] for _ in range(max(layer.values()) + 1)]
+    for name, y in layer.items():
+        rows[y].append(name)
+    above: dict[Node, list[Node]] = {}
+    ways: dict[tuple[str, str], list[Node]] = {}
+    for name, own in parents.items():
+        above.setdefault(name, [])
+        for parent in own:
+            between = range(layer[parent] + 1, layer[name])
+            ways[parent, name] = [(parent, name, y) for y in between]
+            for node, y in zip(ways[parent, name], between, strict=True):
+                rows[y].append(node)
+            way = [parent, *ways[parent, name], name]
+            for before, after in pairwise(way):
+                above.setdefault(after, []).append(before)
+    below: dict[Node, list[Node]] = {node: [] for row in rows for node in row}
+    for node, near in above.items():
+        for other in near:
+            below[other].append(node)
+    x = _distances(_ordered(rows, above, below), above, below)
+    places = {name: (x[name], y) for name, y in layer.items()}
+    return places, {
+        arrow: [(x[node], layer[arrow[0]] + 1 + i) for i, node in enumerate(way)] for arrow, way in ways.items()
+    }
+
+
+def _layers(parents: Parents) -> dict[str, int]:
+    """One below the lowest parent; then as near to the children as that, where more arrows lead to them."""
+    order, below = graph.in_order(parents), graph.children(parents)
+    layer: dict[str, int] = {}
+    for name in order:
+        layer[name] = 1 + max((layer[parent] for parent in parents[name]), default=-1)
+    for name in reversed(order):
+        if len(below[name]) > len(parents[name]):
+            layer[name] = min(layer[child] for child in below[name]) - 1
+    widest, y = max(8, isqrt(2 * len(layer))), 0
+    while y <= max(layer.values()):  # what has no children may as well stand lower
+        row = [name for name, own in layer.items() if own == y]
+        for name in [name for name in row if not below[name]][: max(0, len(row) - widest)]:
+            layer[name] += 1
+        y += 1
+    return layer
+
+
+def _ordered(
+    rows: list[list[Node]], above: Mapping[Node, list[Node]], below: Mapping[Node, list[Node]]
+) -> list[list[Node]]:
+    """Each row by the middle of its neighbours, down and up again; the order in which the fewest arrows cross."""
+    best, fewest = rows, _crossings(rows, above)
+    for sweep in range(SWEEPS):
+        rows = [[*row] for row in rows]
+        for near, order in ((above, rows[1:]), (below, rows[-2::-1])):
+            for row in order:
+                place = {node: i / max(1, len(each) - 1) for each in rows for i, node in enumerate(each)}
+                middle = {
+                    node: float(np.mean([place[other] for other in near[node]])) if near[node] else place[node]
+                    for node in row
+                }
+                row.sort(key=middle.__getitem__)
+        crossings = _crossings(rows, above)
+        if crossings < fewest:
+            best, fewest = rows, crossings
+        elif sweep > PATIENCE and crossings >= fewest:
+            break
+    return best
+
+
+def _crossings(rows: Sequence[Sequence[Node]], above: Mapping[Node, list[Node]]) -> int:
+    """How many pairs of arrows cross."""
+    total = 0
+    for upper, lower in pairwise(rows):
+        place = {node: i for i, node in enumerate(upper)}
+        pairs = np.array([(place[other], i) for i, node in enumerate(lower) for other in above[node]])
+        if len(pairs):
+            apart = pairs[:, None] - pairs[None]
+            total += int((apart[..., 0] * apart[..., 1] < 0).sum()) // 2
+    return total
+
+
+def _distances(
+    rows: Sequence[Sequence[Node]], above: Mapping[Node, list[Node]], below: Mapping[Node, list[Node]]
+) -> dict[Node, float]:
+    """Each near the middle of its neighbours, in that order, and as far from the next as both are wide."""
+    from scipy.optimize import isotonic_regression
+
+    offsets = []
+    for row in rows:
+        widths = np.array([1.0 if isinstance(node, str) else NARROW for node in row])
+        offsets.append(np.cumsum(widths) - widths / 2)
+    x = {
+        node: float(at - offset[-1] / 2)
+        for row, offset in zip(rows, offsets, strict=True)
+        for node, at in zip(row, offset, strict=True)
+    }
+    for _ in range(SWEEPS):
+        for row, offset in zip(rows, offsets, strict=True):
+            wanted = np.array([_middle(node, (*above[node], *below[node]), x) for node in row])
+            for node, at in zip(row, isotonic_regression(wanted - offset).x + offset, strict=True):
+                x[node] = float(at)
+    first = min(x.values())
+    return {node: at - first for node, at in x.items()}
+
+
+def _middle(node: Node, near: Sequence[Node], x: Mapping[Node, float]) -> float:
+    """Of the neighbours; what passes layers one after another would like to be straight."""
+    if not near:
+        return x[node]
+    weights = [
+        (1 if isinstance(node, str) else STRAIGHT) * (1 if isinstance(other, str) else STRAIGHT) for other in near
+    ]
+    return float(np.average([x[other] for other in near], weights=weights)) * TIGHT

@@ -1,0 +1,304 @@
+"""A page about a classifier: how good it is, what was tried, what it has learned. It needs nothing beside itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credo import __version__
+from credo.errors import EvidenceError
+from credo.present import figures as report_figures
+from credo.present.figures import PALETTE
+from credo.storage.files import FilePath, explained, write_whole
+
+if TYPE_CHECKING:
+    from credo.models.classifier import Classifier
+    from credo.models.metrics import Scores
+    from credo.selection.learning_curve import LearningCurve
+    from credo.selection.report import Report
+
+DRAWN = 8  # columns whose densities are drawn
+COLOURED = 6  # classes in a figure
+LISTED = 40  # columns of the table
+SQUARE = 12  # classes of a confusion matrix
+PAIRS = 15  # of classes that are confused
+VALUES = 8  # of a category
+NUMBERS = ("gaussian", "date", "log", "coarse", "binned")
+
+# Nothing is loaded and nothing runs, whatever the data's names say.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+STYLE = """
+:root { color-scheme: light dark; --ink: #1c2430; --faint: #66707c; --line: #d9dee4; --paper: #fff; --card: #f5f7f9;
+  --blue: #4477aa; --for: 0 158 115; --against: 222 72 72; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e3e7ec; --faint: #98a2ae; --line: #39424d; --paper: #14181d;
+  --card: #1d232a; --blue: #6f9fd0; --for: 0 150 110; --against: 214 66 66; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1rem; max-width: 62rem; background: var(--paper); color: var(--ink);
+  font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; margin: 0.5rem 0 0; } h2 { font-size: 1.15rem; margin: 2rem 0 0.5rem; }
+p { margin: 0.4rem 0; } .faint, figcaption { color: var(--faint); font-size: 0.88rem; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: 0.7rem; margin: 1rem 0; }
+.tile { background: var(--card); border-radius: 0.5rem; padding: 0.6rem 0.9rem; }
+.tile b { display: block; font-size: 1.5rem; }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); gap: 0 2.5rem; }
+.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(19rem, 100%), 1fr)); gap: 1.2rem; }
+figure { margin: 0; min-width: 0; } figure svg { width: 100%; height: auto; display: block; }
+figure b { display: block; overflow-wrap: anywhere; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 0.92rem; font-variant-numeric: tabular-nums; }
+th, td { padding: 0.25rem 0.7rem 0.25rem 0; text-align: right; border-bottom: 1px solid var(--line); }
+th { font-weight: 600; vertical-align: bottom; } th:first-child, td:first-child, .left { text-align: left; }
+th, td { max-width: 18rem; overflow-wrap: break-word; } td span { white-space: nowrap; }
+.bar { display: inline-block; height: 0.7em; background: var(--blue); border-radius: 2px; min-width: 1px; }
+.wide { width: 9rem; text-align: left; } .matrix td + td, .matrix th + th { text-align: center; }
+.words td:nth-child(-n+3), .words th:nth-child(-n+3) { text-align: left; }
+.key { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px; margin: 0 0.35em 0 0.9em; }
+@media (max-width: 36rem) { body { font-size: 15px; } .wide { width: 5rem; } }
+.values td { border: 0; padding-top: 0.1rem; padding-bottom: 0.1rem; }
+.strongest .wide { width: 6rem; } h3 { font-size: 1rem; margin: 1.2rem 0 0.4rem; }
+.document { background: var(--card); border-radius: 0.5rem; padding: 0.7rem 1rem; margin: 0.8rem 0; }
+.document p { margin: 0.3rem 0; overflow-wrap: anywhere; } .document .text { white-space: pre-wrap; line-height: 1.75;
+  max-height: 24rem; overflow-y: auto; }
+.for, .against { border-radius: 3px; padding: 0.1em 0;
+  -webkit-box-decoration-break: clone; box-decoration-break: clone; }
+.for { background: rgb(var(--for) / var(--a, 0.6)); } .against { background: rgb(var(--against) / var(--a, 0.6)); }
+.key.for, .key.against { padding: 0; }
+"""
+
+
+def classifier_page(
+    model: Classifier, path: FilePath, *, examples: object = None, curve: LearningCurve | None = None
+) -> None:
+    """Write the page, whole or not at all; with a few of the examples, a table, where the model reads texts."""
+    text = page_of(model, examples, curve).encode(errors="replace")
+    with explained("save to", path):
+        write_whole(Path(path).expanduser().resolve(), [text])
+
+
+def page_of(model: Classifier, examples: object = None, curve: LearningCurve | None = None) -> str:
+    """The page's HTML: everything that comes from the data is escaped."""
+    from credo.present.texts import documents, strongest_words
+
+    if model.evidence is None:
+        raise EvidenceError("nothing was learned yet: fit(data, target=...) first")
+    report: Report | None = model.report
+    heaviest = np.argsort(-model.class_weights, kind="stable")[:COLOURED].tolist()
+    parts = [_heading(model)]
+    if report is not None:
+        parts += [_older(model, report), _tiles(report.scores), _tried(report)]
+    parts += [_columns(model, report)]
+    if report is not None:
+        parts += [f'<div class="pair">{_calibration(report.scores)}{_confusion(report.scores)}</div>']
+    parts += [_curve(curve), strongest_words(model), documents(model, examples)]
+    parts += [_regions(model, heaviest), _densities(model, report, heaviest), _footer(model)]
+    title = f"Predicting {escape(str(model.target))}"
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{STYLE}</style></head>\n'
+        f"<body>\n{chr(10).join(filter(None, parts))}\n</body></html>\n"
+    )
+
+
+def named(value: object) -> str:
+    """A name from the data, which can't turn around the text beside it."""
+    return f"<bdi>{escape(str(value))}</bdi>"
+
+
+def tabulated(headers: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
+    """Cells are HTML already."""
+    head = f"<tr>{''.join(f'<th>{header}</th>' for header in headers)}</tr>" if headers else ""
+    body = "\n".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    return f'<div class="scroll"><table class="{kind}">{head}\n{body}</table></div>'
+
+
+def bar_of(share: float) -> str:
+    return f'<div class="wide"><span class="bar" style="width:{100 * share:.1f}%"></span></div>'
+
+
+def whole(weight: float) -> str:
+    return f"{weight:,.0f}" if float(weight).is_integer() else f"{weight:,.2f}"
+
+
+def _heading(model: Classifier) -> str:
+    found = sorted(zip(model.class_weights, model.classes, strict=True), key=lambda pair: -pair[0])
+    few = ", ".join(f"{named(value)} {whole(n)}" for n, value in found[:8])
+    more = f", … ({len(found):,} classes)" if len(found) > 8 else ""
+    absent = f"; {whole(model.unlabelled)} rows without it left out" if model.unlabelled else ""
+    return (
+        f"<h1>Predicting {named(model.target)}</h1>\n"
+        f"<p>{whole(model.n)} rows: {few}{more}{absent}. Learned by {type(model).__name__}.</p>"
+    )
+
+
+def _older(model: Classifier, report: Report) -> str:
+    """That the evidence has grown since the report was made."""
+    if np.isclose(report.rows, model.n):
+        return ""
+    return f"<p>The scores are of the {whole(report.rows)} rows that were there when the model was chosen.</p>"
+
+
+def _tiles(scores: Scores) -> str:
+    value, share = scores.commonest
+    tiles = {
+        "accuracy": (f"{scores.accuracy:.1%}", f"always {named(value)} would be right in {share:.1%}"),
+        "log-loss": (f"{scores.log_loss:.4f}", f"± {scores.log_loss_error:.4f}; mean of -log P(truth), in nats"),
+        "Brier score": (f"{scores.brier:.4f}", "mean squared error of all probabilities"),
+        "calibration error": (f"{scores.ece:.4f}", "mean gap of stated probability and frequency"),
+    }
+    cells = (
+        f'<div class="tile">{name}<b>{figure}</b><span class="faint">{about}</span></div>'
+        for name, (figure, about) in tiles.items()
+    )
+    rows = f"On {len(scores.truth):,} rows that neither taught nor tuned the model ({escape(scores.how)})."
+    return f'<div class="tiles">{"".join(cells)}</div>\n<p class="faint">{rows}</p>'
+
+
+def _tried(report: Report) -> str:
+    rows = [
+        (escape(each.name), f"{each.log_loss:.4f}", f"{each.accuracy:.1%}", f"{each.share:.2f}")
+        for each in report.tried
+    ]
+    table = tabulated(("model", "log-loss", "accuracy", "share"), rows)
+    return f"<h2>What was tried</h2>\n{table}\n<p>Pooled: {escape(report.why)}.</p>"
+
+
+def _columns(model: Classifier, report: Report | None) -> str:
+    if report is None:
+        chosen = model.views if model.tuning is None else model.tuning.forms
+        rows = [(named(name), escape(" + ".join(chosen.get(name, ())) or "left out")) for name in model.views]
+        return f"<h2>Columns</h2>\n{tabulated(('column', 'read as'), rows[:LISTED])}{_rest(len(rows) - LISTED)}"
+    most = max((each.weight for each in report.columns), default=0.0) or 1.0
+    lines = [
+        (
+            named(each.name),
+            escape(each.kind),
+            escape(each.form) or "left out",
+            f"{each.missing:.1%}" if each.missing else "–",
+            f"{each.weight:.2f}" if each.form else "–",
+            bar_of(each.weight / most) if each.form else "",
+        )
+        for each in report.important[:LISTED]
+    ]
+    table = tabulated(("column", "kind", "read as", "missing", "matters", ""), lines, "words")
+    about = "Matters: how far it moves the log-odds of the two most probable classes, on average, in nats."
+    return f'<h2>Columns</h2>\n{table}{_rest(len(report.columns) - LISTED)}\n<p class="faint">{about}</p>'
+
+
+def _rest(count: int) -> str:
+    return f'<p class="faint">{count:,} more columns</p>' if count > 0 else ""
+
+
+def _calibration(scores: Scores) -> str:
+    about = (
+        "A point for each range of stated probabilities, the larger the more rows, with a 95% interval. On the line, "
+        "what is said with 70% is right in 70%."
+    )
+    figure = f"<figure>{report_figures.reliability_figure(scores)}<figcaption>{about}</figcaption></figure>"
+    return f"<section><h2>Can its probabilities be believed?</h2>{figure}</section>\n"
+
+
+def _curve(curve: LearningCurve | None) -> str:
+    if curve is None:
+        return ""
+    how = ", on which the model is tuned anew each time," if curve.tuned else ""
+    about = (
+        f"The learning curve: ever more rows are learned{how} and {curve.scores[0].n:,g} others foreseen. Where it is "
+        "level, more rows of the same kind won't help."
+    )
+    figure = f"<figure>{report_figures.curve_figure(curve)}<figcaption>{about}</figcaption></figure>"
+    return f"<h2>Would more rows help?</h2>\n{figure}"
+
+
+def _confusion(scores: Scores) -> str:
+    title, end = "<section><h2>What is taken for what</h2>", "</section>"
+    if len(scores.classes) > SQUARE:
+        pairs = [(named(truth), named(other), whole(weight)) for truth, other, weight in scores.most_confused(PAIRS)]
+        about = f"The most confused of {len(scores.classes):,} classes."
+        return (
+            f'{title}\n{tabulated(("truth", "taken for", "rows"), pairs, "words")}\n<p class="faint">{about}</p>{end}'
+        )
+    matrix = scores.confusion
+    share = matrix / np.maximum(matrix.sum(1, keepdims=True), 1e-300)
+    rows = [
+        (named(value), *(_cell(matrix[i, j], share[i, j], i == j) for j in range(len(matrix))))
+        for i, value in enumerate(scores.classes)
+    ]
+    table = tabulated(("truth", *map(named, scores.classes)), rows, "matrix")
+    return f'{title}\n{table}\n<p class="faint">A row for each truth, a column for each class predicted.</p>{end}'
+
+
+def _cell(weight: float, share: float, right: bool) -> str:
+    """Coloured by its share of the row."""
+    colour = "68,119,170" if right else "238,102,119"
+    shade = f"background:rgba({colour},{0.75 * share:.2f});border-radius:3px;padding:0.15rem 0.5rem"
+    return f'<span style="{shade}">{whole(weight)}</span>'
+
+
+def _legend(model: Classifier, classes: Sequence[int]) -> str:
+    keys = "".join(
+        f'<span class="key" style="background:{colour}"></span>{named(model.classes[k])}'
+        for colour, k in zip(PALETTE, classes, strict=False)
+    )
+    rest = len(model.classes) - len(classes)
+    return f'<p class="faint">{keys}{f"; {rest:,} more classes are not shown" if rest else ""}</p>'
+
+
+def _regions(model: Classifier, classes: Sequence[int]) -> str:
+    """Of two columns that are both numbers."""
+    numbers = [name for name, forms in model.views.items() if forms[0] in NUMBERS]
+    if len(model.views) != 2 or len(numbers) != 2:
+        return ""
+    figure = report_figures.regions_figure(model, numbers, classes)
+    if figure is None:
+        return ""
+    about = f"{named(numbers[0])} to the right, {named(numbers[1])} upwards; faint where the model is unsure."
+    drawn = f"<figure>{figure}<figcaption>{about}</figcaption></figure><div></div>"
+    return f'<h2>Which class is predicted where</h2>\n{_legend(model, classes)}\n<div class="pair">{drawn}</div>'
+
+
+def _densities(model: Classifier, report: Report | None, classes: Sequence[int]) -> str:
+    names = list(model.views) if report is None else [each.name for each in report.important if each.form]
+    figures = [_density(model, name, classes) for name in names[:DRAWN]]
+    shown = "\n".join(filter(None, figures))
+    if not shown:
+        return ""
+    more = f" The {DRAWN} that matter most of {len(names):,} are shown." if len(names) > DRAWN else ""
+    about = f'<p class="faint">What the model expects of a column in each class.{more}</p>'
+    title = "<h2>What it has learned of the columns</h2>"
+    return f'{title}\n{about}{_legend(model, classes)}\n<div class="figures">{shown}</div>'
+
+
+def _density(model: Classifier, name: str, classes: Sequence[int]) -> str:
+    shape = report_figures.shape_of(model, name)
+    if shape is None:
+        return ""
+    if shape.form == "category":
+        return f"<figure><b>{named(name)}</b>{_value_bars(shape, classes)}</figure>"
+    about = {"log": "on a logarithmic scale", "binned": "bins at quantiles", "coarse": "bins at quantiles"}
+    caption = f"<figcaption>{about.get(shape.form, shape.form)}</figcaption>"
+    return f"<figure><b>{named(name)}</b>{report_figures.density_figure(shape, classes)}{caption}</figure>"
+
+
+def _value_bars(shape: report_figures.Shape, classes: Sequence[int]) -> str:
+    """The commonest values of a category, a bar for each class."""
+    order = np.argsort(-shape.heights[classes].max(0), kind="stable")[:VALUES]
+    most, rows = float(shape.heights[classes].max()) or 1.0, []
+    for v in order:
+        bars = ""
+        for colour, k in zip(PALETTE, classes, strict=False):
+            width = f"width:{100 * shape.heights[k, v] / most:.1f}%"
+            bars += f'<div><span class="bar" style="{width};background:{colour}"></span></div>'
+        rows.append((named(shape.places[v]), f'<div class="wide">{bars}</div>'))
+    rest = len(shape.places) - len(order)
+    more = f"<figcaption>{rest:,} more values</figcaption>" if rest else ""
+    return tabulated((), rows, "values") + more
+
+
+def _footer(model: Classifier) -> str:
+    tuning = f" Tuned: {escape(model.tuning.described(model.n))}." if model.tuning is not None else ""
+    return f'<p class="faint">Made by credo {__version__}.{tuning}</p>'

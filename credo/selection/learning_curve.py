@@ -1,0 +1,127 @@
+"""Learning curves: how well ever more rows foresee withheld ones. Evidence adds, so that each row is counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from credo.core.learning import Weight, Weights
+from credo.data import Source
+from credo.errors import DataError
+from credo.models.metrics import Scores
+from credo.notices import quietly
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from credo.models.classifier import Classifier
+
+STEPS = 8  # sizes, if none are asked for, each about twice the one before
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """Accuracy and log-loss of withheld rows against the number of rows that were learned."""
+
+    sizes: tuple[int, ...]
+    scores: tuple[Scores, ...]
+    tuned: bool = False  # whether the model was tuned anew on the rows of each size
+
+    @property
+    def accuracy(self) -> tuple[float, ...]:
+        return tuple(each.accuracy for each in self.scores)
+
+    @property
+    def log_loss(self) -> tuple[float, ...]:
+        return tuple(each.log_loss for each in self.scores)
+
+    def table(self) -> Any:
+        """An Arrow table."""
+        return pa.table({"rows": self.sizes, "accuracy": self.accuracy, "log-loss": self.log_loss})
+
+    def __repr__(self) -> str:
+        lines = zip(self.sizes, self.accuracy, self.log_loss, strict=True)
+        shown = "\n".join(f"{rows:>9}  {accuracy:8.4f}  {loss:8.4f}" for rows, accuracy, loss in lines)
+        return f"     rows  accuracy  log-loss\n{shown}"
+
+    def plot(self) -> Figure:
+        """Both, over the number of rows on a logarithmic scale."""
+        from credo.present.plotting import Figure
+
+        figure = Figure(figsize=(8, 3.2), layout="constrained")
+        for panel, name, values in zip(
+            figure.subplots(1, 2), ("accuracy", "log-loss"), (self.accuracy, self.log_loss), strict=True
+        ):
+            panel.plot(self.sizes, values, "o-")
+            panel.set(xscale="log", xlabel="rows learned", ylabel=f"{name} of withheld rows")
+            panel.grid(alpha=0.3)
+        return figure
+
+
+def learning_curve(
+    model: Classifier, table: Source, weight: Weight, withheld: float, sizes: Sequence[int] | None, seed: int
+) -> LearningCurve:
+    """Of the model as it is fitted and, if it is tuned, tuned anew: its own tuning has seen the withheld rows."""
+    if table.once:
+        raise DataError("a learning curve reads the data again, and an iterator can be read only once: give a table")
+    if not isinstance(withheld, int | float) or not 0 < withheld < 1:
+        raise DataError(f"withheld is a share of the rows between 0 and 1, but is {withheld!r}")
+    plain, table = model.untuned(), table.held()
+    rows = table.rows if table.rows is not None else sum(batch.rows for batch in table.batches([str(model.target)]))
+    order = np.random.default_rng(seed).permutation(rows)
+    learned = rows - round(withheld * rows)
+    if not 0 < learned < rows:
+        raise DataError(f"{rows} rows are too few to withhold some of them")
+    chosen, last = _sizes(sizes, learned), _flags(order[learned:], rows)
+    current, before, found = None, 0, []
+    with quietly():
+        for size in chosen:
+            some = _flags(order[before:size], rows)
+            new = plain.gathered(table.where(some), _weights(weight, some))
+            current, before = new if current is None else current + new, size
+            taught = plain.with_evidence(current.ordered())
+            if model.tuning is not None:
+                taught = _tuned(model, taught, table, weight, _flags(order[:size], rows), seed)
+            knowing = taught.taught_by(taught.seen, plain.seen)
+            scores = knowing.scores(table.where(last), weight=_weights(weight, last))
+            found.append(replace(scores, how="withheld"))
+    return LearningCurve(tuple(chosen), tuple(found), model.tuning is not None)
+
+
+def _tuned(
+    model: Classifier, taught: Classifier, table: Source, weight: Weight, rows: NDArray[np.bool_], seed: int
+) -> Any:
+    """What those rows taught, tuned on them as the model was; as it is, while there is nothing to tell apart."""
+    if np.count_nonzero(taught.class_weights) < 2:
+        return taught
+    fresh = replace(model, views=taught.views, evidence=taught.evidence, tuning=None, report=None)  # type: ignore[type-var]
+    return fresh.tune(table.where(rows), weight=_weights(weight, rows), seed=seed)
+
+
+def _flags(places: NDArray[np.intp], rows: int) -> NDArray[np.bool_]:
+    """Which rows are at these places."""
+    found = np.zeros(rows, dtype=bool)
+    found[places] = True
+    return found
+
+
+def _weights(weight: Weight, rows: NDArray[np.bool_]) -> Weight:
+    """Those of some rows."""
+    given = Weights.of(weight)
+    return weight if given.values is None else given.values[rows]
+
+
+def _sizes(asked: Sequence[int] | None, most: int) -> list[int]:
+    """Those asked for that there are rows for; else about twice as many each time, up to all."""
+    if asked is None:
+        return sorted({max(1, most >> k) for k in range(STEPS)})
+    wrong = [size for size in asked if not isinstance(size, int | np.integer) or not 0 < size <= most]
+    if wrong or not len(asked):
+        what = f"{wrong[0]!r}" if wrong else "none"
+        raise DataError(f"sizes are whole numbers from 1 to {most}, the rows that aren't withheld, but there is {what}")
+    return sorted({int(size) for size in asked})

@@ -1,0 +1,1 @@
+"""Models in files: a header for people, arrays for the machine, and nothing that is ever run."""

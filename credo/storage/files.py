@@ -1,0 +1,166 @@
+"""save and load: one file with a header for people and arrays for the machine. Nothing in it is ever run.
+
+The first line: credo, the format's number, the sha256 of all that follows, and how many bytes follow. Then JSON: which
+credo wrote it, and the model, class by class and field by field, an array by its dtype, shape and offset. Then a line
+that says "arrays", and those: little-endian, in C order, each at a multiple of 64 bytes from there.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import takewhile
+from os import PathLike
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from credo import __version__
+from credo.errors import CredoError, StorageError
+
+FORMAT = 1
+FIRST_LINE = re.compile(rb"credo ([1-9][0-9]*) ([0-9a-f]{64}) (0|[1-9][0-9]*)\n")
+LONGEST_LINE = 128  # a first line is shorter: what goes on without an end isn't one
+SEPARATOR = b"arrays\n"  # never a line of JSON
+
+FilePath = str | PathLike[str]
+
+
+def save(model: object, path: FilePath) -> None:
+    """Write a belief or a model (or a prior, a schema, a dict of beliefs) to a file, whole or not at all."""
+    from credo.storage.packing import Packer, readable
+
+    writer = Packer()
+    try:
+        header = {"credo": __version__, "kind": type(model).__name__, "model": writer.node(model)}
+        chunks = [f"{readable(header)}\n".encode(), SEPARATOR, *writer.chunks]
+    except (ValueError, RecursionError) as error:
+        raise StorageError(f"can't save to {path}: {error}") from None
+    checksum = hashlib.sha256()
+    for chunk in chunks:
+        checksum.update(chunk)
+    first = f"credo {FORMAT} {checksum.hexdigest()} {sum(map(len, chunks))}\n"
+    with explained("save to", path):
+        write_whole(Path(path).expanduser().resolve(), [first.encode(), *chunks])  # a link stays one
+
+
+def load(path: FilePath) -> Any:
+    """What was saved, the same in every bit."""
+    from credo.storage.packing import Unpacker
+
+    with explained("load", path), Path(path).expanduser().open("rb") as file:
+        checksum, size = _promised(file, path)
+        body = file.read(size)
+    if hashlib.sha256(body).hexdigest() != checksum:
+        raise StorageError(f"{path} was damaged or tampered with: its contents don't match its checksum")
+    cut = body.find(b"\n" + SEPARATOR) + 1
+    header = _header(body[:cut], path)
+    try:
+        with np.errstate(all="ignore"):
+            model = Unpacker(memoryview(body)[cut + len(SEPARATOR) :]).value(header["model"])
+        if type(model).__name__ != header["kind"]:
+            raise ValueError(f"it should be a {header['kind']}, but is a {type(model).__name__}")
+    except Exception as error:  # whatever a forged file makes a constructor stumble over
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise StorageError(f"{path} can't be read by credo {__version__}: {reason}") from None
+    return model
+
+
+def describe(path: FilePath) -> dict[str, Any]:
+    """A file's header, for people: the arrays are neither read nor checked."""
+    with explained("load", path), Path(path).expanduser().open("rb") as file:
+        _promised(file, path)
+        header = b"".join(takewhile(lambda line: line != SEPARATOR, file))
+    return _header(header, path)
+
+
+def _header(text: bytes, path: FilePath) -> dict[str, Any]:
+    try:
+        match json.loads(text.decode()):
+            case {"credo": str(), "kind": str(), "model": _} as header:
+                return dict(header)
+    except (ValueError, RecursionError):
+        pass
+    raise StorageError(f"{path} was damaged or tampered with: its header can't be read")
+
+
+def _promised(file: BinaryIO, path: FilePath) -> tuple[str, int]:
+    """The checksum and the size that the first line promises, the size held against the file's."""
+    status = os.fstat(file.fileno())
+    line = file.readline(LONGEST_LINE) if stat.S_ISREG(status.st_mode) else b""
+    version = re.match(rb"credo ([1-9][0-9]*) ", line)
+    if not version:
+        raise StorageError(f"{path} is not a credo file")
+    if int(version[1]) > FORMAT:
+        raise StorageError(
+            f"{path} was written by a newer version of credo, in format {int(version[1])}; "
+            f"credo {__version__} reads format {FORMAT}: upgrade it"
+        )
+    found = FIRST_LINE.fullmatch(line)
+    if not found:
+        fault = "is truncated" if len(line) == status.st_size < LONGEST_LINE else "was damaged or tampered with"
+        raise StorageError(f"{path} {fault}: its first line isn't whole")
+    size, there = int(found[3]), status.st_size - len(line)
+    if size != there:
+        fault = "is truncated" if there < size else "is longer than it was"
+        raise StorageError(f"{path} {fault}: {size} bytes should follow its first line, but {there} do")
+    return found[2].decode(), size
+
+
+def write_whole(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
+    """Under another name first, then in one step in the place of what was there."""
+    mode = path.stat().st_mode if path.exists() else None
+    if mode is not None and not stat.S_ISREG(mode):
+        raise ValueError("it is a folder" if stat.S_ISDIR(mode) else "it is a device or a pipe, not a file")
+    if mode is not None and not os.access(path, os.W_OK):
+        raise ValueError("the file there is write-protected")
+    temporary = path.with_name(f".credo-{token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            if mode is not None:
+                temporary.chmod(stat.S_IMODE(mode))
+            for chunk in chunks:
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    with suppress(OSError):  # the file is whole and in its place, even where a folder can't be synced
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+@contextmanager
+def explained(verb: str, path: FilePath) -> Iterator[None]:
+    """What the system refuses, as one sentence that names the path."""
+    try:
+        yield
+    except CredoError:  # what made the data that was to be written
+        raise
+    except (OSError, ValueError, RuntimeError) as error:  # the latter two: no such path can be, as ~nobody/x
+        folder = Path(path).parent
+        reasons = {
+            ("save to", errno.ENOENT): f"there is no folder {folder}",
+            ("save to", errno.ENOTDIR): f"{folder} is not a folder",
+            ("save to", errno.EACCES): f"no permission to write in the folder {folder}",
+            ("save to", errno.ENOSPC): "the disk is full",
+            ("load", errno.ENOENT): "there is no such file",
+            ("load", errno.EISDIR): "it is a folder, not a credo file",
+            ("load", errno.EACCES): "no permission to read it",
+        }
+        reason = reasons.get((verb, getattr(error, "errno", 0))) or getattr(error, "strerror", None) or error
+        raise StorageError(f"can't {verb} {path}: {reason}") from None

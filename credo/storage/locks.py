@@ -1,0 +1,108 @@
+"""One process at a time changes a file: to read it, change it and put the result in its place is one step.
+
+The lock is the system's own (flock, on Windows a locked byte), so it ends with the process that holds it, however that
+ends: there are no stale locks to recognise. It is held on a file beside, since saving puts another file in the place of
+the one that is changed, and Windows doesn't do that while the old one is open. Whoever is done removes the file beside;
+whoever then gets a lock on a file that was removed tries again.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from credo.errors import StorageError
+from credo.notices import tell
+from credo.storage.files import FilePath, explained
+
+PATIENCE = 60.0  # seconds that another process may take
+SOON, POLL = 2.0, 0.05  # seconds after which we say that we wait, and between two attempts
+WITHOUT_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try(file: int) -> None:
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+
+    HELD = {errno.EACCES, errno.EDEADLK}
+else:
+    import fcntl
+
+    def _try(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    HELD = {errno.EWOULDBLOCK, errno.EAGAIN}
+
+
+@contextmanager
+def changing(path: FilePath) -> Iterator[None]:
+    """While this runs, no other process that asks the same changes the file. After a minute of waiting, an error."""
+    with explained("save to", path):
+        beside = _beside(Path(path).expanduser().resolve())
+        file = _locked(beside, path)
+    try:
+        yield
+    finally:
+        if sys.platform == "win32":  # an open file can't be removed there: one that others wait for stays
+            os.close(file)
+            with suppress(OSError):
+                beside.unlink()
+        else:
+            with suppress(OSError):
+                beside.unlink()
+            os.close(file)
+
+
+def _beside(path: Path) -> Path:
+    """Named by a digest, since with an ending some names would be too long."""
+    name = hashlib.sha256(path.name.casefold().encode(errors="surrogateescape")).hexdigest()[:16]
+    return path.with_name(f".credo-{name}.lock")
+
+
+def _locked(beside: Path, path: FilePath) -> int:
+    start, told = time.monotonic(), False
+    while (file := _attempt(beside, path)) is None:
+        waited = time.monotonic() - start
+        if waited > PATIENCE:
+            raise StorageError(
+                f"can't change {path}: another process has been changing it for {PATIENCE:g} seconds. "
+                "Nothing was changed; try again when it is done"
+            )
+        if waited > SOON and not told:
+            told = True
+            tell(f"waiting for another process that is changing {path}")
+        time.sleep(POLL)
+    return file
+
+
+def _attempt(beside: Path, path: FilePath) -> int | None:
+    """The open file with the lock on it, None while another process has it."""
+    try:
+        file = os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
+    except PermissionError:  # it may be another user's; that it is there is enough
+        if not beside.exists():
+            raise
+        file = os.open(beside, os.O_RDONLY)
+    try:
+        _try(file)
+        if not os.path.samestat(os.fstat(file), beside.stat()):
+            raise FileNotFoundError
+    except OSError as error:
+        if error.errno in WITHOUT_LOCKS:
+            tell(f"the folder of {path} has no locks: let one command at a time change the file")
+            return file
+        os.close(file)
+        if error.errno in HELD or isinstance(error, FileNotFoundError):
+            return None
+        raise
+    except BaseException:
+        os.close(file)
+        raise
+    return file

@@ -1,0 +1,1 @@
+"""One row at a time: mutable twins of models, for streams."""

@@ -1,0 +1,338 @@
+"""A mutable twin of a classifier, for streams of single rows: what a row costs is what it touches."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from credo._kernels.blocks.live import to_shares
+from credo.blocks.block import counting
+from credo.blocks.levels import MISSING, NEW, Levels
+from credo.blocks.tally import Foreseeing, Row, Tally
+from credo.core.evidence import ROWS, Evidence, Part
+from credo.core.statistics import Counts
+from credo.data import ROWS as BATCH
+from credo.data import Batch
+from credo.data.cells import LARGEST
+from credo.data.schema import Schema
+from credo.data.tables import array_of
+from credo.errors import DataError, SchemaError, suggest
+from credo.models.forms import TEXT_FORMS
+from credo.models.label_noise import noise_rates
+from credo.models.labelled import UNLABELLED, untuned_classes
+from credo.models.naive_bayes import NaiveBayes
+from credo.notices import tell
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.models.classifier import Classifier
+    from credo.models.tuning import Tuning
+
+
+class Live:
+    """observe(row) learns a row in place, predict_proba(row) and predict(row) foresee one, freeze() is the model.
+
+    Rows are dicts {column: value}; what isn't there, None and NaN are missing. The evidence is that of `update` with
+    the same rows; the model that this comes from stays as it is. Threads may share it: they take turns, row by row.
+
+    >>> live = NaiveBayes().fit({"wind": ["weak", "strong"], "play": ["yes", "no"]}, target="play").live()
+    >>> live.observe({"wind": "weak", "play": "yes"})
+    >>> round(live.predict_proba({"wind": "weak"})["yes"], 3)
+    0.771
+    """
+
+    def __init__(self, model: Classifier) -> None:
+        self._turn = RLock()  # a row is read, scored and added in buffers that all rows share
+        self._number = 0  # of the row that comes next
+        self._told = False  # that a row had no class
+        self._begin(model)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with self._turn:  # in which nobody derives anything from the model that is written
+            return _resumed, (pickle.dumps(self.freeze()), self._number, self._told)
+
+    def _begin(self, model: Classifier) -> None:
+        """Count from here: the model's evidence, and what comes beside it."""
+        evidence = model.seen
+        self._model, self._target = model, str(model.target)
+        self._frozen: Classifier | None = model
+        self._blank = {
+            name: None if forms[0] in ("category", *TEXT_FORMS) else np.nan for name, forms in model.views.items()
+        }
+        self._blank[self._target] = None
+        self._classes, self._before = Classes(evidence.schema[self._target]), model.class_weights
+        self._rows, self._unlabelled, self._end = Sums(len(self._before)), Sums(1), self._number + BATCH
+        self._tallies, speaking = self._tallied(model)
+        self._values, self._in_order = model.classes, True
+        self._settings = model.settings if model.tuning is None else model.tuning.applied_to(model.settings)
+        self._begun: tuple[Array, Array, Array] | None = None
+        self._speaking = [tally for tally in speaking if isinstance(tally, Foreseeing)]
+        self._foresees = _sums_suffice(model) and len(self._speaking) == len(speaking)
+
+    def _tallied(self, model: Classifier) -> tuple[list[Tally], list[Tally]]:
+        """Tallies of all that the blocks keep, and those of blocks that speak."""
+        blocks, tuning = model.blocks(model.views), model.tuning
+        if tuning is None or not _texts_alone(tuning):
+            tallies = [block.tally(model.seen, self._target) for block in counting(block for _, block in blocks)]
+            return tallies, tallies
+        from credo.blocks.text.tallies import TextTally
+
+        speaking: list[Tally] = []
+        kept: set[Any] = set()
+        for form, block in blocks:
+            if form in tuning.forms.get(block.names[0], ()):
+                tally = block.tally(model.seen, self._target)
+                assert isinstance(tally, TextTally)
+                tally.weight = float(tuning.weights_of(form, block.names)[0])
+                speaking.append(tally)
+                kept |= block.counted
+        silent = counting(block for _, block in blocks if not block.counted <= kept)
+        others = [block.tally(model.seen, self._target) for block in silent]
+        return [*speaking, *others], speaking
+
+    def __repr__(self) -> str:
+        return f"live {self.freeze()!r}"
+
+    # Learning
+
+    def observe(self, row: Mapping[str, Any], weight: float = 1.0) -> None:
+        """Learn a row, whole or (where a cell is wrong) not at all. One without a class is counted, no more."""
+        if type(weight) is not float or weight != 1.0:
+            weight = _checked(weight)
+            if not weight:
+                return
+        with self._turn:
+            self._observe(row, weight)
+
+    def _observe(self, row: Mapping[str, Any], weight: float) -> None:
+        if type(row) is not dict or len(row) < len(self._blank) or self._target not in row:
+            row = self._filled(row, learned=True)
+        k = self._classes.find(row[self._target], self._number)
+        if k == MISSING:
+            self._unlabelled.add(0, weight)
+            if not self._told:
+                self._told = True
+                tell(f"row {self._number + 1} has no {self._target!r}: such rows are counted, and teach nothing")
+        else:
+            if not self._read(row):
+                self._read(self._filled(row, learned=True))
+            if k == NEW:
+                k = self._new_class()
+            self._rows.add(k, weight)
+            for tally in self._tallies:
+                tally.add(k, weight)
+        self._frozen = self._begun = None
+        self._number += 1
+        if self._number == self._end:  # where `update` would begin a new batch, too: pairs lose nothing up to here
+            self._begin(self.freeze())
+
+    def _read(self, row: Row) -> bool:
+        """Whether the tallies could read it: not, where a column isn't there. A wrong cell is an error."""
+        try:
+            for tally in self._tallies:
+                tally.read(row, self._number)
+        except KeyError:
+            return False
+        return True
+
+    def _filled(self, row: Mapping[Any, Any], learned: bool = False) -> Row:
+        """With all columns, as tables have them: under names that are strings. One may be missing, but not misspelt."""
+        if not isinstance(row, Mapping):
+            raise DataError(f"a row is a dict {{column: value}}, but this one is {row!r:.60}")
+        filled = {**self._blank, **row}
+        if len(filled) > len(self._blank):
+            named = {str(name): value for name, value in row.items()}
+            self._check_names(named, learned)
+            filled |= named
+        return filled
+
+    def _check_names(self, row: Row, learned: bool) -> None:
+        """Of a row with a column that isn't known: that it isn't there in place of another."""
+        absent = [name for name in self._blank if name not in row and (learned or name != self._target)]
+        strange = next((name for name in row if name not in self._blank), None)
+        if absent and strange is not None:
+            raise SchemaError(
+                f"no column {strange!r} is known (row {self._number + 1}), and {absent[0]!r} isn't there; "
+                f"{suggest(strange, absent)} What the model doesn't read, leave out of rows in which cells miss"
+            )
+
+    def _new_class(self) -> int:
+        k = self._classes.admit(len(self._classes.codes))
+        tuning, new = self._model.tuning, self._classes.column.values[-1]
+        if tuning is not None and new not in tuning.classes:
+            tell(untuned_classes(self._target, [new]))
+        self._rows.append()
+        self._before = np.append(self._before, 0.0)
+        self._values, self._order = self._classes.column.values, self._classes.column.ordered()[1].tolist()
+        self._in_order = self._order == [*range(len(self._order))]
+        return k
+
+    def freeze(self) -> Classifier:
+        """The model, with all rows that were observed."""
+        with self._turn:
+            return self._as_model()
+
+    def _as_model(self) -> Classifier:
+        if self._frozen is None:
+            classes = self._classes.column
+            rows = Part((self._target,), self._rows.counts())
+            own = Evidence(Schema((classes,)), {UNLABELLED: Part((None,), self._unlabelled.counts()), ROWS: rows})
+            found = [self._model.seen, own]
+            for tally in self._tallies:  # blocks may keep the same part
+                new, known = tally.evidence(classes), {name for each in found[1:] for name in each.parts}
+                found.append(Evidence(new.schema, {name: p for name, p in new.parts.items() if name not in known}))
+            self._frozen = self._model.with_evidence(Evidence.total(found).ordered())
+        return self._frozen
+
+    # Prediction
+
+    def predict_proba(self, row: Mapping[str, Any] | str) -> dict[Any, float]:
+        """{class: probability}. A value that was never seen says nothing. A string is a row where the model reads
+        nothing but texts of one column."""
+        with self._turn:
+            return self._proba(self._alone(row) if isinstance(row, str) else row)
+
+    def _proba(self, row: Mapping[str, Any]) -> dict[Any, float]:
+        if self._foresees and (shares := self._shares(row)) is not None:
+            if self._in_order:
+                return dict(zip(self._values, shares, strict=True))
+            return {self._values[k]: shares[k] for k in self._order}
+        model, filled = self.freeze(), self._filled(row)
+        cells = {name: array_of([filled[name]], name, self._number) for name in model.views}
+        (found,) = model.probabilities(Batch(self._number, 1, cells))
+        return dict(zip(model.classes, found.tolist(), strict=True))
+
+    def _shares(self, row: Mapping[str, Any]) -> list[float] | None:
+        """From the sums themselves, as estimate="bayes" has it; None where they can't say."""
+        if not all(tally.exact for tally in self._speaking):
+            return None
+        if type(row) is not dict or not self._model.views.keys() <= row.keys():
+            row = self._filled(row)
+        if self._begun is None:
+            self._begun = self._before_the_row()
+        begun, biases, noise = self._begun
+        settings, out = self._settings, begun.copy()
+        for tally in self._speaking:
+            tally.look(row, self._number)
+            tally.score(settings, out)
+        worth = self._worth(row)
+        if worth < 1 and (out != begun).any():
+            apart = begun - biases
+            out = apart + worth * (out - apart)
+        if not to_shares(out, begun, biases, noise):  # the row is impossible under every class: the model says why
+            return None
+        shares: list[float] = out.tolist()
+        return shares
+
+    def _worth(self, row: Mapping[str, Any]) -> float:
+        """What the row's evidence is worth, as some of its cells miss."""
+        tuning = self._model.tuning
+        if tuning is None or not tuning.discount:
+            return 1.0
+        cells = [row[name] for name in tuning.used]
+        missing = sum(cell is None or cell != cell for cell in cells)
+        return float(tuning.worth(np.array(missing / max(len(cells), 1)))) if missing else 1.0
+
+    def _before_the_row(self) -> tuple[Array, Array, Array]:
+        """What is said of the classes before a row is seen, their biases in that, and the shares of all rows that slip
+        into each."""
+        n, tuning = self._rows.value + self._before, self._model.tuning
+        log_prior = self._model.log_class_prior(n)
+        biases = np.zeros(len(log_prior)) if tuning is None else tuning.biases_of(self._values)
+        rates = noise_rates(0.0 if tuning is None else tuning.label_noise, n)
+        noise = rates * np.exp(log_prior - np.logaddexp.reduce(log_prior))
+        return log_prior + biases + np.log1p(-rates), biases, noise
+
+    def _alone(self, text: str) -> Row:
+        ((name, forms), *others) = self._model.views.items()
+        if others or forms[0] not in TEXT_FORMS:
+            raise DataError(f"a row is a dict {{column: value}}, but this one is {text!r:.60}")
+        return {name: text}
+
+    def predict(self, row: Mapping[str, Any] | str) -> Any:
+        """The most probable class."""
+        shares = self.predict_proba(row)
+        return max(shares, key=lambda value: shares[value])
+
+
+class Classes(Levels):
+    """Levels of the class column, which are no fractions."""
+
+    def _level(self, value: Any, number: int) -> Any:
+        level = super()._level(value, number)
+        if len(level) and pa.types.is_floating(level.type):
+            name = self.column.name
+            raise DataError(f"column {name!r} has the value {value!r} (row {number + 1}): a class is no fraction")
+        return level
+
+
+class Sums:
+    """Weights of rows, added up in pairs of floats (see credo.numerics.exact) for each class."""
+
+    def __init__(self, size: int) -> None:
+        self.high, self.low = [0.0] * size, [0.0] * size
+
+    def append(self) -> None:
+        self.high.append(0.0)
+        self.low.append(0.0)
+
+    def add(self, k: int, weight: float) -> None:
+        old = self.high[k]
+        new = old + weight
+        step = new - old
+        self.low[k] += (old - (new - step)) + (weight - step)
+        self.high[k] = new
+
+    @property
+    def value(self) -> Array:
+        return np.add(self.high, self.low)
+
+    def counts(self) -> Counts:
+        """(classes, 1)"""
+        return Counts.of_pairs(np.array(self.high)[:, None], np.array(self.low)[:, None])
+
+
+def _resumed(pickled: bytes, number: int, told: bool) -> Live:
+    """One that goes on where another was pickled."""
+    live = Live(pickle.loads(pickled))
+    live._number, live._told, live._end = number, told, number + BATCH
+    return live
+
+
+def _checked(weight: float) -> float:
+    try:
+        found = float(weight)
+    except (TypeError, ValueError):
+        found = np.nan
+    if not 0 <= found <= LARGEST:
+        raise DataError(f"a weight must be a number of 0 or more, but is {weight!r:.60}")
+    return found
+
+
+def _sums_suffice(model: Classifier) -> bool:
+    """Whether probabilities follow from each column's own sums: naive Bayes, not averaged, and tuned only if it reads
+    nothing but texts."""
+    if model.tuning is None:
+        alone = all(len(forms) == 1 for forms in model.views.values())
+    else:
+        alone = _texts_alone(model.tuning)
+    texts = any(forms[0] in TEXT_FORMS for forms in model.views.values())
+    return (
+        type(model) is NaiveBayes
+        and model.estimate == "bayes"
+        and not model.average
+        and model.class_prior is None
+        and model.m is None
+        and (model.smoothing > 0 or not texts)
+        and alone
+    )
+
+
+def _texts_alone(tuning: Tuning) -> bool:
+    """Whether nothing but texts speaks."""
+    return all(form in TEXT_FORMS for forms in tuning.forms.values() for form in forms)
