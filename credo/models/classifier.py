@@ -306,7 +306,7 @@ class Classifier(Labelled):
             else:
                 likelihood.add_weighed_left_out(cells, own, self.tuning.weights_of(form, likelihood.voices), out)
         n = self._weights_left_out(own) if terms.label_noise else None
-        out = terms.settled(out, begun, self.worth_of(batch), log_prior, n)
+        out = terms.settled(out, begun, self.worth_of(batch, own), log_prior, n)
         if (row := _to_shares_but(out, unknown, own.codes)) >= 0:
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(batch.number(row), "itself"))
         return out, own

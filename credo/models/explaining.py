@@ -15,6 +15,7 @@ from credo.blocks.text.log_odds import OddsLikelihood
 from credo.data import Batch, source
 from credo.data.fingerprints import chosen_rows
 from credo.errors import DataError, EvidenceError, counted, suggest
+from credo.models.tuning import worth
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -200,12 +201,13 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
         if not kept.rows:
             continue
         whole, hidden = _said(model, kept)
-        log_joint = _told(model, whole)
+        missing = _missing(model, kept)
+        log_joint = _told(model, whole, missing)
         first, second = np.argsort(-log_joint, axis=1)[:, :2].T
         each = np.arange(kept.rows)
         for name in kept.names:
             if np.isfinite(gone := sum(hidden.get(name, []), np.zeros_like(whole))).all():
-                without = _told(model, whole - gone)
+                without = _told(model, whole - gone, np.minimum(missing + _hidden_share(model, kept, name), 1.0))
             else:  # what is impossible with it may be possible without
                 without, _ = model._log_joint(model.tuned, kept.without(name), tells=False)
             with np.errstate(invalid="ignore"):
@@ -216,10 +218,25 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
     return {name: size / max(seen, 1) for name, size in total.items()}
 
 
-def _told(model: Classifier, said: Array) -> Array:
-    """log P(class, row) of what all blocks say of the classes. (rows, classes)"""
+def _told(model: Classifier, said: Array, missing: Array) -> Array:
+    """log P(class, row) of what all blocks say of the classes, with such shares of cells missing. (rows, classes)"""
     begun = model.tuned.log_prior + model.tuned.biases
-    return model.tuned.with_noise(model.tuned.unbiased(begun + said, begun))
+    discount = 0.0 if model.tuning is None else model.tuning.discount
+    return model.tuned.settled(begun + said, begun, worth(missing, discount)[:, None] if discount else None)
+
+
+def _missing(model: Classifier, batch: Batch) -> Array:
+    """The share of each row's cells that tuning counts as missing. (rows,)"""
+    if model.tuning is None or not model.tuning.discount:
+        return np.zeros(batch.rows)
+    return model.missing_share(batch.filled(model.views), model.tuning.used)
+
+
+def _hidden_share(model: Classifier, batch: Batch, name: str) -> Array:
+    """What hiding a column's cells adds to that share. (rows,)"""
+    if model.tuning is None or not model.tuning.discount or name not in model.tuning.used:
+        return np.zeros(batch.rows)
+    return (1 - model.missing_share(batch, [name])) / len(model.tuning.used)
 
 
 def _said(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[Array]]]:

@@ -16,14 +16,15 @@ from credo.blocks.class_mixing import Mixed
 from credo.core.evidence import ROWS, Evidence, Part
 from credo.core.learning import Additive, Weight
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import Counts
+from credo.core.statistics import ALONE, Counts
 from credo.data import Batch, Source, source
+from credo.data.cells import codes_among
 from credo.data.schema import Column, Schema, unite
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, nearest, suggest
 from credo.models.forms import TEXT_FORMS, Views, settled_views
 from credo.models.label_noise import noise_rates, with_label_noise
 from credo.models.targets import QUANTITY, check_classes, check_number
-from credo.models.tuning import Tuning
+from credo.models.tuning import Tuning, worth
 from credo.notices import tell
 from credo.numerics.exact import Array
 
@@ -379,12 +380,28 @@ class Labelled(Additive):
             return Mixed(likelihood, weights, tuning.mixture_of(self.classes))
         return likelihood.weighted(weights)
 
-    def worth_of(self, batch: Batch) -> Array | None:
-        """What the evidence of each row is worth, tuned; None where no cell misses. (rows, 1)"""
+    def worth_of(self, batch: Batch, own: Hard | None = None) -> Array | None:
+        """What the evidence of each row is worth, tuned; None where no cell is missing. (rows, 1)"""
         if self.tuning is None or not self.tuning.discount or not self.tuning.used:
             return None
-        missing = batch.missing_share(self.tuning.used)
-        return self.tuning.worth(missing)[:, None] if missing.any() else None
+        missing = self.missing_share(batch, self.tuning.used, own)
+        return worth(missing, self.tuning.discount)[:, None] if missing.any() else None
+
+    def missing_share(self, batch: Batch, names: Sequence[str], own: Hard | None = None) -> Array:
+        """Of each row, the share of these columns whose cells are missing, or hold a category that no row had.
+
+        Rows of the evidence are left out: they don't count as rows that had it. (rows,)
+        """
+        found = batch.missing_share(names)
+        for name in (each for each in names if self.views[each][0] == "category"):
+            seen, column = self.seen[name].n.value.sum(0), batch.column(name)
+            codes, strange = codes_among(column, self.seen.schema[name].levels)
+            if own is not None and len(seen):
+                alone = (codes >= 0) & (seen[codes] - own.weight <= ALONE * own.weight)
+                codes, strange = np.where(alone, -1, codes), strange + int(alone.sum())
+            if strange:
+                found = found + (codes < 0) * column.is_valid().to_numpy(zero_copy_only=False) / len(names)
+        return found
 
     def codes_of(self, batch: Batch) -> Codes:
         """Which class each row is in, -1 where it has none."""

@@ -57,11 +57,6 @@ class Tuning:
         """The columns that it reads."""
         return tuple(name for name, forms in self.forms.items() if forms)
 
-    def worth(self, missing: Array) -> Array:
-        """What the evidence of rows is worth of whose cells such shares miss: columns that covary fill in for each
-        other, which weights that were found for whole rows know nothing of."""
-        return np.asarray((1 - missing) ** self.discount)
-
     def described(self, rows: float) -> str:
         noise = f"label noise {self.label_noise:.2g}, " if self.label_noise else ""
         older = "" if np.isclose(rows, self.rows) else f" (on {self.rows:g} rows: older than the evidence)"
@@ -70,3 +65,11 @@ class Tuning:
             f"smoothing {self.smoothing:g}, strength {self.strength:g}, weights {min(each):.3g} to {max(each):.3g}, "
             f"{noise}log-loss {self.log_loss:.4f}{older}"
         )
+
+
+def worth(missing: Array, discount: float) -> Array:
+    """(1 - missing)^discount: by how much the evidence of rows is multiplied of whose cells such shares are missing.
+
+    Columns that covary fill in for each other. Weights that were found on whole rows don't know that.
+    """
+    return np.asarray((1 - missing) ** discount)

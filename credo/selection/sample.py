@@ -85,8 +85,8 @@ class Sample:
         found[order] = np.arange(self.rows) % count
         return found
 
-    def blanked(self, names: Sequence[str], seed: int) -> tuple[Sample, Array]:
-        """With cells of these columns missing at random, few in some rows, many in others; and the shares missing."""
+    def blanked(self, names: Sequence[str], seed: int) -> Sample:
+        """With cells of these columns missing at random, few in some rows, many in others."""
         wanted = mixed(self.prints, salt=seed + 101) / 2.0**64  # (rows,)
         cells = np.stack([mixed(self.prints, salt=seed + 102 + j) / 2.0**64 for j in range(len(names))], axis=1)
         gone, parts, start = cells < wanted[:, None], [], 0
@@ -96,9 +96,7 @@ class Sample:
             rest = part.only([name for name in part.names if name not in columns])
             parts.append(replace(rest, columns={**rest.columns, **columns}))
             start += part.rows
-        found = replace(self, parts=tuple(parts))
-        shares = [part.missing_share(names) for part in parts]
-        return found, np.concatenate(shares)
+        return replace(self, parts=tuple(parts))
 
     def pieces(self, classes: int) -> list[Piece]:
         """Each part with the classes of its rows."""

@@ -27,7 +27,7 @@ from credo.numerics.exact import Array
 from credo.selection.candidates import Candidates, candidates
 from credo.selection.report import Tried
 from credo.selection.sample import Sample, drawn
-from credo.selection.stacking import Stack, cross_fitted, discounted, held_out_candidates, stacked
+from credo.selection.stacking import HeldOut, Stack, cross_fitted, stacked, with_discount
 from credo.selection.terms import TermScores, held_out_scores, without
 from credo.selection.weighting import Weighting, pooled
 
@@ -48,7 +48,6 @@ class Tuned:
     model: Any
     candidates: Candidates
     stack: Stack
-    discount: float  # of rows with missing cells
     weighting: Weighting
     scores: Scores
     tried: tuple[Tried, ...]
@@ -69,7 +68,7 @@ class Tuned:
         tuning = Tuning(
             forms, weights, model.classes, tuple(map(float, weighting.biases)), settings.smoothing, settings.strength,
             model.n, self.scores.log_loss, mixed, mixture, settings.odds, settings.shrinkage,
-            self.discount, self.stack.noise,
+            self.stack.discount, self.stack.noise,
         )  # fmt: skip
         narrow = replace(model, views=views, tuning=tuning)
         return replace(narrow, evidence=model.evidence.keeping(narrow.part_names()))
@@ -97,24 +96,25 @@ def tuned(model: Any, table: Source, weight: Weight, seed: int) -> Tuned:
     judged = [_judged(model, sample, fold == k) for k in folds[:BLANKED_FOLDS]]
     judged += [_judged(model, sample, fold == k, blanks=False) for k in folds[BLANKED_FOLDS:]]
     names = tuple(dict.fromkeys(name for each in judged for name in each.candidates.weightings))
-    every = np.concatenate([np.full(each.rows.rows, k) for k, each in zip(folds, judged, strict=True)])
-    held_out = _joined(names, judged)
+    held_out = HeldOut.joined([each.candidates_as_terms(names, k) for k, each in enumerate(judged)])
+    nobody = held_out.take(np.zeros_like(held_out.fold, dtype=bool))
+    blanks = [each.blanked.candidates_as_terms(names, k) for k, each in enumerate(judged) if each.blanked is not None]
+    blanked = HeldOut.joined([nobody, *blanks])
     known = model.class_weights
     final = judged[0].candidates if sample.rows > MANY else candidates(model, sample)
-    if not held_out.rows:
+    if not held_out.rows.rows:
         tell("each class has one row (copies counted once): none can be held out, so how good it is can't be known")
-        held_out, every = _by_shares(model, sample, names), np.zeros(sample.rows, dtype=np.intp)
-    stack = stacked(held_out)
-    log_probabilities = cross_fitted(held_out, every, known)
+        held_out = _by_shares(model, sample, names)
+    stack = with_discount(stacked(held_out.rows), blanked, known)
+    log_probabilities = cross_fitted(held_out, blanked, known)
     count = len(np.unique(fold))
     how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
     shared = (len(known) - 1) / (2 * sample.rows**2)  # the variance of χ²/2n: how far off the class shares are
-    scores = _scores(model, held_out, log_probabilities, [each.unknown for each in judged], how, shared)
-    discount = _discount(names, judged, stack, known)
+    scores = _scores(model, held_out.rows, log_probabilities, [each.unknown for each in judged], how, shared)
     shares = dict(zip(names, map(float, stack.shares), strict=True))
     kept = [name for name in names if name in final.weightings]
     weighting = pooled([final.weightings[name] for name in kept], [shares[name] for name in kept])
-    return Tuned(model, final, stack, discount, weighting, scores, _tried(model, held_out, every, shares))
+    return Tuned(model, final, stack, weighting, scores, _tried(model, held_out, blanked, shares))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,9 +124,15 @@ class _Judged:
     candidates: Candidates
     rows: TermScores
     log_odds: dict[str, Array]  # (rows, classes) each
+    missing: Array  # (rows,) the shares of their cells that are missing
+    unknown: TermScores  # rows of classes that the other rows don't show
     blanked: _Judged | None = None  # some of the rows, with cells blanked
-    missing: Array | None = None  # the shares of their cells that miss
-    unknown: TermScores | None = None  # rows of classes that the other rows don't show
+
+    def candidates_as_terms(self, names: Sequence[str], fold: int) -> HeldOut:
+        """What each candidate says of the rows; one that this fold hasn't says nothing."""
+        absent = np.zeros_like(self.rows.log_prior)
+        log_odds = np.stack([self.log_odds.get(name, absent) for name in names], axis=2)
+        return HeldOut.of(names, log_odds, self.rows, self.missing, fold)
 
 
 def _folds(sample: Sample, seed: int) -> tuple[NDArray[np.intp], range]:
@@ -140,32 +146,32 @@ def _judged(model: Any, sample: Sample, held_out: NDArray[np.bool_], blanks: boo
     part, rest = sample.take(held_out), sample.take(~held_out)
     taught = without(model, part)
     found = candidates(taught, rest)
-    own, _ = _said(taught, part, found)
+    own = _said(taught, part, found)
     used = [name for name, forms in found.forms.items() if forms]
     if not blanks or not used:
         return own
-    blanked, missing = part.thinned(BLANKED).blanked(used, seed=0)
-    other, known = _said(taught, blanked, found)
-    return replace(own, blanked=other, missing=missing[known])
+    return replace(own, blanked=_said(taught, part.thinned(BLANKED).blanked(used, seed=0), found))
 
 
-def _said(taught: Any, part: Sample, found: Candidates) -> tuple[_Judged, NDArray[np.bool_]]:
-    """What candidates say of rows that are held out; and which rows have a class that the others know."""
+def _said(taught: Any, part: Sample, found: Candidates) -> _Judged:
+    """What candidates say of rows that are held out."""
     every = held_out_scores(taught, part, found.forms, found.settings)
     known = taught.class_weights[every.truth] > 0
     rows = every.take(known)
     log_odds = {name: each.log_odds(rows) for name, each in found.weightings.items()}
-    return _Judged(found, rows, log_odds, unknown=every.take(~known)), known
+    used = [name for name, forms in found.forms.items() if forms]
+    missing = np.concatenate([taught.missing_share(batch, used) for batch in part.parts])
+    return _Judged(found, rows, log_odds, missing[known], every.take(~known))
 
 
 def _scores(
-    model: Any, held_out: TermScores, log_probabilities: Array, unknown: Sequence[TermScores | None], how: str,
+    model: Any, held_out: TermScores, log_probabilities: Array, unknown: Sequence[TermScores], how: str,
     shared: float,
 ) -> Scores:  # fmt: skip
     """Of all rows that were held out; P(truth) isn't known of those whose class no other row shows."""
     truth, weight, found = [held_out.truth], [held_out.weight], [log_probabilities]
     for rows in unknown:
-        if rows is not None and rows.rows:
+        if rows.rows:
             prior = rows.log_prior - np.logaddexp.reduce(rows.log_prior, axis=1, keepdims=True)
             prior[np.arange(rows.rows), rows.truth] = np.nan
             truth, weight, found = [*truth, rows.truth], [*weight, rows.weight], [*found, prior]
@@ -173,44 +179,23 @@ def _scores(
     return Scores(model.classes, np.concatenate(found), codes, np.concatenate(weight), how, shared)
 
 
-def _discount(names: tuple[str, ...], judged: Sequence[_Judged], stack: Stack, class_weights: Array) -> float:
-    """By how much the evidence of rows with missing cells is worth less, found on rows with cells blanked."""
-    blanked = [(each.blanked, each.missing) for each in judged if each.blanked is not None and each.missing is not None]
-    if not blanked or not stack.shares.any():
-        return 0.0
-    rows = _joined(names, [each for each, _ in blanked])
-    missing = np.concatenate([shares for _, shares in blanked])
-    return discounted(rows, missing, stack, class_weights) if rows.rows else 0.0
-
-
-def _joined(names: tuple[str, ...], judged: Sequence[_Judged]) -> TermScores:
-    """What the candidates say of all held-out rows; one that a fold hadn't says nothing there."""
-    parts = []
-    for each in judged:
-        silent = np.zeros_like(each.rows.log_prior)
-        log_odds = np.stack([each.log_odds.get(name, silent) for name in names], axis=2)
-        parts.append(held_out_candidates(names, log_odds, each.rows))
-    arrays = [[p.log_likelihood, p.log_prior, p.truth, p.weight] for p in parts]
-    return TermScores(parts[0].terms, *(np.concatenate(each) for each in zip(*arrays, strict=True)))
-
-
-def _by_shares(model: Any, sample: Sample, names: tuple[str, ...]) -> TermScores:
+def _by_shares(model: Any, sample: Sample, names: tuple[str, ...]) -> HeldOut:
+    """Of all rows, nothing but the class shares."""
     prior = np.repeat(model.log_class_prior(model.class_weights)[None], sample.rows, axis=0)
-    silent = np.zeros((*prior.shape, len(names)))
-    rows = TermScores((), silent[:, :, :0], prior, sample.codes, sample.weight)
-    return held_out_candidates(names, silent, rows)
+    nothing = np.zeros((*prior.shape, len(names)))
+    rows = TermScores((), nothing[:, :, :0], prior, sample.codes, sample.weight)
+    return HeldOut.of(names, nothing, rows, np.zeros(sample.rows), fold=0)
 
 
-def _tried(
-    model: Any, held_out: TermScores, fold: NDArray[np.intp], shares: dict[str, float]
-) -> tuple[Tried, ...]:
+def _tried(model: Any, held_out: HeldOut, blanked: HeldOut, shares: dict[str, float]) -> tuple[Tried, ...]:
     """Every candidate, pooled with nothing but the classes' shares; the best first."""
     found = []
     for j, (name, share) in enumerate(shares.items()):
-        alone = cross_fitted(held_out.only([j]), fold, model.class_weights)
-        found.append(_outcome(model, held_out, name, alone, share))
-    prior = held_out.log_prior - np.logaddexp.reduce(held_out.log_prior, axis=1, keepdims=True)
-    found.append(_outcome(model, held_out, SHARES, prior, max(0.0, 1 - sum(shares.values()))))
+        alone = cross_fitted(held_out.only(j), blanked.only(j), model.class_weights)
+        found.append(_outcome(model, held_out.rows, name, alone, share))
+    log_prior = held_out.rows.log_prior
+    prior = log_prior - np.logaddexp.reduce(log_prior, axis=1, keepdims=True)
+    found.append(_outcome(model, held_out.rows, SHARES, prior, max(0.0, 1 - sum(shares.values()))))
     return tuple(sorted(found, key=lambda each: each.log_loss))
 
 

@@ -31,7 +31,7 @@ from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
-    from credo.models.tuning import Tuning
+    from credo.models.tuning import Tuning, worth
 
 
 class Live:
@@ -236,7 +236,7 @@ class Live:
             return 1.0
         cells = [row[name] for name in tuning.used]
         missing = sum(cell is None or cell != cell for cell in cells)
-        return float(tuning.worth(np.array(missing / max(len(cells), 1)))) if missing else 1.0
+        return float(worth(np.array(missing / max(len(cells), 1)), tuning.discount)) if missing else 1.0
 
     def _before_the_row(self) -> tuple[Array, Array, Array]:
         """What is said of the classes before a row is seen, their biases in that, and the shares of all rows that slip

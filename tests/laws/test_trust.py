@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import credo
+from credo.models.explaining import contributions
 from credo.models.label_noise import noise_rates, with_label_noise
 from credo.numerics.exact import Array
+from credo.selection.stacking import HeldOut, cross_fitted
+from credo.selection.terms import TermScores
 
 Table = dict[str, Any]
 Rng = np.random.Generator
@@ -181,3 +186,66 @@ def test_label_noise_is_a_mixture() -> None:
     noise = rates * np.exp(log_prior)
     np.testing.assert_allclose(found, (1 - noise.sum()) * told + noise, rtol=1e-12)
     np.testing.assert_allclose(np.exp(with_label_noise(log_prior[None], log_prior, rates)), [np.exp(log_prior)])
+
+
+def discounting(rows: int = 240) -> tuple[Any, Table]:
+    """A tuned model that discounts rows with missing cells, and its table; one row has a value that no other has."""
+    rng = np.random.default_rng(16)
+    truth = rng.integers(0, 2, rows)
+    columns = words(truth[:, None] ^ (rng.random((rows, 6)) < 0.25))
+    columns["c0"][7] = "alone"
+    table = {**columns, "x": rng.normal(truth), "y": np.array(["no", "yes"])[truth]}
+    model = credo.learn(table, target="y", model="naive-bayes")
+    return replace(model, tuning=replace(model.tuning, discount=1.5)), table
+
+
+def test_an_unseen_value_counts_as_missing() -> None:
+    model, table = discounting()
+    new = {name: cells[:20] for name, cells in table.items() if name != "y"}
+    unseen, missing = ({**new, "c1": np.full(20, value, dtype=object)} for value in ("never", None))
+    with pytest.warns(credo.errors.Notice, match="unseen"):
+        found = model.predict_proba(unseen)
+    np.testing.assert_allclose(found, model.predict_proba(missing), rtol=1e-12)
+    assert np.abs(found - model.predict_proba(new)).max() > 0.01
+
+
+def test_leave_one_out_discounts_what_a_refit_would() -> None:
+    model, table = discounting()
+    found = np.exp(model.leave_one_out(table).log_probabilities)
+    for i in (6, 7, 8):
+        row = {name: cells[i : i + 1] for name, cells in table.items()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", credo.errors.Notice)
+            np.testing.assert_allclose(found[i], model.forget(row).predict_proba(row)[0], rtol=1e-6)
+
+
+def test_contributions_know_the_discount() -> None:
+    model, table = discounting()
+    table = {**table, "c2": np.where(np.arange(len(table["y"])) % 3 == 0, None, table["c2"])}
+    sizes = contributions(model, table, rows=1000)
+    (batch,) = credo.data.source(table).batches([*model.views])
+    whole = model._log_joint(model.tuned, batch)[0]
+    rows, (first, second) = np.arange(batch.rows), np.argsort(-whole, axis=1).T
+    for name in model.views:
+        apart = whole - model._log_joint(model.tuned, batch.without(name))[0]
+        moved = np.abs(apart[rows, first] - apart[rows, second]).mean()
+        assert sizes[name] == pytest.approx(moved, rel=1e-9), name
+
+
+def test_the_nested_figure_includes_the_discount() -> None:
+    """Candidates that are as sure of rows with missing cells as of whole ones, and half as often right there."""
+    rng = np.random.default_rng(17)
+    n = 400
+    truth, fold = rng.integers(0, 2, n), np.arange(n) % 4
+    missing = np.where(np.arange(n) % 2, 0.5, 0.0)
+    right = rng.random(n) < np.where(missing > 0, 0.6, 0.97)
+    log_odds = 3.0 * np.where(right, 1, -1)[:, None] * np.eye(2)[truth]
+    rows = TermScores((), np.zeros((n, 2, 0)), np.full((n, 2), -np.log(2)), truth, np.ones(n))
+    whole = HeldOut(HeldOut.of(["a"], log_odds[:, :, None], rows, missing, 0).rows, missing, fold)
+    n_class = np.full(2, n / 2)
+    found = cross_fitted(whole, whole.take(missing > 0), n_class)
+    nobody = cross_fitted(whole, whole.take(missing < 0), n_class)
+    losses = [-np.mean(each[np.arange(n), truth][missing > 0]) for each in (found, nobody)]
+    assert losses[0] < losses[1] - 0.05
+    own = missing == 0
+    np.testing.assert_array_equal(found[own], nobody[own])
