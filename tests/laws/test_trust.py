@@ -240,7 +240,7 @@ def test_the_nested_figure_includes_the_discount() -> None:
     missing = np.where(np.arange(n) % 2, 0.5, 0.0)
     right = rng.random(n) < np.where(missing > 0, 0.6, 0.97)
     log_odds = 3.0 * np.where(right, 1, -1)[:, None] * np.eye(2)[truth]
-    rows = TermScores((), np.zeros((n, 2, 0)), np.full((n, 2), -np.log(2)), truth, np.ones(n))
+    rows = TermScores((), np.zeros((n, 2, 0)), np.full((n, 2), -np.log(2)), truth.astype(np.int32), np.ones(n))
     whole = HeldOut(HeldOut.of(["a"], log_odds[:, :, None], rows, missing, 0).rows, missing, fold)
     n_class = np.full(2, n / 2)
     found = cross_fitted(whole, whole.take(missing > 0), n_class)
