@@ -19,7 +19,8 @@ from benchmarks.quality import SPECS, TABLES, encoded, load
 from benchmarks.timing import Least, Limit
 
 NEW = 2000  # rows on which the truth is measured
-SIZES, NOISES, DRAWS = (10, 20, 40, 80, 160), (0.0, 0.1, 0.2), 2
+UNKNOWN = 1e-3  # P(truth) of everyone, the class shares included, where no row had the class
+SIZES, NOISES, DRAWS, SMALLEST = (10, 20, 40, 80, 160), (0.0, 0.1, 0.2), 2, 80
 SMALL = [name for name in SPECS if name not in ("adult", "covertype (20k rows)", "mushroom")]
 BLANKS = (0.1, 0.3, 0.6, 0.9)
 
@@ -42,8 +43,9 @@ def learned(x: Any, y: Any, new_x: Any, new_y: Any, peer: bool = False) -> Outco
     found = model.predict_proba(new_x)
     place = {value: k for k, value in enumerate(model.classes)}
     own = np.array([place.get(name, -1) for name in names[new_y]])
-    p = np.where(own >= 0, found[np.arange(len(own)), own], 1e-3)  # a class that no row had: the peers get as much
-    share = (np.bincount(y, minlength=len(names)) + 1) / (len(y) + len(names))
+    p = np.where(own >= 0, found[np.arange(len(own)), own], UNKNOWN)
+    counts = np.bincount(y, minlength=len(names))
+    share = np.where(counts > 0, (counts + 1) / (len(y) + np.count_nonzero(counts)), UNKNOWN)
     scores = model.report.scores
     beside = regression(x, y, new_x, new_y) if peer else np.nan
     return Outcome(scores.log_loss, scores.log_loss_error, -np.log(p).mean(), -np.log(share[new_y]).mean(), beside)
@@ -59,7 +61,7 @@ def regression(x: Any, y: Any, new_x: Any, new_y: Any) -> float:
     plain = LogisticRegression(max_iter=2000)
     chosen = LogisticRegressionCV(Cs=10, cv=folds, scoring="neg_log_loss", max_iter=2000) if folds > 1 else plain
     model = make_pipeline(encoded(x, "scaled"), chosen).fit(x, y)
-    p = np.full((len(new_y), max(len(counts), int(new_y.max()) + 1)), 1e-3)
+    p = np.full((len(new_y), max(len(counts), int(new_y.max()) + 1)), UNKNOWN)
     p[:, model.classes_] = model.predict_proba(new_x)
     return float(-np.log(np.maximum(p[np.arange(len(new_y)), new_y], 1e-15)).mean())
 
@@ -82,7 +84,7 @@ def of_noise() -> Iterator[Outcome]:
 def of_small_samples(rows: int) -> Iterator[tuple[str, Outcome]]:
     for name, draw_rows in GENERATORS.items():
         for wrong in NOISES:
-            for draw in range(DRAWS):
+            for draw in range(max(DRAWS, SMALLEST // rows)):  # chance moves figures of fewer rows further
                 rng = np.random.default_rng([rows, draw, int(100 * wrong)])
                 x, y, classes = draw_rows(rng, rows + NEW)
                 y = mislabelled(rng, y, classes, wrong)

@@ -23,6 +23,7 @@ MIXED_CLASSES = range(3, 11)  # numbers of classes between which a term may be m
 FEW_CLASSES = 50  # up to which each may have a bias
 MOST_OWN = 200  # terms with a δ of their own; beyond the most relevant ones they share τ
 ROUNDS = 4  # of EM for label noise
+SHARES_OF_COLUMNS = (np.arange(200) + 0.5) / 200  # that depend on the class: the midpoints of a rule for the integral
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,19 +191,18 @@ def with_noise(
 
 
 def relevances(log_bayes_factors: Mapping[Term, float]) -> dict[Term, float]:
-    """The probability that each column depends on the class, the share of those that do being unknown before.
+    """The probability that each column depends on the class, the share π of those that do being unknown before.
 
-    P(depends) = π BF/(π BF + 1 - π), and π is estimated from all columns: among many that don't, few are believed.
+    P(depends | π) = π BF/(π BF + 1 - π), averaged over p(π | all columns) ∝ p(π) Π(π BF + 1 - π). Before, π = 0 is as
+    probable as all other shares together, which are equally probable: among columns of noise none is believed, however
+    many there are.
     """
     log_factors = np.array(list(log_bayes_factors.values()))
-    share = 0.5
-    for _ in range(RELEVANCE_STEPS):
-        found = _logistic(log_factors + np.log(share / (1 - share)))
-        share = (found.sum() + 0.5) / (len(found) + 1)
-    return dict(zip(log_bayes_factors, map(float, _logistic(log_factors + np.log(share / (1 - share)))), strict=True))
-
-
-RELEVANCE_STEPS = 50
+    log_odds = log_factors + np.log(SHARES_OF_COLUMNS / (1 - SHARES_OF_COLUMNS))[:, None]  # (shares, columns)
+    log_evidence = (np.logaddexp(0.0, log_odds) + np.log1p(-SHARES_OF_COLUMNS)[:, None]).sum(1)
+    log_posterior = np.append(log_evidence - np.log(len(SHARES_OF_COLUMNS)), 0.0)  # the last: no column depends
+    posterior = np.exp(log_posterior - np.logaddexp.reduce(log_posterior))[:-1]
+    return dict(zip(log_bayes_factors, map(float, posterior @ _logistic(log_odds)), strict=True))
 
 
 def _logistic(x: Array) -> NDArray[np.float64]:
