@@ -1,1 +1,1 @@
-"""Models in files: a header for people, arrays for the machine, and nothing that is ever run."""
+"""Models in files: a versioned schema for each stored class, a JSON header and arrays. Nothing is pickled."""

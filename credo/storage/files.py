@@ -1,8 +1,9 @@
-"""save and load: one file with a header for people and arrays for the machine. Nothing in it is ever run.
+"""save and load: one file with a JSON header and arrays. Loading never runs code from a file.
 
-The first line: credo, the format's number, the sha256 of all that follows, and how many bytes follow. Then JSON: which
-credo wrote it, and the model, class by class and field by field, an array by its dtype, shape and offset. Then a line
-that says "arrays", and those: little-endian, in C order, each at a multiple of 64 bytes from there.
+The first line has the word credo, the number of the format, the sha256 of all that follows, and its length in bytes.
+Then comes the header: the version of credo that wrote the file, and the model, each object as the schema of its class
+says (credo.storage.schemas), each array by its dtype, shape and offset. Then comes a line that says "arrays", and the
+arrays: little-endian, in C order, each at a multiple of 64 bytes from there.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from credo.errors import CredoError, StorageError
 
 FORMAT = 1
 FIRST_LINE = re.compile(rb"credo ([1-9][0-9]*) ([0-9a-f]{64}) (0|[1-9][0-9]*)\n")
-LONGEST_LINE = 128  # a first line is shorter: what goes on without an end isn't one
+LONGEST_LINE = 128  # bytes; first lines are shorter
 SEPARATOR = b"arrays\n"  # never a line of JSON
 
 FilePath = str | PathLike[str]
@@ -53,7 +54,7 @@ def save(model: object, path: FilePath) -> None:
 
 
 def load(path: FilePath) -> Any:
-    """What was saved, the same in every bit."""
+    """Read what was saved; every number has the same bits."""
     from credo.storage.packing import Unpacker
 
     with explained("load", path), Path(path).expanduser().open("rb") as file:
@@ -68,14 +69,14 @@ def load(path: FilePath) -> Any:
             model = Unpacker(memoryview(body)[cut + len(SEPARATOR) :]).value(header["model"])
         if type(model).__name__ != header["kind"]:
             raise ValueError(f"it should be a {header['kind']}, but is a {type(model).__name__}")
-    except Exception as error:  # whatever a forged file makes a constructor stumble over
+    except Exception as error:  # a forged file may make a constructor raise anything
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise StorageError(f"{path} can't be read by credo {__version__}: {reason}") from None
     return model
 
 
 def describe(path: FilePath) -> dict[str, Any]:
-    """A file's header, for people: the arrays are neither read nor checked."""
+    """A file's header. The arrays are neither read nor checked."""
     with explained("load", path), Path(path).expanduser().open("rb") as file:
         _promised(file, path)
         header = b"".join(takewhile(lambda line: line != SEPARATOR, file))
@@ -93,7 +94,7 @@ def _header(text: bytes, path: FilePath) -> dict[str, Any]:
 
 
 def _promised(file: BinaryIO, path: FilePath) -> tuple[str, int]:
-    """The checksum and the size that the first line promises, the size held against the file's."""
+    """The checksum and the size in the first line; the size is checked against the file's."""
     status = os.fstat(file.fileno())
     line = file.readline(LONGEST_LINE) if stat.S_ISREG(status.st_mode) else b""
     version = re.match(rb"credo ([1-9][0-9]*) ", line)
@@ -116,7 +117,7 @@ def _promised(file: BinaryIO, path: FilePath) -> tuple[str, int]:
 
 
 def write_whole(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
-    """Under another name first, then in one step in the place of what was there."""
+    """Write under a temporary name, then replace the old file in one step."""
     mode = path.stat().st_mode if path.exists() else None
     if mode is not None and not stat.S_ISREG(mode):
         raise ValueError("it is a folder" if stat.S_ISDIR(mode) else "it is a device or a pipe, not a file")
@@ -136,7 +137,7 @@ def write_whole(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
         with suppress(OSError):
             temporary.unlink()
         raise
-    with suppress(OSError):  # the file is whole and in its place, even where a folder can't be synced
+    with suppress(OSError):  # the file is in place even where a folder can't be synced
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -146,10 +147,10 @@ def write_whole(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
 
 @contextmanager
 def explained(verb: str, path: FilePath) -> Iterator[None]:
-    """What the system refuses, as one sentence that names the path."""
+    """Turn errors of the system into one sentence that names the path."""
     try:
         yield
-    except CredoError:  # what made the data that was to be written
+    except CredoError:  # from the code that makes the data to write
         raise
     except (OSError, ValueError, RuntimeError) as error:  # the latter two: no such path can be, as ~nobody/x
         folder = Path(path).parent

@@ -1,11 +1,9 @@
-"""What a stored file holds: models as JSON and arrays, and back. Only known classes are ever built."""
+"""Models as JSON and arrays, and back. Only classes that have a schema are ever built."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from importlib import import_module
 from math import isfinite, prod
 from types import NoneType
 from typing import Any
@@ -16,61 +14,21 @@ from numpy.typing import NDArray
 from credo.core.evidence import Growing
 from credo.errors import suggest
 from credo.networks.fixed import Fixed
-from credo.storage.checks import check, described
-
-# What a file may hold: the name in the file, and the dataclass that is built from its fields, in their order.
-CLASSES = {
-    "Belief": "credo.estimation.belief:Belief",
-    "Beliefs": "credo.estimation.beliefs:Beliefs",
-    "BetaBernoulli": "credo.families.beta_bernoulli:BetaBernoulli",
-    "Blend": "credo.models.blend:Blend",
-    "Column": "credo.data.schema:Column",
-    "Counts": "credo.core.statistics:Counts",
-    "CrossMoments": "credo.core.statistics:CrossMoments",
-    "DirichletCategorical": "credo.families.dirichlet:DirichletCategorical",
-    "DirichletMultinomial": "credo.families.dirichlet:DirichletMultinomial",
-    "Evidence": "credo.core.evidence:Evidence",
-    "Exact": "credo.numerics.exact:Exact",
-    "Extremes": "credo.core.statistics:Extremes",
-    "Factor": "credo.networks.factor:Factor",
-    "GammaExponential": "credo.families.gamma:GammaExponential",
-    "GammaPoisson": "credo.families.gamma:GammaPoisson",
-    "GaussianDiscriminant": "credo.models.discriminant:GaussianDiscriminant",
-    "GroupCounts": "credo.core.sparse:GroupCounts",
-    "Largest": "credo.numerics.exact:Largest",
-    "LinearRegression": "credo.families.linear_regression:LinearRegression",
-    "MarkovNetwork": "credo.networks.network:MarkovNetwork",
-    "Moments": "credo.core.statistics:Moments",
-    "NaiveBayes": "credo.models.naive_bayes:NaiveBayes",
-    "Network": "credo.networks.network:Network",
-    "NormalInverseGamma": "credo.families.normal:NormalInverseGamma",
-    "NormalInverseWishart": "credo.families.normal_inverse_wishart:NormalInverseWishart",
-    "NormalMean": "credo.families.normal:NormalMean",
-    "Number": "credo.models.forms:Number",
-    "ParetoUniform": "credo.families.pareto_uniform:ParetoUniform",
-    "Part": "credo.core.evidence:Part",
-    "Read": "credo.selection.report:Read",
-    "Report": "credo.selection.report:Report",
-    "Schema": "credo.data.schema:Schema",
-    "Scores": "credo.models.metrics:Scores",
-    "Sparse": "credo.core.sparse:Sparse",
-    "Text": "credo.models.forms:Text",
-    "Totals": "credo.core.statistics:Totals",
-    "Tried": "credo.selection.report:Tried",
-    "Tuning": "credo.models.tuning:Tuning",
-    "WordSums": "credo.core.sparse:WordSums",
-}
+from credo.storage.field_types import place_of
+from credo.storage.schemas import BY_NAME, BY_PLACE
+from credo.storage.stored import Stored, described
 
 ALIGNMENT = 64
-FEW = 1000  # levels that stand in the header, to be read; more of them are arrays
+FEW = 1000  # up to so many levels are listed in the header; more are stored as arrays
 WIDTH = 110
+VERSION = "version"  # the key under which a class's node has it; no field is called so
 DTYPES = {"float64": "<f8", "int64": "<i8", "uint64": "<u8", "int32": "<i4", "uint8": "|u1", "bool": "|u1"}
 SCALARS = {kind.__name__: kind for kind in (np.float64, np.int64, np.int32, np.uint8, np.bool_, np.str_)}
 LEVEL_TYPES = ("string", "int64", "uint64", "double", "bool")
 
 
 class Packer:
-    """Values as JSON, their arrays set aside."""
+    """Turns values into JSON nodes, and collects their arrays."""
 
     def __init__(self) -> None:
         self.chunks: list[bytes | memoryview] = []
@@ -101,14 +59,19 @@ class Packer:
             return {"scalar": kind.__name__, "value": self.node(plain)}
         if kind.__module__ == "pyarrow.lib" and str(getattr(value, "type", "")) in LEVEL_TYPES:
             return self.levels(value)
-        if CLASSES.get(kind.__name__) == f"{kind.__module__}:{kind.__qualname__}":
-            nodes = {field.name: self.node(getattr(value, field.name)) for field in fields(value)}
-            check(value)
-            return {"class": kind.__name__, **nodes}
+        if stored := BY_PLACE.get(place_of(kind)):
+            return self.record(stored, value)
         raise ValueError(
             f"a {described(value)} can't be stored: a file holds numbers, strings, arrays, dicts and credo's own "
-            "beliefs and models, never functions. Keep the code that makes it, save the observations, update it anew"
+            "beliefs and models, never functions. Keep the code that makes it, save the observations, update it again"
         )
+
+    def record(self, stored: Stored, value: Any) -> dict[str, Any]:
+        """An object's fields under its class's name and version; version 1 goes without saying."""
+        nodes = {name: self.node(item) for name, item in stored.values(value).items()}
+        stored.check(value)  # after what it holds: it may rely on that
+        version = {} if stored.version == 1 else {VERSION: stored.version}
+        return {"class": stored.name, **version, **nodes}
 
     def array(self, array: NDArray[Any]) -> dict[str, Any]:
         padding = -self.size % ALIGNMENT
@@ -119,7 +82,7 @@ class Packer:
         return node
 
     def levels(self, levels: Any) -> dict[str, Any]:
-        """A list where there are few; else an array of numbers, or strings end to end and where each starts."""
+        """A list where there are few; else an array of numbers, or one of bytes with the offset of each string."""
         import pyarrow as pa
 
         kind = str(levels.type)
@@ -135,7 +98,7 @@ class Packer:
 
 
 class Unpacker:
-    """The values that JSON and arrays stand for."""
+    """Turns JSON nodes and arrays back into values."""
 
     def __init__(self, section: memoryview) -> None:
         self.section = section
@@ -171,7 +134,7 @@ class Unpacker:
             raise ValueError(f"it has an array of shape {shape}")
         end = offset + prod(shape) * np.dtype(DTYPES[dtype]).itemsize
         if offset < 0 or end > len(self.section):
-            raise ValueError(f"an array at bytes {offset} to {end} lies outside the {len(self.section)} that there are")
+            raise ValueError(f"an array at bytes {offset} to {end} lies outside the file's {len(self.section)}")
         return np.frombuffer(self.section[offset:end], DTYPES[dtype]).astype(dtype).reshape(shape)
 
     def levels(self, kind: str, parts: Mapping[str, Any]) -> Any:
@@ -191,21 +154,16 @@ class Unpacker:
         raise ValueError(f"levels can't be made of {', '.join(parts) or 'nothing'}")
 
     def built(self, name: str, nodes: Mapping[str, Any]) -> Any:
-        """By the class's own constructor, so that what it refuses is refused here too."""
-        if name not in CLASSES:
-            raise ValueError(f"it holds a {name!r}, which isn't a known class; {suggest(name, CLASSES)}")
-        module, _, attribute = CLASSES[name].partition(":")
-        kind = getattr(import_module(module), attribute)
-        names = [field.name for field in fields(kind)]
-        if set(names) != set(nodes):
-            raise ValueError(f"the fields of {name} should be {', '.join(names)}, but are {', '.join(nodes)}")
-        made = kind(*(self.value(nodes[field]) for field in names))
-        check(made)
-        return made
+        if name not in BY_NAME:
+            raise ValueError(f"it holds a {name!r}, which isn't a known class; {suggest(name, BY_NAME)}")
+        version = nodes.get(VERSION, 1)
+        if type(version) is not int:
+            raise ValueError(f"the version of {name} should be a whole number, but is {version!r:.40}")
+        return BY_NAME[name].built(version, {key: self.value(n) for key, n in nodes.items() if key != VERSION})
 
 
 def readable(node: Any, indent: int = 0) -> str:
-    """JSON, a line for each thing that fits on one."""
+    """JSON, with each node that fits on one line on a line of its own."""
     flat = json.dumps(node, ensure_ascii=False, allow_nan=False)
     if not isinstance(node, dict | list) or indent + len(flat) <= WIDTH:
         return flat

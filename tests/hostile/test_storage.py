@@ -234,7 +234,7 @@ FORGERIES: dict[str, tuple[Callable[[Any], object], str]] = {
     "empty and yet too large": (lambda h: counts(h)["high"].update(shape=[0, 10**30]), ""),
     "too many dimensions": (lambda h: counts(h)["high"].update(shape=[1] * 99), ""),
     "halves of other sizes": (lambda h: counts(h)["high"].update(shape=[2, 1]), "don't go together"),
-    "statistics of nothing": (lambda h: part(h).update(statistics=None), "don't go together"),
+    "statistics of nothing": (lambda h: part(h).update(statistics=None), "Part.statistics should be Statistics"),
     "axis of no column": (lambda h: part(h).update(axes={"tuple": ["y"]}), "don't go together"),
     "axes of other statistics": (lambda h: part(h).update(axes={"tuple": [None, None, "x"]}), "don't go together"),
 }

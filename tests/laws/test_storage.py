@@ -7,9 +7,8 @@ import json
 import os
 import stat
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +23,8 @@ from credo.estimation.belief import Belief
 from credo.estimation.beliefs import estimate
 from credo.families import FAMILIES
 from credo.storage.files import SEPARATOR, describe
-from credo.storage.packing import ALIGNMENT, CLASSES, DTYPES, FEW
+from credo.storage.packing import ALIGNMENT, DTYPES, FEW, VERSION
+from credo.storage.schemas import BY_NAME, BY_PLACE
 from tests.laws.cases import CASES, Case
 
 cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
@@ -98,15 +98,18 @@ def test_a_prior_alone_and_one_that_has_seen_nothing(case: Case, path: Path) -> 
 
 
 def test_every_family_can_be_stored() -> None:
-    assert set(FAMILIES) <= set(CLASSES)
+    assert set(FAMILIES) <= set(BY_NAME)
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_every_class_is_found_and_says_what_its_fields_are(name: str) -> None:
-    module, attribute = CLASSES[name].split(":")
-    kind = getattr(import_module(module), attribute)
-    assert kind.__name__ == name
-    assert {field.name for field in dataclasses.fields(kind)} <= set(get_type_hints(kind))
+@pytest.mark.parametrize("name", BY_NAME)
+def test_every_schema_has_all_that_its_class_holds(name: str) -> None:
+    """A field that is added to a class, and to no schema, would be lost in files."""
+    schema = BY_NAME[name]
+    held = {field.name for field in dataclasses.fields(schema.kind)}
+    assert {schema.attributes.get(field, field) for field in schema.fields} == held
+    assert {*schema.attributes, *schema.arguments} <= set(schema.fields)
+    assert VERSION not in schema.fields
+    assert BY_PLACE[schema.place] is schema
 
 
 GROUPED: dict[str, Callable[[Any], Any]] = {

@@ -12,7 +12,7 @@ import pytest
 
 import credo
 from credo.models.classifier import Classifier
-from credo.storage.packing import CLASSES
+from credo.storage.schemas import BY_NAME
 from tests.laws.classifiers import CASES, TARGET, Case, learned_in_every_form, unheard
 from tests.laws.test_storage import same, through
 
@@ -133,4 +133,4 @@ def every_kind(kind: Any) -> Iterator[Any]:
 
 def test_every_classifier_can_be_stored() -> None:
     known = {kind.__name__ for kind in every_kind(Classifier) if hasattr(kind, "__dataclass_fields__")}
-    assert {"NaiveBayes", "GaussianDiscriminant"} < known <= set(CLASSES)
+    assert {"NaiveBayes", "GaussianDiscriminant"} < known <= set(BY_NAME)

@@ -1,0 +1,11 @@
+"""The schemas of all stored classes, by the names that files use and by the places of the classes."""
+
+from __future__ import annotations
+
+from credo.storage.schemas import core, estimation, families, models, networks
+from credo.storage.stored import Stored
+
+BY_NAME: dict[str, Stored] = {
+    schema.name: schema for room in (core, families, estimation, models, networks) for schema in room.SCHEMAS
+}
+BY_PLACE: dict[str, Stored] = {schema.place: schema for schema in BY_NAME.values()}

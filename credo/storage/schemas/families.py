@@ -1,0 +1,52 @@
+"""How priors are stored. Their constructors check the numbers."""
+
+from __future__ import annotations
+
+from credo.storage.field_types import ANYTHING, FLOATS, NUMBER, FieldType, class_at, either, one_of, optional, tuple_of
+from credo.storage.stored import Stored
+
+FAMILY = class_at("credo.families.family:Family")
+REAL = either(NUMBER, FLOATS)
+GAMMA = {"shape": REAL, "rate": REAL}
+DIRICHLET = {"concentration": FLOATS, "levels": optional(tuple_of(ANYTHING))}
+
+
+def floats(*names: str) -> dict[str, FieldType]:
+    return dict.fromkeys(names, FLOATS)
+
+
+SCHEMAS = (
+    Stored("BetaBernoulli", "credo.families.beta_bernoulli:BetaBernoulli", {"a": REAL, "b": REAL}),
+    Stored("DirichletCategorical", "credo.families.dirichlet:DirichletCategorical", DIRICHLET),
+    Stored("DirichletMultinomial", "credo.families.dirichlet:DirichletMultinomial", DIRICHLET),
+    Stored("GammaExponential", "credo.families.gamma:GammaExponential", GAMMA),
+    Stored("GammaPoisson", "credo.families.gamma:GammaPoisson", GAMMA),
+    Stored(
+        "LinearRegression",
+        "credo.families.linear_regression:LinearRegression",
+        floats("location", "precision", "shape", "scale"),
+        arguments={"location": "mean"},
+    ),
+    Stored(
+        "NormalInverseGamma",
+        "credo.families.normal:NormalInverseGamma",
+        floats("location", "strength", "shape", "scale"),
+        arguments={"location": "mean"},
+    ),
+    Stored(
+        "NormalInverseWishart",
+        "credo.families.normal_inverse_wishart:NormalInverseWishart",
+        {
+            **floats("location", "strength", "degrees", "scale"),
+            "covariance": one_of("full", "tied", "diagonal", "spherical"),
+        },
+        arguments={"location": "mean"},
+    ),
+    Stored(
+        "NormalMean",
+        "credo.families.normal:NormalMean",
+        floats("location", "sd", "noise_sd"),
+        arguments={"location": "mean"},
+    ),
+    Stored("ParetoUniform", "credo.families.pareto_uniform:ParetoUniform", {"scale": REAL, "shape": REAL}),
+)

@@ -1,0 +1,42 @@
+"""Whether stored evidence is what a model makes of rows: the same columns, and statistics of the same kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from credo.core.evidence import Evidence, Part
+    from credo.data.schema import Column
+
+
+def learned(evidence: Evidence, fresh: Evidence, beside: Mapping[str, Part] | None = None) -> bool:
+    """Whether evidence has the form of `fresh`, what the model makes of few rows; parts in `beside` are checked
+    elsewhere."""
+    own, new = ({column.name: column for column in each.schema} for each in (evidence, fresh))
+    own = {name: column for name, column in own.items() if name in new or column.levels is not None}  # others are spare
+    parts = evidence.parts.keys() - (beside or {}).keys()
+    return (
+        own.keys() == new.keys()
+        and parts == fresh.parts.keys() - (beside or {}).keys()
+        and all(_same_column(own[name], column) for name, column in new.items())
+        and all(_same_form(evidence.parts[name], fresh.parts[name]) for name in parts)
+    )
+
+
+def _same_column(own: Column, fresh: Column) -> bool:
+    """Of one kind; values that the prior declares come first."""
+    if (own.levels is None) != (fresh.levels is None) or (own.kind, own.declared) != (fresh.kind, fresh.declared):
+        return False
+    return own.levels is None or own.values[: own.declared] == fresh.values[: own.declared]
+
+
+def _same_form(part: Part, fresh: Part) -> bool:
+    """Of one kind, with the same axes; axes that don't run over levels have the same lengths."""
+    if part.axes != fresh.axes or type(part.statistics) is not type(fresh.statistics):
+        return False
+    for own, new in zip(part.statistics.sums, fresh.statistics.sums, strict=True):
+        free = [i for i in range(new.ndim) if i >= len(fresh.axes) or fresh.axes[i] is None]
+        if own.ndim != new.ndim or any(own.shape[i] != new.shape[i] for i in free):
+            return False
+    return True

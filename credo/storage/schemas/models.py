@@ -1,0 +1,218 @@
+"""How classifiers are stored: settings, views of columns, evidence, tuning, and the report of credo.learn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credo.storage.field_types import (
+    ANYTHING,
+    FLAG,
+    FLOATS,
+    INTEGERS,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    either,
+    mapping,
+    one_of,
+    optional,
+    pair_of,
+    tuple_of,
+)
+from credo.storage.schemas.core import EVIDENCE
+from credo.storage.schemas.learned import learned
+from credo.storage.stored import Stored
+
+if TYPE_CHECKING:
+    from credo.blocks.numbers.gaussian import Joint
+    from credo.core.evidence import Part
+    from credo.models.classifier import Classifier
+    from credo.models.metrics import Scores
+    from credo.models.tuning import Tuning
+
+ROUNDING = 1e-6  # by which log P may exceed 0
+
+
+def _scores_hold(scores: Scores) -> bool:
+    rows, size = scores.weights.shape, len(scores.classes)
+    known = bool(((scores.truth >= 0) & (scores.truth < size)).all())
+    weighed = bool(((scores.weights >= 0) & np.isfinite(scores.weights)).all())
+    shares = not (scores.log_probabilities > ROUNDING).any()  # NaN passes: the class of such a row was unknown
+    shaped = scores.truth.shape == rows and scores.log_probabilities.shape == (*rows, size)
+    return known and weighed and shares and shaped
+
+
+def _tuning_holds(tuning: Tuning) -> bool:
+    size = len(tuning.classes)
+    mixture = {len(row) for row in tuning.mixture} if len(tuning.mixture) == size else {-1}
+    return len(tuning.biases) == size and (tuning.mixed is None or mixture == {size})
+
+
+def _classifier_holds(model: Classifier) -> bool:
+    """Whether the evidence has the form of what the model makes of a row: kernels rely on that."""
+    import pyarrow as pa
+
+    from credo.blocks.numbers.gaussian import Joint
+    from credo.data import Batch
+
+    if not _views_hold(model):
+        return False
+    if model.evidence is None:
+        return model.tuning is None and model.report is None
+    evidence, target = model.evidence, str(model.target)
+    classes = evidence.schema[target].levels
+    row = Batch(0, 1, {target: classes[:1] if len(classes) else pa.nulls(1)})
+    fresh = model.summarise(row, np.ones(1))
+    patterns: dict[str, Part] = {}
+    for _, block in model.blocks(model.views):
+        if isinstance(block, Joint):
+            patterns |= {label: evidence.parts[label] for label in block.labels(evidence)}
+            if not all(_pattern_holds(label, part, block, target) for label, part in patterns.items()):
+                return False
+    return learned(evidence, fresh, patterns) and model.crowded(evidence) is None
+
+
+def _views_hold(model: Classifier) -> bool:
+    """Whether columns are read in forms that the model has, and the tuning uses these alone."""
+    forms = dict(model.views) if model.tuning is None else dict(model.tuning.forms)
+    counted = {form for form, _ in model.blocks(model.views)}
+    return (
+        (model.target is None) == (not model.views) == (model.evidence is None)
+        and model.target not in model.views
+        and all(own and set(own) <= counted for own in model.views.values())
+        and all(set(own) <= set(model.views.get(name, ())) for name, own in forms.items())
+    )
+
+
+def _pattern_holds(label: str, part: Part, block: Joint, target: str) -> bool:
+    """Whether a pattern of missing cells has the moments of the columns that it knows."""
+    from credo.blocks.numbers.gaussian import known_of
+    from credo.core.statistics import CrossMoments
+
+    known = known_of(label)
+    d, whole = known.sum(), len(known) == len(block.names) and part.axes == (target,)
+    shapes = [each.shape[1:] for each in part.statistics.sums]
+    return bool(whole and isinstance(part.statistics, CrossMoments) and shapes == [(), (d,), (d, d)])
+
+
+ESTIMATE = one_of("bayes", "mean", "map", "ml")
+FORMS = mapping(TEXT, tuple_of(TEXT))
+
+TUNING = Stored(
+    "Tuning",
+    "credo.models.tuning:Tuning",
+    {
+        "forms": FORMS,
+        "weights": mapping(TEXT, mapping(TEXT, NUMBER)),
+        "classes": tuple_of(ANYTHING),
+        "biases": tuple_of(NUMBER),
+        "smoothing": NUMBER,
+        "strength": NUMBER,
+        "rows": NUMBER,
+        "log_loss": NUMBER,
+        "mixed": optional(TEXT),
+        "mixture": tuple_of(tuple_of(NUMBER)),
+        "odds": mapping(TEXT, pair_of(NUMBER)),
+        "shrinkage": NUMBER,
+        "discount": NUMBER,
+        "label_noise": NUMBER,
+    },
+    consistent=_tuning_holds,
+)
+SCORES = Stored(
+    "Scores",
+    "credo.models.metrics:Scores",
+    {
+        "classes": tuple_of(ANYTHING),
+        "log_probabilities": FLOATS,
+        "truth": INTEGERS,
+        "weights": FLOATS,
+        "how": TEXT,
+        "estimated": NUMBER,
+    },
+    consistent=_scores_hold,
+)
+READ = Stored(
+    "Read",
+    "credo.selection.report:Read",
+    {"name": TEXT, "kind": TEXT, "form": TEXT, "missing": NUMBER, "weight": NUMBER},
+)
+TRIED = Stored(
+    "Tried",
+    "credo.selection.report:Tried",
+    {"name": TEXT, "log_loss": NUMBER, "accuracy": NUMBER, "share": NUMBER},
+)
+REPORT = Stored(
+    "Report",
+    "credo.selection.report:Report",
+    {
+        "target": TEXT,
+        "rows": NUMBER,
+        "unlabelled": NUMBER,
+        "columns": tuple_of(READ.type),
+        "tried": tuple_of(TRIED.type),
+        "why": TEXT,
+        "scores": SCORES.type,
+        "seconds": NUMBER,
+    },
+)
+SETTINGS = {
+    "smoothing": NUMBER,
+    "class_smoothing": optional(NUMBER),
+    "estimate": ESTIMATE,
+    "strength": NUMBER,
+    "class_prior": optional(mapping(ANYTHING, NUMBER)),
+    "kinds": optional(mapping(TEXT, ANYTHING)),
+}
+LEARNED = {
+    "target": optional(TEXT),
+    "views": FORMS,
+    "evidence": optional(EVIDENCE.type),
+    "tuning": optional(TUNING.type),
+    "report": optional(REPORT.type),
+}
+
+SCHEMAS = (
+    TUNING,
+    SCORES,
+    READ,
+    TRIED,
+    REPORT,
+    Stored("Number", "credo.models.forms:Number", {"likelihood": one_of("gaussian", "log", "binned")}),
+    Stored(
+        "Text",
+        "credo.models.forms:Text",
+        {
+            "words": one_of("multinomial", "bernoulli"),
+            "ngrams": WHOLE,
+            "lowercase": FLAG,
+            "min_count": WHOLE,
+            "drop_most_common": WHOLE,
+            "max_words": optional(WHOLE),
+            "hashed": either(FLAG, WHOLE),
+            "stop_words": optional(tuple_of(TEXT)),
+            "token_pattern": optional(TEXT),
+        },
+    ),
+    Stored("Blend", "credo.models.blend:Blend", {**SETTINGS, **LEARNED}, consistent=_classifier_holds),
+    Stored(
+        "GaussianDiscriminant",
+        "credo.models.discriminant:GaussianDiscriminant",
+        {"covariance": one_of("full", "tied", "diagonal", "spherical"), **SETTINGS, **LEARNED},
+        consistent=_classifier_holds,
+    ),
+    Stored(
+        "NaiveBayes",
+        "credo.models.naive_bayes:NaiveBayes",
+        {
+            **SETTINGS,
+            "m": optional(NUMBER),
+            "p": optional(mapping(TEXT, mapping(ANYTHING, NUMBER))),
+            "average": FLAG,
+            **LEARNED,
+        },
+        consistent=_classifier_holds,
+    ),
+)

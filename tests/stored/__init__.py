@@ -1,0 +1,1 @@
+"""Files that earlier versions of credo wrote, and the answers that their models gave."""
