@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.core.evidence import Evidence
+from credo.core.labels import Label
 from credo.core.membership import Hard
 from credo.data import Batch
+from credo.data.schema import Axis
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ class Settings:
     m: float | None = None  # the m-estimate: Dirichlet(m p) instead
     p: Mapping[str, Mapping[Any, float]] = field(default_factory=dict)  # {column: {value: share}}; else all alike
     strength: float = 1.0  # rows that the prior on a number's mean and variance is worth
-    odds: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: (c, p)}
+    odds: Mapping[Axis, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: (c, p)}
     shrinkage: float = 1.0  # of columns together: their covariance's prior is worth so many times d + 2 rows
 
 
@@ -68,10 +70,10 @@ class Block(ABC):
         """What the evidence says of rows to come."""
 
     @abstractmethod
-    def labels(self, evidence: Evidence) -> Sequence[str]:
-        """The names of its parts of the evidence."""
+    def labels(self, evidence: Evidence) -> Sequence[Label]:
+        """The labels of its parts of the evidence."""
 
-    def crowded(self, evidence: Evidence, slack: float) -> str | None:  # noqa: ARG002 - of use to those who override
+    def crowded(self, evidence: Evidence, slack: float) -> Label | None:  # noqa: ARG002 - of use to those who override
         """What, of its sums, no rows have, beside any part with more observations than rows (see Evidence.crowded)."""
         return None
 

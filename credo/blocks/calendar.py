@@ -11,9 +11,11 @@ import pyarrow as pa
 
 from credo.blocks.block import Block, Settings, Silence
 from credo.blocks.categories import Categories, CategoriesLikelihood, CodedCells, concentration
-from credo.core.evidence import Evidence
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
 from credo.core.membership import Hard
 from credo.data import Batch
+from credo.data.schema import CalendarPart, Derived, Schema
 from credo.numerics.exact import Array
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -21,7 +23,7 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
-PARTS: dict[str, tuple[str, ...]] = {
+PARTS: dict[CalendarPart, tuple[str, ...]] = {
     "weekday": WEEKDAYS,
     "month": MONTHS,
     "hour": tuple(f"{hour:02} h" for hour in range(24)),
@@ -29,7 +31,7 @@ PARTS: dict[str, tuple[str, ...]] = {
 SECONDS = 86_400  # of a day
 
 
-def part_codes(days: Array, part: str) -> Any:
+def part_codes(days: Array, part: CalendarPart) -> Any:
     """Which weekday, month or hour each moment is in, given in days since 1970; -1 where it is missing.
 
     >>> part_codes(np.array([0.0, 1.5, np.nan]), "weekday").tolist()  # a Thursday and a Friday
@@ -47,38 +49,31 @@ def part_codes(days: Array, part: str) -> Any:
     return np.where(known, codes, -1)
 
 
-def labelled(part: str, name: str) -> str:
-    """What the evidence calls it."""
-    return f"({part}) {name}"
-
-
 @dataclass(frozen=True)
 class Calendar(Block):
     """P(weekday | class), or that of months or hours, for each column of dates: counts, with a Dirichlet prior."""
 
     names: tuple[str, ...]
-    part: str
-
-    @property
-    def _labels(self) -> tuple[str, ...]:
-        return tuple(labelled(self.part, name) for name in self.names)
+    part: CalendarPart
 
     @property
     def counted(self) -> frozenset[Any]:
         return frozenset({(self.part, self.names)})
 
-    def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
-        return self._labels
+    def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
+        return [Label("column", name, self.part) for name in self.names]
 
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
-        derived = _derived(batch, self.names, self._labels, self.part)
-        return Categories(self._labels).summarise(derived, member, groups)
+        found = Categories(self.names).summarise(_derived(batch, self.names, self.part), member, groups)
+        parts = {
+            label._replace(derived=self.part): Part((groups, Derived(self.part, label.name)), part.statistics)
+            for label, part in found.parts.items()
+        }
+        return Evidence(Schema(tuple(replace(column, derived=self.part) for column in found.schema)), parts)
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> CalendarLikelihood:
-        columns = tuple(
-            replace(evidence.schema[label], name=name) for label, name in zip(self._labels, self.names, strict=True)
-        )
-        counts = tuple(evidence[label].n.value for label in self._labels)
+        columns = tuple(replace(evidence.schema[Derived(self.part, name)], derived="") for name in self.names)
+        counts = tuple(evidence[label].n.value for label in self.labels(evidence))
         prior = tuple(concentration(column, settings) for column in columns)
         return CalendarLikelihood(columns, counts, prior, settings, part=self.part)
 
@@ -87,10 +82,10 @@ class Calendar(Block):
 class CalendarLikelihood(CategoriesLikelihood):
     """log θ of each weekday, month or hour; one that was never seen says nothing."""
 
-    part: str = "weekday"
+    part: CalendarPart = "weekday"
 
     def read(self, batch: Batch) -> CodedCells:
-        return super().read(_derived(batch, self.names, self.names, self.part))
+        return super().read(_derived(batch, self.names, self.part))
 
     def silent(self, batch: Batch, cells: CodedCells) -> dict[Silence, int]:  # noqa: ARG002 - a new month is no surprise
         return {}
@@ -99,11 +94,11 @@ class CalendarLikelihood(CategoriesLikelihood):
         return {}
 
 
-def _derived(batch: Batch, names: Sequence[str], labels: Sequence[str], part: str) -> Batch:
+def _derived(batch: Batch, names: Sequence[str], part: CalendarPart) -> Batch:
     """That part of each date, as a column of words."""
     words = pa.array(PARTS[part])
     columns = {}
-    for name, label in zip(names, labels, strict=True):
+    for name in names:
         codes = part_codes(batch.numbers(name), part)
-        columns[label] = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0, type=pa.int32()), words)
+        columns[name] = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0, type=pa.int32()), words)
     return Batch(batch.start, batch.rows, columns, taken=batch.taken)

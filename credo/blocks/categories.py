@@ -12,6 +12,7 @@ import numpy as np
 from credo._kernels.data.codes import add_tables, add_tables_but_own, add_tables_left_out
 from credo.blocks.block import NEW, Block, Independent, Parameter, Settings, Silence
 from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE, Counts
 from credo.data import Batch, cells
@@ -29,8 +30,8 @@ class Categories(Block):
 
     names: tuple[str, ...]
 
-    def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
-        return self.names
+    def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
+        return [Label("column", name) for name in self.names]
 
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
         plain = bool((member.weight == 1).all())
@@ -39,18 +40,20 @@ class Categories(Block):
             found = [_counted(batch, name, member, plain) for name in self.names]
         pairs = list(zip(self.names, found, strict=True))
         columns = tuple(Column(name, "category", levels) for name, (levels, _) in pairs)
-        return Evidence(Schema(columns), {name: Part((groups, name), counts) for name, (_, counts) in pairs})
+        parts = {Label("column", name): Part((groups, name), counts) for name, (_, counts) in pairs}
+        return Evidence(Schema(columns), parts)
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> CategoriesLikelihood:
         columns = tuple(evidence.schema[name] for name in self.names)
-        counts = tuple(evidence[name].n.value for name in self.names)
+        counts = tuple(evidence[label].n.value for label in self.labels(evidence))
         prior = tuple(concentration(column, settings) for column in columns)
         return CategoriesLikelihood(columns, counts, prior, settings)
 
     def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
         from credo.blocks.cell_tallies import CategoriesTally
 
-        return CategoriesTally([evidence.schema[name] for name in self.names], [evidence[name] for name in self.names])
+        columns, labels = [evidence.schema[name] for name in self.names], self.labels(evidence)
+        return CategoriesTally(columns, [evidence[label] for label in labels])
 
 
 def _counted_block(batch: Batch, names: Sequence[str], member: Hard) -> list[tuple[Any, Counts]] | None:

@@ -15,6 +15,7 @@ from credo.blocks.levels import MISSING, NEW, Levels
 from credo.blocks.numbers.tallies import NumberCells, getter
 from credo.blocks.tally import Foreseeing, Row, grown
 from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
 from credo.core.statistics import Counts
 from credo.data.schema import Column, Schema
 from credo.numerics.exact import Array
@@ -111,7 +112,7 @@ class CategoriesTally(Foreseeing):
             column = levels.column
             columns.append(column)
             counts = self._table.counts(levels.codes, len(classes.levels))
-            parts[column.name] = Part((classes.name, column.name), counts)
+            parts[Label("column", column.name)] = Part((classes.name, column.name), counts)
         return Evidence(Schema(tuple(columns)), parts)
 
     def look(self, row: Row, number: int) -> None:
@@ -169,7 +170,7 @@ class BinnedTally(Foreseeing):
         for name, known in zip(self._names, self._known, strict=True):
             columns.append(Column(name, "number", pa.array(list(known), pa.float64())))
             counts = self._table.counts(list(known.values()), len(classes.levels))
-            parts[name] = Part((classes.name, name), counts)
+            parts[Label("column", name)] = Part((classes.name, name), counts)
         return Evidence(Schema(tuple(columns)), parts)
 
     def score(self, settings: Settings, out: Array) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from credo.blocks.block import Block, Independent, Parameter, Settings
 from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
 from credo.core.membership import Hard
 from credo.core.statistics import ALONE, Totals
 from credo.data import Batch
@@ -32,20 +33,23 @@ class CountColumns(Block):
 
     names: tuple[str, ...]
 
-    def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
-        return self.names
+    def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
+        return [Label("column", name) for name in self.names]
 
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
-        parts = {name: Part((groups,), FAMILY.statistics(_counts(batch, name), member)) for name in self.names}
+        parts = {
+            Label("column", name): Part((groups,), FAMILY.statistics(_counts(batch, name), member))
+            for name in self.names
+        }
         return Evidence(Schema(tuple(Column(name, "count") for name in self.names)), parts)
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> CountsLikelihood:
-        return CountsLikelihood(self.names, tuple(evidence[name] for name in self.names), settings)
+        return CountsLikelihood(self.names, tuple(evidence[label] for label in self.labels(evidence)), settings)
 
     def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
         from credo.blocks.numbers.tallies import CountsTally
 
-        return CountsTally(self.names, [evidence[name] for name in self.names], FAMILY.log_base)
+        return CountsTally(self.names, [evidence[label] for label in self.labels(evidence)], FAMILY.log_base)
 
 
 def _counts(batch: Batch, name: str) -> Array:

@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 from credo.blocks.block import NEW, Block, Likelihood, Parameter, Settings, Silence
 from credo.blocks.numbers.covariances import Spread, log_densities, log_density, spread, squared_distances
 from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
 from credo.core.membership import Hard
 from credo.core.statistics import CrossMoments, Positions
 from credo.data import Batch
 from credo.data.cells import codes_among
-from credo.data.schema import Column, Schema
+from credo.data.schema import Column, Derived, Schema
 from credo.numerics.exact import Array, Exact
 
-FEATURES = "(features)"  # the axis of the moments; no column may be called so
-LABEL = "(together)"
+FEATURES = Derived("features")  # the axis of the moments
+LABEL = Label("one-hot")
 FEW = 16  # rows that miss the same cells, from which on they have Gaussians in common
 CHUNK = 2**21  # cells of the matrices of rows that don't
 
@@ -61,7 +62,7 @@ class Together(Block):
     def counted(self) -> frozenset[Any]:
         return frozenset({("together", self.names)})
 
-    def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
+    def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
         return (LABEL,)
 
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
@@ -71,9 +72,8 @@ class Together(Block):
         z = np.column_stack([np.empty((batch.rows, 0)), *features.values()])  # there may be no features at all
         moments = CrossMoments.of(z, member)
         levels = pa.array(list(features), pa.string())
-        return Evidence(
-            Schema((Column(FEATURES, "category", levels),)), {LABEL: Part((groups, FEATURES, FEATURES), moments)}
-        )
+        column = Column(FEATURES.column, "category", levels, derived=FEATURES.what)
+        return Evidence(Schema((column,)), {LABEL: Part((groups, FEATURES, FEATURES), moments)})
 
     def _values(self, batch: Batch, name: str) -> dict[str, Array]:
         codes, levels = batch.categories(name)

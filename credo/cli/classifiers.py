@@ -154,7 +154,7 @@ def _print_views(screen: Console, model: Classifier, most: int) -> None:
     """How columns are read, where nothing says how much they matter."""
     chosen = model.views if model.tuning is None else model.tuning.forms
     names = list(model.views)[:most]
-    schema = {column.name: column for column in model.seen.schema}
+    schema = {column.name: column for column in model.seen.schema if not column.derived}
     columns = [
         ("column", [on.harmless(name) for name in names]),
         ("read as", [on.harmless(" + ".join(chosen.get(name, ())), SHORT) or "left out" for name in names]),

@@ -1,39 +1,68 @@
-"""Evidence: a schema and the statistics over its levels. It adds, and what was added can be taken away."""
+"""Evidence: a schema and the statistics over its levels. It adds, and what was added can be subtracted.
+
+Much evidence plus little is a lazy sum: the terms are added up when their whole is first read. So an update takes time
+and memory in proportion to the new rows. Statistics over few levels, such as the number of rows of each class, are read
+without adding up the rest.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from credo.core.labels import ROWS, Label
+from credo.core.lazy import lazy
 from credo.core.statistics import LITTLE, Positions, Statistics, exceeds
-from credo.data.schema import Column, Schema, agree, unite
+from credo.data.schema import Axis, Column, Schema, agree, unite
 from credo.errors import EvidenceError
 from credo.numerics.exact import Array
 
 NEVER = "can't forget what was never learned: these rows aren't all in the evidence"
-ROWS = "(rows)"  # the part that counts the rows themselves; no column may be called so
-MANY = 2**12  # levels from which on what little is added to them waits until someone looks
-WAITING = 8  # additions that wait one by one; then they are one
+MANY = 2**12  # above this many levels, small additions are merged lazily
+WAITING = 8  # small additions that are kept apart; more of them are merged with each other
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Statistics whose first axes run over columns' levels (None: over something fixed)."""
+    """Statistics whose first axes run over the levels of columns (None: over something fixed)."""
 
-    axes: tuple[str | None, ...]
+    axes: tuple[Axis | None, ...]
     statistics: Any
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Evidence:
     """What was seen: a schema and the statistics over its levels. Evidence of other rows adds to it."""
 
-    schema: Schema
-    parts: Mapping[str, Part] = field(default_factory=dict)
+    schema: lazy[Schema] = lazy(lambda evidence: evidence._added_up().schema)  # noqa: RUF009 - a descriptor
+    parts: lazy[Mapping[Label, Part]] = lazy(lambda evidence: evidence._added_up().parts)  # noqa: RUF009
+
+    waiting: ClassVar[tuple[Evidence, ...]] = ()  # the terms of a sum that isn't added up yet: first much, then little
+
+    def __init__(self, schema: Schema, parts: Mapping[Label, Part] | None = None) -> None:
+        object.__setattr__(self, "schema", schema)
+        object.__setattr__(self, "parts", {} if parts is None else parts)
+
+    @classmethod
+    def _sum(cls, waiting: Sequence[Evidence]) -> Evidence:
+        """The ordered sum, which isn't added up before its schema or its parts are read."""
+        found = object.__new__(cls)
+        object.__setattr__(found, "waiting", tuple(waiting))
+        return found
+
+    def _added_up(self) -> Evidence:
+        if waiting := self.waiting:
+            whole = Evidence.total(waiting).ordered()
+            for name, value in (("schema", whole.schema), ("parts", whole.parts), ("waiting", ())):
+                object.__setattr__(self, name, value)  # the last one last, so that two threads at worst add up twice
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Evidence, (self.schema, self.parts)
 
     @classmethod
     def total(cls, evidences: Sequence[Evidence]) -> Evidence:
@@ -41,18 +70,20 @@ class Evidence:
         if len(evidences) == 1:
             return evidences[0]
         schema, positions = unite([evidence.schema for evidence in evidences])
-        names = dict.fromkeys(name for evidence in evidences for name in evidence.parts)
-        return cls(schema, {name: _gathered(schema, evidences, positions, name) for name in names})
+        labels = dict.fromkeys(label for evidence in evidences for label in evidence.parts)
+        return cls(schema, {label: _gathered(schema, evidences, positions, label) for label in labels})
 
     def __add__(self, other: Evidence) -> Evidence:
         return Evidence.total([self, other])
 
     def grown(self, new: Evidence) -> Evidence:
-        """The sum, levels in their natural order. Where new is little beside this, it costs what new is: it waits."""
-        if new.size > LITTLE * self.size or self.size < MANY:
-            return (self + new).ordered()
-        agree([self.schema, new.schema])
-        return Growing([self, new])
+        """The sum, levels in their natural order; a lazy one where `new` is little evidence beside this."""
+        much, *little = self.waiting or (self,)
+        if much.size < MANY or new.size + sum(each.size for each in little) > LITTLE * much.size:
+            return self._added_up().grown(new) if little else (self + new).ordered()
+        for each in (much, *little):
+            agree([each.schema, new.schema])
+        return Evidence._sum([much, *little, new] if len(little) < WAITING else [much, Evidence.total([*little, new])])
 
     @property
     def size(self) -> int:
@@ -60,34 +91,52 @@ class Evidence:
         return sum(len(column.levels) for column in self.schema if column.levels is not None)
 
     def __mul__(self, factor: float) -> Evidence:
-        scaled = {name: Part(part.axes, part.statistics * factor) for name, part in self.parts.items()}
+        scaled = {label: Part(part.axes, part.statistics * factor) for label, part in self.parts.items()}
         return Evidence(self.schema, scaled)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, label: Label) -> Any:
         """The statistics of a part."""
-        return self.parts[name].statistics
+        axes = next((each.parts[label].axes for each in self.waiting if label in each.parts), ())
+        return self._about(axes, label).parts[label].statistics
+
+    def column(self, axis: Axis) -> Column:
+        """As the schema has it."""
+        return self._about([axis]).schema[axis]
+
+    def _about(self, axes: Collection[Axis | None], label: Label | None = None) -> Evidence:
+        """What is known of some columns, and a part over them; of a sum that waits, only these are added up, unless
+        they have many levels."""
+        few = [
+            Evidence(
+                Schema(tuple(column for column in each.schema if column.axis in axes)),
+                {one: part for one, part in each.parts.items() if one == label},
+            )
+            for each in self.waiting
+        ]
+        return Evidence.total(few).ordered() if few and few[0].size < MANY else self
 
     def without(self, other: Evidence) -> Evidence:
-        """What is left when other is taken away; refused where it can't have been part of this."""
+        """What is left when other is subtracted; refused where it can't have been part of this."""
         schema, (_, positions) = unite([self.schema, other.schema])
         for before, after in zip(self.schema, schema, strict=False):
             if before.levels is not None and len(after.levels) > len(before.levels):
                 never = after.levels[len(before.levels)].as_py()
-                name = before.name.rpartition(") ")[2]  # "(pairs) text" is what the text has
-                raise EvidenceError(f"can't forget what was never learned: column {name!r} has no {never!r:.60}")
+                if not before.name:
+                    raise EvidenceError(NEVER)
+                raise EvidenceError(f"can't forget what was never learned: column {before.name!r} has no {never!r:.60}")
         left = dict(self.parts)
-        for name in other.parts:
-            if name not in self.parts:
+        for label in other.parts:
+            if label not in self.parts:
                 raise EvidenceError(NEVER)
-            part = self.parts[name]
-            taken = _gathered(self.schema, [other], [positions], name).statistics
+            part = self.parts[label]
+            taken = _gathered(self.schema, [other], [positions], label).statistics
             statistics = part.statistics.without(taken)
             if statistics is None:
                 raise EvidenceError(NEVER)
-            left[name] = Part(part.axes, statistics)
+            left[label] = Part(part.axes, statistics)
         return Evidence(self.schema, left)._without_empty_levels()
 
-    def crowded(self, slack: float = 0.0) -> str | None:
+    def crowded(self, slack: float = 0.0) -> Label | None:
         """The part, if there is one, with more observations of a group than the group has rows: no rows have such sums.
 
         Slack is the weight that rounding may have taken from rows.
@@ -95,171 +144,107 @@ class Evidence:
         if ROWS not in self.parts:
             return None
         (groups, *_), rows = self.parts[ROWS].axes, self[ROWS].weight
-        own = (name for name, part in self.parts.items() if part.axes[:1] == (groups,))
-        return next((name for name in own if exceeds(self[name].weight, rows, slack)), None)
+        own = (label for label, part in self.parts.items() if part.axes[:1] == (groups,))
+        return next((label for label in own if exceeds(self[label].weight, rows, slack)), None)
 
     def _without_empty_levels(self) -> Evidence:
         kept = {}
         for column in self.schema:
             if column.levels is not None:
-                seen = self.level_weights(column.name) > 0
-                kept[column.name] = np.flatnonzero(seen | (np.arange(len(seen)) < column.declared))
+                seen = self.level_weights(column.axis) > 0
+                kept[column.axis] = np.flatnonzero(seen | (np.arange(len(seen)) < column.declared))
         return self._at(kept)
 
     def knowing(self, other: Evidence) -> Evidence:
         """With the other's levels, but nothing else of it."""
         return Evidence.total([self, Evidence(other.schema)]).ordered()
 
-    def level_weights(self, name: str) -> Array:
+    def level_weights(self, axis: Axis) -> Array:
         """The weight of the rows behind each level of a column."""
-        total = np.zeros(len(self.schema[name].levels))
+        total = np.zeros(len(self.schema[axis].levels))
         for part in self.parts.values():
-            if name in part.axes:
-                total = np.maximum(total, part.statistics.n.along(part.axes.index(name)))
+            if axis in part.axes:
+                total = np.maximum(total, part.statistics.n.along(part.axes.index(axis)))
         return total
 
     def ordered(self) -> Evidence:
         """With every column's levels in their natural order, however the rows came; words stay as they came."""
-        return self._at({c.name: c.ordered()[1] for c in self.schema if c.levels is not None and c.kind != "text"})
+        return self._at({c.axis: c.ordered()[1] for c in self.schema if c.levels is not None and c.kind != "text"})
 
-    def only(self, *names: str) -> Evidence:
-        """Some of the parts, and the columns that they speak of."""
-        parts = {name: self.parts[name] for name in names}
-        spoken = {axis for part in parts.values() for axis in part.axes} | set(names)
-        return Evidence(Schema(tuple(column for column in self.schema if column.name in spoken)), parts)
-
-    def column(self, name: str) -> Column:
-        """As the schema has it."""
-        return self.schema[name]
+    def only(self, *labels: Label) -> Evidence:
+        """Some of the parts, and the columns that they are about."""
+        parts = {label: self.parts[label] for label in labels}
+        about = {axis for part in parts.values() for axis in part.axes} | {label.name for label in labels}
+        return Evidence(Schema(tuple(column for column in self.schema if column.axis in about)), parts)
 
     @property
     def word_columns(self) -> list[str]:
         """The category columns whose values are words."""
-        return _word_columns(self.schema)
+        waiting = self.waiting  # whose types agree
+        schema = waiting[0].schema if waiting else self.schema
+        known = [column for column in schema if column.kind == "category" and column.levels is not None]
+        own = (column for column in known if len(column.levels) and not column.derived)
+        return [column.name for column in own if pa.types.is_string(column.levels.type)]
 
     def beside(self, other: Evidence) -> Evidence:
         """With other parts about the same rows."""
         schema, (own, new) = unite([self.schema, other.schema])
-        rest = {name: part for name, part in other.parts.items() if name not in self.parts}
+        rest = {label: part for label, part in other.parts.items() if label not in self.parts}
         sides = ((self, own, self.parts), (other, new, rest))
-        parts = {name: _gathered(schema, [e], [place], name) for e, place, some in sides for name in some}
+        parts = {label: _gathered(schema, [e], [place], label) for e, place, some in sides for label in some}
         return Evidence(schema, parts).ordered()
 
-    def keeping(self, names: Collection[str]) -> Evidence:
-        """Those parts, and levels of what they speak of."""
-        parts = {name: part for name, part in self.parts.items() if name in names}
-        spoken = {axis for part in parts.values() for axis in part.axes}
-        columns = (replace(c, levels=None, declared=0) if c.name not in spoken else c for c in self.schema)
+    def keeping(self, labels: Collection[Label]) -> Evidence:
+        """Those parts, and the levels that they run over."""
+        parts = {label: part for label, part in self.parts.items() if label in labels}
+        over = {axis for part in parts.values() for axis in part.axes}
+        columns = (replace(c, levels=None, declared=0) if c.axis not in over else c for c in self.schema)
         return Evidence(Schema(tuple(columns)), parts)
 
     def renamed(self, old: str, new: str) -> Evidence:
-        """With a part, and the column of that name, called otherwise."""
+        """With another name for a column, in its label too."""
 
-        def name(other: str | None) -> str | None:
+        def name(other: Any) -> Any:
             return new if other == old else other
 
-        parts = {name(n) or n: Part(tuple(map(name, part.axes)), part.statistics) for n, part in self.parts.items()}
-        return Evidence(Schema(tuple(replace(c, name=name(c.name) or c.name) for c in self.schema)), parts)
+        parts = {
+            label._replace(name=name(label.name)): Part(tuple(map(name, part.axes)), part.statistics)
+            for label, part in self.parts.items()
+        }
+        return Evidence(Schema(tuple(replace(c, name=name(c.name)) for c in self.schema)), parts)
 
-    def only_levels(self, name: str, positions: Positions) -> Evidence:
-        """Only those levels of a column; what is about others stays."""
-        return self._at({name: positions})
+    def only_levels(self, axis: Axis, positions: Positions) -> Evidence:
+        """Only those levels of a column; other columns keep theirs."""
+        return self._at({axis: positions})
 
-    def at_levels(self, name: str, positions: Positions) -> Evidence:
+    def at_levels(self, axis: Axis, positions: Positions) -> Evidence:
         """Only those levels of a column, and of the others those that still have evidence."""
-        return self._at({name: positions})._without_empty_levels()
+        return self._at({axis: positions})._without_empty_levels()
 
-    def _at(self, positions: Mapping[str, Positions]) -> Evidence:
+    def _at(self, positions: Mapping[Axis, Positions]) -> Evidence:
         """Only those levels, in that order."""
-        sizes = {name: len(self.schema[name].levels) for name in positions}
-        positions = {n: p for n, p in positions.items() if not np.array_equal(p, np.arange(sizes[n]))}
+        sizes = {axis: len(self.schema[axis].levels) for axis in positions}
+        positions = {axis: p for axis, p in positions.items() if not np.array_equal(p, np.arange(sizes[axis]))}
         if not positions:
             return self
         parts = {}
-        for name, part in self.parts.items():
+        for label, part in self.parts.items():
             statistics: Statistics = part.statistics
-            for axis, column in enumerate(part.axes):
-                if column is not None and column in positions:
-                    statistics = statistics.take(axis, positions[column])
-            parts[name] = Part(part.axes, statistics)
-        return Evidence(self.schema.replaced(_taken(self.schema[name], p) for name, p in positions.items()), parts)
-
-
-class Growing(Evidence):
-    """The ordered sum of evidence, first much and then little, which are added up when someone looks.
-
-    What is about few levels, as the number of each class's rows is, can be looked at before.
-    """
-
-    def __init__(self, waiting: Sequence[Evidence]) -> None:
-        self._waiting, self._whole = tuple(waiting), Evidence(Schema(()))  # that of none, as long as some wait
-
-    @property
-    def whole(self) -> Evidence:
-        if waiting := self._waiting:
-            self._whole = Evidence.total(waiting).ordered()
-            self._waiting = ()  # last, so that two threads at worst do it twice
-        return self._whole
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Evidence, (self.schema, self.parts)
-
-    @property
-    def schema(self) -> Schema:
-        return self.whole.schema
-
-    @property
-    def parts(self) -> Mapping[str, Part]:
-        return self.whole.parts
-
-    def __getitem__(self, name: str) -> Any:
-        axes = next((each.parts[name].axes for each in self._waiting if name in each.parts), ())
-        return self._about(axes, name).parts[name].statistics
-
-    def column(self, name: str) -> Column:
-        return self._about([name]).schema[name]
-
-    @property
-    def word_columns(self) -> list[str]:
-        waiting = self._waiting  # whose types agree
-        return _word_columns(waiting[0].schema if waiting else self.schema)
-
-    def _about(self, columns: Collection[str | None], part: str | None = None) -> Evidence:
-        """All that is known of some columns, and a part over them, unless they have many levels: then everything."""
-        few = [
-            Evidence(
-                Schema(tuple(column for column in each.schema if column.name in columns)),
-                {name: own for name, own in each.parts.items() if name == part},
-            )
-            for each in self._waiting
-        ]
-        return Evidence.total(few).ordered() if few and few[0].size < MANY else self.whole
-
-    def grown(self, new: Evidence) -> Evidence:
-        waiting = self._waiting
-        if not waiting:
-            return self.whole.grown(new)
-        much, *little = waiting
-        if sum(each.size for each in (*little, new)) > LITTLE * much.size:
-            return self.whole.grown(new)
-        for each in waiting:
-            agree([each.schema, new.schema])
-        return Growing([much, *little, new] if len(little) < WAITING else [much, Evidence.total([*little, new])])
-
-
-def _word_columns(schema: Schema) -> list[str]:
-    known = [column for column in schema if column.kind == "category" and column.levels is not None]
-    return [column.name for column in known if len(column.levels) and pa.types.is_string(column.levels.type)]
+            for i, axis in enumerate(part.axes):
+                if axis is not None and axis in positions:
+                    statistics = statistics.take(i, positions[axis])
+            parts[label] = Part(part.axes, statistics)
+        return Evidence(self.schema.replaced(_taken(self.schema[axis], p) for axis, p in positions.items()), parts)
 
 
 def _taken(column: Column, positions: Positions) -> Column:
-    return Column(column.name, column.kind, column.levels.take(pa.array(positions)), column.declared)
+    return replace(column, levels=column.levels.take(pa.array(positions)))
 
 
 def _gathered(
-    schema: Schema, evidences: Sequence[Evidence], positions: Sequence[Mapping[str, Positions]], name: str
+    schema: Schema, evidences: Sequence[Evidence], positions: Sequence[Mapping[Axis, Positions]], label: Label
 ) -> Part:
-    having = [(e.parts[name], p) for e, p in zip(evidences, positions, strict=True) if name in e.parts]
+    having = [(e.parts[label], p) for e, p in zip(evidences, positions, strict=True) if label in e.parts]
     axes = having[0][0].axes
     first = having[0][0].statistics
     sizes = [first.n.shape[i] if axis is None else len(schema[axis].levels) for i, axis in enumerate(axes)]

@@ -1,4 +1,4 @@
-"""What is worked out when it is first asked for, and kept."""
+"""Attributes that are computed when they are first read, and kept."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ Result = TypeVar("Result")
 
 
 class lazy(Generic[Result]):  # noqa: N801 - a decorator
-    """functools.cached_property without its lock, by which Python 3.11 lets all instances wait for one.
+    """functools.cached_property without its lock, which all instances share in Python 3.11.
 
-    Two threads that ask one instance at once work it out twice, and get the same.
+    Two threads that ask one instance at once compute it twice, and get the same.
     """
 
+    name: str
+
     def __init__(self, function: Callable[[Any], Result]) -> None:
-        self.function, self.name, self.__doc__ = function, function.__name__, function.__doc__
+        self.function, self.__doc__ = function, function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
 
     @overload
     def __get__(self, instance: None, owner: type) -> lazy[Result]: ...

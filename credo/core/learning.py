@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from credo import engines
 from credo.core.evidence import NEVER, Evidence
+from credo.core.labels import Label
 from credo.core.statistics import ROUNDING as ROUNDING_OF_SUMS
 from credo.core.statistics import Positions, Statistics
 from credo.data import Batch, Source, cells, source
@@ -78,11 +79,11 @@ class Additive(ABC):
             raise EvidenceError("there is nothing to forget: no rows were learned yet")
         left = self.evidence.without(self.gathered(data, weight))
         if crowded := self.crowded(left, ROUNDING_OF_SUMS * self.n):
-            what = "missing cells" if crowded.startswith("(") else f"a missing {crowded!r}"
+            what = f"a missing {crowded.name!r}" if crowded.name else "missing cells"
             raise EvidenceError(f"{NEVER} (fewer rows with {what} were learned)")
         return self.with_evidence(left)
 
-    def crowded(self, evidence: Evidence, slack: float = 0.0) -> str | None:
+    def crowded(self, evidence: Evidence, slack: float = 0.0) -> Label | None:
         """The part of evidence, if there is one, that holds more observations of a group than the group has rows."""
         return evidence.crowded(slack)
 

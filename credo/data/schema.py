@@ -1,6 +1,6 @@
 """What a table's columns are: their kinds, and the values that category columns take.
 
-A schema is no hidden state: a value is a level while it has evidence or is declared. Schemas of different parts unite.
+A schema has no hidden state: a value is a level while it has evidence or is declared. Schemas of different parts unite.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,18 @@ from credo.errors import SchemaError, suggest
 
 Kind = Literal["category", "number", "count", "date", "text", "ignore"]
 KINDS = get_args(Kind)
+CalendarPart = Literal["weekday", "month", "hour"]
+Derivation = Literal["", "pairs", "features"] | CalendarPart
+
+
+class Derived(NamedTuple):
+    """What is derived from a column: its pairs of words, the weekdays of its dates; or the features of all columns."""
+
+    what: Derivation
+    column: str = ""
+
+
+Axis = str | Derived  # what statistics run over the levels of: a column, or something derived from one
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +42,12 @@ class Column:
     kind: Kind
     levels: Any = None  # an Arrow array
     declared: int = 0
+    derived: Derivation = ""  # what is derived from the column of that name; "" is the column itself
+
+    @property
+    def axis(self) -> Axis:
+        """The key that no other column of a schema has."""
+        return Derived(self.derived, self.name) if self.derived else self.name
 
     @property
     def values(self) -> tuple[Any, ...]:
@@ -39,11 +57,11 @@ class Column:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Column):
             return NotImplemented
-        same = (self.name, self.kind, self.declared) == (other.name, other.kind, other.declared)
+        same = (self.axis, self.kind, self.declared) == (other.axis, other.kind, other.declared)
         return same and self.values == other.values
 
     def __hash__(self) -> int:
-        return hash((self.name, self.kind))
+        return hash((self.axis, self.kind))
 
     def ordered(self) -> tuple[Column, Positions]:
         """Levels in their natural order after the declared ones, and where each came from."""
@@ -78,14 +96,14 @@ class Schema:
 
         return infer_schema(data, kinds)
 
-    def __getitem__(self, name: str) -> Column:
-        if name not in self._by_name:
-            raise SchemaError(f"no column {name!r}; {suggest(name, self.names)}")
-        return self._by_name[name]
+    def __getitem__(self, axis: Axis) -> Column:
+        if axis not in self._by_axis:
+            raise SchemaError(f"no column {axis!r}; {suggest(axis, self.names)}")
+        return self._by_axis[axis]
 
     @cached_property
-    def _by_name(self) -> dict[str, Column]:
-        return {column.name: column for column in self.columns}
+    def _by_axis(self) -> dict[Axis, Column]:
+        return {column.axis: column for column in self.columns}
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -106,8 +124,8 @@ class Schema:
         return unite([self, other])[0]
 
     def replaced(self, columns: Iterable[Column]) -> Schema:
-        new = {column.name: column for column in columns}
-        return Schema(tuple(new.get(column.name, column) for column in self.columns))
+        new = {column.axis: column for column in columns}
+        return Schema(tuple(new.get(column.axis, column) for column in self.columns))
 
     def __repr__(self) -> str:
         return "\n".join(f"{column.name}: {column.kind}{_levels_shown(column)}" for column in self.columns)
@@ -121,28 +139,28 @@ def _levels_shown(column: Column) -> str:
     return f" ({', '.join(few)}{more})"
 
 
-def unite(schemas: Sequence[Schema]) -> tuple[Schema, list[dict[str, Positions]]]:
+def unite(schemas: Sequence[Schema]) -> tuple[Schema, list[dict[Axis, Positions]]]:
     """The union of many schemas, and for each of them where its levels stand in it.
 
     Levels keep their order of first appearance, so that the first schema's levels stay where they are.
     """
-    by_name = [{column.name: column for column in schema} for schema in schemas]
+    by_axis = [{column.axis: column for column in schema} for schema in schemas]
     columns: list[Column] = []
-    positions: list[dict[str, Positions]] = [{} for _ in schemas]
-    for name in dict.fromkeys(chain.from_iterable(by_name)):
-        having = [(i, known[name]) for i, known in enumerate(by_name) if name in known]
+    positions: list[dict[Axis, Positions]] = [{} for _ in schemas]
+    for axis in dict.fromkeys(chain.from_iterable(by_axis)):
+        having = [(i, known[axis]) for i, known in enumerate(by_axis) if axis in known]
         column, places = _unite_columns([column for _, column in having])
         columns.append(column)
         for (i, _), place in zip(having, places, strict=True):
-            positions[i][name] = place
+            positions[i][axis] = place
     return Schema(tuple(columns)), positions
 
 
 def agree(schemas: Sequence[Schema]) -> None:
     """Refuse schemas that don't unite, without uniting their levels."""
-    together: dict[str, list[Column]] = {}
+    together: dict[Axis, list[Column]] = {}
     for column in chain.from_iterable(schemas):
-        together.setdefault(column.name, []).append(column)
+        together.setdefault(column.axis, []).append(column)
     for columns in together.values():
         _check_kinds(columns)
         _type_of(columns[0], [column.levels for column in columns if column.levels is not None])

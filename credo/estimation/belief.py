@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo.core.evidence import Evidence
+from credo.core.labels import Label
 from credo.core.learning import Additive, Validation, Weight
 from credo.core.membership import Hard
 from credo.data import Batch, Source, source
@@ -26,7 +27,8 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VALUES = "x"  # the name that a belief's own observations go by, whatever their column was called
+VALUES = "x"  # what the column of observations is called in a belief's evidence, whatever it is called in tables
+OBSERVED = Label("column", VALUES)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,7 +144,7 @@ class Belief(Additive):
         """The evidence of the one group."""
         if self.evidence is None:
             raise EvidenceError("no observations yet: update the belief first")
-        return self.evidence[VALUES][0]
+        return self.evidence[OBSERVED][0]
 
     @property
     def n(self) -> float:
@@ -156,7 +158,7 @@ class Belief(Additive):
             return self.family
         from credo.families.priors import resolved
 
-        return resolved(self.rule, self.family, self.evidence[VALUES])
+        return resolved(self.rule, self.family, self.evidence[OBSERVED])
 
     @cached_property
     def posterior(self) -> Family:

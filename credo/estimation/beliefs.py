@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from credo.core.evidence import ROWS, Evidence, Part
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import ROWS, UNGROUPED, Label
 from credo.core.learning import Additive, Weight, gather
 from credo.core.membership import Hard
 from credo.core.sparse import GroupCounts
@@ -25,8 +26,6 @@ from credo.families.dirichlet import Dirichlet, DirichletCategorical
 from credo.families.family import Rule
 from credo.numerics.distributions import Beta, Real
 from credo.numerics.exact import Array
-
-UNGROUPED = "(rows without a group)"
 
 
 def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[Reading]) -> Evidence:
@@ -59,13 +58,13 @@ class Beliefs(Additive):
         return (*self.columns, self.by)
 
     @property
-    def label(self) -> str:
-        """Under which the evidence is kept."""
-        return self.columns[-1]
+    def label(self) -> Label:
+        """That of the evidence."""
+        return self.reading.label
 
     @property
     def reading(self) -> Reading:
-        return Reading(self.columns, self.family, self.label, self.success)
+        return Reading(self.columns, self.family, self.columns[-1], self.success)
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
         return summarise_groups(batch, weight, self.by, [self.reading])
@@ -97,7 +96,7 @@ class Beliefs(Additive):
         """The prior that every group shares."""
         found = priors.resolved(self.rule, self.family, self.statistics)
         if isinstance(found, DirichletCategorical) and found.levels is None and found.concentration.ndim:
-            return DirichletCategorical(found.concentration, self.seen.schema[self.label].values)
+            return DirichletCategorical(found.concentration, self.seen.schema[self.columns[-1]].values)
         return found
 
     @cached_property
@@ -147,7 +146,7 @@ class Beliefs(Additive):
         part = self.seen.parts[self.label]
         own = Part((None, *part.axes[1:]), part.statistics[k : k + 1])
         schema = Schema(tuple(column for column in self.seen.schema if column.name != self.by))
-        evidence = Evidence(schema, {self.label: own}).renamed(self.label, VALUES)
+        evidence = Evidence(schema, {self.label: own}).renamed(self.columns[-1], VALUES)
         columns = self.columns if len(self.columns) > 1 else None
         return Belief(self.prior, evidence=evidence, columns=columns, success=self.success)
 
@@ -184,7 +183,7 @@ class Beliefs(Additive):
     def _log_prob(self, batch: Batch) -> Array:
         codes, levels = batch.categories(self.by)
         group = np.array([*(self._places.get(name, -1) for name in levels.to_pylist()), -1])[codes]
-        x = self.reading.known_cells(batch, self.seen.schema[self.label].levels)
+        x = self.reading.known_cells(batch, self.seen.schema[self.columns[-1]].levels)
         if isinstance(self.prior, DirichletCategorical):
             return self.prior.log_predictive_after(self.statistics, group, x)
         result = np.empty(batch.rows)
@@ -230,7 +229,7 @@ class Beliefs(Additive):
         a, total = self.prior.after(self.statistics, group, value)
         share = Beta(a, total - a)
         low, high = share.interval(mass)
-        named = {"value": self.seen.schema[self.label].levels.take(pa.array(value)), "rows": n}
+        named = {"value": self.seen.schema[self.columns[-1]].levels.take(pa.array(value)), "rows": n}
         named |= {"mean": share.mean(), "mean_low": low, "mean_high": high}
         renamed = {f"{name}_" if name == self.by else name: values for name, values in named.items()}
         return pa.table({self.by: self.groups.take(pa.array(group)), **renamed})
@@ -240,7 +239,7 @@ class Beliefs(Additive):
         marginals = self.posterior.marginals()
         names = getattr(self.family.parameters, "_fields", ("mean",))
         if isinstance(self.family, Dirichlet):
-            levels = self.seen.schema[self.label].values if self.family.reads == "category" else self.columns
+            levels = self.seen.schema[self.columns[-1]].values if self.family.reads == "category" else self.columns
             means, (low, high) = self.posterior.mean(), marginals[0].interval(mass)
             return {f"P({v})": (means[:, j], low[:, j], high[:, j]) for j, v in enumerate(levels)}  # type: ignore[index]
         found: dict[str, tuple[Real, Real, Real]] = {}
@@ -307,8 +306,6 @@ def estimate(
     if not (by is None or isinstance(by, str)):
         raise DataError(f"by must be the name of one column, but is {by!r}; join several into one column first")
     table.require([*names, *([by] if by else []), *([weight] if isinstance(weight, str) else [])])
-    if taken := {ROWS, UNGROUPED}.intersection(names):
-        raise DataError(f"credo keeps its own counts under the name {taken.pop()!r}: call the column otherwise")
     if by in names:
         raise DataError(f"column {by!r} can't be both the groups and what is estimated in them")
     if isinstance(prior, Family) and prior.reads in ("numbers", "counts"):
@@ -337,7 +334,7 @@ def _believer(names: tuple[str, ...], by: str | None, family: Family, rule: Rule
 def _together(each: Mapping[str, Any], by: str | None, table: Source, weight: Weight) -> dict[str, Any]:
     """Several columns' beliefs from one pass."""
     if by is None:
-        readings = [replace(one.reading(table.names), label=name) for name, one in each.items()]
+        readings = [replace(one.reading(table.names), column=name) for name, one in each.items()]
     else:
         readings = [one.reading for one in each.values()]
 
@@ -346,10 +343,12 @@ def _together(each: Mapping[str, Any], by: str | None, table: Source, weight: We
             return summarise_groups(batch, row_weights, by, readings)
         member = Hard.whole(batch.rows, row_weights)
         found = [reading.summarise(batch, member, None) for reading in readings]
-        parts = {name: part for evidence in found for name, part in evidence.parts.items()}
+        parts = {label: part for evidence in found for label, part in evidence.parts.items()}
         return Evidence(Schema(tuple(column for evidence in found for column in evidence.schema)), parts)
 
     whole = gather(summarise, table, [*each, *([by] if by else [])], weight, Evidence.total).ordered()
     if by is not None:
-        return {name: one.with_evidence(whole.only(name, ROWS, UNGROUPED)) for name, one in each.items()}
-    return {name: one.with_evidence(whole.only(name).renamed(name, VALUES)) for name, one in each.items()}
+        return {name: one.with_evidence(whole.only(one.label, ROWS, UNGROUPED)) for name, one in each.items()}
+    return {
+        name: one.with_evidence(whole.only(Label("column", name)).renamed(name, VALUES)) for name, one in each.items()
+    }

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
 from credo.core.membership import Codes, Membership
 from credo.core.sparse import GroupCounts
 from credo.core.statistics import Counts
@@ -29,12 +30,16 @@ class Reading:
 
     names: tuple[str, ...]
     family: Family
-    label: str  # under which the evidence is kept
+    column: str  # what it is called in the evidence
     success: object = None
 
     @property
     def name(self) -> str:
         return self.names[-1]
+
+    @property
+    def label(self) -> Label:
+        return Label("column", self.column)
 
     @property
     def kind(self) -> Kind:
@@ -99,14 +104,14 @@ class Reading:
     def summarise(self, batch: Batch, member: Membership, groups: str | None) -> Evidence:
         """This batch's statistics, by group; `groups` is the column whose levels the groups are."""
         if self.family.reads != "category":
-            columns = tuple(Column(name, self.kind) for name in (self.names if len(self.names) > 1 else (self.label,)))
+            columns = tuple(Column(name, self.kind) for name in (self.names if len(self.names) > 1 else (self.column,)))
             statistics = self.family.statistics(self.cells(batch), member)
             return Evidence(Schema(columns), {self.label: Part((groups,), statistics)})
         codes, levels, declared = self.categories(batch)
-        column = Column(self.label, "category", levels, declared)
+        column = Column(self.column, "category", levels, declared)
         kind = Counts if groups is None else GroupCounts
         statistics = kind.of(codes, len(levels), member)
-        return Evidence(Schema((column,)), {self.label: Part((groups, self.label), statistics)})
+        return Evidence(Schema((column,)), {self.label: Part((groups, self.column), statistics)})
 
 
 def absent(x: Any) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from credo.blocks.calendar import labelled
 from credo.data import Source
+from credo.data.schema import Derived
 from credo.models.forms import CALENDAR_FORMS
 
 
@@ -18,7 +18,7 @@ def with_calendar(model: Any, table: Source, weight: Any) -> Any:
     model = model.counting(dict.fromkeys(dates, CALENDAR_FORMS), table, weight)
     views = dict(model.views)
     for name in dates:
-        varying = {form for form in CALENDAR_FORMS if len(model.seen.schema[labelled(form, name)].levels) > 1}
+        varying = {form for form in CALENDAR_FORMS if len(model.seen.schema[Derived(form, name)].levels) > 1}
         views[name] = tuple(form for form in views[name] if form not in CALENDAR_FORMS or form in varying)
     narrow = replace(model, views=views)
     return replace(narrow, evidence=model.seen.keeping(narrow.part_names()))

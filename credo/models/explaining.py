@@ -25,8 +25,7 @@ UNITS = {"nats": 1.0, "bits": float(np.log(2))}
 SHOWN, FEW_WORDS, BEGINNING = 12, 8, 60  # columns of an explanation, words of each, characters of a cell
 FEW_CELLS = 100_000  # that are hidden one by one: of many columns fewer rows
 LEAST = -1e3  # nats that a column says against a class at most, where labels may be wrong
-NOISE = "(label noise)"  # what it weighs that labels may be wrong
-SHOWN_AS = {NOISE: "allowance for label noise"}
+NOISE = "(label noise)"  # the weight of the allowance for wrong labels; underscores follow if a column is called so
 
 
 class Spoken(NamedTuple):
@@ -54,6 +53,10 @@ class Explanation:
     def log_odds(self) -> float:
         return self.prior + sum(self.weights.values())
 
+    def shown(self, name: str) -> str:
+        """A column's name, or what a weight is that no column has."""
+        return name if name in self.values else "allowance for label noise"
+
     @property
     def strongest(self) -> list[str]:
         """Columns by the size of their weights."""
@@ -64,7 +67,7 @@ class Explanation:
         names = self.strongest
         return pa.table(
             {
-                "column": ["(prior)", *(SHOWN_AS.get(name, name) for name in names)],
+                "column": ["(prior)", *(self.shown(name) for name in names)],
                 "value": ["", *(_shown(self.values[name]) if name in self.values else "" for name in names)],
                 f"weight ({self.unit})": [self.prior, *(self.weights[name] for name in names)],
             }
@@ -79,7 +82,7 @@ class Explanation:
         shown = speaking[:SHOWN]
         for name in shown:
             value = f" = {_shown(self.values[name])}" if name in self.values else ""
-            lines.append(f"  {self.weights[name]:+8.3f}  {SHOWN_AS.get(name, name)}{value}")
+            lines.append(f"  {self.weights[name]:+8.3f}  {self.shown(name)}{value}")
             spoken = self.words.get(name, ())
             lines += [f"            {each.weight:+8.3f}  {each.word}" for each in spoken[:FEW_WORDS]]
             if others := [each.weight for each in spoken[FEW_WORDS:]]:
@@ -132,7 +135,10 @@ def explained_row(
         raise EvidenceError(model.impossible(one))
     if terms.label_noise:  # by which nothing is impossible: the weights that would say so are bounded
         noisy, voices = terms.with_noise(log_joint), {name: np.maximum(each, LEAST) for name, each in voices.items()}
-        voices[NOISE] = noisy - prior - sum(voices.values())  # up to a number that all classes share
+        noise = NOISE
+        while noise in voices:
+            noise += "_"
+        voices[noise] = noisy - prior - sum(voices.values())  # up to a number that all classes share
         log_joint = noisy
     share = np.exp(log_joint - np.logaddexp.reduce(log_joint))
     first = model._code_of(of) if of is not None else int(share.argmax())
@@ -152,7 +158,7 @@ def explained_row(
         model.classes[second],
         float(prior[first] - prior[second]) / size,
         weights,
-        {name: _cell(one, name) for name in weights if name != NOISE},
+        {name: _cell(one, name) for name in weights if name in model.views},
         float(share[first]),
         unit,
         _words(model, one, first, second, size / factor if factor else np.inf),

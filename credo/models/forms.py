@@ -13,7 +13,7 @@ import pyarrow as pa
 from credo.blocks.block import Block
 from credo.data import Batch, Source
 from credo.data.profile import Profile, profile, why_ignored
-from credo.data.schema import Kind, checked_kinds
+from credo.data.schema import CalendarPart, Kind, checked_kinds
 from credo.errors import DataError, SchemaError, suggest
 from credo.notices import tell, tell_of_columns
 
@@ -24,7 +24,7 @@ Form = Literal[
     "words", "binary", "logs", "presences", "odds", "pairs",
 ]  # fmt: skip
 NUMBER_FORMS: tuple[Form, ...] = ("gaussian", "log", "coarse", "binned")  # the plainest first
-CALENDAR_FORMS: tuple[Form, ...] = ("weekday", "month", "hour")  # of dates, beside the date as a number
+CALENDAR_FORMS: tuple[CalendarPart, ...] = ("weekday", "month", "hour")  # of dates, beside the date as a number
 WORD_FORMS: tuple[Form, ...] = ("words", "binary", "logs", "presences")  # likelihoods of texts, the plainest first
 ODDS_FORMS: tuple[Form, ...] = ("odds", "pairs")
 TEXT_FORMS = (*WORD_FORMS, *ODDS_FORMS)

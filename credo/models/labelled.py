@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -13,7 +12,8 @@ import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Settings, counting
 from credo.blocks.class_mixing import Mixed
-from credo.core.evidence import ROWS, Evidence, Part
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import ROWS, UNLABELLED, Label
 from credo.core.learning import Additive, Weight
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE, Counts
@@ -28,13 +28,8 @@ from credo.models.tuning import Tuning, worth
 from credo.notices import tell
 from credo.numerics.exact import Array
 
-UNLABELLED = "(rows without a class)"
 TARGET = "target"  # what a class column is called that comes as an array
 NOTHING = "nothing was learned yet: fit(data, target=...) first"
-RESERVED = re.compile(
-    r"\((rows|rows without a class|numbers|logarithms|dates|together|features|joint [01]+|label noise)\)"
-    r"|\((texts|documents|odds|pairs|weekday|month|hour)\) .*"
-)
 Model = TypeVar("Model", bound="Labelled")
 
 
@@ -80,8 +75,6 @@ class Labelled(Additive):
         features = tuple(column for column in table.without(weight).names if column != name)
         if not features:
             raise SchemaError(f"there is no column beside {name!r} to learn from")
-        if taken := next(filter(RESERVED.fullmatch, features), None):
-            raise SchemaError(f"{taken!r} is what credo calls a part of its evidence: call the column otherwise")
         table, views = settled_views(table, features, check_classes(table, name, self.kinds))
         if not views:
             raise SchemaError("there is no column to learn from: all of them are ignored")
@@ -122,7 +115,7 @@ class Labelled(Additive):
             )
         return _replaced(super().forget(table, weight=weight), report=None)
 
-    def crowded(self, evidence: Evidence, slack: float = 0.0) -> str | None:
+    def crowded(self, evidence: Evidence, slack: float = 0.0) -> Label | None:
         found = (block.crowded(evidence, slack) for _, block in self.blocks(self.views))
         return super().crowded(evidence, slack) or next(filter(None, found), None)
 
@@ -210,8 +203,8 @@ class Labelled(Additive):
         kept = self.seen.keeping({*(set(self.seen.parts) - set(found.parts)), ROWS, UNLABELLED})
         return _replaced(self, views=views, evidence=kept.beside(found))
 
-    def part_names(self) -> set[str]:
-        """The parts of the evidence that the views need."""
+    def part_names(self) -> set[Label]:
+        """The labels of the parts that the views need."""
         blocks = (block for _, block in self.blocks(self.views))
         return {ROWS, UNLABELLED, *(label for block in blocks for label in block.labels(self.seen))}
 
@@ -394,7 +387,7 @@ class Labelled(Additive):
         """
         found = batch.missing_share(names)
         for name in (each for each in names if self.views[each][0] == "category"):
-            seen, column = self.seen[name].n.value.sum(0), batch.column(name)
+            seen, column = self.seen[Label("column", name)].n.value.sum(0), batch.column(name)
             codes, strange = codes_among(column, self.seen.schema[name].levels)
             if own is not None and len(seen):
                 alone = (codes >= 0) & (seen[codes] - own.weight <= ALONE * own.weight)
@@ -484,7 +477,7 @@ def _few(names: Sequence[str]) -> str:
 def _side_by_side(schemas: Sequence[Schema]) -> Schema:
     """All their columns; those that are in several (a column in several forms) united."""
     columns = tuple(column for schema in schemas for column in schema)
-    return Schema(columns) if len({column.name for column in columns}) == len(columns) else unite(schemas)[0]
+    return Schema(columns) if len({column.axis for column in columns}) == len(columns) else unite(schemas)[0]
 
 
 def with_target(table: Source, target: object) -> tuple[Source, str]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from credo.blocks.block import ALL, Settings
+from credo.data.schema import Axis
 from credo.numerics.exact import Array
 
 
@@ -26,7 +27,7 @@ class Tuning:
     log_loss: float  # of held-out rows that neither taught nor tuned
     mixed: str | None = None  # the form whose log-likelihoods are mixed between classes
     mixture: tuple[tuple[float, ...], ...] = ()
-    odds: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: c and p}
+    odds: Mapping[Axis, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: c and p}
     shrinkage: float = 1.0  # of the covariance of columns together
     discount: float = 0.0  # (the share of cells that are known)^discount is what a row's evidence is worth
     label_noise: float = 0.0  # the share of rows whose class has nothing to do with their cells

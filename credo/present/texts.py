@@ -13,7 +13,7 @@ import numpy as np
 
 from credo.data import Batch, Source, source
 from credo.errors import EvidenceError
-from credo.models.explaining import SHOWN_AS, Explanation, Spoken
+from credo.models.explaining import Explanation, Spoken
 from credo.models.forms import ODDS_FORMS, TEXT_FORMS
 from credo.present.page import bar_of, named, tabulated, whole
 
@@ -178,7 +178,7 @@ def _piece(piece: Piece, largest: float) -> str:
 def _sum(found: Explanation) -> str:
     """prior + weights = log-odds."""
     names = [name for name in found.strongest if found.weights[name]]
-    shown = (f"{SHOWN_AS.get(name) or named(name)} {found.weights[name]:+.2f}" for name in names[:SUMMED])
+    shown = (f"{named(found.shown(name))} {found.weights[name]:+.2f}" for name in names[:SUMMED])
     terms = [f"prior {found.prior:+.2f}", *shown]
     if len(names) > SUMMED:
         terms.append(f"{len(names) - SUMMED:,} more {sum(found.weights[name] for name in names[SUMMED:]):+.2f}")

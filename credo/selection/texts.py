@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from credo.blocks.block import Settings
 from credo.blocks.text.log_odds import DOUBTS, POWERS
+from credo.data.schema import Axis
 from credo.models.forms import ODDS_FORMS, WORD_FORMS
 from credo.numerics.exact import Array
 from credo.selection.sample import Piece, Sample
@@ -49,7 +50,7 @@ def _only(views: Mapping[str, Sequence[str]], forms: Sequence[str]) -> Forms:
     return {name: tuple(form for form in own if form in forms) for name, own in views.items()}
 
 
-def _chosen_odds(model: Any, sample: Sample, forms: Forms) -> tuple[dict[str, tuple[float, float]], TermScores]:
+def _chosen_odds(model: Any, sample: Sample, forms: Forms) -> tuple[dict[Axis, tuple[float, float]], TermScores]:
     """The c and p of words and of pairs that predict best by themselves, and what they say then."""
     likelihoods = model.terms_of(forms, model.settings).likelihoods
 

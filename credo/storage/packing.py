@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.core.evidence import Growing
 from credo.errors import suggest
 from credo.networks.fixed import Fixed
 from credo.storage.field_types import place_of
@@ -35,8 +34,6 @@ class Packer:
         self.size = 0
 
     def node(self, value: Any) -> Any:
-        if isinstance(value, Growing):
-            value = value.whole
         if isinstance(value, Fixed):
             value = dict(value)
         kind = type(value)
@@ -116,7 +113,10 @@ class Unpacker:
             case {"dict": dict(items), **rest} if not rest:
                 return {str(key): self.value(item) for key, item in items.items()}
             case {"pairs": list(pairs), **rest} if not rest:
-                return {self.value(key): self.value(item) for key, item in pairs}
+                found = {self.value(key): self.value(item) for key, item in pairs}
+                if len(found) < len(pairs):
+                    raise ValueError("it has a mapping with a key twice")
+                return found
             case {"float": "inf" | "-inf" | "nan" as text, **rest} if not rest:
                 return float(text)
             case {"scalar": str(kind), "value": item, **rest} if kind in SCALARS and not rest:

@@ -14,7 +14,8 @@ from credo._kernels.blocks.live import to_shares
 from credo.blocks.block import counting
 from credo.blocks.levels import MISSING, NEW, Levels
 from credo.blocks.tally import Foreseeing, Row, Tally
-from credo.core.evidence import ROWS, Evidence, Part
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import ROWS, UNLABELLED
 from credo.core.statistics import Counts
 from credo.data import ROWS as BATCH
 from credo.data import Batch
@@ -24,7 +25,7 @@ from credo.data.tables import array_of
 from credo.errors import DataError, SchemaError, suggest
 from credo.models.forms import TEXT_FORMS
 from credo.models.label_noise import noise_rates
-from credo.models.labelled import UNLABELLED, untuned_classes
+from credo.models.labelled import untuned_classes
 from credo.models.naive_bayes import NaiveBayes
 from credo.notices import tell
 from credo.numerics.exact import Array
@@ -184,8 +185,8 @@ class Live:
             own = Evidence(Schema((classes,)), {UNLABELLED: Part((None,), self._unlabelled.counts()), ROWS: rows})
             found = [self._model.seen, own]
             for tally in self._tallies:  # blocks may keep the same part
-                new, known = tally.evidence(classes), {name for each in found[1:] for name in each.parts}
-                found.append(Evidence(new.schema, {name: p for name, p in new.parts.items() if name not in known}))
+                new, known = tally.evidence(classes), {label for each in found[1:] for label in each.parts}
+                found.append(Evidence(new.schema, {label: p for label, p in new.parts.items() if label not in known}))
             self._frozen = self._model.with_evidence(Evidence.total(found).ordered())
         return self._frozen
 

@@ -19,7 +19,7 @@ from credo.models.classifier import Classifier
 from credo.networks.factor import Factor
 from credo.networks.queries import Answering
 from credo.storage.files import SEPARATOR
-from tests.hostile.test_storage import saved, signed
+from tests.hostile.test_storage import signed
 
 Node = Any  # of the header's JSON
 Place = tuple[Any, Any]  # what holds a node, and the key or the index that it has there
@@ -129,9 +129,9 @@ def mutated(header: Node, rng: random.Random) -> None:
         holder[key] = rng.choice(ODD)
 
 
-def forged(model: Any, path: Path, rng: random.Random, changes: int = 1) -> None:
+def forged(content: bytes, path: Path, rng: random.Random, changes: int = 1) -> None:
     """Write a file whose header was changed, its checksum being right."""
-    header, _, arrays = saved(model, path).partition(b"\n")[2].partition(b"\n" + SEPARATOR)
+    header, _, arrays = content.partition(b"\n")[2].partition(b"\n" + SEPARATOR)
     parsed = json.loads(header)
     for _ in range(changes):
         if rng.random() < 0.3 and len(arrays) >= 8:

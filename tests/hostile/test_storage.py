@@ -198,7 +198,7 @@ def prior(header: Any) -> Any:
 
 
 def part(header: Any) -> Any:
-    return header["model"]["evidence"]["parts"]["dict"]["x"]
+    return header["model"]["evidence"]["parts"]["pairs"][0][1]
 
 
 def counts(header: Any) -> Any:

@@ -29,8 +29,38 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "model.credo"
 
 
-def parts(header: Any) -> Any:
-    return header["model"]["evidence"]["parts"]["dict"]
+def pairs(header: Any) -> Any:
+    """Of labels and parts."""
+    return header["model"]["evidence"]["parts"]["pairs"]
+
+
+def label(counted: str, name: str = "") -> Callable[[Any], bool]:
+    """Which labels are of that kind, and about that column."""
+    return lambda found: (found["counted"], found["name"]) == (counted, name)
+
+
+NUMBERS, COUNTED, UNLABELLED, W = label("numbers"), label("rows"), label("unlabelled"), label("column", "w")
+
+
+def part(header: Any, wanted: Callable[[Any], bool]) -> Any:
+    (found,) = (part for each, part in pairs(header) if wanted(each))
+    return found
+
+
+def without(header: Any, wanted: Callable[[Any], bool]) -> None:
+    kept = [pair for pair in pairs(header) if not wanted(pair[0])]
+    assert len(kept) == len(pairs(header)) - 1
+    header["model"]["evidence"]["parts"]["pairs"] = kept
+
+
+def labelled(header: Any, wanted: Callable[[Any], bool], **fields: Any) -> None:
+    """With another label for one part."""
+    (found,) = (each for each, _ in pairs(header) if wanted(each))
+    found.update(fields)
+
+
+def columns(header: Any) -> Any:
+    return header["model"]["evidence"]["schema"]["columns"]["tuple"]
 
 
 def views(header: Any) -> Any:
@@ -38,7 +68,7 @@ def views(header: Any) -> Any:
 
 
 def moments(header: Any) -> Any:
-    return parts(header)["(numbers)"]["statistics"]
+    return part(header, NUMBERS)["statistics"]
 
 
 def shaped(statistics: Any, shape: list[int]) -> None:
@@ -47,9 +77,9 @@ def shaped(statistics: Any, shape: list[int]) -> None:
             statistics[name][half]["shape"] = shape
 
 
-def renamed(header: Any) -> None:
-    found = parts(header)
-    found["(joint 1)"] = found.pop("(joint 11)")
+def whole(found: Any) -> bool:
+    """Whether it is the label of rows without missing cells."""
+    return bool(found["counted"] == "joint" and found["pattern"] == {"tuple": [True, True]})
 
 
 APART = "don't go together"
@@ -62,11 +92,11 @@ FORGERIES: dict[str, tuple[Any, Callable[[Any], object], str]] = {
     "moments of three axes": (BAYES, lambda h: shaped(moments(h), [2, 2, 1]), APART),
     "sums of other sizes": (BAYES, lambda h: moments(h)["first"]["high"].update(shape=[4, 1]), APART),
     "statistics of another kind": (BAYES, lambda h: moments(h).update({"class": "CrossMoments"}), APART),
-    "no numbers": (BAYES, lambda h: parts(h).pop("(numbers)"), APART),
-    "no count of rows": (BAYES, lambda h: parts(h).pop("(rows)"), APART),
-    "no count of rows left out": (BAYES, lambda h: parts(h).pop("(rows without a class)"), APART),
-    "axes the other way round": (BAYES, lambda h: parts(h)["w"].update(axes={"tuple": ["w", "y"]}), APART),
-    "counts of another column": (BAYES, lambda h: parts(h)["w"].update(axes={"tuple": ["y", "y"]}), APART),
+    "no numbers": (BAYES, lambda h: without(h, NUMBERS), APART),
+    "no count of rows": (BAYES, lambda h: without(h, COUNTED), APART),
+    "no count of rows left out": (BAYES, lambda h: without(h, UNLABELLED), APART),
+    "axes the other way round": (BAYES, lambda h: part(h, W).update(axes={"tuple": ["w", "y"]}), APART),
+    "counts of another column": (BAYES, lambda h: part(h, W).update(axes={"tuple": ["y", "y"]}), APART),
     "no target": (BAYES, lambda h: h["model"].update(target=None), APART),
     "another target": (BAYES, lambda h: h["model"].update(target="w"), APART),
     "a target that is a number": (BAYES, lambda h: h["model"].update(target="x"), ""),
@@ -76,8 +106,18 @@ FORGERIES: dict[str, tuple[Any, Callable[[Any], object], str]] = {
     "a negative smoothing": (BAYES, lambda h: h["model"].update(smoothing=-1.0), "smoothing must be"),
     "a strength that is a word": (BAYES, lambda h: h["model"].update(strength="much"), ""),
     "a field too many": (BAYES, lambda h: h["model"].update(trust=1), "fields of NaiveBayes"),
-    "a pattern of fewer columns": (JOINT, renamed, APART),
-    "a pattern without moments": (JOINT, lambda h: parts(h)["(joint 11)"].update(axes={"tuple": [None]}), ""),
+    "a pattern of fewer columns": (JOINT, lambda h: labelled(h, whole, pattern={"tuple": [True]}), APART),
+    "a pattern of numbers": (JOINT, lambda h: labelled(h, whole, pattern={"tuple": [1, 1]}), "Label.pattern should be"),
+    "a pattern of a column": (JOINT, lambda h: labelled(h, whole, name="x"), APART),
+    "a pattern without moments": (JOINT, lambda h: part(h, whole).update(axes={"tuple": [None]}), ""),
+    "a label of nothing": (BAYES, lambda h: labelled(h, W, counted="nothing"), APART),
+    "a label of no column": (BAYES, lambda h: labelled(h, W, name="v"), APART),
+    "a label of pairs": (BAYES, lambda h: labelled(h, W, derived="pairs"), APART),
+    "a label twice": (BAYES, lambda h: pairs(h).append(pairs(h)[0]), "a mapping with a key twice"),
+    "labels that are strings": (BAYES, lambda h: pairs(h)[0].__setitem__(0, "(rows)"), "Evidence.parts should be"),
+    "a column of features": (BAYES, lambda h: columns(h)[1].update(derived="features"), APART),
+    "what can't be derived": (BAYES, lambda h: columns(h)[1].update(derived="year"), "Column.derived should be"),
+    "a version to come": (BAYES, lambda h: h["model"]["evidence"].update(version=3), "written by a newer credo"),
     "fewer biases than classes": (TUNED, lambda h: h["model"]["tuning"].update(biases={"tuple": [0.0]}), APART),
     "a mixture of nothing": (TUNED, lambda h: h["model"]["tuning"].update(mixed="gaussian"), APART),
     "weights that are words": (

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import credo
-from credo.core.evidence import ROWS
+from credo.core.labels import ROWS
 from credo.errors import Notice
 from credo.models.classifier import Classifier
 from credo.numerics.exact import Array

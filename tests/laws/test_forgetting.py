@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import credo
-from credo.core.evidence import ROWS, Evidence
+from credo.core.evidence import Evidence
+from credo.core.labels import ROWS
 from credo.core.learning import Additive
 from credo.models.classifier import Classifier
 from credo.present.page import page_of

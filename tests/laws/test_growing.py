@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pickle
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,8 @@ from hypothesis import strategies as st
 import credo
 from credo._kernels.text.live import distinct
 from credo.blocks.text.tallies import LiveTable
-from credo.core.evidence import MANY, WAITING, Evidence, Growing
+from credo.core.evidence import MANY, WAITING, Evidence
+from credo.core.labels import ROWS
 from credo.core.sparse import Sparse
 from credo.data.schema import Column, Schema, unite
 from credo.errors import SchemaError
@@ -59,7 +62,7 @@ def test_rows_one_by_one_are_a_fit(much: Any) -> None:
     new["kind"][1] = "c"
     for row in rows_of(new):
         model = model.update(row)
-        assert isinstance(model.evidence, Growing)
+        assert model.evidence.waiting
     old = letters(0, 400)
     assert model.n == 400 + 3 * WAITING
     assert_same(model, fitted({name: old[name] + new[name] for name in old}), new)
@@ -85,7 +88,7 @@ def test_what_tuning_counted_grows_too() -> None:
     grown = model
     for row in rows_of(new):
         grown = grown.update(row)
-    assert isinstance(grown.evidence, Growing)
+    assert grown.evidence.waiting
     assert_same(grown, model.update(new), new)
 
 
@@ -93,7 +96,7 @@ def test_much_more_is_added_at_once(much: Any) -> None:
     model = much
     for row in rows_of(letters(1000, 1200)):
         model = model.update(row)
-    assert sum(len(each.schema["text"].levels) for each in model.evidence._waiting[1:]) < MANY
+    assert sum(len(each.schema["text"].levels) for each in model.evidence.waiting[1:]) < MANY
     assert_same(model, much.update(letters(1000, 1200)), letters(1190, 1210))
 
 
@@ -129,7 +132,7 @@ def test_groups_grow_too() -> None:
     names = [f"g{i:05}" for i in range(2 * MANY)]
     whole = credo.estimate({"ad": names, "x": [0, 1] * MANY}, "x", by="ad", prior=credo.BetaBernoulli(1, 1))
     grown = whole.update({"ad": ["g00007", "a new one"], "x": [1, 1]})
-    assert isinstance(grown.evidence, Growing)
+    assert grown.evidence.waiting
     assert grown["g00007"].mean() == 3 / 4
     assert grown["a new one"].mean() == 2 / 3
     assert grown["g00008"].mean() == 1 / 3
@@ -204,8 +207,46 @@ def test_what_waits_can_be_stored_and_sent(much: Any, tmp_path: Path) -> None:
     model = much.update(rows)
     credo.save(model, tmp_path / "model.credo")
     for other in (credo.load(tmp_path / "model.credo"), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-        assert type(other.evidence) is Evidence
+        assert not other.evidence.waiting
         assert_same(other, model, rows)
+
+
+def test_a_sum_that_waits_is_evidence_like_any_other(much: Any) -> None:
+    rows = letters(400, 403)
+    whole: Any = much.update(rows).evidence
+    assert whole.waiting
+    assert type(whole) is Evidence
+    same: Evidence = dataclasses.replace(whole)
+    assert whole.waiting == ()  # it was read
+    assert_same(much.with_evidence(same), much.update(rows), rows)
+    few = dataclasses.replace(much.update(rows).evidence, parts={ROWS: whole.parts[ROWS]})
+    assert list(few.parts) == [ROWS]
+    assert few.schema.names == whole.schema.names
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        whole.schema = few.schema  # type: ignore[misc]
+
+
+def test_statistics_over_few_levels_are_read_without_adding_up(much: Any) -> None:
+    evidence = much.update(letters(400, 403)).evidence
+    assert evidence[ROWS].n.value.sum() == 403
+    assert evidence.column("kind").values == ("a", "b")
+    assert evidence.word_columns == ["kind"]
+    assert evidence.waiting
+    assert len(evidence.column("text").levels) == len(evidence.schema["text"].levels)
+    assert not evidence.waiting
+
+
+def test_threads_read_one_sum(much: Any) -> None:
+    rows = letters(400, 403)
+    expected = much.update(rows).evidence
+    for _ in range(5):
+        evidence = much.update(rows).evidence
+        with ThreadPoolExecutor(4) as pool:
+            found = [*pool.map(lambda e: (e.schema, e.parts, e[ROWS]), [evidence] * 8)]
+        for schema, parts, counts in found:
+            assert schema == expected.schema
+            assert list(parts) == list(expected.parts)
+            assert counts.n.value.tolist() == expected[ROWS].n.value.tolist()
 
 
 def test_integers_that_floats_cannot_tell_apart_do_not_unite() -> None:

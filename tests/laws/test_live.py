@@ -25,6 +25,7 @@ from credo.blocks.numbers.gaussian import Joint
 from credo.blocks.numbers.independent import Numbers
 from credo.blocks.tally import Gathered
 from credo.core.evidence import Evidence
+from credo.core.labels import Label
 from credo.core.membership import Hard
 from credo.data import source
 from credo.data.schema import Column, Schema
@@ -64,7 +65,7 @@ def observed(model: Classifier, rows: Sequence[Row], weights: Any = None) -> Liv
     return live
 
 
-def sums(evidence: Evidence) -> dict[str, list[Any]]:
+def sums(evidence: Evidence) -> dict[Label, list[Any]]:
     """All the bits of it."""
     return {
         name: [pair.tolist() for part in found.statistics.sums for pair in (part.high, part.low)]

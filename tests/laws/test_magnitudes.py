@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import credo
+from credo.core.labels import Label
 from credo.core.membership import Hard
 from credo.core.statistics import CrossMoments, Moments
 
@@ -95,6 +96,6 @@ def test_rows_one_by_one_are_as_exact() -> None:
         live.observe({"alike": 0.1, "far": value, "y": "a"})
     evidence = live.freeze().evidence
     assert evidence is not None
-    moments = evidence["(numbers)"]
+    moments = evidence[Label("numbers")]
     assert moments.scatter[0, 0] == 0
     np.testing.assert_allclose(moments.scatter[0, 1], exact_scatter(np.append(far, 1e12)), rtol=1e-6)

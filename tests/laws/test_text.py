@@ -11,6 +11,7 @@ import pytest
 
 import credo
 from credo.data import source
+from credo.data.schema import Axis, Derived
 from credo.errors import CredoError, Notice
 from credo.models.blend import Blend
 from credo.models.classifier import Classifier
@@ -352,7 +353,7 @@ def with_odds(table: Table, weights: Any, likelihood: str = "words", **how: Any)
     wide = widened(plain, source(table), weights)
     forms = {"text": (likelihood, "odds", "pairs")} | ({"size": ("gaussian",)} if "size" in table else {})
     voices = {likelihood: {"text": 0.3}, "odds": {"text": 0.8}, "pairs": {"text": 0.4}, "gaussian": {"size": 1.0}}
-    odds = {"text": (4.0, 1.0), "(pairs) text": (2.0, 0.5)}
+    odds: dict[Axis, tuple[float, float]] = {"text": (4.0, 1.0), Derived("pairs", "text"): (2.0, 0.5)}
     tuning = Tuning(forms, voices, plain.classes, (0.1, -0.1), 0.5, 1.0, plain.n, 0.0, odds=odds, label_noise=0.02)
     return changed(wide, tuning=tuning)
 
@@ -384,7 +385,8 @@ def test_a_weight_is_a_number_of_rows_in_odds_too(table: Table) -> None:
         np.testing.assert_allclose(heavy.predict_proba(table), twice.predict_proba(table), atol=1e-13)
         back = heavy.forget(new).forget(new)
         np.testing.assert_allclose(back.predict_proba(table), once.predict_proba(table), atol=1e-13)
-    assert back.seen.schema["(pairs) text"].values == once.seen.schema["(pairs) text"].values
+    pairs = Derived("pairs", "text")
+    assert back.seen.schema[pairs].values == once.seen.schema[pairs].values
 
 
 def test_slips_are_part_of_the_reasons(table: Table) -> None:

@@ -85,6 +85,10 @@ MODELS: dict[str, Callable[[], Any]] = {
     "tuned_text": lambda: _tuned(_of("t"), kinds={"t": credo.Text(ngrams=2)}),
     "tuned_mixed": lambda: _tuned(_of("x", "t", "w", "d"), kinds={"t": credo.Text()}),
     "documents": lambda: credo.NaiveBayes(kinds={"t": credo.Text("bernoulli")}).fit(_of("t"), "y"),
+    "odd_target": lambda: credo.NaiveBayes(kinds={"t": credo.Text()}).fit(
+        {**_of("x", "t"), "(pairs) t": ROWS["y"]} | {"y": [0.0] * len(ROWS["y"])}, "(pairs) t"
+    ),
+    "odd_column": lambda: credo.estimate({"(numbers)": ROWS["x"], "(rows)": ROWS["y"]}, "(numbers)", by="(rows)"),
     "hashed": lambda: credo.NaiveBayes(kinds={"t": credo.Text(hashed=64)}).fit(_of("t"), "y"),
     "discriminant": lambda: credo.GaussianDiscriminant("full").fit(_of("x", "z", "w"), "y"),
     "discriminant_tied": lambda: credo.GaussianDiscriminant("tied").fit(_of("x", "z"), "y"),
@@ -144,10 +148,12 @@ def _questions(model: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
 def _of_classifier(model: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "classes", lambda: list(model.classes)
     yield "n", lambda: model.n
-    yield "log-joint", lambda: model.log_joint(ROWS)
-    yield "probabilities", lambda: model.predict_proba(ROWS)
-    yield "after more rows", lambda: model.update(ROWS).log_joint(ROWS)
-    yield "after forgetting", lambda: model.forget({name: cells[:5] for name, cells in ROWS.items()}).log_joint(ROWS)
+    rows = ROWS if model.target == "y" else {**ROWS, "y": [0.0] * len(ROWS["y"]), model.target: ROWS["y"]}
+    few = {name: cells[:5] for name, cells in rows.items()}
+    yield "log-joint", lambda: model.log_joint(rows)
+    yield "probabilities", lambda: model.predict_proba(rows)
+    yield "after more rows", lambda: model.update(rows).log_joint(rows)
+    yield "after forgetting", lambda: model.forget(few).log_joint(rows)
     yield "report", lambda: model.report and [each.name for each in model.report.tried]
 
 

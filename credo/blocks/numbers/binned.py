@@ -18,6 +18,7 @@ import pyarrow as pa
 from credo.blocks.block import Block, Independent, Parameter, Settings
 from credo.blocks.categories import CategoriesLikelihood, CodedCells
 from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
 from credo.core.membership import Hard
 from credo.core.statistics import ALONE, Counts, Positions
 from credo.data import Batch, cells
@@ -52,15 +53,15 @@ class Binned(Block):
     def counted(self) -> frozenset[Any]:
         return frozenset({("binned", self.names)})
 
-    def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
-        return self.names
+    def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
+        return [Label("column", name) for name in self.names]
 
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
         columns, parts = [], {}
         for name in self.names:
             codes, levels = cells.categories(pa.array(cut(batch.numbers(name)), from_pandas=True))
             columns.append(Column(name, "number", levels.cast(pa.float64(), safe=False)))
-            parts[name] = Part((groups, name), Counts.of(codes, len(levels), member))
+            parts[Label("column", name)] = Part((groups, name), Counts.of(codes, len(levels), member))
         return Evidence(Schema(tuple(columns)), parts)
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> BinnedLikelihood:
@@ -68,14 +69,15 @@ class Binned(Block):
         for name in self.names:
             column, order = evidence.schema[name].ordered()
             values = column.levels.to_numpy(zero_copy_only=False)
-            sketches.append(Sketch(name, values, evidence[name].n.value[:, order], settings, self.coarse))
+            counts = evidence[Label("column", name)].n.value[:, order]
+            sketches.append(Sketch(name, values, counts, settings, self.coarse))
         return BinnedLikelihood(tuple(sketches), settings)
 
     def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
         from credo.blocks.cell_tallies import BinnedTally
 
         columns = [evidence.schema[name] for name in self.names]
-        return BinnedTally(columns, [evidence[name] for name in self.names], cut, most_bins)
+        return BinnedTally(columns, [evidence[label] for label in self.labels(evidence)], cut, most_bins)
 
 
 def most_bins(n: Array | float, coarse: bool = False) -> Any:

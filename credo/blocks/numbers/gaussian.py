@@ -28,7 +28,8 @@ from credo.blocks.numbers.covariances import (
     squared_distances,
 )
 from credo.blocks.numbers.missing import Filled, completed
-from credo.core.evidence import ROWS, Evidence, Part
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import ROWS, Label
 from credo.core.membership import Hard
 from credo.core.statistics import ALONE, CrossMoments, Moments, exceeds
 from credo.data import Batch
@@ -41,17 +42,12 @@ if TYPE_CHECKING:
 
 Flags = NDArray[np.bool_]
 
-PREFIX = "(joint "
 CHUNK = 2**22  # numbers of the matrices that are held at once
 CANCELLED = 1e-9  # of a variance: what is left of it has lost too many digits
 
 
-def label_of(known: Flags) -> str:
-    return f"{PREFIX}{''.join('1' if one else '0' for one in known)})"
-
-
-def known_of(label: str) -> Flags:
-    return np.array([digit == "1" for digit in label[len(PREFIX) : -1]])
+def label_of(known: Flags) -> Label:
+    return Label("joint", pattern=tuple(known.tolist()))
 
 
 def patterns(x: Array) -> Iterator[tuple[Flags, Any]]:
@@ -79,10 +75,10 @@ class Joint(Block):
     names: tuple[str, ...]
     covariance: Literal["full", "tied"]
 
-    def labels(self, evidence: Evidence) -> Sequence[str]:
-        return [name for name in evidence.parts if name.startswith(PREFIX)]
+    def labels(self, evidence: Evidence) -> Sequence[Label]:
+        return [label for label in evidence.parts if label.counted == "joint"]
 
-    def crowded(self, evidence: Evidence, slack: float) -> str | None:
+    def crowded(self, evidence: Evidence, slack: float) -> Label | None:
         """Each row has one pattern of missing cells."""
         labels = self.labels(evidence)
         total = np.sum([evidence[label].weight for label in labels], axis=0)
@@ -100,7 +96,8 @@ class Joint(Block):
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> JointLikelihood:
         moments = {label: evidence[label] for label in self.labels(evidence)}
-        seen = tuple(Pattern(known_of(label), each) for label, each in sorted(moments.items()) if each.n.value.any())
+        ordered = sorted(label for label, each in moments.items() if each.n.value.any())
+        seen = tuple(Pattern(np.array(label.pattern), moments[label]) for label in ordered)
         return JointLikelihood(self.names, self.covariance, len(evidence[ROWS].n.value), seen, settings)
 
     def tally(self, evidence: Evidence, groups: str) -> Tally:

@@ -13,6 +13,7 @@ from credo._kernels.blocks.gaussians import add_left_out, add_normals, add_stude
 from credo._kernels.core.sums import ALIKE
 from credo.blocks.block import Block, Independent, Parameter, Settings, Silence
 from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
 from credo.core.membership import Hard
 from credo.core.statistics import ALONE, Moments, Positions
 from credo.data import Batch
@@ -50,8 +51,8 @@ class Numbers(Block):
     dates: bool = False  # whether these are days since 1970
 
     @property
-    def label(self) -> str:
-        return "(logarithms)" if self.logs else "(dates)" if self.dates else "(numbers)"
+    def label(self) -> Label:
+        return Label("logarithms" if self.logs else "dates" if self.dates else "numbers")
 
     @property
     def kind(self) -> Kind:
@@ -61,7 +62,7 @@ class Numbers(Block):
     def counted(self) -> frozenset[Any]:
         return frozenset({(self.label, self.names)})
 
-    def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
+    def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
         return (self.label,)
 
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:

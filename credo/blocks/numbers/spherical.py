@@ -13,6 +13,7 @@ from credo._kernels.core.sums import ALIKE
 from credo.blocks.block import Block, Likelihood, Parameter, Settings
 from credo.blocks.numbers.independent import Numbers
 from credo.core.evidence import Evidence
+from credo.core.labels import Label
 from credo.core.membership import Hard
 from credo.core.statistics import ALONE, Moments
 from credo.data import Batch
@@ -38,7 +39,7 @@ class Spherical(Block):
     def _numbers(self) -> Numbers:
         return Numbers(self.names)
 
-    def labels(self, evidence: Evidence) -> Sequence[str]:
+    def labels(self, evidence: Evidence) -> Sequence[Label]:
         return self._numbers.labels(evidence)
 
     def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:

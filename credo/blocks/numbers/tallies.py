@@ -24,6 +24,7 @@ from credo._kernels.blocks.live import (
 from credo.blocks.block import Settings
 from credo.blocks.tally import Foreseeing, Row, Tally, grown
 from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
 from credo.core.statistics import CrossMoments, Moments, Totals
 from credo.data.cells import LARGEST, check_finite, check_positive, entered, numbered, numbers
 from credo.data.schema import Column, Kind, Schema
@@ -79,7 +80,7 @@ class NumbersTally(Foreseeing):
     """n, Σx and Σx² of each column by itself."""
 
     def __init__(
-        self, names: Sequence[str], label: str, before: Moments, change: Change | None = None, kind: Kind = "number"
+        self, names: Sequence[str], label: Label, before: Moments, change: Change | None = None, kind: Kind = "number"
     ) -> None:
         self._names, self._label, self._change, self._kind = names, label, change, kind
         self._cells = NumberCells(names)
@@ -154,7 +155,10 @@ class CountsTally(Foreseeing):
 
     def evidence(self, classes: Column) -> Evidence:
         sums = self._sums[:2, :, : len(classes.levels)]
-        parts = {name: Part((classes.name,), Totals.of_pairs(*sums[:, j])) for j, name in enumerate(self._names)}
+        parts = {
+            Label("column", name): Part((classes.name,), Totals.of_pairs(*sums[:, j]))
+            for j, name in enumerate(self._names)
+        }
         return Evidence(Schema((classes, *(Column(name, "count") for name in self._names))), parts)
 
     def score(self, settings: Settings, out: Array) -> None:
@@ -171,7 +175,7 @@ class CountsTally(Foreseeing):
 class JointTally(Tally):
     """n, Σx and Σxx′ for each pattern of missing cells."""
 
-    def __init__(self, names: Sequence[str], label_of: Callable[[Any], str], room: int) -> None:
+    def __init__(self, names: Sequence[str], label_of: Callable[[Any], Label], room: int) -> None:
         self._names, self._label_of, self._room = names, label_of, max(room, 1)
         self._cells = NumberCells(names)
         self._patterns: dict[bytes, Array] = {}  # sums, by which columns are known

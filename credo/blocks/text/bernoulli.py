@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from credo._kernels.text.documents import add_presences
 from credo.blocks.block import Settings, Silence
-from credo.blocks.text.column import Left, TextLikelihood, Texts, documents_label
+from credo.blocks.text.column import Left, TextLikelihood, Texts
 from credo.core.evidence import Evidence
+from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
 from credo.data import Batch
@@ -31,8 +32,8 @@ class Presences(Texts):
     """That a word is there: θ ~ Beta(l, l) for each class. UNKNOWN, which stands for all new words, is one of them."""
 
     @property
-    def label(self) -> str:
-        return documents_label(self.name)
+    def label(self) -> Label:
+        return self.documents
 
     def amounts(self, counts: Codes) -> NDArray[Any]:
         return np.broadcast_to(1.0, len(counts))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from credo.blocks.block import Block, Independent, Parameter, Settings, Silence
 from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
 from credo.core.sparse import Sparse, WordSums
 from credo.core.statistics import ALONE, Counts, exceeds
 from credo.data import Batch
-from credo.data.schema import Column, Schema
+from credo.data.schema import Axis, Column, Derivation, Schema
 from credo.data.words import Documents, Reading, Vocabulary, learned
 from credo.errors import DataError
 from credo.numerics.exact import Array
@@ -61,11 +62,6 @@ class Cuts:
         return np.asarray(kept)
 
 
-def documents_label(axis: str) -> str:
-    """What a table is called of how many documents hold each word."""
-    return f"(documents) {axis}"
-
-
 @dataclass(frozen=True)
 class Texts(Block):
     """A column of texts, cut into words: one table (words, classes) of sums, and how many texts each class has."""
@@ -74,45 +70,55 @@ class Texts(Block):
     reading: Reading
     cuts: Cuts
 
+    derived: ClassVar[Derivation] = ""  # what its words are, of the column
+
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         return (self.name,)
 
     @property
-    def tables(self) -> tuple[str, ...]:
-        """What its tables of words are called."""
+    def tables(self) -> tuple[Label, ...]:
+        """The labels of its tables of words."""
         return (self.label,)
 
     @property
     def counted(self) -> frozenset[Any]:
         return frozenset((table, self.reading) for table in self.tables)
 
-    @property
-    def axis(self) -> str:
-        """The column whose levels are the words."""
-        return self.name
+    def words_column(self, words: Any) -> Column:
+        """The column of the evidence whose levels are the words."""
+        return Column(self.name, "text", words, derived=self.derived)
 
     @property
-    def label(self) -> str:
-        """What the table is called."""
-        return self.name
+    def axis(self) -> Axis:
+        return self.words_column(None).axis
 
     @property
-    def texts(self) -> str:
-        """What the number of texts is called."""
-        return f"(texts) {self.name}"
+    def label(self) -> Label:
+        """That of the table."""
+        return Label("column", self.name)
 
-    def labels(self, evidence: Evidence) -> Sequence[str]:  # noqa: ARG002 - the same, whatever was seen
+    @property
+    def texts(self) -> Label:
+        """That of the number of texts."""
+        return Label("texts", self.name)
+
+    @property
+    def documents(self) -> Label:
+        """That of the number of documents which hold each word."""
+        return Label("documents", self.name, self.derived)
+
+    def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
         return (*self.tables, self.texts)
 
-    def crowded(self, evidence: Evidence, slack: float) -> str | None:
+    def crowded(self, evidence: Evidence, slack: float) -> Label | None:
         """A class without texts has no words, and no more of its texts hold a word than there are."""
-        texts, documents = evidence[self.texts].weight, documents_label(self.axis)
+        texts = evidence[self.texts].weight
         for label in self.tables:
             table = evidence[label].n
             orphaned = bool(((table.along(1) > slack) & (texts == 0)).any())
-            if orphaned or (label == documents and exceeds(table.largest(), texts, slack)):
-                return self.name
+            if orphaned or (label == self.documents and exceeds(table.largest(), texts, slack)):
+                return label
         return None
 
     def read(self, batch: Batch) -> tuple[Documents, Any]:
@@ -139,9 +145,9 @@ class Texts(Block):
         tables = self.sums(documents, member, (len(words), member.groups))
         parts = {label: Part((self.axis, groups), WordSums(table)) for label, table in tables.items()}
         parts[self.texts] = Part((groups,), Counts.of_rows(member.take(documents.known)))
-        return Evidence(Schema((Column(self.axis, "text", words),)), parts)
+        return Evidence(Schema((self.words_column(words),)), parts)
 
-    def sums(self, documents: Documents, member: Hard, shape: tuple[int, int]) -> dict[str, Sparse]:
+    def sums(self, documents: Documents, member: Hard, shape: tuple[int, int]) -> dict[Label, Sparse]:
         """The tables that documents add up to."""
         each = np.repeat(member.weight, np.diff(documents.starts))
         each *= self.amounts(documents.counts)  # rounded as it will be when it is taken away
@@ -155,7 +161,7 @@ class Texts(Block):
         """Whether it counts such words."""
         return True
 
-    def added(self, counts: Codes, weight: float) -> dict[str, Array]:
+    def added(self, counts: Codes, weight: float) -> dict[Label, Array]:
         """What a document of such a weight adds to each table, of words that it holds so many times."""
         return {self.label: weight * self.amounts(counts)}
 

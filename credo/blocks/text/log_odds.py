@@ -10,20 +10,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from credo._kernels.text.log_odds import add_odds, add_settled_odds, contribute, settle_odds
 from credo.blocks.block import Likelihood, Parameter, Settings
-from credo.blocks.text.column import Texts, documents_label
+from credo.blocks.text.column import Texts
 from credo.core.evidence import Evidence
+from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
 from credo.core.sparse import Sparse
 from credo.core.statistics import ALONE
 from credo.data import Batch
-from credo.data.schema import Column
+from credo.data.schema import Column, Derivation
 from credo.data.words import Documents, pairs_alone
 from credo.numerics.exact import Array
 
@@ -39,26 +40,21 @@ class Odds(Texts):
     """A column's words, by the log-odds of each class against the rest."""
 
     @property
-    def label(self) -> str:
-        return f"(odds) {self.axis}"
+    def label(self) -> Label:
+        return Label("odds", self.name, self.derived)
 
     @property
-    def documents(self) -> str:
-        """What the number of documents that hold a word is called."""
-        return documents_label(self.axis)
-
-    @property
-    def tables(self) -> tuple[str, ...]:
+    def tables(self) -> tuple[Label, ...]:
         return (self.label, self.documents)
 
-    def sums(self, documents: Documents, member: Hard, shape: tuple[int, int]) -> dict[str, Sparse]:
+    def sums(self, documents: Documents, member: Hard, shape: tuple[int, int]) -> dict[Label, Sparse]:
         sizes, own = np.diff(documents.starts), np.empty(len(documents.words))
         contribute(documents.counts, documents.starts, member.weight, own)
         lists = documents.words, documents.starts, member.codes
         tables = (Sparse.of_lists(*lists, values, shape) for values in (own, np.repeat(member.weight, sizes)))
         return dict(zip(self.tables, tables, strict=True))
 
-    def added(self, counts: Codes, weight: float) -> dict[str, Array]:
+    def added(self, counts: Codes, weight: float) -> dict[Label, Array]:
         own, alone = np.empty(len(counts)), np.array([weight])
         contribute(counts, np.array([0, len(counts)]), alone, own)
         return dict(zip(self.tables, (own, np.repeat(alone, len(counts))), strict=True))
@@ -83,9 +79,7 @@ class Odds(Texts):
 class Pairs(Odds):
     """The same of neighbouring words: its reading has pairs, of which single words are left out."""
 
-    @property
-    def axis(self) -> str:
-        return f"(pairs) {self.name}"
+    derived: ClassVar[Derivation] = "pairs"
 
     def read(self, batch: Batch) -> tuple[Documents, Any]:
         key = (self.axis, self.reading)

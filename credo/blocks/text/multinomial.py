@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from credo._kernels.text.documents import add_words
 from credo._kernels.text.log_odds import GRID
 from credo.blocks.block import Settings
-from credo.blocks.text.column import Left, TextLikelihood, Texts, documents_label
+from credo.blocks.text.column import Left, TextLikelihood, Texts
 from credo.core.evidence import Evidence
+from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
 from credo.data.words import Documents
@@ -44,8 +45,8 @@ class Binary(Words):
     """The same of documents in which a word counts once."""
 
     @property
-    def label(self) -> str:
-        return documents_label(self.name)
+    def label(self) -> Label:
+        return self.documents
 
     def amounts(self, counts: Codes) -> NDArray[Any]:
         return np.broadcast_to(1.0, len(counts))
@@ -58,8 +59,8 @@ class Logs(Words):
     drawn = False
 
     @property
-    def label(self) -> str:
-        return f"(logs) {self.name}"
+    def label(self) -> Label:
+        return Label("logs", self.name)
 
     def amounts(self, counts: Codes) -> NDArray[Any]:
         return np.asarray(np.floor(np.log2(np.add(counts, 1.0)) * GRID + 0.5) / GRID)

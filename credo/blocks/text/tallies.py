@@ -196,7 +196,7 @@ class TextTally(Foreseeing):
         texts = np.array([self._texts.get(k, (0.0, 0.0)) for k in range(size)])
         parts = {label: Part((axis, classes.name), WordSums(table)) for label, table in tables.items()}
         parts[self._block.texts] = Part((classes.name,), Counts.of_pairs(texts[:, :1], texts[:, 1:]))
-        return Evidence(Schema((classes, Column(axis, "text", levels))), parts)
+        return Evidence(Schema((classes, self._block.words_column(levels))), parts)
 
 
 class WordsTally(TextTally):

@@ -10,6 +10,7 @@ import numpy as np
 from credo.storage.field_types import (
     ANYTHING,
     CODES,
+    FLAG,
     FLOATS,
     INTEGERS,
     TEXT,
@@ -21,6 +22,7 @@ from credo.storage.field_types import (
     optional,
     tuple_of,
 )
+from credo.storage.schemas.string_labels import with_labels
 from credo.storage.stored import Stored
 
 if TYPE_CHECKING:
@@ -65,9 +67,10 @@ def _rows_in_order(table: Sparse) -> bool:
 
 def _over_its_schema(evidence: Evidence) -> bool:
     """Whether columns, and the levels of each, are distinct and not null, and all statistics run over them."""
-    names, levels = evidence.schema.names, [column.levels for column in evidence.schema if column.levels is not None]
+    axes = [column.axis for column in evidence.schema]
+    levels = [column.levels for column in evidence.schema if column.levels is not None]
     return (
-        len(set(names)) == len(names)
+        len(set(axes)) == len(axes)
         and all(not each.null_count and len(each.unique()) == len(each) for each in levels)
         and all(_over_levels(evidence, part) for part in evidence.parts.values())
     )
@@ -75,7 +78,7 @@ def _over_its_schema(evidence: Evidence) -> bool:
 
 def _over_levels(evidence: Evidence, part: Part) -> bool:
     """Whether every axis is as long as its column has levels, in all sums that have the axis."""
-    sizes = {column.name: len(column.levels) for column in evidence.schema if column.levels is not None}
+    sizes = {column.axis: len(column.levels) for column in evidence.schema if column.levels is not None}
     shapes = [each.shape for each in part.statistics.sums]
     for i, axis in enumerate(part.axes):
         found = {shape[i] for shape in shapes if len(shape) > i}
@@ -85,6 +88,15 @@ def _over_levels(evidence: Evidence, part: Part) -> bool:
 
 
 STATISTICS = class_at("credo.core.statistics:Statistics")
+DERIVATION = one_of("", "pairs", "weekday", "month", "hour", "features")
+
+DERIVED = Stored("Derived", "credo.data.schema:Derived", {"what": DERIVATION, "column": TEXT})
+AXIS = either(TEXT, DERIVED.type)
+LABEL = Stored(
+    "Label",
+    "credo.core.labels:Label",
+    {"counted": TEXT, "name": TEXT, "derived": DERIVATION, "pattern": tuple_of(FLAG)},
+)
 
 COLUMN = Stored(
     "Column",
@@ -94,7 +106,9 @@ COLUMN = Stored(
         "kind": one_of("category", "number", "count", "date", "text", "ignore"),
         "levels": ANYTHING,
         "declared": WHOLE,
+        "derived": DERIVATION,
     },
+    upgrades=(lambda values: {**values, "derived": ""},),
     consistent=_has_levels,
 )
 SCHEMA = Stored("Schema", "credo.data.schema:Schema", {"columns": tuple_of(COLUMN.type)})
@@ -114,17 +128,20 @@ SPARSE = Stored(
 PART = Stored(
     "Part",
     "credo.core.evidence:Part",
-    {"axes": tuple_of(optional(TEXT)), "statistics": STATISTICS},
+    {"axes": tuple_of(optional(AXIS)), "statistics": STATISTICS},
 )
 EVIDENCE = Stored(
     "Evidence",
     "credo.core.evidence:Evidence",
-    {"schema": SCHEMA.type, "parts": mapping(TEXT, PART.type)},
+    {"schema": SCHEMA.type, "parts": mapping(LABEL.type, PART.type)},
+    upgrades=(with_labels,),
     consistent=_over_its_schema,
 )
 MOMENTS = {"n": EXACT.type, "first": EXACT.type, "second": EXACT.type}
 
 SCHEMAS = (
+    DERIVED,
+    LABEL,
     COLUMN,
     SCHEMA,
     EXACT,

@@ -27,14 +27,14 @@ def _belief_holds(belief: Belief) -> bool:
     import pyarrow as pa
 
     from credo.data import Batch
-    from credo.estimation.belief import VALUES
+    from credo.estimation.belief import OBSERVED, VALUES
 
     width = belief.family.width or 1
     names = (VALUES,) if belief.columns is None and not width > 1 else belief.columns or tuple(map(str, range(width)))
     fresh = belief.summarise(Batch(0, 0, {name: pa.nulls(0) for name in names}), np.ones(0))
     if belief.evidence is None:
-        return _of_one_group(belief.family, fresh[VALUES], names)
-    return learned(belief.evidence, fresh) and _of_one_group(belief.family, belief.evidence[VALUES], names)
+        return _of_one_group(belief.family, fresh[OBSERVED], names)
+    return learned(belief.evidence, fresh) and _of_one_group(belief.family, belief.evidence[OBSERVED], names)
 
 
 def _groups_hold(beliefs: Beliefs) -> bool:

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from credo.core.evidence import Evidence, Part
+    from credo.core.labels import Label
     from credo.data.schema import Column
 
 
-def learned(evidence: Evidence, fresh: Evidence, beside: Mapping[str, Part] | None = None) -> bool:
+def learned(evidence: Evidence, fresh: Evidence, beside: Mapping[Label, Part] | None = None) -> bool:
     """Whether evidence has the form of `fresh`, what the model makes of few rows; parts in `beside` are checked
     elsewhere."""
-    own, new = ({column.name: column for column in each.schema} for each in (evidence, fresh))
-    own = {name: column for name, column in own.items() if name in new or column.levels is not None}  # others are spare
+    own, new = ({column.axis: column for column in each.schema} for each in (evidence, fresh))
+    own = {axis: column for axis, column in own.items() if axis in new or column.levels is not None}  # others are spare
     parts = evidence.parts.keys() - (beside or {}).keys()
     return (
         own.keys() == new.keys()
         and parts == fresh.parts.keys() - (beside or {}).keys()
-        and all(_same_column(own[name], column) for name, column in new.items())
-        and all(_same_form(evidence.parts[name], fresh.parts[name]) for name in parts)
+        and all(_same_column(own[axis], column) for axis, column in new.items())
+        and all(_same_form(evidence.parts[label], fresh.parts[label]) for label in parts)
     )
 
 

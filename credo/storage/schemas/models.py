@@ -21,13 +21,15 @@ from credo.storage.field_types import (
     pair_of,
     tuple_of,
 )
-from credo.storage.schemas.core import EVIDENCE
+from credo.storage.schemas.core import AXIS, EVIDENCE
 from credo.storage.schemas.learned import learned
+from credo.storage.schemas.string_labels import odds_by_axis
 from credo.storage.stored import Stored
 
 if TYPE_CHECKING:
     from credo.blocks.numbers.gaussian import Joint
     from credo.core.evidence import Part
+    from credo.core.labels import Label
     from credo.models.classifier import Classifier
     from credo.models.metrics import Scores
     from credo.models.tuning import Tuning
@@ -65,7 +67,7 @@ def _classifier_holds(model: Classifier) -> bool:
     classes = evidence.schema[target].levels
     row = Batch(0, 1, {target: classes[:1] if len(classes) else pa.nulls(1)})
     fresh = model.summarise(row, np.ones(1))
-    patterns: dict[str, Part] = {}
+    patterns: dict[Label, Part] = {}
     for _, block in model.blocks(model.views):
         if isinstance(block, Joint):
             patterns |= {label: evidence.parts[label] for label in block.labels(evidence)}
@@ -86,13 +88,12 @@ def _views_hold(model: Classifier) -> bool:
     )
 
 
-def _pattern_holds(label: str, part: Part, block: Joint, target: str) -> bool:
+def _pattern_holds(label: Label, part: Part, block: Joint, target: str) -> bool:
     """Whether a pattern of missing cells has the moments of the columns that it knows."""
-    from credo.blocks.numbers.gaussian import known_of
     from credo.core.statistics import CrossMoments
 
-    known = known_of(label)
-    d, whole = known.sum(), len(known) == len(block.names) and part.axes == (target,)
+    plain = label == label._replace(name="", derived="")
+    d, whole = sum(label.pattern), plain and len(label.pattern) == len(block.names) and part.axes == (target,)
     shapes = [each.shape[1:] for each in part.statistics.sums]
     return bool(whole and isinstance(part.statistics, CrossMoments) and shapes == [(), (d,), (d, d)])
 
@@ -114,11 +115,12 @@ TUNING = Stored(
         "log_loss": NUMBER,
         "mixed": optional(TEXT),
         "mixture": tuple_of(tuple_of(NUMBER)),
-        "odds": mapping(TEXT, pair_of(NUMBER)),
+        "odds": mapping(AXIS, pair_of(NUMBER)),
         "shrinkage": NUMBER,
         "discount": NUMBER,
         "label_noise": NUMBER,
     },
+    upgrades=(odds_by_axis,),
     consistent=_tuning_holds,
 )
 SCORES = Stored(

@@ -1,0 +1,41 @@
+"""Labels: what each part of the evidence counts."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from credo.data.schema import Derivation
+
+Counted = Literal[
+    "rows",  # of each class or group
+    "unlabelled",  # rows without a class
+    "ungrouped",  # rows without a group
+    "column",  # a column's or a network node's cells, as its block or family summarises them
+    "numbers",  # all number columns that are independent given the class
+    "logarithms",  # of number columns
+    "dates",  # as numbers
+    "joint",  # number columns that covary, of the rows with one pattern of missing cells
+    "one-hot",  # all columns as features that covary
+    "texts",  # texts of a column that aren't missing
+    "documents",  # that hold each word
+    "logs",  # logarithms of how often a document holds each word
+    "odds",  # the same, over the norm of the document
+]
+
+
+class Label(NamedTuple):
+    """What a part of the evidence counts, of which column, of what is derived from it, and in which rows.
+
+    Labels are equal, ordered and hashed by their fields; a column may have any name.
+
+    >>> Label("column", "(rows)") == Label("rows")
+    False
+    """
+
+    counted: Counted
+    name: str = ""  # of the column or the network's node; "" where it is about several or none
+    derived: Derivation = ""  # from the column
+    pattern: tuple[bool, ...] = ()  # of "joint": which columns are known
+
+
+ROWS, UNLABELLED, UNGROUPED = Label("rows"), Label("unlabelled"), Label("ungrouped")
