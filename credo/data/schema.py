@@ -117,7 +117,7 @@ class Schema:
 
     @property
     def kinds(self) -> dict[str, Kind]:
-        return {column.name: column.kind for column in self.columns}
+        return {column.name: column.kind for column in self.columns if not column.derived}
 
     def __or__(self, other: Schema) -> Schema:
         """All columns of both, each with the levels of both."""
@@ -128,7 +128,11 @@ class Schema:
         return Schema(tuple(new.get(column.axis, column) for column in self.columns))
 
     def __repr__(self) -> str:
-        return "\n".join(f"{column.name}: {column.kind}{_levels_shown(column)}" for column in self.columns)
+        return "\n".join(f"{_named(column)}: {column.kind}{_levels_shown(column)}" for column in self.columns)
+
+
+def _named(column: Column) -> str:
+    return " of ".join(filter(None, (column.derived, column.name)))
 
 
 def _levels_shown(column: Column) -> str:

@@ -78,7 +78,7 @@ def _spreads(model: Classifier, column: str, k: int) -> Iterator[Spread]:
             continue
         if isinstance(each, TextLikelihood):
             said += each.weight * np.where(each.weights > 0, each.for_class(k), 0.0) * each.n[:, k]
-        elif each.column.name == plain.column.name:
+        elif each.column.axis == plain.column.axis:
             said, counts = said + each.said_for(k, others), each.texts_of(k)
         else:
             yield Spread(each.column.levels, each.said_for(k, others), each.texts_of(k))

@@ -347,9 +347,11 @@ class BinnedLikelihood(Independent):
             for k in np.unique(classes) if len(sketch.values) else ():
                 rows = np.flatnonzero(classes == k)
                 size = np.diff(np.append(sketch.starts, len(sketch.values)))
-                within = pooled / np.repeat(np.add.reduceat(pooled, sketch.starts), size)
+                heavy = np.repeat(np.add.reduceat(pooled, sketch.starts), size)
+                within = np.divide(pooled, heavy, out=np.zeros_like(pooled), where=heavy > 0)
                 law = within * np.repeat(share[k], size)
-                values[rows] = rng.choice(sketch.values, len(rows), p=law / law.sum())
+                if law.sum() > 0:
+                    values[rows] = rng.choice(sketch.values, len(rows), p=law / law.sum())
             drawn[sketch.name] = values
         return drawn
 

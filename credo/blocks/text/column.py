@@ -31,6 +31,7 @@ from credo.numerics.exact import Array
 Flags = NDArray[np.bool_]
 
 ROOM = 8  # times as many words are kept as may speak, before the rarest are dropped
+MOST_WORDS = 2**31  # of one text: Arrow's strings have no more bytes
 NEW_WORDS = "no word that was ever seen before"
 
 
@@ -112,12 +113,13 @@ class Texts(Block):
         return (*self.tables, self.texts)
 
     def crowded(self, evidence: Evidence, slack: float) -> Label | None:
-        """A class without texts has no words, and no more of its texts hold a word than there are."""
+        """A class without texts has no words, no text is too long, and no more texts hold a word than there are."""
         texts = evidence[self.texts].weight
         for label in self.tables:
             table = evidence[label].n
-            orphaned = bool(((table.along(1) > slack) & (texts == 0)).any())
-            if orphaned or (label == self.documents and exceeds(table.largest(), texts, slack)):
+            words = table.along(1)
+            endless = bool(((words > slack) & (words > MOST_WORDS * texts)).any())
+            if endless or (label == self.documents and exceeds(table.largest(), texts, slack)):
                 return label
         return None
 
