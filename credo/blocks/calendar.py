@@ -1,4 +1,4 @@
-"""Weekdays, months and hours of dates, as categories: what the date as a number can't say."""
+"""Weekdays, months and hours of dates, as categories: patterns that the date as a number doesn't show."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ class Calendar(Block):
 
 @dataclass(frozen=True, eq=False)
 class CalendarLikelihood(CategoriesLikelihood):
-    """log θ of each weekday, month or hour; one that was never seen says nothing."""
+    """log θ of each weekday, month or hour; an unseen one is ignored."""
 
     part: CalendarPart = "weekday"
 
     def read(self, batch: Batch) -> CodedCells:
         return super().read(_derived(batch, self.names, self.part))
 
-    def silent(self, batch: Batch, cells: CodedCells) -> dict[Silence, int]:  # noqa: ARG002 - a new month is no surprise
+    def silent(self, batch: Batch, cells: CodedCells) -> dict[Silence, int]:  # noqa: ARG002 - an unseen month needs no notice
         return {}
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002 - the number gives it

@@ -1,6 +1,6 @@
 """The verbs, written once: update, merge, forget, discount, cross_validate and em, over an engine's `reduce`.
 
-What learns says how one batch is summarised; everything else follows from evidence that adds.
+A learner says how to summarise one batch; everything else follows, since evidence adds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from credo.errors import DataError, EvidenceError
 from credo.numerics.exact import Array
 
 Weight = Any  # None, a column's name, or an array with one weight a row
-ROUNDING = 1e-9  # of EM's objective, which may seem to fall by as much
+ROUNDING = 1e-9  # relative rounding error of EM's objective
 
 
 class Additive(ABC):
@@ -58,14 +58,14 @@ class Additive(ABC):
 
     @abstractmethod
     def mergeable(self, other: Self) -> str | None:
-        """Why the two don't merge, if they don't."""
+        """The reason why the two can't be merged, if there is one."""
 
     def total(self, parts: Sequence[Evidence]) -> Evidence:
         """The evidence of many batches."""
         return Evidence.total(parts)
 
     def taught_by(self, others: Evidence, held_out: Evidence) -> Self:  # noqa: ARG002 - of use to those who override
-        """What validates a fold: the same, with the other folds' evidence."""
+        """The model that predicts a fold: the same, with the other folds' evidence."""
         return self.with_evidence(others)
 
     def update(self, data: object, *, weight: Weight = None) -> Self:
@@ -74,7 +74,7 @@ class Additive(ABC):
         return self.with_evidence(self.evidence.grown(new) if self.evidence else new.ordered())
 
     def forget(self, data: object, *, weight: Weight = None) -> Self:
-        """Unlearn rows: what is left is what would be there had they never come."""
+        """Unlearn rows: the result is as if they had never been learned."""
         if self.evidence is None:
             raise EvidenceError("there is nothing to forget: no rows were learned yet")
         left = self.evidence.without(self.gathered(data, weight))
@@ -112,7 +112,7 @@ class Additive(ABC):
         return gather(self.summarise, table, self.needs(table.without(weight)), weight, self.total)
 
     def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
-        """How well what the other folds teach foresees each row."""
+        """How well models of the other folds predict each row."""
         return cross_validate(self, data, folds, weight=weight, seed=seed)
 
 
@@ -126,7 +126,7 @@ def gather(
     weight: Weight,
     total: Callable[[Sequence[Gathered]], Gathered],
 ) -> Gathered:
-    """What all batches of those columns come to, in one pass; rows of weight 0 are as good as not there."""
+    """The total over all batches of those columns, in one pass; rows of weight 0 are dropped."""
     weights, seen = Weights.of(weight), 0
 
     def batches() -> Iterator[Batch]:
@@ -198,7 +198,7 @@ class Weights:
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """How well rows were foreseen by what the others taught."""
+    """How well held-out rows were predicted."""
 
     log_probabilities: Array  # (rows,)
     folds: NDArray[np.intp]  # (rows,)
@@ -206,7 +206,7 @@ class Validation:
 
     @property
     def log_loss(self) -> float:
-        """The mean of -log p(row), in nats, over the rows with something to foresee."""
+        """The mean of -log p(row), in nats, over the rows that aren't missing."""
         known = ~np.isnan(self.log_probabilities)
         return -float(np.average(self.log_probabilities[known], weights=self.weights[known]))
 
@@ -217,7 +217,7 @@ class Validation:
 def cross_validate(
     learner: Additive, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0
 ) -> Validation:
-    """How well what the other folds teach foresees each row."""
+    """How well models of the other folds predict each row."""
 
     def score(model: Additive, batch: Batch, weights: Array) -> tuple[Array, Array]:
         return model.log_prob(Source.of_batch(batch)), weights

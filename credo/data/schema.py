@@ -64,7 +64,7 @@ class Column:
         return hash((self.axis, self.kind))
 
     def ordered(self) -> tuple[Column, Positions]:
-        """Levels in their natural order after the declared ones, and where each came from."""
+        """Levels in their natural order after the declared ones, and the former place of each."""
         fixed, free = self.levels[: self.declared], self.levels[self.declared :]
         order = np.asarray(pc.sort_indices(free), dtype=np.intp) + self.declared
         order = np.concatenate([np.arange(self.declared), order])
@@ -144,9 +144,9 @@ def _levels_shown(column: Column) -> str:
 
 
 def unite(schemas: Sequence[Schema]) -> tuple[Schema, list[dict[Axis, Positions]]]:
-    """The union of many schemas, and for each of them where its levels stand in it.
+    """The union of many schemas, and the places of each one's levels in it.
 
-    Levels keep their order of first appearance, so that the first schema's levels stay where they are.
+    Levels keep their order of first appearance, so the first schema's levels keep their places.
     """
     by_axis = [{column.axis: column for column in schema} for schema in schemas]
     columns: list[Column] = []
@@ -201,13 +201,13 @@ def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
 
 
 def _are_few(columns: Sequence[Column], beside: Column) -> bool:
-    """Whether they have few levels beside a column's, of its own type, none of which is declared."""
+    """Whether they have few levels compared to a column, of the same type and undeclared."""
     few = sum(len(column.levels) for column in columns) <= LITTLE * len(beside.levels)
     return few and all(column.levels.type == beside.levels.type and not column.declared for column in columns)
 
 
 def _with_few(column: Column, others: Sequence[Column]) -> tuple[Column, list[Positions]]:
-    """A column with few levels of others beside its own, which stay where they are: no index is made of all."""
+    """A column with a few new levels after its own, without building an index of all its levels."""
     levels, (few, own) = column.levels, _encoded([other.levels for other in others])
     at = pc.indices_nonzero(pc.is_in(levels, value_set=few))
     places = np.full(len(few), -1, dtype=np.intp)
@@ -219,8 +219,8 @@ def _with_few(column: Column, others: Sequence[Column]) -> tuple[Column, list[Po
 
 
 def _encoded(parts: Sequence[Any]) -> tuple[Any, list[Positions]]:
-    """The different values of all parts, in the order in which they come first, and where those of each part are."""
-    pool = pa.system_memory_pool()  # Arrow's own keeps for a while what this takes on the way
+    """The distinct values of all parts in their order of first appearance, and the places of each part's values."""
+    pool = pa.system_memory_pool()  # Arrow's own pool would keep the temporary memory for a while
     chunks = pc.dictionary_encode(pa.chunked_array(parts), memory_pool=pool).chunks  # of one dictionary; not empty ones
     codes = [np.asarray(chunk.indices, dtype=np.intp) for chunk in chunks]
     places = np.split(np.concatenate([np.empty(0, np.intp), *codes]), np.cumsum([len(part) for part in parts])[:-1])
@@ -248,7 +248,7 @@ def _type_of(column: Column, parts: Sequence[Any]) -> Any:
 
 
 def common_type(types: Collection[Any]) -> Any:
-    """The type that values of all these fit in, if there is one."""
+    """The type that holds the values of all these types, if there is one."""
     if len(types) == 1:
         return next(iter(types))
     if all(pa.types.is_integer(t) for t in types):

@@ -1,4 +1,4 @@
-"""Dates of a table that is learned whole: what weekday, month and hour say beside the date as a number."""
+"""Calendar features of date columns: weekday, month and hour beside the date as a number."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from credo.models.forms import CALENDAR_FORMS
 
 
 def with_calendar(model: Any, table: Source, weight: Any) -> Any:
-    """With weekdays, months and hours of dates counted, too, as far as they vary: how much they say, weights decide."""
+    """The model with weekdays, months and hours of its dates counted, as far as they vary; tuning weighs them."""
     dates = [name for name, views in model.views.items() if views[0] == "date"]
     if not dates:
         return model

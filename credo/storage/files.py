@@ -37,11 +37,11 @@ FilePath = str | PathLike[str]
 
 def save(model: object, path: FilePath) -> None:
     """Write a belief or a model (or a prior, a schema, a dict of beliefs) to a file, whole or not at all."""
-    from credo.storage.packing import Packer, readable
+    from credo.storage.packing import Packer, kind_of, readable
 
     writer = Packer()
     try:
-        header = {"credo": __version__, "kind": type(model).__name__, "model": writer.node(model)}
+        header = {"credo": __version__, "kind": kind_of(model), "model": writer.node(model)}
         chunks = [f"{readable(header)}\n".encode(), SEPARATOR, *writer.chunks]
     except (ValueError, RecursionError) as error:
         raise StorageError(f"can't save to {path}: {error}") from None
@@ -55,7 +55,7 @@ def save(model: object, path: FilePath) -> None:
 
 def load(path: FilePath) -> Any:
     """Read what was saved; every number has the same bits."""
-    from credo.storage.packing import Unpacker
+    from credo.storage.packing import Unpacker, kind_of
 
     with explained("load", path), Path(path).expanduser().open("rb") as file:
         checksum, size = _promised(file, path)
@@ -67,8 +67,8 @@ def load(path: FilePath) -> Any:
     try:
         with np.errstate(all="ignore"):
             model = Unpacker(memoryview(body)[cut + len(SEPARATOR) :]).value(header["model"])
-        if type(model).__name__ != header["kind"]:
-            raise ValueError(f"it should be a {header['kind']}, but is a {type(model).__name__}")
+        if kind_of(model) != header["kind"]:
+            raise ValueError(f"it should be a {header['kind']}, but is a {kind_of(model)}")
     except Exception as error:  # a forged file may make a constructor raise anything
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise StorageError(f"{path} can't be read by credo {__version__}: {reason}") from None

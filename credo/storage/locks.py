@@ -1,9 +1,8 @@
-"""One process at a time changes a file: to read it, change it and put the result in its place is one step.
+"""Locks: one process at a time reads a file, changes it and writes it back.
 
-The lock is the system's own (flock, on Windows a locked byte), so it ends with the process that holds it, however that
-ends: there are no stale locks to recognise. It is held on a file beside, since saving puts another file in the place of
-the one that is changed, and Windows doesn't do that while the old one is open. Whoever is done removes the file beside;
-whoever then gets a lock on a file that was removed tries again.
+The lock is the system's own (flock; on Windows, a locked byte), so it ends with the process that holds it, and no lock
+is ever stale. A second file beside the first carries it, since saving replaces the first, which Windows refuses while
+that is open. Whoever is done removes the second file; whoever then gets a lock on a removed file tries again.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from credo.errors import StorageError
 from credo.notices import tell
 from credo.storage.files import FilePath, explained
 
-PATIENCE = 60.0  # seconds that another process may take
-SOON, POLL = 2.0, 0.05  # seconds after which we say that we wait, and between two attempts
+PATIENCE = 60.0  # seconds that another process may hold the lock
+SOON, POLL = 2.0, 0.05  # seconds before a notice says that we wait, and between two attempts
 WITHOUT_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 if sys.platform == "win32":
@@ -43,14 +42,14 @@ else:
 
 @contextmanager
 def changing(path: FilePath) -> Iterator[None]:
-    """While this runs, no other process that asks the same changes the file. After a minute of waiting, an error."""
+    """Hold the file's lock; an error after a minute of waiting for another process."""
     with explained("save to", path):
         beside = _beside(Path(path).expanduser().resolve())
         file = _locked(beside, path)
     try:
         yield
     finally:
-        if sys.platform == "win32":  # an open file can't be removed there: one that others wait for stays
+        if sys.platform == "win32":  # an open file can't be removed there: it stays while others wait for it
             os.close(file)
             with suppress(OSError):
                 beside.unlink()
@@ -61,7 +60,7 @@ def changing(path: FilePath) -> Iterator[None]:
 
 
 def _beside(path: Path) -> Path:
-    """Named by a digest, since with an ending some names would be too long."""
+    """The file that carries the lock, named by a digest: a longer name may be too long for the system."""
     name = hashlib.sha256(path.name.casefold().encode(errors="surrogateescape")).hexdigest()[:16]
     return path.with_name(f".credo-{name}.lock")
 
@@ -83,10 +82,10 @@ def _locked(beside: Path, path: FilePath) -> int:
 
 
 def _attempt(beside: Path, path: FilePath) -> int | None:
-    """The open file with the lock on it, None while another process has it."""
+    """The open, locked file; None while another process holds the lock."""
     try:
         file = os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
-    except PermissionError:  # it may be another user's; that it is there is enough
+    except PermissionError:  # another user's file can be locked, too
         if not beside.exists():
             raise
         file = os.open(beside, os.O_RDONLY)

@@ -157,9 +157,15 @@ class Unpacker:
         if name not in BY_NAME:
             raise ValueError(f"it holds a {name!r}, which isn't a known class; {suggest(name, BY_NAME)}")
         version = nodes.get(VERSION, 1)
-        if type(version) is not int:
-            raise ValueError(f"the version of {name} should be a whole number, but is {version!r:.40}")
+        if type(version) is not int or version < 1:
+            raise ValueError(f"the version of {name} should be 1 or more, but is {version!r:.40}")
         return BY_NAME[name].built(version, {key: self.value(n) for key, n in nodes.items() if key != VERSION})
+
+
+def kind_of(value: object) -> str:
+    """The name that files have for its class."""
+    stored = BY_PLACE.get(place_of(type(value)))
+    return stored.name if stored else type(value).__name__
 
 
 def readable(node: Any, indent: int = 0) -> str:

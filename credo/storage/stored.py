@@ -68,7 +68,7 @@ class Stored:
         return self.attributes.get(name, name)
 
     def _upgraded(self, version: int, values: Values) -> Values:
-        if not 1 <= version <= self.version:
+        if version > self.version:
             raise ValueError(
                 f"it holds version {version} of {self.name}, written by a newer credo; "
                 f"this one reads up to version {self.version}: upgrade it"

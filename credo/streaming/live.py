@@ -27,12 +27,13 @@ from credo.models.forms import TEXT_FORMS
 from credo.models.label_noise import noise_rates
 from credo.models.labelled import untuned_classes
 from credo.models.naive_bayes import NaiveBayes
+from credo.models.tuning import worth
 from credo.notices import tell
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
-    from credo.models.tuning import Tuning, worth
+    from credo.models.tuning import Tuning
 
 
 class Live:

@@ -20,8 +20,8 @@ from tests.hostile.test_storage import signed
 
 
 @dataclass(frozen=True)
-class Coin:
-    """As it is today; in its first version a file had its bias as a percentage, and no name."""
+class BiasedCoin:
+    """As it is today. In files it is a Coin; in their first version these had its bias as a percentage, and no name."""
 
     heads: float
     label: str = "a coin"
@@ -37,7 +37,7 @@ def _as_share(values: Values) -> Values:
 
 SCHEMA = Stored(
     "Coin",
-    f"{__name__}:Coin",
+    f"{__name__}:BiasedCoin",
     {"bias": NUMBER, "name": TEXT},
     attributes={"bias": "heads", "name": "label"},
     upgrades=(_named, _as_share),
@@ -66,9 +66,10 @@ def refused(path: Path, node: Any) -> str:
 
 def test_files_know_names_and_versions_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "coin.credo"
-    credo.save(Coin(0.25, "fair enough"), path)
+    credo.save(BiasedCoin(0.25, "fair enough"), path)
+    assert describe(path)["kind"] == "Coin"
     assert describe(path)["model"] == {"class": "Coin", "version": 3, "bias": 0.25, "name": "fair enough"}
-    assert credo.load(path) == Coin(0.25, "fair enough")
+    assert credo.load(path) == BiasedCoin(0.25, "fair enough")
 
 
 def test_every_version_that_was_written_is_read(tmp_path: Path) -> None:
@@ -79,7 +80,7 @@ def test_every_version_that_was_written_is_read(tmp_path: Path) -> None:
         {"class": "Coin", "version": 2, "percent": 25, "name": "an old coin"},
         {"class": "Coin", "version": 3, "bias": 0.25, "name": "an old coin"},
     ):
-        assert credo.load(written(path, node)) == Coin(0.25, "an old coin")
+        assert credo.load(written(path, node)) == BiasedCoin(0.25, "an old coin")
 
 
 def test_a_newer_version_asks_for_an_upgrade(tmp_path: Path) -> None:

@@ -30,14 +30,14 @@ from credo.numerics.exact import Array
 
 Flags = NDArray[np.bool_]
 
-ROOM = 8  # times as many words are kept as may speak, before the rarest are dropped
+ROOM = 8  # times max_words are kept before the rarest are dropped
 MOST_WORDS = 2**31  # of one text: Arrow's strings have no more bytes
 NEW_WORDS = "no word that was ever seen before"
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """Which words speak: those seen at least so often, without the commonest, and no more than so many."""
+    """The words that are used: those seen at least min_count times, without the commonest, at most max_words."""
 
     min_count: int = 1
     drop_most_common: int = 0
@@ -133,7 +133,7 @@ class Texts(Block):
         return found
 
     def looked_up(self, batch: Batch, column: Column) -> Documents:
-        """The batch's documents by words that are known; once for all who look them up in the same ones."""
+        """The batch's documents by known words, looked up once for all blocks with the same vocabulary."""
         key = (self.name, self.reading, id(column.levels))
         if key not in batch.memo:
             with _utf8(self.name):
@@ -156,7 +156,7 @@ class Texts(Block):
         return {self.label: Sparse.of_lists(documents.words, documents.starts, member.codes, each, shape)}
 
     def amounts(self, counts: Codes) -> NDArray[Any]:
-        """What words add to the table that a document holds so many times."""
+        """What a word adds to the table, given its count in a document."""
         return counts
 
     def holds(self, word: str) -> bool:  # noqa: ARG002 - most hold all
@@ -164,11 +164,11 @@ class Texts(Block):
         return True
 
     def added(self, counts: Codes, weight: float) -> dict[Label, Array]:
-        """What a document of such a weight adds to each table, of words that it holds so many times."""
+        """What a document of that weight adds to each table, given the counts of its words."""
         return {self.label: weight * self.amounts(counts)}
 
     def pruned(self, evidence: Evidence) -> Evidence:
-        """The commonest words, of many more than may speak: so a stream of texts takes so much memory and no more."""
+        """Without the rarest words, where there are many more than max_words: so a stream takes bounded memory."""
         most, levels = self.cuts.max_words, evidence.schema[self.axis].levels
         if most is None or len(levels) <= ROOM * most:
             return evidence
@@ -235,7 +235,7 @@ class TextLikelihood(Independent):
         return self.block.looked_up(batch, self.column)
 
     def silent(self, batch: Batch, cells: Documents) -> dict[Silence, int]:  # noqa: ARG002 - the documents tell
-        """New words are what texts are full of: told is where there are no others."""
+        """Texts often have unseen words: only those with no other word are reported."""
         strange = int(((cells.strange > 0) & (np.diff(cells.starts) == 0)).sum())
         return {(self.block.name, NEW_WORDS): strange} if strange else {}
 
@@ -311,7 +311,7 @@ class TextLikelihood(Independent):
 
 @dataclass(frozen=True, eq=False)
 class Left:
-    """The words of documents one by one, as they are when their document is left out."""
+    """The words of documents one by one, with their document left out."""
 
     row: NDArray[np.intp]  # whose they are
     word: NDArray[np.int32]

@@ -1,8 +1,8 @@
-"""Words of a text as log-odds: how much each speaks for a class against all others, damped where that is unsure.
+"""Words of a text as log-odds of each class against all others, damped where they are uncertain.
 
-No likelihood, but a view of the same documents that foresees better than one: tuning chooses its two settings by
-leave-one-out and weighs it beside others. What is kept are sums again: each document adds to its class's words the
-logarithms of its counts, divided by their Euclidean norm.
+This is no likelihood, but it predicts better than one: tuning chooses its two settings by leave-one-out and weighs it
+beside the likelihoods. The statistics are sums again: each document adds to its class's words the logarithms of its
+counts, divided by their Euclidean norm.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from credo.blocks.tally import Tally
 
 DOUBTS, POWERS = (2.0, 4.0, 16.0, 64.0), (0.5, 1.0, 1.5, 2.0)
-USUAL = (2.0, 1.0)  # c and p, where nobody chose
+USUAL = (2.0, 1.0)  # c and p, untuned
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Odds(Texts):
 
 @dataclass(frozen=True)
 class Pairs(Odds):
-    """The same of neighbouring words: its reading has pairs, of which single words are left out."""
+    """The same of pairs of neighbouring words; single words are left out."""
 
     derived: ClassVar[Derivation] = "pairs"
 
