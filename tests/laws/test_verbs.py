@@ -230,12 +230,11 @@ def test_a_group_column_may_be_called_anything() -> None:
     assert beliefs.table()["rows_"].to_pylist() == [1.0, 1.0]
 
 
-def test_what_is_estimated_may_be_called_rows() -> None:
-    beliefs = credo.estimate({"g": ["a", "a", "b"], "rows": [1, 0, 1]}, "rows", by="g", prior=credo.BetaBernoulli(1, 1))
+@pytest.mark.parametrize("name", ["rows", "(rows)", "(rows without a group)"])
+def test_what_is_estimated_may_be_called_rows(name: str) -> None:
+    beliefs = credo.estimate({"g": ["a", "a", "b"], name: [1, 0, 1]}, name, by="g", prior=credo.BetaBernoulli(1, 1))
     assert beliefs.rows.tolist() == [2.0, 1.0]
     assert beliefs.mean().tolist() == [0.5, 2 / 3]
-    with pytest.raises(DataError, match="call the column otherwise"):
-        credo.estimate({"g": ["a"], "(rows)": [1]}, "(rows)", by="g", prior=credo.BetaBernoulli(1, 1))
 
 
 def test_columns_go_by_name_not_by_place() -> None:
