@@ -113,7 +113,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(monkeypatch: pytest.Monk
     assert [options.get("cache") for options in calls] == [True, None]
 
 
-ROWS_OF = {
+ROWS_OF: dict[str, Callable[[np.random.Generator], Any]] = {
     "normal": lambda rng: rng.normal(size=700),
     "far from 0": lambda rng: 1e14 + rng.normal(size=700),
     "equal": lambda _: np.full(700, 0.1),
