@@ -93,7 +93,7 @@ class Beliefs(Additive):
 
     @cached_property
     def prior(self) -> Family:
-        """The prior that every group shares."""
+        """The prior of the groups. They share one, but for a default where only one group has observations."""
         found = priors.resolved(self.rule, self.family, self.statistics)
         if isinstance(found, DirichletCategorical) and found.levels is None and found.concentration.ndim:
             return DirichletCategorical(found.concentration, self.seen.schema[self.columns[-1]].values)
@@ -148,7 +148,7 @@ class Beliefs(Additive):
         schema = Schema(tuple(column for column in self.seen.schema if column.name != self.by))
         evidence = Evidence(schema, {self.label: own}).renamed(self.columns[-1], VALUES)
         columns = self.columns if len(self.columns) > 1 else None
-        return Belief(self.prior, evidence=evidence, columns=columns, success=self.success)
+        return Belief(self.prior.group(k), evidence=evidence, columns=columns, success=self.success)
 
     def mean(self) -> Any:
         """Each group's expected parameters."""
@@ -198,7 +198,8 @@ class Beliefs(Additive):
     def _unseen(self) -> Family:
         """A group that has shown nothing yet, with all the values known; it knows a covariance that groups share."""
         others = self.statistics if self._shares else self.statistics[:0]
-        return self.prior.posterior(others.with_new_group()).group(len(others.weight))
+        prior = priors.of_new_groups(self.family, self.statistics) if self.rule == "default" else self.prior
+        return prior.posterior(others.with_new_group()).group(len(others.weight))
 
     @property
     def _shares(self) -> bool:
@@ -235,7 +236,7 @@ class Beliefs(Additive):
         return pa.table({self.by: self.groups.take(pa.array(group)), **renamed})
 
     def _summaries(self, mass: float) -> dict[str, tuple[Real, Real, Real]]:
-        """Of each parameter: mean and interval."""
+        """Of each parameter: its mean, or median where it has none, and its interval."""
         marginals = self.posterior.marginals()
         names = getattr(self.family.parameters, "_fields", ("mean",))
         if isinstance(self.family, Dirichlet):
@@ -244,7 +245,10 @@ class Beliefs(Additive):
             return {f"P({v})": (means[:, j], low[:, j], high[:, j]) for j, v in enumerate(levels)}  # type: ignore[index]
         found: dict[str, tuple[Real, Real, Real]] = {}
         for name, marginal in zip(names, marginals, strict=True):
-            estimate, low, high = np.broadcast_arrays(marginal.mean(), *marginal.interval(mass))
+            mean, median, low, high = np.broadcast_arrays(
+                marginal.mean(), marginal.quantile(0.5), *marginal.interval(mass)
+            )
+            estimate = np.where(np.isnan(mean), median, mean)  # a t distribution of one degree has no mean
             if estimate.ndim == 1:
                 found[name] = (estimate, low, high)
                 continue

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from functools import partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from credo.core.membership import Membership
 from credo.core.statistics import Statistics
-from credo.errors import PriorError
+from credo.errors import EvidenceError, PriorError
 from credo.numerics.distributions import Distribution, Seed, shown
 from credo.numerics.exact import Array
 
@@ -36,6 +37,7 @@ class Family(ABC):
     reads: ClassVar[Reads]  # what a column's cells must be
     has_target: ClassVar[bool] = False  # whether it is about one column, given the others
     parameters: ClassVar[Callable[..., Any] | None] = None  # the named tuple, where there are several
+    reference: ClassVar[Mapping[str, float]] = {}  # the numbers of the improper reference prior, where one is allowed
     predictive: Callable[..., Any]  # the distribution of the next observation
 
     @abstractmethod
@@ -115,7 +117,7 @@ class Family(ABC):
         return self.belief().update(data, **how)
 
     def cross_validate(self, data: object, folds: int = 10, **how: Any) -> Validation:
-        """How well this prior, taught by the other folds, foresees each observation: see Belief.cross_validate."""
+        """How well this prior, updated with the other folds, predicts each fold: see Belief.cross_validate."""
         return self.belief().cross_validate(data, folds, **how)
 
     def belief(self) -> Belief:
@@ -140,8 +142,27 @@ class Family(ABC):
         object.__setattr__(self, name, array)
 
     def _require_positive(self, *names: str) -> None:
+        """Set fields to arrays of positive floats, or of the reference prior's numbers."""
         for name in names:
-            self._require(name, getattr(self, name), lambda x: x > 0, "positive")
+            limit = self.reference.get(name, np.nan)
+            self._require(name, getattr(self, name), partial(_positive_or, limit), "positive")
+        improper = self.improper
+        for name, limit in self.reference.items():
+            if (limit <= 0) and ((getattr(self, name) == limit) & ~improper).any():
+                raise PriorError(f"{type(self).__name__}: {name} must be positive, but is {limit:g}")
+
+    @property
+    def improper(self) -> Any:
+        """Which groups have the reference prior: only observations make a distribution of it. (groups,)"""
+        limits = [getattr(self, name) == limit for name, limit in self.reference.items()]
+        return np.logical_and.reduce(np.broadcast_arrays(*limits)) if limits else np.False_
+
+    def _require_proper(self) -> None:
+        if self.improper.any():
+            raise EvidenceError(
+                f"{self} is the reference prior, which is improper: it has no mean, interval or evidence of its own. "
+                "Observe first, or give a prior's numbers"
+            )
 
     def __eq__(self, other: object) -> bool:
         """The same family with the same numbers."""
@@ -156,6 +177,10 @@ class Family(ABC):
         values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
         pairs = (f"{name}={shown(value)}" for name, value in zip(names, values, strict=True) if value is not None)
         return f"{type(self).__name__}({', '.join(pairs)})"
+
+
+def _positive_or(limit: float, x: Array) -> Any:
+    return (x > 0) | (x == limit)
 
 
 def _of_group(value: Any, k: int) -> Any:

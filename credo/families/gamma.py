@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -45,23 +45,27 @@ class GammaRate(Family):
         """log Γ(s′)/Γ(s) + s log r - s′ log r′ + Σ log h, ′ marking the posterior"""
         from scipy.special import gammaln
 
+        self._require_proper()
         after = self.posterior(statistics)
         before = self.shape * np.log(self.rate) - gammaln(self.shape)
         return np.asarray(before + gammaln(after.shape) - after.shape * np.log(after.rate) + statistics.log_base.value)
 
     def marginals(self) -> tuple[Distribution, ...]:
+        self._require_proper()
         return (Gamma(self.shape, self.rate),)
 
     def mode(self) -> Any:
         """(shape - 1)/rate, or 0 where the shape is at most 1."""
+        self._require_proper()
         return np.maximum(np.asarray(self.shape) - 1, 0) / self.rate
 
     def maximum_likelihood(self, statistics: Totals) -> Any:
         events, exposure = self.events(statistics), self.exposure(statistics)
-        endless = np.where(events > 0, np.inf, np.nan)  # waits of nothing: no rate is too high
-        return np.where(exposure > 0, events / np.where(exposure > 0, exposure, 1), endless)
+        unbounded = np.where(events > 0, np.inf, np.nan)  # if all waits are 0, no rate is too high
+        return np.where(exposure > 0, events / np.where(exposure > 0, exposure, 1), unbounded)
 
     def log_prior(self, parameters: Array) -> Array:
+        self._require_proper()
         return np.asarray(Gamma(self.shape, self.rate).log_prob(parameters))
 
 
@@ -71,9 +75,15 @@ class GammaPoisson(GammaRate):
 
     >>> GammaPoisson(1, 1).update([3, 5, 4]).posterior
     GammaPoisson(shape=13, rate=4)
+
+    Shape ½ and rate 0 are Jeffreys' prior, p(λ) ∝ 1/√λ.
+
+    >>> GammaPoisson(0.5, 0).update([3, 5, 4]).posterior
+    GammaPoisson(shape=12.5, rate=3)
     """
 
     reads = "count"
+    reference: ClassVar[dict[str, float]] = {"shape": 0.5, "rate": 0.0}
 
     def log_base(self, x: Array) -> Array:
         from scipy.special import gammaln
@@ -94,6 +104,7 @@ class GammaPoisson(GammaRate):
         return np.where(known, log_mass, 0.0)
 
     def predictive(self) -> NegativeBinomial:
+        self._require_proper()
         return NegativeBinomial(self.shape, self.rate)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from credo.core.membership import Membership
 from credo.core.statistics import Moments
+from credo.errors import EvidenceError
 from credo.families.family import Family
-from credo.numerics.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, Seed, StudentT
+from credo.numerics.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, Seed, StudentT, shown
 from credo.numerics.exact import Array
 
 
@@ -94,6 +95,12 @@ class NormalInverseGamma(Family):
 
     >>> NormalInverseGamma(mean=0, strength=1, shape=1, scale=1).update([2.0, 4.0]).posterior
     NormalInverseGamma(mean=2, strength=3, shape=2, scale=5)
+
+    Strength 0, shape -½ and scale 0 are the reference prior, p(μ, σ²) ∝ 1/σ². Under it (μ - x̄)/(s/√n) has Student's t
+    distribution with n - 1 degrees of freedom.
+
+    >>> NormalInverseGamma(mean=0, strength=0, shape=-0.5, scale=0).update([2.0, 4.0, 6.0]).posterior
+    NormalInverseGamma(mean=4, strength=3, shape=1, scale=4)
     """
 
     location: Array
@@ -103,22 +110,29 @@ class NormalInverseGamma(Family):
 
     reads = "number"
     parameters = Gaussian
+    reference: ClassVar[dict[str, float]] = {"strength": 0.0, "shape": -0.5, "scale": 0.0}
 
     def __init__(self, mean: Real, strength: Real, shape: Real, scale: Real) -> None:
         self._require("location", mean, np.isfinite, "a number")
         for name, value in (("strength", strength), ("shape", shape), ("scale", scale)):
-            self._require(name, value, lambda x: x > 0, "positive")
+            object.__setattr__(self, name, value)
+        self._require_positive("strength", "shape", "scale")
 
     def statistics(self, x: Array, member: Membership) -> Moments:
         return Moments.of(x[:, None], member)
 
     def posterior(self, statistics: Moments) -> NormalInverseGamma:
         n, mean, scatter = _moments(statistics)
+        improper = self.improper
+        if improper.any():
+            require_scale(n[improper & (n > 0)], mean[improper & (n > 0)], scatter[improper & (n > 0)])
         strength, distance = self.strength + n, mean - self.location
-        scale = self.scale + scatter / 2 + self.strength * n / strength * distance**2 / 2
-        return NormalInverseGamma(self.location + n / strength * distance, strength, self.shape + n / 2, scale)
+        total = np.where(strength > 0, strength, 1.0)
+        scale = self.scale + scatter / 2 + self.strength * n / total * np.where(improper, 0.0, distance) ** 2 / 2
+        return NormalInverseGamma(self.location + n / total * distance, strength, self.shape + n / 2, scale)
 
     def log_evidence(self, statistics: Moments) -> Array:
+        self._require_proper()
         n = statistics.n.value[..., 0]
         return self.posterior(statistics)._log_normaliser() - self._log_normaliser() - n / 2 * LOG_2PI
 
@@ -128,11 +142,19 @@ class NormalInverseGamma(Family):
         return np.asarray(gammaln(self.shape) - self.shape * np.log(self.scale) - np.log(self.strength) / 2)
 
     def marginals(self) -> tuple[Distribution, ...]:
+        self._require_proper()
         mean = StudentT(2 * self.shape, self.location, np.sqrt(self.scale / (self.shape * self.strength)))
         return mean, InverseGamma(self.shape, self.scale)
 
+    def mean(self) -> Gaussian:
+        """(mean, scale/(shape - 1)); the median of μ where its t distribution has no mean (2·shape ≤ 1)."""
+        _, variance = self.marginals()
+        expected = np.asarray(variance.mean())
+        return Gaussian(self.location + np.zeros(expected.shape), expected)
+
     def mode(self) -> Gaussian:
         """(mean, scale/(shape + 3/2))"""
+        self._require_proper()
         return Gaussian(self.location, self.scale / (self.shape + 1.5))
 
     def maximum_likelihood(self, statistics: Moments) -> Gaussian:
@@ -145,19 +167,40 @@ class NormalInverseGamma(Family):
         return np.where(np.isnan(x)[:, None], 0.0, normal.log_prob(x[:, None]))
 
     def log_prior(self, parameters: Gaussian) -> Array:
+        self._require_proper()
         mean = Normal(self.location, np.sqrt(parameters.variance / self.strength)).log_prob(parameters.mean)
         return np.asarray(mean) + InverseGamma(self.shape, self.scale).log_prob(parameters.variance)
 
     def predictive(self) -> StudentT:
         """Student's t with 2·shape degrees, scale² = scale (strength + 1)/(shape · strength)"""
+        self._require_proper()
         spread = self.scale * (self.strength + 1) / (self.shape * self.strength)
         return StudentT(2 * self.shape, self.location, np.sqrt(spread))
 
     def sample(self, size: int, seed: Seed = None) -> Gaussian:
+        self._require_proper()
         rng = np.random.default_rng(seed)
         variance = InverseGamma(self.shape, self.scale).sample(size, rng)
         noise = rng.standard_normal(variance.shape)
         return Gaussian(self.location + np.sqrt(variance / self.strength) * noise, variance)
+
+
+def require_scale(n: Array, mean: Array, scatter: Array) -> None:
+    """Refuse groups whose numbers don't differ: they don't tell the scale, or even the unit, of the next one."""
+    unknown = ~((scatter > 0) & (n > 1))
+    if not unknown.any():
+        return
+    rows, place, spread = (np.atleast_1d(each)[np.atleast_1d(unknown)][0] for each in (n, mean, scatter))
+    if rows == 0:
+        found = "there are no observations"
+    elif spread > 0:
+        found = f"the weights of the observations sum to {shown(rows)}, and must exceed 1"
+    else:
+        found = f"every observation is {shown(place)}, which says nothing about how far others may lie"
+    raise EvidenceError(
+        f"the scale is unknown: {found}. Observe numbers that differ, or give the prior's numbers (mean, strength, "
+        "shape and scale of a NormalInverseGamma)"
+    )
 
 
 def _moments(statistics: Moments) -> tuple[Array, Array, Array]:

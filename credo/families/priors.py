@@ -1,8 +1,9 @@
-"""Priors that aren't given: a default at the pooled rows' place and scale, and one fitted to all groups."""
+"""Priors found from the data: a default, and one fitted to all groups (empirical Bayes)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from credo.data.schema import Kind, checked_kinds
 from credo.errors import DataError, EvidenceError, suggest
 from credo.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalInverseGamma
 from credo.families.family import Rule
-from credo.numerics.distributions import shown
+from credo.families.normal import require_scale
 from credo.numerics.exact import Array
 
 
@@ -37,7 +38,7 @@ def families(
 
 def _fitting(name: str, asked: Kind | None, found: Profile | None, success: object) -> Family:
     kind = asked or (found.kind if found else "number")
-    if success is not None and found:  # it counts, or it doesn't, whatever else the column holds
+    if success is not None and found:  # whatever else the column holds
         values = [str(value) for value in found.values.to_pylist()]
         if str(success) not in values:
             raise DataError(f"column {name!r} has no value {success!r}; {suggest(success, values)}")
@@ -54,38 +55,54 @@ def _fitting(name: str, asked: Kind | None, found: Profile | None, success: obje
 
 
 def resolved(rule: Rule, family: Family, statistics: Any) -> Family:
-    """The prior's numbers, from all groups together where they aren't given."""
+    """The prior of each group, found from all groups together where its numbers aren't given."""
     if rule == "given":
         return family
-    start = default(family, statistics)
-    return start if rule == "default" else empirical(start, statistics)
+    return default(family, statistics) if rule == "default" else empirical(family, statistics)
 
 
 def default(family: Family, statistics: Any) -> Family:
-    """A prior worth one row, at the pooled rows' place and scale; uniform for probabilities."""
+    """The reference prior where only one group has observations, else a prior that all groups share.
+
+    A prior at the mean and variance of the group's own rows would count these rows twice: once in the prior, once as
+    evidence. Its intervals would be too narrow. Probabilities have a uniform prior, which doesn't depend on the data.
+    """
+    shared = of_new_groups(family, statistics)
+    observed = np.asarray(statistics.weight) > 0
+    if not family.reference or observed.sum() != 1:
+        return shared
+    names = [field.name for field in fields(family)]  # type: ignore[arg-type]
+    numbers = ((family.reference.get(name, 0.0), getattr(shared, name)) for name in names)
+    if observed.all():
+        return type(family)(*(alone for alone, _ in numbers))
+    return type(family)(*(np.where(observed, alone, pooled) for alone, pooled in numbers))
+
+
+def of_new_groups(family: Family, statistics: Any) -> Family:
+    """The default prior of a group without observations: worth about one row, at the pooled rows' place and scale.
+
+    Numbers: NormalInverseGamma(pooled mean, 1, ½, pooled variance). Counts: GammaPoisson(½, 1/4r), r being the pooled
+    rate under Jeffreys' prior. A group's own rows are among the pooled ones, so that both are vague enough for
+    intervals to keep their coverage with two groups of two rows (tests/laws/test_coverage.py).
+    """
+    if not family.reference:
+        return family
+    pooled = statistics.pooled()[0]
     if isinstance(family, NormalInverseGamma):
-        pooled = statistics.pooled()[0]
-        _check_spread(pooled)
-        return of_numbers(pooled)
-    if isinstance(family, GammaPoisson):
-        return of_counts(statistics.pooled()[0])
-    return family
+        require_spread(pooled)
+        return NormalInverseGamma(pooled.mean[..., 0], 1.0, 0.5, _variance(pooled)[..., 0])
+    jeffreys = GammaPoisson(0.5, 0.0).posterior(pooled)
+    return GammaPoisson(0.5, jeffreys.rate / jeffreys.shape / 4)
 
 
-def _check_spread(pooled: Moments) -> None:
-    """Refuse numbers that don't differ: nothing says whether the next one is near, or in which unit they are."""
-    n = float(pooled.n.value[..., 0])
-    if pooled.scatter[..., 0] > 0:
-        return
-    found = "there are no observations" if n == 0 else f"every observation is {shown(pooled.mean[..., 0])}"
-    raise EvidenceError(
-        f"the scale is unknown: {found}, which says nothing about how far others may lie. Observe numbers that "
-        "differ, or give the prior's numbers (mean, strength, shape and scale of a NormalInverseGamma)"
-    )
+def require_spread(pooled: Moments) -> None:
+    """Refuse numbers that don't differ: no default prior can tell their scale."""
+    n = pooled.n.value[..., 0]
+    require_scale(np.where(n > 0, np.inf, n), pooled.mean[..., 0], pooled.scatter[..., 0])
 
 
 def of_numbers(pooled: Moments, strength: float = 1.0) -> NormalInverseGamma:
-    """NormalInverseGamma(pooled mean, s, 1 + s/2, s · pooled variance/2): s rows like the pooled ones, seen before.
+    """The prior of classifiers: NormalInverseGamma(pooled mean, s, 1 + s/2, s · pooled variance/2), worth s rows.
 
     Then the mean of the mean is (s · pooled mean + n x̄)/(s + n), and that of the variance
     (s · pooled variance + Σ(x - x̄)² + ...)/(s + n).
@@ -94,25 +111,25 @@ def of_numbers(pooled: Moments, strength: float = 1.0) -> NormalInverseGamma:
 
 
 def of_counts(pooled: Totals, strength: float = 1.0) -> GammaPoisson:
-    """Gamma(s, s/pooled rate): s counts of the pooled rate, seen before."""
+    """The prior of classifiers: Gamma(s, s/pooled rate), worth s events."""
     rate = np.nan_to_num(GammaPoisson(1, 1).maximum_likelihood(pooled))
     return GammaPoisson(strength, strength / np.where(rate > 0, rate, 1.0))
 
 
 def _variance(pooled: Moments) -> Array:
-    """Of the pooled rows; of a constant column, what its floats can't resolve (and 1 where all are 0)."""
+    """Of the pooled rows; of a constant column, the square of its floats' resolution (1 where all are 0)."""
     unresolved = np.where(pooled.mean != 0, np.maximum(np.spacing(np.abs(pooled.mean)) ** 2, FAINT), 1.0)
     rows = np.where(pooled.n.value > 0, pooled.n.value, 1.0)
     return np.where(pooled.scatter > 0, pooled.scatter / rows, unresolved)
 
 
-def empirical(start: Family, statistics: Any) -> Family:
-    """The prior under which all groups' observations are most probable: small groups then shrink to the crowd.
+def empirical(family: Family, statistics: Any) -> Family:
+    """The prior that maximises the evidence of all groups: the means of small groups shrink towards the pooled mean.
 
     Its strength, in rows, stays between 1/n and n, n being the weight of all observations. Groups that differ less than
-    chance would have it make the optimum infinite, as if what they share were known for sure; it is known from n rows,
-    so that a prior worth n rows gives every group about the belief that all rows as one group would. Groups that are
-    all yes or all no make it 0, which n rows can't tell from 1/n.
+    by chance make the optimum infinite, as if what they share were known for sure. It is known from n rows: a prior
+    worth n rows gives every group about the belief that all rows as one group would. Groups that are all yes or all no
+    make the optimum 0, which n rows can't tell from 1/n.
     """
     from scipy.optimize import minimize
 
@@ -120,7 +137,7 @@ def empirical(start: Family, statistics: Any) -> Family:
     if (weight > 0).sum() < 2:
         raise DataError("an empirical prior needs at least two groups with observations")
     most = max(float(np.log(weight.sum())), 0.0)
-    search = _search(start, statistics, most)
+    search = _search(_start(family, statistics), statistics, most)
     found = minimize(
         search.cost, search.first, jac=search.has_slope, method="L-BFGS-B", bounds=search.bounds,
         options={"ftol": 1e-13, "gtol": 1e-9},
@@ -129,14 +146,23 @@ def empirical(start: Family, statistics: Any) -> Family:
     return fitted
 
 
+def _start(family: Family, statistics: Any) -> Family:
+    """Where the search begins, and the unit of its steps: one row like the pooled ones."""
+    if isinstance(family, NormalInverseGamma):
+        pooled = statistics.pooled()[0]
+        require_spread(pooled)
+        return of_numbers(pooled)
+    return of_counts(statistics.pooled()[0]) if isinstance(family, GammaPoisson) else family
+
+
 class Search(NamedTuple):
-    """Numbers to search over: where to start, their bounds, the family that they stand for, and what it costs."""
+    """An optimisation: its start and bounds, and the family and the cost at a point."""
 
     first: Sequence[float]
     bounds: Sequence[tuple[float, float]]
     build: Callable[[Array], Family]
-    cost: Callable[[Array], Any]  # minus the log-evidence of a group, on average, up to a constant
-    has_slope: bool = False  # the cost comes with its derivatives
+    cost: Callable[[Array], Any]  # minus the mean log-evidence of a group, up to a constant
+    has_slope: bool = False  # the cost comes with its gradient
 
 
 def _search(start: Family, statistics: Any, most: float) -> Search:
@@ -152,8 +178,8 @@ def _search(start: Family, statistics: Any, most: float) -> Search:
     elif isinstance(start, NormalInverseGamma):
         if not (statistics.scatter > 0).any():
             raise EvidenceError(
-                "the empirical prior is unknown: no group has two different numbers, so that nothing says how much "
-                "numbers of one group differ. Use prior='default', or give the prior's numbers"
+                "the empirical prior is unknown: no group has two different numbers, which would tell how much numbers "
+                "of one group differ. Use prior='default', or give the prior's numbers"
             )
         strength = (-25.0, most)
         first, bounds, build = [0.0] * 4, [free, strength, free, strength], partial(_gaussian, start)
@@ -173,8 +199,7 @@ def _search(start: Family, statistics: Any, most: float) -> Search:
 def _dirichlet_search(statistics: Counts, most: float) -> Search:
     """By the logs of the shares, up to a constant, and the log of their sum A.
 
-    log p = Σₖ log Γ(A)/Γ(A + nₖ) + Σₖᵥ log Γ(αᵥ + nₖᵥ)/Γ(αᵥ): cells that are 0 add nothing, and those that are alike
-    are counted.
+    log p = Σₖ log Γ(A)/Γ(A + nₖ) + Σₖᵥ log Γ(αᵥ + nₖᵥ)/Γ(αᵥ). Empty cells add nothing; equal cells are computed once.
     """
     from scipy.special import digamma, gammaln
 
@@ -202,7 +227,7 @@ def _dirichlet_search(statistics: Counts, most: float) -> Search:
 
 
 def _distinct(statistics: Any) -> tuple[Any, Array]:
-    """Groups with observations; of groups with the same statistics one, and how many there are."""
+    """The distinct statistics of groups with observations, and how many groups have each."""
     seen = np.flatnonzero(statistics.weight > 0)
     sums = np.column_stack([part.value.reshape(len(part.value), -1)[seen] for part in statistics.sums])
     order = np.lexsort(sums.T)

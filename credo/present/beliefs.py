@@ -122,7 +122,9 @@ def plot_belief(belief: Belief) -> Figure:
 
 
 def _drawable(belief: Belief) -> bool:
-    """Whether the prior speaks of the same parameters: a regression's may not know them before the data."""
+    """Whether the prior has densities: an improper one has none, and a regression's may not know its features."""
+    if belief.prior.improper.any():
+        return False
     return not isinstance(belief.prior, LinearRegression) or belief.prior.precision.ndim > 1
 
 

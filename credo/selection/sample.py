@@ -75,7 +75,7 @@ class Sample:
         stride = max(1, -(-self.rows // rows))
         if stride == 1:
             return self
-        kept = mixed(self.prints, salt=1) % np.uint64(stride) == 0
+        kept = mixed(self.prints, salt=self.stride) % np.uint64(stride) == 0  # thinned again, by other bits
         return replace(self.take(kept), stride=self.stride * stride) if kept.any() else self
 
     def folds(self, count: int, seed: int) -> NDArray[np.intp]:

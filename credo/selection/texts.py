@@ -1,7 +1,7 @@
-"""How tuning reads texts: the settings of odds, and which likelihood is added to them, if any.
+"""How tuning reads texts: the settings of log-odds, and which likelihood is added to them, if any.
 
-All is chosen by how well it predicts a few thousand documents that are left out one by one. For long texts, odds and
-pairs carry all the information; for short ones, which words occur and which don't may carry more.
+All is chosen by how well it predicts a few thousand documents that are left out one by one. For long texts, log-odds of
+words and pairs carry all the information; for short ones, which words occur and which don't may carry more.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.blocks.block import Settings
-from credo.blocks.text.log_odds import DOUBTS, POWERS
 from credo.data.schema import Axis
 from credo.models.forms import ODDS_FORMS, WORD_FORMS
 from credo.numerics.exact import Array
@@ -23,14 +22,15 @@ from credo.selection.sample import Piece, Sample
 from credo.selection.terms import Forms, Term, TermScores, beside, centred, left_out_scores
 from credo.selection.weighting import Group, Regression
 
-CELLS, ROWS = 40_000, (500, 6000)  # of documents and classes, on which is chosen; the fewest and the most documents
+CELLS, ROWS = 40_000, (500, 6000)  # documents x classes that choices are made on; the fewest and the most documents
 CLEARLY = 2.0  # standard errors by which a likelihood must be better where documents are many: it takes time, too
-CHOICES = tuple(product(DOUBTS, POWERS))
-SMOOTHING = 0.1  # under which likelihoods are judged: 1, the usual, is far too much for most, and tuning lowers it
+Grid = tuple[Sequence[float], Sequence[float]]  # values of c, and of p
+COARSE: Grid = (0.25, 2.0, 16.0, 128.0, 1024.0), (0.0, 1.0, 2.0, 3.0)
+SMOOTHING = 0.1  # of likelihoods that are compared: 1, the default, is far too much for most, and tuning lowers it
 
 
 def chosen_readings(model: Any, sample: Sample) -> tuple[Settings, dict[str, tuple[str, ...]]]:
-    """Settings that have those of odds; of each text column, the forms that may be used."""
+    """The settings, with those of log-odds; and the forms that each text column may have."""
     texts = {name: views for name, views in model.views.items() if any(form in ODDS_FORMS for form in views)}
     if not texts:
         return model.settings, {}
@@ -51,35 +51,52 @@ def _only(views: Mapping[str, Sequence[str]], forms: Sequence[str]) -> Forms:
 
 
 def _chosen_odds(model: Any, sample: Sample, forms: Forms) -> tuple[dict[Axis, tuple[float, float]], TermScores]:
-    """The c and p of words and of pairs that predict best by themselves, and what they say then."""
+    """The c and p of words and of pairs that predict best by themselves, and their scores.
+
+    A coarse grid is searched on a quarter of the documents (at least 500), then a fine one about its best point on all.
+    """
     likelihoods = model.terms_of(forms, model.settings).likelihoods
+    rough = _best_of_grids(
+        model, sample.thinned(max(-(-sample.rows // 4), ROWS[0])), likelihoods, [COARSE] * len(likelihoods)
+    )
+    found = _best_of_grids(model, sample, likelihoods, [_about(*setting) for setting, _ in rough])
+    odds = {each.block.axis: setting for (_, each), (setting, _) in zip(likelihoods, found, strict=True)}
+    return odds, beside([scores for _, scores in found])
+
+
+def _about(c: float, p: float) -> Grid:
+    """The points half a coarse step away."""
+    return (c / 8**0.5, c, c * 8**0.5), (p - 0.5, p, p + 0.5)
+
+
+def _best_of_grids(
+    model: Any, sample: Sample, likelihoods: Sequence[tuple[str, Any]], grids: Sequence[Grid]
+) -> list[tuple[tuple[float, float], TermScores]]:
+    """The c and p of each likelihood's grid that predict best, and their scores."""
 
     def of_piece(piece: Piece) -> tuple[NDArray[Any], ...]:
         batch, own = piece.batch.filled(model.views), piece.own
-        said = [each.scores(each.read(batch), own, DOUBTS, POWERS) for _, each in likelihoods]
+        said = [each.scores(each.read(batch), own, *grid) for (_, each), grid in zip(likelihoods, grids, strict=True)]
         return (*said, model.log_prior_left_out(own), own.codes, piece.weight)
 
     *said, prior, truth, weight = sample.mapped(of_piece, len(model.classes))
-    odds, best = {}, []
-    for (form, likelihood), each in zip(likelihoods, said, strict=True):
-        each = centred(each.reshape(*each.shape[:2], len(CHOICES)))
-        term = Term(form, likelihood.block.name)
-        choices = [TermScores((term,), each[:, :, m : m + 1], prior, truth, weight) for m in range(len(CHOICES))]
-        losses = [float(np.average(_losses(choice), weights=weight)) for choice in choices]
-        m = int(np.argmin(losses))
-        odds[likelihood.block.axis] = CHOICES[m]
-        best.append(choices[m])
-    return odds, beside(best)
+    found = []
+    for (form, likelihood), scores, grid in zip(likelihoods, said, grids, strict=True):
+        scores, term = centred(scores.reshape(*scores.shape[:2], -1)), Term(form, likelihood.block.name)
+        each = [TermScores((term,), scores[:, :, m : m + 1], prior, truth, weight) for m in range(scores.shape[2])]
+        best = int(np.argmin([np.average(_losses(one), weights=weight) for one in each]))
+        found.append((list(product(*grid))[best], each[best]))
+    return found
 
 
 def _losses(scores: TermScores) -> Array:
-    """Of rows, by the terms at their best weights."""
+    """The loss of each row, the terms having their best weights."""
     groups = [Group((term,), np.ones(1)) for term in scores.terms]
     return Regression(scores, groups).losses()
 
 
 def _likelihood(scores: TermScores, odds: TermScores, errors: float) -> tuple[str, ...]:
-    """The one that predicts best beside the odds; none, unless it gains more than so many standard errors."""
+    """The likelihood that predicts best beside log-odds; none, unless it gains more than so many standard errors."""
     best: tuple[str, ...] = ()
     losses = _losses(odds)
     for j, term in enumerate(scores.terms):
@@ -90,7 +107,7 @@ def _likelihood(scores: TermScores, odds: TermScores, errors: float) -> tuple[st
 
 
 def gains(gain: Array, weight: Array, errors: float = 1.0) -> bool:
-    """Whether rows gain more than so many standard errors: chance makes one of many look good."""
+    """Whether the mean gain of rows exceeds so many standard errors: the best of many looks good by chance."""
     mean = np.average(gain, weights=weight)
-    size = weight.sum() ** 2 / (weight**2).sum()  # as many rows of equal weight would tell as much
+    size = weight.sum() ** 2 / (weight**2).sum()  # the effective number of rows
     return bool(mean > errors * np.sqrt(np.average((gain - mean) ** 2, weights=weight) / size))

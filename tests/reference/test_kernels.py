@@ -111,3 +111,39 @@ def test_a_cache_that_cannot_be_written_is_done_without(monkeypatch: pytest.Monk
     monkeypatch.setattr(numba, "njit", njit)
     assert kernel(abs) is abs
     assert [options.get("cache") for options in calls] == [True, None]
+
+
+ROWS_OF: dict[str, Callable[[np.random.Generator], Any]] = {
+    "normal": lambda rng: rng.normal(size=700),
+    "far from 0": lambda rng: 1e14 + rng.normal(size=700),
+    "equal": lambda _: np.full(700, 0.1),
+    "of all magnitudes": lambda rng: rng.normal(size=700) * 10.0 ** rng.integers(-12, 12, 700),
+    "falling": lambda _: 2.0 ** -np.arange(0, 70, 0.1) / 3,
+}
+
+
+@pytest.mark.parametrize("name", ROWS_OF)
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_moments_keep_100_bits(name: str, missing: float) -> None:
+    rng = np.random.default_rng(5)
+    x = np.column_stack([ROWS_OF[name](rng), ROWS_OF[name](rng)])
+    x[rng.random(x.shape) < missing] = np.nan
+    codes = rng.integers(-1, 3, len(x)).astype(np.int32)
+    parts = run(add_moments_hard, x, codes, np.ones(len(x)))
+    for k in range(3):
+        for j in range(2):
+            cells = [Fraction(v) for v in x[codes == k, j].tolist() if v == v]
+            for power in range(3):
+                found = sum((Fraction(float(part[power, k, j])) for part in parts), Fraction(0))
+                size = sum((abs(v) ** power for v in cells), Fraction(0))
+                assert abs(found - sum((v**power for v in cells), Fraction(0))) <= size / 2**100
+
+
+def test_rows_of_weight_1_among_others_and_many_groups() -> None:
+    rng = np.random.default_rng(6)
+    x, codes = rng.normal(3, 1, (400, 2)), rng.integers(-1, 3, 400).astype(np.int32)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    weight = np.where(rng.random(400) < 0.5, 1.0, rng.uniform(0, 2, 400))
+    for groups in (3, 401):  # more groups than rows have no plain sums
+        found = sum(run(add_moments_hard, x, codes, weight, groups))[:, :3]
+        np.testing.assert_allclose(found, exact("add_moments_hard", x, codes, weight), rtol=2.3e-16)

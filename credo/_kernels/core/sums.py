@@ -1,7 +1,8 @@
 """Grouped sums in pairs of floats (see credo.numerics.exact): each row is added to the group that its code names.
 
-The error-free steps are written out, since a kernel that stays plain Python can't call another. With u + v = s exactly:
-error = (u - (s - (s - u))) + (v - (s - u)); with halves a + b = v of 26 bits each, v·v = a² + 2ab + b² exactly.
+The error-free steps are written out: in plain Python a call costs more than the step. For s = u + v rounded,
+u + v = s + error exactly, with error = (u - (s - (s - u))) + (v - (s - u)). With halves a + b = v of 26 bits each,
+v·v = a² + 2ab + b² exactly.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from credo._kernels.jit import late_kernel_of
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32] | NDArray[np.int64]
+Integers = NDArray[np.int64]
 
-ALIKE = 2.0**-98  # of a sum of squares: what a chain of pair sums may lose, so that numbers seem to differ
-FAINT = 1e-290  # squares below it have no room for the second float of a pair: such numbers are alike
+ALIKE = 2.0**-98  # a scatter below this share of the sum of squares may be rounding: the numbers count as equal
+FAINT = 1e-290  # a scatter below this leaves no room for a pair's second float: the numbers count as equal
 
 
 @late_kernel_of(lambda x, *_: 2 * x.size)
@@ -48,54 +50,61 @@ def add_sums_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array
 def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array, rest: Array) -> None:
     """high + low + rest (3, groups, columns) += Σᵢ wᵢ (1, xᵢⱼ, xᵢⱼ²) over the cells that aren't NaN.
 
-    Rounding low as well would lose on the same side each time, of numbers that are alike: 60,000 of 0.1 would seem to
-    have a variance of 10⁻²⁶. Whole rows of weight 1, as most are, take half the work: nothing is multiplied, and rows
-    are counted once for all their columns, at the end.
+    Three floats, since rounding low as well errs on the same side each time if numbers are equal: 60,000 of 0.1 would
+    seem to have a variance of 10⁻²⁶.
+
+    Rows of weight 1 take less work. They are first added to plain sums of their group: Σx, Σx², and what rounding drops
+    from each, in one float. These errors are multiples of the last bit of the smallest x or x², so that few of them add
+    up exactly: they are moved to the three floats after every 64 rows. What rounding drops from an x² itself has other
+    bits, and a pair of floats. With more groups than rows, clearing the plain sums would take longer.
     """
     rows, columns = x.shape
-    whole = np.zeros(high.shape[1])
+    groups = high.shape[1]
+    few = groups if rows > groups else 0
+    plain = np.zeros((few, 7, columns))  # missing cells; Σx, its errors; Σx², its errors; a pair of each x²'s error
+    waiting, row = np.zeros(few, dtype=np.int64), np.zeros(columns)
     for i in range(rows):
         k = codes[i]
         if k < 0:
             continue
         w = weight[i]
-        plain = w == 1.0
-        for j in range(columns):
-            plain &= x[i, j] == x[i, j]
-        if plain:
-            whole[k] += 1.0
+        if w == 1.0 and few:
+            whole = True
             for j in range(columns):
                 v = x[i, j]
-                old = high[1, k, j]
+                row[j] = v
+                whole &= v == v
+            if not whole:
+                for j in range(columns):
+                    if row[j] != row[j]:
+                        row[j] = 0.0
+                        plain[k, 0, j] += 1.0
+            for j in range(columns):
+                v = row[j]
+                old = plain[k, 1, j]
                 new = old + v
                 step = new - old
-                error = (old - (new - step)) + (v - step)
-                high[1, k, j] = new
-                old = low[1, k, j]
-                new = old + error
-                step = new - old
-                rest[1, k, j] += (old - (new - step)) + (error - step)
-                low[1, k, j] = new
+                plain[k, 2, j] += (old - (new - step)) + (v - step)
+                plain[k, 1, j] = new
 
                 cut = 134217729.0 * v
                 a = cut - (cut - v)
                 b = v - a
                 q = v * v
-                square = ((a * a - q) + 2.0 * (a * b)) + b * b
-                old = high[2, k, j]
+                old = plain[k, 3, j]
                 new = old + q
                 step = new - old
-                error = (old - (new - step)) + (q - step)
-                high[2, k, j] = new
-                old = low[2, k, j]
-                new = old + error
-                step = new - old
-                rest[2, k, j] += (old - (new - step)) + (error - step)
-                old = new
+                plain[k, 4, j] += (old - (new - step)) + (q - step)
+                plain[k, 3, j] = new
+                square = ((a * a - q) + 2.0 * (a * b)) + b * b
+                old = plain[k, 5, j]
                 new = old + square
                 step = new - old
-                rest[2, k, j] += (old - (new - step)) + (square - step)
-                low[2, k, j] = new
+                plain[k, 6, j] += (old - (new - step)) + (square - step)
+                plain[k, 5, j] = new
+            waiting[k] += 1
+            if waiting[k] == 64:
+                move_moments(k, plain, waiting, high, low, rest)
             continue
         cut = 134217729.0 * w
         w_high = cut - (cut - w)
@@ -156,19 +165,44 @@ def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Ar
             step = new - old
             rest[2, k, j] += (old - (new - step)) + (square - step)
             low[2, k, j] = new
-    for k in range(len(whole)):
-        u = whole[k]
-        for j in range(columns if u else 0):
-            old = high[0, k, j]
-            new = old + u
+    for k in range(few):
+        if waiting[k]:
+            move_moments(k, plain, waiting, high, low, rest)
+
+
+@late_kernel_of(lambda _, plain, *__: 6 * plain.shape[2])
+def move_moments(k: int, plain: Array, waiting: Integers, high: Array, low: Array, rest: Array) -> None:
+    """high + low + rest (3, groups, columns) += group k's plain sums (groups, 7, columns), which become 0."""
+    for j in range(plain.shape[2]):
+        for m in range(3):
+            if m == 0:
+                p, lost, more, least = waiting[k] - plain[k, 0, j], 0.0, 0.0, 0.0
+            elif m == 1:
+                p, lost, more, least = plain[k, 1, j], plain[k, 2, j], 0.0, 0.0
+            else:
+                p, lost, more, least = plain[k, 3, j], plain[k, 4, j], plain[k, 5, j], plain[k, 6, j]
+            old = high[m, k, j]
+            new = old + p
             step = new - old
-            error = (old - (new - step)) + (u - step)
-            high[0, k, j] = new
-            old = low[0, k, j]
+            error = (old - (new - step)) + (p - step)
+            high[m, k, j] = new
+            old = low[m, k, j]
             new = old + error
             step = new - old
-            rest[0, k, j] += (old - (new - step)) + (error - step)
-            low[0, k, j] = new
+            rest[m, k, j] += (old - (new - step)) + (error - step)
+            old = new
+            new = old + lost
+            step = new - old
+            rest[m, k, j] += (old - (new - step)) + (lost - step)
+            old = new
+            new = old + more
+            step = new - old
+            rest[m, k, j] += (old - (new - step)) + (more - step)
+            rest[m, k, j] += least
+            low[m, k, j] = new
+        for m in range(7):
+            plain[k, m, j] = 0.0
+    waiting[k] = 0
 
 
 @late_kernel_of(lambda x, *_: 0.8 * x.size * (x.shape[1] + 1))

@@ -1,8 +1,8 @@
 """Words of a text as log-odds of each class against all others, damped where they are uncertain.
 
-This is no likelihood, but it predicts better than one: tuning chooses its two settings by leave-one-out and weighs it
-beside the likelihoods. The statistics are sums again: each document adds to its class's words the logarithms of its
-counts, divided by their Euclidean norm.
+This is no likelihood, but scores that often predict better than one. Tuning chooses their two settings by leave-one-out
+and weighs them beside other terms. The statistics are sums again: each document adds the logarithms of its counts,
+divided by their Euclidean norm, to the words of its class.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
 
-DOUBTS, POWERS = (2.0, 4.0, 16.0, 64.0), (0.5, 1.0, 1.5, 2.0)
-USUAL = (2.0, 1.0)  # c and p, untuned
+DEFAULT = (2.0, 1.0)  # c and p, without tuning
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Odds(Texts):
 
     def choice(self, settings: Settings) -> tuple[float, float]:
         """c and p."""
-        return settings.odds.get(self.axis, USUAL)
+        return settings.odds.get(self.axis, DEFAULT)
 
     def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
         from credo.blocks.text.tallies import OddsTally
@@ -77,7 +76,7 @@ class Odds(Texts):
 
 @dataclass(frozen=True)
 class Pairs(Odds):
-    """The same of pairs of neighbouring words; single words are left out."""
+    """The same for pairs of neighbouring words, without single words."""
 
     derived: ClassVar[Derivation] = "pairs"
 
@@ -125,20 +124,20 @@ class OddsLikelihood(Likelihood):
         spoken = self.table if there.all() else self.table.take(0, np.flatnonzero(there))
         return holding, spoken.along(1), everything
 
-    def scores(self, cells: Documents, own: Hard, doubts: Sequence[float], powers: Sequence[float]) -> Array:
-        """Under every c and p. (documents, classes, doubts, powers)"""
+    def scores(self, cells: Documents, own: Hard, damping: Sequence[float], powers: Sequence[float]) -> Array:
+        """Under each damping c and power p. (documents, classes, damping, powers)"""
         holding, totals, everything = self._sums
-        out = np.zeros((own.rows, self.table.width, len(doubts), len(powers)))
+        out = np.zeros((own.rows, self.table.width, len(damping), len(powers)))
         table = self.table.starts, self.table.columns, self.table.high
         add_odds(
             cells.words, cells.counts, *table, holding, self.block.cuts.least, totals, everything,
-            np.array(doubts), np.array(powers), cells.starts, own.codes, own.weight, out,
+            np.array(damping), np.array(powers), cells.starts, own.codes, own.weight, out,
         )  # fmt: skip
         return out
 
     @cached_property
     def settled(self) -> tuple[Array, Array, Array, Array, Array]:
-        """Of each word its rarity and what it says of classes that don't have it; of all classes; of each cell."""
+        """For each word its idf and its log-odds for classes without it; for each class its base; for each cell."""
         holding, totals, everything = self._sums
         words, mass = len(holding), totals.sum()
         rarity, never, nothing = np.zeros((3, words))
@@ -158,7 +157,7 @@ class OddsLikelihood(Likelihood):
         out += self.weight * self._of_new(cells)
 
     def _of_new(self, cells: Documents) -> Array:
-        """Scores of documents that weren't learned."""
+        """Scores of documents that aren't in the evidence."""
         found, table = np.zeros((len(cells.known), self.table.width)), (self.table.starts, self.table.columns)
         lists = cells.words, cells.counts, cells.starts
         add_settled_odds(*lists, *table, *self.settled, self.choice[0], found)
@@ -176,7 +175,7 @@ class OddsLikelihood(Likelihood):
         return replace(self, weight=float(weights[0]))
 
     def words_of(self, cells: Documents) -> dict[str, Array]:
-        """Each word alone, over the norm of all."""
+        """The score of each word, divided by the norm of all."""
         holding, _, everything = self._sums
         at = np.flatnonzero(holding[cells.words] > 0)
         words, counts = cells.words[at], cells.counts[at]
@@ -187,10 +186,10 @@ class OddsLikelihood(Likelihood):
         return dict(zip(self.column.levels.take(pa.array(words)).to_pylist(), weighed, strict=True))
 
     def said_for(self, k: int, others: Array) -> Array:
-        """What each word says for class k, against the others by their shares, in all texts of the class. (words,)
+        """The score of each word for class k against the others, by their shares, in all texts of the class. (words,)
 
-        Σ w q f/‖q‖ over those texts, whose norms aren't known any more: 1/‖log(1 + x)‖ is in the sums, and rarities
-        lengthen all alike, by the root of their mean square over words that come t²/d times, t their sum, d documents.
+        Σ w q f/‖q‖ over those texts. Their norms aren't stored: 1/‖log(1 + x)‖ is in the sums, and idf is taken to
+        lengthen all norms equally, by its root mean square over words that occur t²/d times, t their sum, d documents.
         """
         rarity, never, nothing, base, more = self.settled
         said, cells = np.zeros(len(rarity)), np.flatnonzero(self.table.columns == k)
@@ -220,7 +219,7 @@ class OddsLikelihood(Likelihood):
         return found
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
-        return {}  # the column's own form is what is drawn from
+        return {}  # words are drawn from the column's likelihood
 
     def parameters(self) -> list[Parameter]:
         return []

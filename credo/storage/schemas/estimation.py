@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,6 +59,8 @@ def _groups_hold(beliefs: Beliefs) -> bool:
 
 def _of_one_group(family: Family, statistics: Statistics, names: Sequence[str]) -> bool:
     """Whether hyperparameters are those of one prior, over as many columns as there are."""
+    if family.improper.any():
+        return all(np.ndim(getattr(family, field.name)) == 0 for field in fields(family))  # type: ignore[arg-type]
     with np.errstate(all="ignore"):
         return family.width in (None, len(names)) and np.ndim(family.log_evidence(statistics[0])) == 0
 
