@@ -1,4 +1,4 @@
-"""What networks answer: probabilities that are exact, or that say how far off they are likely to be."""
+"""What queries return: exact probabilities, or estimates with standard errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Posterior = dict[Any, float]
 EXACT = "exact"  # how most answers are found
-DOUBTED = " (unreliable)"
+MARK = " (unreliable)"
 
 
 class Estimated(dict[Any, float]):
@@ -38,7 +38,7 @@ class Estimated(dict[Any, float]):
 
     def __repr__(self) -> str:
         each = ((key, EstimatedNumber(p, self.standard_error[key], 0.0, "")) for key, p in self.items())
-        return f"{{{', '.join(f'{key!r}: {p!r}' for key, p in each)}}}{'' if self.reliable else DOUBTED}"
+        return f"{{{', '.join(f'{key!r}: {p!r}' for key, p in each)}}}{'' if self.reliable else MARK}"
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "spread"}  # a function isn't kept
@@ -69,7 +69,7 @@ class EstimatedNumber(float):
         return float(self), self.standard_error, self.effective_samples, self.method, self.reliable
 
     def __repr__(self) -> str:
-        return self._shown() if self.reliable else self._shown() + DOUBTED
+        return self._shown() if self.reliable else self._shown() + MARK
 
     def _shown(self) -> str:
         if np.isnan(self.standard_error):
@@ -117,7 +117,7 @@ class MostProbable(dict[str, Any]):
     method: str = "exact"
 
 
-def told_of(keys: Sequence[Any], found: Estimate) -> Posterior:
+def as_posterior(keys: Sequence[Any], found: Estimate) -> Posterior:
     pairs = zip(keys, found.table.reshape(-1).tolist(), strict=True)
     if found.method == EXACT:
         return dict(pairs)
@@ -128,20 +128,20 @@ def told_of(keys: Sequence[Any], found: Estimate) -> Posterior:
     return told
 
 
-def number_told(found: Estimate) -> float:
+def as_number(found: Estimate) -> float:
     if found.method == EXACT:
         return float(found.table)
     return EstimatedNumber(float(found.table), float(found.error), found.effective, found.method, found.reliable)
 
 
-def total_told(found: Total, findings: Findings) -> float:
+def as_log_total(found: Total, findings: Findings) -> float:
     value = found.log_value + findings.log_scale
     if found.method == EXACT:
         return value
     return EstimatedNumber(value, found.error, found.effective, found.method, found.reliable)
 
 
-def estimated(answer: object) -> str:
+def estimate_notice(answer: object) -> str:
     """What a notice says of an answer that isn't exact; of one that is, nothing."""
     if isinstance(answer, MostProbable):
         if answer.method == EXACT and not isinstance(answer.log_joint, EstimatedNumber):
@@ -156,12 +156,12 @@ def estimated(answer: object) -> str:
     return f"{some}estimated by {guesses[0].method} instead, with standard errors"
 
 
-def doubted(answer: object) -> str:
+def reliability_notice(answer: object) -> str:
     """What a notice says of an answer that can't be trusted; of others, nothing."""
     from credo.networks.inference.estimate import UNRELIABLE
 
     if isinstance(answer, MostProbable):
-        return doubted(answer.log_joint)
+        return reliability_notice(answer.log_joint)
     if isinstance(answer, Estimated | EstimatedNumber):
         return "" if answer.reliable else UNRELIABLE
     lost = [each for each in _guesses(answer) if not each.reliable] if isinstance(answer, Mapping) else []

@@ -98,18 +98,18 @@ def in_order(parents: Mapping[Name, tuple[Name, ...]]) -> tuple[Name, ...]:
             if not waiting[child]:
                 ready.append(child)
     if len(order) < len(parents):
-        raise NetworkError(f"the arrows run in a circle: {' -> '.join(map(str, _circle(parents, set(order))))}")
+        raise NetworkError(f"the arrows contain a cycle: {' -> '.join(map(str, _cycle(parents, set(order))))}")
     return tuple(order)
 
 
-def _circle(parents: Mapping[Name, tuple[Name, ...]], done: Collection[Name]) -> list[Name]:
+def _cycle(parents: Mapping[Name, tuple[Name, ...]], done: Collection[Name]) -> list[Name]:
     name = next(name for name in parents if name not in done)
     path: dict[Name, None] = {}
     while name not in path:
         path[name] = None
         name = next(parent for parent in parents[name] if parent not in done)
-    circle = [*path][[*path].index(name) :]
-    return [name, *reversed(circle)]
+    cycle = [*path][[*path].index(name) :]
+    return [name, *reversed(cycle)]
 
 
 def children(parents: Mapping[Name, tuple[Name, ...]]) -> dict[Name, list[Name]]:

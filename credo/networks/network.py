@@ -15,8 +15,8 @@ from credo.errors import NetworkError, SchemaError, suggest
 from credo.networks import graph
 from credo.networks.factor import Factor
 from credo.networks.fixed import Fixed
+from credo.networks.graphical_model import GraphicalModel
 from credo.networks.inference.sizes import Method
-from credo.networks.queries import Answering
 from credo.networks.tables import States, states_of, table_of
 from credo.numerics.exact import Array
 
@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from credo.networks.explanation import Moved
+    from credo.networks.explanation import QueryExplanation
     from credo.networks.inference.findings import Given
+    from credo.networks.markov_network import MarkovNetwork
 
 EXAMPLES = Path(__file__).parent.parent / "samples" / "networks"
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Network(Answering):
+class Network(GraphicalModel):
     """P(all) = ∏ P(name | parents), over a DAG with a table for each name.
 
     The arrows are {name: parents}, or text. States are {name: values}, or values that all have in common.
@@ -56,7 +57,7 @@ class Network(Answering):
         parents = graph.checked(graph.parse_arrows(arrows) if isinstance(arrows, str) else arrows)
         if not parents:
             raise NetworkError("a network must have at least one variable")
-        graph.in_order(parents)  # refuses circles
+        graph.in_order(parents)  # refuses cycles
         if tables is not None and not isinstance(tables, Mapping):
             raise NetworkError(f"tables must be {{name: table}}, but are {tables!r:.60}")
         tables = dict(tables or {})
@@ -158,21 +159,24 @@ class Network(Answering):
         """The network in which somebody sets variables to states, or draws their states from {state: probability}: no
         arrow leads to them any more."""
         from credo.networks.inference.findings import state
+        from credo.networks.jeffrey import distribution
 
         parents, tables = dict(self.parents), dict(self.tables)
         for name, value in states.items():
             parents[self._known(name)] = ()
             if isinstance(value, Mapping):
-                tables[name] = np.array([*self._shares(name, value, "what do gives").values()])
+                tables[name] = np.array([*distribution(self, name, value, "what do gives").values()])
                 continue
             tables[name] = np.zeros(len(self.states[name]))
             tables[name][state(self.potentials, self._number(name), value)] = 1.0
         return Network(parents, tables, self.states)
 
-    def explain(self, variable: str, given: Given, value: Any = None, *, do: Mapping[str, Any] | None = None) -> Moved:
-        """How much each finding moved the answer: the log-odds of a value, by default the most probable; after somebody
-        set other variables, if `do` says so."""
-        found = Answering.explain(self.do(do) if do else self, variable, given, value)
+    def explain(
+        self, variable: str, given: Given, value: Any = None, *, do: Mapping[str, Any] | None = None
+    ) -> QueryExplanation:
+        """How much each finding changed the log-odds of a value, by default the most probable one; under the
+        intervention `do`, if one is given."""
+        found = GraphicalModel.explain(self.do(do) if do else self, variable, given, value)
         return replace(found, done=dict(do)) if do else found
 
     def sample(self, size: int, given: Given = None, seed: int | None = None, *, method: Method = "auto") -> Any:
@@ -242,51 +246,3 @@ class Independence:
 
     def __str__(self) -> str:
         return f"{self.name} ⟂ {', '.join(self.others)}{' | ' + ', '.join(self.given) if self.given else ''}"
-
-
-@dataclass(frozen=True, eq=False, init=False, repr=False)
-class MarkovNetwork(Answering):
-    """P(all) ∝ ∏ factor: variables and factors over some of them, without arrows, as a UAI file may hold.
-
-    >>> net = MarkovNetwork({"a": (0, 1), "b": (0, 1)}, [Factor(("a", "b"), np.array([[3.0, 1.0], [1.0, 3.0]]))])
-    >>> net.variables
-    ('a', 'b')
-    """
-
-    states: States
-    factors: tuple[Factor, ...]
-
-    directed: ClassVar[bool] = False
-
-    def __init__(self, states: Mapping[str, Sequence[Any]], factors: Iterable[Factor]) -> None:
-        if not states:
-            raise NetworkError("a network must have at least one variable")
-        known = {name: states_of(name, values, None) for name, values in states.items()}
-        made = tuple(factors)
-        for factor in made:
-            for stranger in (name for name in factor.scope if name not in known):
-                raise NetworkError(f"a factor is about {stranger!r}, which isn't there; {suggest(stranger, known)}")
-            wanted = tuple(len(known[name]) for name in factor.scope)
-            if factor.table.shape != wanted or len(set(factor.scope)) < len(factor.scope):
-                raise NetworkError(f"a factor over {factor.scope} must have {wanted} numbers, not {factor.table.shape}")
-            if not (np.isfinite(factor.table).all() and (factor.table >= 0).all()):
-                raise NetworkError(f"a factor over {factor.scope} must have numbers of at least 0")
-        object.__setattr__(self, "states", Fixed(known))
-        object.__setattr__(self, "factors", made)
-
-    write = Network.write
-
-    def __eq__(self, other: object) -> bool:
-        """Whether the states and the factors are the same, in the same order."""
-        if not isinstance(other, MarkovNetwork):
-            return NotImplemented
-        if dict(self.states) != dict(other.states) or len(self.factors) != len(other.factors):
-            return False
-        pairs = zip(self.factors, other.factors, strict=True)
-        return all(a.scope == b.scope and np.array_equal(a.table, b.table) for a, b in pairs)
-
-    def __hash__(self) -> int:
-        return hash((tuple(self.states), tuple(factor.scope for factor in self.factors)))
-
-    def __repr__(self) -> str:
-        return f"MarkovNetwork of {len(self.states)} variables and {len(self.factors)} factors"

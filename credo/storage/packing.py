@@ -39,7 +39,7 @@ CLASSES = {
     "GroupCounts": "credo.core.sparse:GroupCounts",
     "Largest": "credo.numerics.exact:Largest",
     "LinearRegression": "credo.families.linear_regression:LinearRegression",
-    "MarkovNetwork": "credo.networks.network:MarkovNetwork",
+    "MarkovNetwork": "credo.networks.markov_network:MarkovNetwork",
     "Moments": "credo.core.statistics:Moments",
     "NaiveBayes": "credo.models.naive_bayes:NaiveBayes",
     "Network": "credo.networks.network:Network",

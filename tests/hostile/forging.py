@@ -17,7 +17,7 @@ from credo.estimation.belief import Belief
 from credo.estimation.beliefs import Beliefs
 from credo.models.classifier import Classifier
 from credo.networks.factor import Factor
-from credo.networks.queries import Answering
+from credo.networks.graphical_model import GraphicalModel
 from credo.storage.files import SEPARATOR
 from tests.hostile.test_storage import saved, signed
 
@@ -154,7 +154,7 @@ def uses(model: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield from _uses_of_groups(model)
     elif isinstance(model, Belief):
         yield from _uses_of_belief(model)
-    elif isinstance(model, Answering):
+    elif isinstance(model, GraphicalModel):
         yield from _uses_of_network(model)
     elif isinstance(model, credo.Schema):
         yield "union", lambda: model | credo.Schema.infer(ROWS)

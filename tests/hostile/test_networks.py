@@ -10,7 +10,8 @@ import pytest
 
 from credo.errors import CredoError, DataError, EvidenceError, NetworkError, Notice, SchemaError, SizeError
 from credo.networks.factor import Factor
-from credo.networks.network import MarkovNetwork, Network
+from credo.networks.markov_network import MarkovNetwork
+from credo.networks.network import Network
 from credo.notices import quietly
 
 RAIN = Network("Rain -> Wet", {"Rain": 0.3, "Wet": {"yes": 1.0, "no": 0.0}})
@@ -19,8 +20,8 @@ RAIN = Network("Rain -> Wet", {"Rain": 0.3, "Wet": {"yes": 1.0, "no": 0.0}})
 @pytest.mark.parametrize(
     ("arrows", "tables", "states", "says"),
     [
-        ("A -> B -> C -> A", None, None, "circle: .* -> "),
-        ({"A": ["A"]}, None, None, "circle: A -> A"),
+        ("A -> B -> C -> A", None, None, "cycle: .* -> "),
+        ({"A": ["A"]}, None, None, "cycle: A -> A"),
         ({"A": ["B"]}, None, None, "unknown parent 'B'"),
         ({"Storm": [], "Fire": ["Strom"]}, None, None, "Did you mean 'Storm'"),
         ({"A": "B", "B": []}, None, None, "list of names"),

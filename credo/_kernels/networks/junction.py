@@ -20,7 +20,7 @@ Integers = NDArray[np.int64]
 
 ONE, ROW, STEPPED, MAPPED = 0, 1, 2, 3  # how a run lies
 LONG, SHORT, LONGEST = 8, 64, 256  # a run is one dimension if that is so long; else it has a map, of at most LONGEST
-FAINT = 1e-150  # products that get smaller are scaled, and a logarithm kept
+UNDERFLOW = 1e-150  # products that get smaller are scaled, and a logarithm kept
 DEPTH = 64  # dimensions that a table may have: with more, even of two states each, it fits in no memory
 
 
@@ -198,9 +198,9 @@ def make_room(c: int, least: float, cliques: Integers, tables: Array, scales: Ar
     """Before a clique's table is multiplied by numbers the smallest of which is `least`: scale it, if the product of
     all that came could get too small for a float; the logarithm of that.
 
-    A number that is FAINT beside the largest may be lost from then on. That does no harm, unless the largest shrinks.
+    A number below UNDERFLOW times the largest may be lost from then on. That does no harm, unless the largest shrinks.
     """
-    if scales[c, SUNK] * least > FAINT:
+    if scales[c, SUNK] * least > UNDERFLOW:
         scales[c, SUNK] *= least
         return 0.0
     scales[c, SUNK] = least
@@ -213,8 +213,8 @@ def make_room(c: int, least: float, cliques: Integers, tables: Array, scales: Ar
     if not top > 0.0:
         return 0.0
     if scales[c, SHRUNK] > 0.0:
-        scales[c, SHRUNK] = max(scales[c, SHRUNK] * top, FAINT)  # which is past all trust, but not 0
-    elif low < FAINT * top or least < FAINT:
+        scales[c, SHRUNK] = max(scales[c, SHRUNK] * top, UNDERFLOW)  # which is past all trust, but not 0
+    elif low < UNDERFLOW * top or least < UNDERFLOW:
         scales[c, SHRUNK] = 1.0
     for t in range(cliques[c, TABLE], cliques[c + 1, TABLE]):
         tables[t] /= top

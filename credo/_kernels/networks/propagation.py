@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from credo._kernels.jit import kernel, part
 from credo._kernels.networks.junction import (
     DEPTH,
-    FAINT,
+    UNDERFLOW,
     add_walk,
     make_room,
     multiply_walk,
@@ -166,7 +166,7 @@ def collect(tree: Junction, tables: Array, scales: Array, digits: Integers) -> f
         if not top > 0.0:
             return -np.inf
         product *= top
-        if not FAINT < product < 1.0 / FAINT:  # one logarithm for many
+        if not UNDERFLOW < product < 1.0 / UNDERFLOW:  # one logarithm for many
             log_total, product = log_total + np.log(product), 1.0
         scales[c, SCALE] = top
         for s in range(start, stop):

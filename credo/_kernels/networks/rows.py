@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import kernel, part
-from credo._kernels.networks.junction import FAINT
+from credo._kernels.networks.junction import UNDERFLOW
 from credo._kernels.networks.shapes import (
     KEPT,
     MEMBERS,
@@ -34,7 +34,7 @@ EDGES, CHILD, NEXT, ZEROS = 6, 7, 8, 9
 DIGIT, SIZE, STEPS = 0, 1, 2  # columns of missing members: where one is, of how many; how far each cursor then moves
 
 
-class Rooted(NamedTuple):
+class RootedTree(NamedTuple):
     """A tree, its tables filled, as rows walk in it."""
 
     cliques: Integers
@@ -58,7 +58,7 @@ class Walk(NamedTuple):
 
 @kernel
 def write_edges(card: Integers, zeros: Integers, cliques: Integers, members: Integers, edges: Integers) -> None:
-    """What Rooted has beside the tree; zeros: cliques that factors with some are in."""
+    """What RootedTree has beside the tree; zeros: cliques that factors with some are in."""
     step = np.zeros(len(card), dtype=np.int64)
     for c in zeros:
         cliques[c, ZEROS] = 1
@@ -84,7 +84,7 @@ def write_edges(card: Integers, zeros: Integers, cliques: Integers, members: Int
 
 
 @part
-def find_needed(everything: bool, tree: Rooted, walk: Walk) -> float:
+def find_needed(everything: bool, tree: RootedTree, walk: Walk) -> float:
     """Which cliques a row's answer depends on: those that missing cells join to the last root, and those that may be
     impossible; or all. How many cells must be walked through."""
     cliques, members, codes, cells = tree.cliques, tree.members, walk.codes, 0.0
@@ -123,7 +123,7 @@ def advance(low: int, high: int, width: int, free: Integers, cursors: Integers) 
 
 
 @kernel
-def set_out(c: int, kept: int, tree: Rooted, walk: Walk) -> tuple[int, int, int]:
+def set_out(c: int, kept: int, tree: RootedTree, walk: Walk) -> tuple[int, int, int]:
     """Cursors and steps for clique c, the first `kept` members being its message's: how many of those are missing, how
     many in all, and how many cursors there are."""
     cliques, members, codes, cursors, free = tree.cliques, tree.members, walk.codes, walk.cursors, walk.free
@@ -162,23 +162,23 @@ def set_out(c: int, kept: int, tree: Rooted, walk: Walk) -> tuple[int, int, int]
 
 
 @part
-def is_faint(c: int, tree: Rooted, walk: Walk) -> bool:
+def may_underflow(c: int, tree: RootedTree, walk: Walk) -> bool:
     """Whether the product of the children's messages may be too small for a float."""
     product, child = tree.sunk[c], tree.cliques[c, CHILD]
     while child >= 0:
         if walk.least[child] >= 0.0:
             product *= walk.least[child]
         child = tree.cliques[child, NEXT]
-    return bool(product < FAINT)
+    return bool(product < UNDERFLOW)
 
 
 @kernel
-def send_message(c: int, kept: int, largest: bool, tree: Rooted, walk: Walk) -> float:
+def send_message(c: int, kept: int, largest: bool, tree: RootedTree, walk: Walk) -> float:
     """Clique c's message: its table times those of its children, summed (or the largest) over the missing members that
     aren't the message's, scaled so that its largest number is 1. The logarithm of that; -inf if it is all 0, NaN if
     that can't be told in floats without logarithms."""
     outer, missing, width = set_out(c, kept, tree, walk)
-    if is_faint(c, tree, walk):
+    if may_underflow(c, tree, walk):
         return np.nan
     messages, cursors, free, top, least = walk.messages, walk.cursors, walk.free, 0.0, np.inf
     start: Any = np.int64(0)
@@ -212,7 +212,7 @@ def send_message(c: int, kept: int, largest: bool, tree: Rooted, walk: Walk) -> 
 
 
 @part
-def settle_row(everything: bool, largest: bool, budget: float, tree: Rooted, walk: Walk) -> float:
+def settle_row(everything: bool, largest: bool, budget: float, tree: RootedTree, walk: Walk) -> float:
     """All messages of a row: the logarithm by which they were scaled. The last root's first member stays, if it is
     missing; the others are summed out. NaN: that would take too long."""
     if find_needed(everything, tree, walk) > budget:
@@ -285,7 +285,7 @@ def weigh_blanket(
     top = 0.0
     for k in range(shares.shape[1]):
         top = max(top, shares[r, k])
-    return top > FAINT
+    return top > UNDERFLOW
 
 
 @part
@@ -300,7 +300,7 @@ def share(r: int, shares: Array) -> bool:
 
 
 @part
-def choose_members(tree: Rooted, walk: Walk) -> None:
+def choose_members(tree: RootedTree, walk: Walk) -> None:
     """The missing cells, from the roots on: the members of a clique that aren't its separator's, by the choice that
     goes with those that are."""
     members, card, codes = tree.members, tree.card, walk.codes
@@ -335,7 +335,7 @@ def answer_rows(
     about: tuple[int, Integers, Integers],
     budget: float,
     factors: tuple[Integers, Integers, Array],
-    tree: Rooted,
+    tree: RootedTree,
     walk: Walk,
     shares: Array,
     logs: Array,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import kernel
-from credo._kernels.networks.junction import FAINT, Cliques
+from credo._kernels.networks.junction import UNDERFLOW, Cliques
 from credo._kernels.networks.rows import value_of
 from credo._kernels.networks.shapes import Factors
 
@@ -143,7 +143,7 @@ def log_chance(
             product *= weights[places[d] + now[d]]
     for i in range(turns.near_at[j], turns.near_at[j + 1]):
         product *= value_of(turns.near[i], now, factors)
-        if product < FAINT:
+        if product < UNDERFLOW:
             log_product, product = log_product + np.log(product), 1.0
     return log_product + float(np.log(product))
 

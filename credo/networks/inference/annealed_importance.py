@@ -28,7 +28,7 @@ SCOUTS, SCOUTED, LEAST = 20, 50, 1e-4  # runs that choose the steps; at most so 
 SWEPT = 10  # samples that a round through all variables counts for, where nobody asked for rounds
 EFFORTS = (1, 4)  # times as many rounds, while the runs aren't enough
 WORTH = 0.15  # of the runs must be as good as independent ones, or they can't be trusted
-FAINT = 1e-6  # what is impossible has this on the way
+SOFT_ZERO = 1e-6  # stands for 0 at intermediate temperatures, so that chains can leave impossible states
 DRAWN = 2**24  # numbers that all runs together may keep
 
 Result = TypeVar("Result")
@@ -77,11 +77,11 @@ class Path:
 
     @cached_property
     def _soft(self) -> Array:
-        return np.where(self._counts, np.maximum(self.potentials.factors.values, FAINT), 1.0)
+        return np.where(self._counts, np.maximum(self.potentials.factors.values, SOFT_ZERO), 1.0)
 
     @cached_property
     def _soft_weights(self) -> Array:
-        return np.maximum(self.findings.weights, FAINT)
+        return np.maximum(self.findings.weights, SOFT_ZERO)
 
     @cached_property
     def _log_soft(self) -> tuple[Array, Array]:

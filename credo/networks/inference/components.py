@@ -13,10 +13,10 @@ import numpy as np
 
 from credo.errors import SizeError
 from credo.networks.factor import Factor
-from credo.networks.inference.estimate import Asked, Estimate, Total
+from credo.networks.inference.estimate import Estimate, JointQuery, Total
 from credo.networks.inference.estimates import estimates, log_total
 from credo.networks.inference.findings import NOTHING, Findings
-from credo.networks.inference.joint_table import Whole, is_small
+from credo.networks.inference.joint_table import JointTable, is_small
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.simulated_annealing import best_found, best_of_some
 from credo.networks.inference.trees import Trees
@@ -55,8 +55,8 @@ class Part:
         return cls(there, Potentials.of(states, tables, whole.directed))
 
     @cached_property
-    def exact(self) -> Whole | Trees:
-        return Whole(self.potentials) if is_small(self.potentials) else Trees(self.potentials)
+    def exact(self) -> JointTable | Trees:
+        return JointTable(self.potentials) if is_small(self.potentials) else Trees(self.potentials)
 
     @cached_property
     def number(self) -> dict[int, int]:
@@ -98,7 +98,7 @@ class Components:
         self._cuts: OrderedDict[bytes, Cut] = OrderedDict()
 
     def estimates(
-        self, findings: Findings, asked: Sequence[Asked], method: str, samples: int, seed: int, check: Check
+        self, findings: Findings, asked: Sequence[JointQuery], method: str, samples: int, seed: int, check: Check
     ) -> list[Estimate]:
         """What is believed of variables together, of each group: the product of what the parts say."""
         cut = self._cut(findings, {v for group in asked for v in (*group.variables, *group.event)})
@@ -217,7 +217,7 @@ class Components:
                 found += float(np.log(findings.weights[(held.places[:-1] + findings.codes)[observed]]).sum())
         return found
 
-    def _split(self, cut: Cut, findings: Findings, group: Asked) -> dict[int, Asked]:
+    def _split(self, cut: Cut, findings: Findings, group: JointQuery) -> dict[int, JointQuery]:
         """What a group asks of each part, in the part's numbers."""
         parts: dict[int, tuple[list[int], dict[int, Flags]]] = {}
         for v in (v for v in (*group.variables, *group.event) if findings.codes[v] < 0):
@@ -228,10 +228,10 @@ class Components:
                 variables.append(here)
             if v in group.event:
                 event[here] = group.event[v]
-        return {i: Asked(variables, event) for i, (variables, event) in parts.items()}
+        return {i: JointQuery(variables, event) for i, (variables, event) in parts.items()}
 
     def _together(
-        self, group: Asked, findings: Findings, found: Sequence[tuple[Part, Asked, Estimate]], otherwise: str
+        self, group: JointQuery, findings: Findings, found: Sequence[tuple[Part, JointQuery, Estimate]], otherwise: str
     ) -> Estimate:
         """∏ of independent tables, an axis for each variable that is asked for."""
         happens = all(allowed[findings.codes[v]] for v, allowed in group.event.items() if findings.codes[v] >= 0)
@@ -269,7 +269,7 @@ def _by(method: str) -> str:
 
 
 def _of_part(
-    part: Part, findings: Findings, asked: Sequence[Asked], method: str, samples: int, seed: int, check: Check
+    part: Part, findings: Findings, asked: Sequence[JointQuery], method: str, samples: int, seed: int, check: Check
 ) -> list[Estimate]:
     """Exact where it fits; a part that isn't asked about must be possible, as far as that is known."""
     if method in ("auto", EXACT):
@@ -281,7 +281,7 @@ def _of_part(
     return estimates(part.potentials, findings, asked, method, samples, seed) if asked else []
 
 
-def _exactly(part: Part, findings: Findings, asked: Sequence[Asked], check: Check) -> Iterator[Estimate]:
+def _exactly(part: Part, findings: Findings, asked: Sequence[JointQuery], check: Check) -> Iterator[Estimate]:
     places = part.potentials.places
     if len(asked) == 1:
         table, found = _joint(part, findings, asked[0])
@@ -302,7 +302,7 @@ def _exactly(part: Part, findings: Findings, asked: Sequence[Asked], check: Chec
             yield _sure(_joint(part, findings, group)[0])
 
 
-def _joint(part: Part, findings: Findings, group: Asked) -> tuple[Array, float]:
+def _joint(part: Part, findings: Findings, group: JointQuery) -> tuple[Array, float]:
     """P(variables, event | findings), and whether anything is possible: its logarithm."""
     exact, p = part.exact, 1.0
     after: Findings | None = findings

@@ -21,7 +21,7 @@ MOST = 1000  # factors that a question may need
 STEP = 2**12  # cells that NumPy goes through while Python takes one step
 LARGEST = 2**22  # cells that a question may take, and steps
 PATIENCE = 2**26  # that all may take, until kernels are loaded for whatever is asked next
-FAINT = log(1e-280)  # of products whose smallest numbers may be lost
+LOG_UNDERFLOW = log(1e-280)  # of products whose smallest numbers may be lost
 
 
 def is_loaded() -> bool:
@@ -269,4 +269,4 @@ def _aligned(table: Array, own: list[int], scope: list[int]) -> Array:
 
 def _is_safe(tables: Iterable[Array]) -> bool:
     """Whether no product of these numbers is too small for a float."""
-    return sum(log(table.min(initial=1.0, where=table > 0)) for table in tables) > FAINT
+    return sum(log(table.min(initial=1.0, where=table > 0)) for table in tables) > LOG_UNDERFLOW

@@ -18,7 +18,7 @@ UNRELIABLE = "unreliable: independent runs disagree, and nobody knows which is r
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class JointQuery:
     """Variables that are looked at together; only where an event happens, if there is one: which states of each of its
     variables it allows."""
 
@@ -68,7 +68,7 @@ def check_samples(samples: object) -> None:
         raise DataError(f"the number of samples must be whole and at least 1, but is {samples!r}")
 
 
-def floor_of(group: Asked, findings: Findings, effective: float) -> float:
+def floor_of(group: JointQuery, findings: Findings, effective: float) -> float:
     """What never or always came isn't certain for that: one more sample may be the first. What is observed is."""
     return 1.0 / (effective + 1.0) if group.unsure(findings) else 0.0
 

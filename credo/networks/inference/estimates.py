@@ -10,7 +10,16 @@ import numpy as np
 
 from credo.errors import EvidenceError, NetworkError
 from credo.networks.inference.annealed_importance import SWEPT, annealed
-from credo.networks.inference.estimate import Asked, Codes, Estimate, Total, check_samples, floor_of, mean_of, no_sample
+from credo.networks.inference.estimate import (
+    Codes,
+    Estimate,
+    JointQuery,
+    Total,
+    check_samples,
+    floor_of,
+    mean_of,
+    no_sample,
+)
 from credo.networks.inference.findings import Findings
 from credo.networks.inference.forward import forward, most_weight, weighted
 from credo.networks.inference.gibbs import gibbs
@@ -23,7 +32,7 @@ FEW = 10  # below which weighted samples can't tell how far off they are
 
 
 def estimates(
-    potentials: Potentials, findings: Findings, asked: Sequence[Asked], method: str, samples: int, seed: int
+    potentials: Potentials, findings: Findings, asked: Sequence[JointQuery], method: str, samples: int, seed: int
 ) -> list[Estimate]:
     """What is believed of variables together, of each group that is asked for. "auto" weighs samples, and runs chains
     where these are worth little."""
@@ -70,7 +79,7 @@ def _averaged(
     potentials: Potentials,
     findings: Findings,
     drawn: Iterator[tuple[Codes, Array]],
-    asked: Sequence[Asked],
+    asked: Sequence[JointQuery],
     method: str,
 ) -> list[Estimate]:
     """P = Σ w·1 / Σ w; of E = Σ x·P, the standard error is √Σ w²(x - E)² / Σ w."""

@@ -22,7 +22,7 @@ from credo.networks.inference.annealed_importance import (
     runs_of,
     schedule,
 )
-from credo.networks.inference.estimate import Asked, Codes, Estimate, floor_of, widened
+from credo.networks.inference.estimate import Codes, Estimate, JointQuery, floor_of, widened
 from credo.networks.inference.findings import NOTHING, Findings
 from credo.networks.inference.loopy import settled_beliefs
 from credo.networks.inference.potentials import Flags, Integers, Potentials
@@ -36,7 +36,7 @@ TINY = 1e-12
 
 
 def gibbs(
-    potentials: Potentials, findings: Findings, asked: Sequence[Asked], samples: int, seed: int
+    potentials: Potentials, findings: Findings, asked: Sequence[JointQuery], samples: int, seed: int
 ) -> list[Estimate]:
     """Runs of several lengths, until what is asked can be trusted or the longest are done."""
     path = Path(potentials, findings)
@@ -106,7 +106,7 @@ class Walked:
     def weights(self) -> Array:
         return weights_of(self.log_weights)
 
-    def estimate(self, number: int, group: Asked, rounds: int) -> Estimate:
+    def estimate(self, number: int, group: JointQuery, rounds: int) -> Estimate:
         """The runs' mean: all count alike where they agree, else as much as annealing says, if that leaves enough."""
         halves, moved = self._of(number, group)
         runs, worth = len(self.weights), 1.0 / float(self.weights @ self.weights)
@@ -131,7 +131,7 @@ class Walked:
         error = np.maximum(error, floors)
         return Estimate(p.reshape(shape), error.reshape(shape), effective, "gibbs", spread, reliable=reliable)
 
-    def _of(self, number: int, group: Asked) -> tuple[Array, Flags]:
+    def _of(self, number: int, group: JointQuery) -> tuple[Array, Flags]:
         """(2, runs, cells): the halves' means of a group; and of which cells some runs had both, it and others."""
         v = _only(group)
         if v is None:
@@ -154,7 +154,7 @@ class Walked:
     def _loopy(self) -> Array | None:
         return settled_beliefs(self.path.potentials, self.path.findings)
 
-    def _denied(self, group: Asked, halves: Array, moved: Flags) -> bool:
+    def _denied(self, group: JointQuery, halves: Array, moved: Flags) -> bool:
         """Whether no run left a state of which loopy propagation isn't so sure."""
         v = _only(group)
         if v is None or moved.any() or not group.variables or not group.unsure(self.path.findings):
@@ -198,18 +198,20 @@ def agreed(means: Array) -> bool:
     return bool((between <= BETWEEN * (between + within) + TINY).all())
 
 
-def _only(group: Asked) -> int | None:
+def _only(group: JointQuery) -> int | None:
     """The variable that a group is about, if that is one."""
     about = {*group.variables, *group.event}
     return about.pop() if len(about) == 1 else None
 
 
-def _cells(potentials: Potentials, group: Asked) -> int:
+def _cells(potentials: Potentials, group: JointQuery) -> int:
     """Of the table in which states of a group are counted: none of one variable, whose chances are averaged."""
     return 0 if _only(group) is not None else int(np.prod(potentials.card[list(group.variables)]))
 
 
-def _walked(path: Path, asked: Sequence[Asked], count: int, powers: Array, seed: int, first: int, last: int) -> Walked:
+def _walked(
+    path: Path, asked: Sequence[JointQuery], count: int, powers: Array, seed: int, first: int, last: int
+) -> Walked:
     """Some of the runs, annealed and then followed for as many rounds."""
     rounds = len(powers) - 1
     begun, held = run(path, count, powers, seed, first, last), path.potentials

@@ -10,17 +10,17 @@ import numpy as np
 from credo.networks.inference.potentials import Integers, Potentials
 from credo.numerics.exact import Array
 
-FAINTEST = -600.0  # the logarithm of a number that a float can hold, and any likelihoods beside it
+LOG_UNDERFLOW = -600.0  # the logarithm of a number that a float can hold, and any likelihoods beside it
 CELLS, VARIABLES = 2**12, 16  # up to which one table is as fast as a tree, and needs no compiled kernels
 
 
 def is_small(potentials: Potentials) -> bool:
     """Whether it is, and no product in it can get too small for a float."""
     few = len(potentials.card) <= VARIABLES and prod(potentials.card.tolist()) <= CELLS
-    return few and float(np.log(potentials.factors.least).sum()) > FAINTEST
+    return few and float(np.log(potentials.factors.least).sum()) > LOG_UNDERFLOW
 
 
-class Whole:
+class JointTable:
     """The same answers as those of Trees."""
 
     def __init__(self, potentials: Potentials) -> None:

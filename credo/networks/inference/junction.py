@@ -30,7 +30,7 @@ HOPELESS = 2.0**45  # cells that no other order would make few enough
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class TreeQuery:
     """What a tree is compiled for: the factors that count, which variables have known states, what is asked for."""
 
     whole: Numbered  # the network's factors
@@ -68,7 +68,7 @@ class Question:
 class Plan:
     """The best order found for summing variables out, and the size of the tables that it takes."""
 
-    question: Question
+    question: TreeQuery
     graph: Graph
     found: Order
 
@@ -77,7 +77,7 @@ class Plan:
         return self.found.cells
 
     @classmethod
-    def of(cls, question: Question) -> Plan:
+    def of(cls, question: TreeQuery) -> Plan:
         """By min-fill, and where tables get large, by min-weight, if that is better."""
         held, stage = question.potentials, question.stage
         graph = connected(held.heads, held.axes, held.log_card, stage, question.together)

@@ -10,14 +10,24 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.networks.rows import CHILD, COMPLETE, NEXT, PREDICT, SCORE, Rooted, Walk, answer_rows, write_edges
+from credo._kernels.networks.rows import (
+    CHILD,
+    COMPLETE,
+    NEXT,
+    PREDICT,
+    SCORE,
+    RootedTree,
+    Walk,
+    answer_rows,
+    write_edges,
+)
 from credo._kernels.networks.shapes import MEMBERS, PARENT, SCALE, SEPARATOR, SHRUNK, SUNK, TABLE
 from credo.data import Batch, source
 from credo.data.tables import is_missing
 from credo.engines import local
 from credo.errors import DataError, EvidenceError, counted
 from credo.networks.inference.findings import NOTHING, Given, find_state, variable
-from credo.networks.inference.junction import Plan, Question, Tree
+from credo.networks.inference.junction import Plan, Tree, TreeQuery
 from credo.networks.inference.potentials import Flags, Integers
 from credo.networks.inference.sizes import HELD
 from credo.networks.inference.trees import NOBODY, Trees
@@ -32,7 +42,7 @@ ABOUT_ALL = -1, NOBODY, NOBODY  # no variable in particular
 BUDGET = 2.0**14  # cells that one row may walk through; else a tree is compiled for its pattern
 
 
-class Strange(NamedTuple):
+class Unseen(NamedTuple):
     """How many cells of a column hold what the network doesn't know, and one of these values."""
 
     cells: int
@@ -45,7 +55,7 @@ class Coded:
 
     batch: Batch
     columns: Codes  # (columns, rows), -1 where a cell is missing
-    unknown: dict[str, Strange]  # cells of values that the network doesn't have
+    unknown: dict[str, Unseen]  # cells of values that the network doesn't have
 
     @property
     def rows(self) -> int:
@@ -125,7 +135,7 @@ class Rows:
 
     # Inside
 
-    def _rooted(self, together: Integers, everything: bool = False) -> tuple[Question, Rooted | None]:
+    def _rooted(self, together: Integers, everything: bool = False) -> tuple[TreeQuery, RootedTree | None]:
         """A tree for any evidence in the table's columns; None if it is too large to be filled once and for all."""
         wanted = (self.column_of >= 0) | everything
         wanted[together] = True
@@ -137,7 +147,7 @@ class Rows:
         self,
         question: int,
         coded: Coded,
-        asked: tuple[Question, Rooted | None],
+        asked: tuple[TreeQuery, RootedTree | None],
         about: tuple[int, Integers, Integers],
         shares: Array,
         filled: Codes,
@@ -152,16 +162,16 @@ class Rows:
         return logs
 
     def _mapped(self, answer: Callable[[Coded], Result], names: tuple[str, ...] | None = None) -> Iterator[Result]:
-        unknown: dict[str, Strange] = {}
+        unknown: dict[str, Unseen] = {}
 
-        def answered(batch: Batch) -> tuple[Result, dict[str, Strange]]:
+        def answered(batch: Batch) -> tuple[Result, dict[str, Unseen]]:
             coded = self._coded(batch)
             return answer(coded), coded.unknown
 
-        for found, strange in local.mapped(answered, self.table.batches(self.names if names is None else names)):
-            for name, (cells, value) in strange.items():
-                before = unknown.get(name, Strange(0, value))
-                unknown[name] = Strange(before.cells + cells, before.value)
+        for found, unseen in local.mapped(answered, self.table.batches(self.names if names is None else names)):
+            for name, (cells, value) in unseen.items():
+                before = unknown.get(name, Unseen(0, value))
+                unknown[name] = Unseen(before.cells + cells, before.value)
             yield found
         if unknown:
             total = counted(sum(each.cells for each in unknown.values()), "cell")
@@ -169,18 +179,18 @@ class Rows:
             tell(f"{listed([*unknown])}: {total} with unknown states, such as {example!r:.60}, taken as missing")
 
     def _coded(self, batch: Batch) -> Coded:
-        columns, unknown = np.empty((len(self.names), batch.rows), dtype=np.int32), dict[str, Strange]()
+        columns, unknown = np.empty((len(self.names), batch.rows), dtype=np.int32), dict[str, Unseen]()
         for i, name in enumerate(self.names):
             codes, values = _categories(batch, name)
             v = self.potentials.number[name]
             found = [find_state(self.potentials, v, value) for value in values]
             table = np.array([*(-1 if code is None else code for code in found), -1], dtype=np.int32)
             np.take(table, codes, out=columns[i], mode="wrap")
-            if strange := [k for k, value in enumerate(values) if found[k] is None and not is_missing(value)]:
-                count = int(np.isin(codes, strange).sum())
-                there = [values[k] for k in strange if (codes == k).any()]
+            if unseen := [k for k, value in enumerate(values) if found[k] is None and not is_missing(value)]:
+                count = int(np.isin(codes, unseen).sum())
+                there = [values[k] for k in unseen if (codes == k).any()]
                 self._check_letters(name, there)
-                unknown |= {name: Strange(count, there[0])} if count else {}
+                unknown |= {name: Unseen(count, there[0])} if count else {}
         return Coded(batch, columns, unknown)
 
     def _check_letters(self, name: str, values: list[Any]) -> None:
@@ -255,7 +265,7 @@ def states_array(states: tuple[Any, ...]) -> Any:
         return pa.array([str(state) for state in states])
 
 
-def _rooted(tree: Tree) -> Rooted:
+def _rooted(tree: Tree) -> RootedTree:
     """A tree as rows walk in it."""
     held, count = tree.potentials, len(tree.cliques) - 1
     cliques = np.zeros((count + 1, 10), dtype=np.int64)
@@ -267,10 +277,10 @@ def _rooted(tree: Tree) -> Rooted:
     edges = np.empty(np.diff(cliques[:, MEMBERS])[parents[parents >= 0]].sum(), dtype=np.int64)
     write_edges(held.card, homes[held.with_zeros & (homes >= 0)], cliques, members, edges)
     sunk = np.where(begun[:-1, SHRUNK] > 0.0, 0.0, begun[:-1, SUNK])  # where some were lost, rows may need logarithms
-    return Rooted(cliques, members, edges, held.card, tree.junction.base, np.append(sunk, begun[-1, SCALE]))
+    return RootedTree(cliques, members, edges, held.card, tree.junction.base, np.append(sunk, begun[-1, SCALE]))
 
 
-def _walk(tree: Rooted) -> Walk:
+def _walk(tree: RootedTree) -> Walk:
     cliques = tree.cliques
     parents = cliques[:-1, PARENT]
     cells, members = int(cliques[-1, SEPARATOR]), int(np.diff(cliques[:, MEMBERS]).max(initial=0))

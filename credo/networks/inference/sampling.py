@@ -14,13 +14,13 @@ from credo.engines import local
 from credo.errors import DataError, SizeError, check_seed, counted
 from credo.networks.inference.annealed_importance import WORTH
 from credo.networks.inference.components import EXACT, Components
-from credo.networks.inference.estimate import UNRELIABLE, Asked, Total
+from credo.networks.inference.estimate import UNRELIABLE, JointQuery, Total
 from credo.networks.inference.findings import Findings, Given
 from credo.networks.inference.forward import BATCH, drawn_forward, mixed_seed, most_weight
 from credo.networks.inference.gibbs import agreed, chains
 from credo.networks.inference.potentials import Integers
 from credo.networks.inference.rows import states_array
-from credo.networks.inference.sizes import available
+from credo.networks.inference.sizes import available, needed
 from credo.networks.inference.trees import Trees
 from credo.notices import tell
 from credo.numerics.exact import Array
@@ -120,12 +120,12 @@ def _in_turn(net: Network, findings: Findings, seed: int, out: NDArray[Any], err
     else:
         chosen = random.choice(count, size, p=weights) * each + random.integers(each, size=size)
     out[:] = rows[chosen // each, :, chosen % each].T
-    need = str(error).partition(";")[0]
+    need = needed(error)
     doubt = "" if agree or worth >= WORTH * count else f"; {UNRELIABLE}"
     tell(f"{need}: drawn by gibbs instead, about as good as {min(effective, size):.2g} independent rows{doubt}")
 
 
-class Instead(Trees):
+class SamplingFallback(Trees):
     """Exact answers where they fit, or each connected part's does, else estimates: what rows ask for."""
 
     def __init__(self, trees: Trees, components: Components, samples: int, seed: int) -> None:
@@ -148,7 +148,7 @@ class Instead(Trees):
             return self._exact.joint(codes, weights, variables)
         except SizeError as error:
             need, possible = error, list[float]()
-        asked = [Asked(variables)]
+        asked = [JointQuery(variables)]
         (found,) = self._components.estimates(Findings(codes, weights), asked, *self._how, check=possible.append)
         self._note(need, found.method, float(found.error.max()), found.reliable)
         return found.table, min(possible, default=0.0)
@@ -174,6 +174,6 @@ class Instead(Trees):
 
     def _note(self, error: SizeError, method: str, off: float, reliable: bool) -> None:
         if method != EXACT:
-            self._need = str(error).partition(";")[0]
+            self._need = needed(error)
             self._errors.append(off)
             self._doubted += not reliable

@@ -1,13 +1,14 @@
-"""What fits: how much memory an answer would take, told before any table is made; and how else it may be found."""
+"""Methods of inference, and the memory that an exact answer takes: checked before any table is made."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
-from typing import Literal
+from typing import Literal, get_args
 
-from credo.errors import SizeError
+from credo.errors import NetworkError, SizeError, suggest
 from credo.networks.inference.memory import ANSWER, setting
 
 Method = Literal["auto", "exact", "likelihood-weighting", "gibbs", "forward", "loopy"]
@@ -60,3 +61,26 @@ def size_shown(size: float) -> str:
     ('3.0 GB', '9.3e+20 GB')
     """
     return f"{size / 2**30:.1f} GB" if size < 1e15 else f"{size / 2**30:.2g} GB"
+
+
+def needed(error: SizeError) -> str:
+    """The part of a SizeError that says how much memory an exact answer takes."""
+    return str(error).partition(";")[0]
+
+
+@contextmanager
+def exact_only(what: str) -> Iterator[None]:
+    """Refuse an answer whose error bars would be lost if it were estimated."""
+    try:
+        yield
+    except SizeError as error:
+        raise SizeError(f"{needed(error)}, and {what}") from None
+
+
+def is_exact(method: str) -> bool:
+    """Whether a method starts with the exact answer; an unknown method is an error."""
+    if method in ("auto", "exact"):
+        return True
+    if method not in get_args(Method):
+        raise NetworkError(f"there is no method {method!r}; {suggest(method, get_args(Method))}")
+    return False

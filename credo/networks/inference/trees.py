@@ -11,7 +11,7 @@ import numpy as np
 
 from credo._kernels.networks.pruning import drop_unconnected, find_ancestors
 from credo.networks.inference.findings import Findings
-from credo.networks.inference.junction import Plan, Question, Tree
+from credo.networks.inference.junction import Plan, Tree, TreeQuery
 from credo.networks.inference.memory import TREES, setting
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.sizes import check_size
@@ -123,16 +123,16 @@ class Trees:
     def _whole(self) -> Tree:
         return Tree(self._plan)
 
-    def question(self, observed: Flags, wanted: Flags, together: Integers, maximised: Flags | None = None) -> Question:
+    def question(self, observed: Flags, wanted: Flags, together: Integers, maximised: Flags | None = None) -> TreeQuery:
         """Without tables of variables that nothing is known or asked of, nor of any below them: they sum to 1. And
         without what isn't connected with what is asked."""
         held = self.potentials
         chosen = self._needed(observed, np.flatnonzero(wanted), together)
         if len(chosen) == len(held.children):
-            return Question(held, held, None, observed, maximised, together)
+            return TreeQuery(held, held, None, observed, maximised, together)
         part, numbers = held.part(chosen, together)
         asked = None if maximised is None else maximised[numbers]
-        return Question(held, part, numbers, observed[numbers], asked, np.searchsorted(numbers, together))
+        return TreeQuery(held, part, numbers, observed[numbers], asked, np.searchsorted(numbers, together))
 
     def _needed(self, observed: Flags, wanted: Integers, together: Integers) -> Integers:
         """The factors that an answer depends on."""
