@@ -93,7 +93,7 @@ def test_what_makes_no_network(arrows: Any, tables: Any, states: Any, says: str)
         (
             lambda: RAIN.believing({"Rain": {"yes": 0.9, "no": 0.1}, "Wet": {"yes": 0.1, "no": 0.9}}),
             EvidenceError,
-            "no probabilities agree|impossible",
+            "no joint distribution has|impossible",
         ),
         (lambda: RAIN.predict_proba("Rain", {"Snow": ["yes"]}), DataError, "no column is a variable"),
         (lambda: RAIN.predict_proba("Snow", {"Wet": ["yes"]}), SchemaError, "no variable 'Snow'"),

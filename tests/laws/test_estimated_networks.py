@@ -108,7 +108,7 @@ def believed(name: str, given: dict[str, Any]) -> float:
 
 @pytest.mark.usefixtures("cramped")
 def test_what_cannot_be_estimated_honestly_is_refused() -> None:
-    with pytest.raises(SizeError, match="what findings weigh isn't estimated: query can be, with each"):
+    with pytest.raises(SizeError, match="explanations aren't estimated: query can be, with each"):
         again(ASIA).explain("Smoking", {"Dyspnoea": "yes"})
     with pytest.raises(SizeError, match="beliefs aren't estimated: query can be, given likelihoods"):
         again(ASIA).believing({"Smoking": {"yes": 0.2, "no": 0.8}})
