@@ -252,6 +252,22 @@ def propagate(
 
 
 @kernel
+def add_families(codes: Integers, weight: float, plain: Plain, tables: Array, counts: Array) -> None:
+    """counts += weight · P(factor's variables | codes) of each factor, laid out as the factors' values are; the tables
+    being calibrated, and each summing to 1. What is in them is scaled by the weight."""
+    tree, digits = Junction(*plain), np.empty(DEPTH, dtype=np.int64)
+    count = len(tree.cliques) - 1
+    for t in range(tree.cliques[count, TABLE]):
+        tables[t] *= weight
+    for f in range(len(tree.heads) - 1):
+        w, at = count + f, place_of(f, codes, tree.variables, tree.heads, tree.axes)
+        if tree.walks[w, HOME] < 0:
+            counts[at] += weight
+        else:
+            add_walk(tables, counts, at, w, tree.walks, tree.paths, digits)
+
+
+@kernel
 def decode(cliques: Integers, members: Integers, card: Integers, tables: Array, codes: Integers) -> None:
     """codes of the maximised variables: from the roots, the best of the rest for what was chosen before."""
     for c in range(len(cliques) - 2, -1, -1):

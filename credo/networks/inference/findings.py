@@ -10,6 +10,7 @@ import numpy as np
 
 from credo.errors import EvidenceError, SchemaError, suggest
 from credo.networks.inference.potentials import Flags, Integers, Potentials
+from credo.networks.inference.state_index import StateIndex
 from credo.numerics.exact import Array
 
 Given = Mapping[str, Any] | None
@@ -82,11 +83,11 @@ def allowed(potentials: Potentials, event: Mapping[str, Any]) -> dict[int, Flags
     return found
 
 
-def variable(potentials: Potentials, name: object) -> int:
+def variable(index: StateIndex, name: object) -> int:
     """A variable's number."""
-    found = potentials.number.get(name) if isinstance(name, str) else None
+    found = index.number.get(name) if isinstance(name, str) else None
     if found is None:
-        raise SchemaError(f"there is no variable {name!r}; {suggest(name, potentials.names)}")
+        raise SchemaError(f"there is no variable {name!r}; {suggest(name, index.names)}")
     return found
 
 
@@ -98,15 +99,15 @@ def state(potentials: Potentials, v: int, value: object) -> int:
     return found
 
 
-def find_state(potentials: Potentials, v: int, value: object) -> int | None:
+def find_state(index: StateIndex, v: int, value: object) -> int | None:
     """The same; None if there is no such state."""
-    found = potentials.codes[v].get(value) if isinstance(value, Hashable) else None
+    found = index.codes[v].get(value) if isinstance(value, Hashable) else None
     if found is None:
         words = TRUTH[bool(value)] if isinstance(value, bool | np.bool_) else (str(value),)
-        spelt = potentials.spelt[v]
+        spelt = index.spelt[v]
         found = next((spelt[word] for word in words if word in spelt), None)
     if found is None and isinstance(value, float | np.floating) and value.is_integer():  # 1.0 for "1"
-        found = potentials.spelt[v].get(str(int(value)))
+        found = index.spelt[v].get(str(int(value)))
     return found
 
 

@@ -29,6 +29,17 @@ def propagate(end: int, codes: Integers, weights: Array, tree: Tree, tables: Arr
     return found
 
 
+def calibrate(codes: Integers, tree: Tree, tables: Array) -> float:
+    """tables = P(clique | codes) of each clique; log P(codes)."""
+    with np.errstate(divide="ignore"):
+        messages = Logarithms(tree, codes, np.empty(0))
+        found = messages.collect()
+        if found > -np.inf:
+            messages.distribute()
+            messages.write_beliefs(tables)
+    return found
+
+
 class Logarithms:
     """The tables of a tree's cliques with the evidence, an axis for each member."""
 
@@ -99,6 +110,12 @@ class Logarithms:
             top = flat.max(-1, keepdims=True)
             scaled = np.exp(flat - np.where(np.isneginf(top), 0.0, top))
             tables[row[TABLE] : row[TABLE] + scaled.size] = scaled.reshape(-1)
+
+    def write_beliefs(self, tables: Array) -> None:
+        """Each clique's table, scaled to sum to 1."""
+        for table, row in zip(self._tables, self._rows, strict=True):
+            flat = table.reshape(-1)
+            tables[row[TABLE] : row[TABLE] + flat.size] = np.exp(flat - log_sum(flat))
 
     def read(self, codes: Integers, out: Array) -> None:
         """What is believed of each variable."""

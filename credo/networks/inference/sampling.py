@@ -129,7 +129,7 @@ class SamplingFallback(Trees):
     """Exact answers where they fit, or each connected part's does, else estimates: what rows ask for."""
 
     def __init__(self, trees: Trees, components: Components, samples: int, seed: int) -> None:
-        super().__init__(trees.potentials)
+        super().__init__(trees.potentials, trees.structures)
         self._exact, self._components, self._how = trees, components, ("auto", samples, seed)
         self._errors: list[float] = []  # of each estimate, the largest
         self._doubted = 0

@@ -1,4 +1,4 @@
-"""Exact answers: which factors a question needs, which tree it runs in, and whether that fits in memory."""
+"""Exact inference in junction trees: which factors a query needs, which tree it runs in, whether it fits in memory."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from threading import Lock
 import numpy as np
 
 from credo._kernels.networks.pruning import drop_unconnected, find_ancestors
-from credo.networks.inference.findings import Findings
-from credo.networks.inference.junction import Plan, Tree, TreeQuery
+from credo.networks.inference.findings import NOTHING, Findings
+from credo.networks.inference.junction import Plan, Structure, Tree, TreeQuery
 from credo.networks.inference.memory import TREES, setting
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.sizes import check_size
@@ -26,10 +26,11 @@ ALL, NOBODY = np.empty((2, 0), dtype=np.int64)  # variables; ALL is told by what
 
 
 class Trees:
-    """Answers to questions about the variables of potentials, by their numbers."""
+    """Answers to queries about the variables of potentials, by their numbers."""
 
-    def __init__(self, potentials: Potentials) -> None:
+    def __init__(self, potentials: Potentials, structures: Structures | None = None) -> None:
         self.potentials = potentials
+        self.structures = Structures() if structures is None else structures
         self._trees: OrderedDict[bytes, Tree] = OrderedDict()
         self._cells = 0  # of all trees
         self._seen: set[bytes] = set()
@@ -66,8 +67,12 @@ class Trees:
         observed = codes >= 0
         wanted = maximised | observed | self._weighed(weights)
         key = b"best" + _key(observed, maximised, wanted)
-        tree = self._held(key, lambda: Plan.of(self.question(observed, wanted, NOBODY, maximised)))
+        tree = self._held(key, lambda: Plan.of(self.query(observed, wanted, NOBODY, maximised)))
         return tree.best(codes, weights)
+
+    def expect(self, codes: Integers, weight: float, counts: Array) -> float:
+        """counts += the expected family counts of a row, times its weight; its log-probability."""
+        return self._tree(codes, NOTHING, ALL).expect(codes, weight, counts)
 
     def for_all(self, findings: Findings) -> Tree:
         """The tree in which all variables are, with that evidence."""
@@ -87,12 +92,12 @@ class Trees:
         if targets is ALL:
             if not observed.any():
                 return self._held(b"all ", lambda: self._plan)
-            return self._held(b"all " + pattern, lambda: Plan.of(self.question(observed, self._everything, NOBODY)))
+            return self._held(b"all " + pattern, lambda: Plan.of(self.query(observed, self._everything, NOBODY)))
         wanted = observed | self._weighed(weights)
         together = NOBODY if targets is None else targets
         wanted[together] = True
         key = b"some" + _key(observed, wanted, together)
-        return self._held(key, lambda: Plan.of(self.question(observed, wanted, together)))
+        return self._held(key, lambda: Plan.of(self.query(observed, wanted, together)))
 
     def _serves(self, pattern: bytes) -> bool:
         """Whether the tree for any evidence is as good as one for this pattern would be."""
@@ -110,7 +115,7 @@ class Trees:
     @cached_property
     def _plan(self) -> Plan:
         """Of a tree for any evidence."""
-        return Plan.of(self.question(~self._everything, self._everything, NOBODY))
+        return self.structures.plan(lambda: Plan.of(self.query(~self._everything, self._everything, NOBODY)))
 
     @cached_property
     def _cells_of_any(self) -> float:
@@ -121,18 +126,18 @@ class Trees:
 
     @cached_property
     def _whole(self) -> Tree:
-        return Tree(self._plan)
+        return Tree(self.structures.found(b"any ", lambda: Structure.of(self._plan)), self.potentials)
 
-    def question(self, observed: Flags, wanted: Flags, together: Integers, maximised: Flags | None = None) -> TreeQuery:
-        """Without tables of variables that nothing is known or asked of, nor of any below them: they sum to 1. And
-        without what isn't connected with what is asked."""
+    def query(self, observed: Flags, wanted: Flags, together: Integers, maximised: Flags | None = None) -> TreeQuery:
+        """Without barren nodes, whose tables sum to 1, and without factors that are not connected with the query."""
         held = self.potentials
         chosen = self._needed(observed, np.flatnonzero(wanted), together)
         if len(chosen) == len(held.children):
-            return TreeQuery(held, held, None, observed, maximised, together)
+            return TreeQuery(held, held, None, None, observed, maximised, together)
         part, numbers = held.part(chosen, together)
         asked = None if maximised is None else maximised[numbers]
-        return TreeQuery(held, part, numbers, observed[numbers], asked, np.searchsorted(numbers, together))
+        places = np.searchsorted(numbers, together)
+        return TreeQuery(held, part, chosen, numbers, observed[numbers], asked, places)
 
     def _needed(self, observed: Flags, wanted: Integers, together: Integers) -> Integers:
         """The factors that an answer depends on."""
@@ -152,24 +157,63 @@ class Trees:
         return np.asarray(np.logical_or.reduceat(weights != 1.0, self.potentials.places[:-1]))
 
     def _held(self, key: bytes, planned: Callable[[], Plan]) -> Tree:
-        """The tree for a question, from those that were asked before if it is there."""
+        """The tree for a query: one made before for it, or new values in a structure compiled before, or a new one."""
         with self._lock:
             if key in self._trees:
                 self._trees.move_to_end(key)  # the last that would go
                 return self._trees[key]
-        plan = planned().improved()
         kept = setting(TREES, 8 * KEPT) / 8
-        with self._lock:
-            while self._trees and (plan.cells + self._cells > kept or len(self._trees) >= MANY):
-                _, gone = self._trees.popitem(last=False)
-                self._cells -= gone.cells
-        check_size(plan.cells)
-        tree = Tree(plan)
+        structure = self.structures.found(self._name(key), lambda: self._compiled(planned().improved(), kept))
+        self._make_room(structure.cells, kept)
+        tree = Tree(structure, self.potentials)
         if tree.cells <= kept:
             with self._lock:
                 self._cells += tree.cells if key not in self._trees else 0
                 self._trees[key] = tree
         return tree
+
+    def _compiled(self, plan: Plan, kept: float) -> Structure:
+        self._make_room(plan.cells, kept)
+        check_size(plan.cells)
+        return Structure.of(plan)
+
+    def _make_room(self, cells: float, kept: float) -> None:
+        """Drop the trees that were used least recently, until so many more cells may be kept."""
+        with self._lock:
+            while self._trees and (cells + self._cells > kept or len(self._trees) >= MANY):
+                _, gone = self._trees.popitem(last=False)
+                self._cells -= gone.cells
+
+    def _name(self, key: bytes) -> bytes:
+        """What a structure is kept under: which factors a joint query needs depends on where zeros are, too."""
+        return key + self.potentials.with_zeros.tobytes() if key.startswith(b"some") else key
+
+
+class Structures:
+    """Compiled trees without values, for networks that differ in their tables alone."""
+
+    def __init__(self) -> None:
+        self._structures: OrderedDict[bytes, Structure] = OrderedDict()
+        self._plan: Plan | None = None
+        self._lock = Lock()
+
+    def found(self, key: bytes, compiled: Callable[[], Structure]) -> Structure:
+        with self._lock:
+            if key in self._structures:
+                self._structures.move_to_end(key)
+                return self._structures[key]
+        made = compiled()
+        with self._lock:
+            self._structures[key] = made
+            while len(self._structures) > MANY:
+                self._structures.popitem(last=False)
+        return made
+
+    def plan(self, planned: Callable[[], Plan]) -> Plan:
+        """Of a tree for any evidence."""
+        if self._plan is None:
+            self._plan = planned()
+        return self._plan
 
 
 def _key(*about: Flags | Integers) -> bytes:
