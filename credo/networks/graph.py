@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from credo.errors import NetworkError, suggest
@@ -194,3 +195,19 @@ def blanket(name: str, parents: Parents) -> set[str]:
     """Parents, children and the children's other parents: given these, nothing else says anything of the name."""
     below = children(parents)[name]
     return {*parents[name], *below, *(other for child in below for other in parents[child])} - {name}
+
+
+@dataclass(frozen=True)
+class Independence:
+    """A variable is independent of others, given its parents.
+
+    >>> print(Independence("Thunder", ("Storm", "Rain"), ("Lightning",)))
+    Thunder ⟂ Storm, Rain | Lightning
+    """
+
+    name: str
+    others: tuple[str, ...]
+    given: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} ⟂ {', '.join(self.others)}{' | ' + ', '.join(self.given) if self.given else ''}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
 from functools import cached_property, partial
 from itertools import product
 from math import exp
@@ -24,6 +25,7 @@ from credo.networks.answers import (
 )
 from credo.networks.factor import Factor
 from credo.networks.inference.sizes import ROW_SAMPLES, SAMPLES, Method, exact_only, is_exact, needed
+from credo.networks.inference.structures import Structures
 from credo.networks.row_queries import known_columns, of_rows
 from credo.networks.tables import States
 from credo.notices import tell
@@ -87,7 +89,12 @@ class GraphicalModel:
     def trees(self) -> Trees:
         from credo.networks.inference.trees import Trees
 
-        return Trees(self.potentials)
+        return Trees(self.potentials, self.structures)
+
+    @cached_property
+    def structures(self) -> Structures:
+        """Trees compiled for it, which networks with the same arrows and states share."""
+        return Structures()
 
     @cached_property
     def components(self) -> Components:
@@ -317,9 +324,7 @@ class GraphicalModel:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is derived: compiled trees are large, and hold locks."""
-        return {
-            name: value for name, value in self.__dict__.items() if name in {"parents", "tables", "states", "factors"}
-        }
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     @cached_property
     def _cells(self) -> int:

@@ -145,3 +145,20 @@ def _array(name: str, values: object) -> Array:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise NetworkError(f"the table of {name!r} must be numbers, but is {values!s:.60}") from None
+
+
+def checked_ties(tied: Mapping[str, str], parents: Mapping[str, tuple[str, ...]], states: States) -> dict[str, str]:
+    """{node: label}; nodes with the same label must have tables of one shape, and their states must be declared."""
+    shapes: dict[str, tuple[str, tuple[tuple[Any, ...], ...]]] = {}
+    for name, label in tied.items():
+        if name not in parents:
+            raise NetworkError(f"{name!r} is tied to {label!r}, but is no variable; {suggest(name, parents)}")
+        if not isinstance(label, str) or (label in parents and label not in tied):
+            raise NetworkError(f"{name!r} must be tied to a label that is no other variable's name, not to {label!r}")
+        if not states:
+            raise NetworkError("tied nodes need declared states: give states=")
+        own = tuple(states[each] for each in (*parents[name], name))
+        first, known = shapes.setdefault(label, (name, own))
+        if own != known:
+            raise NetworkError(f"{first!r} and {name!r} are tied, but their states, or those of their parents, differ")
+    return dict(tied)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from credo.models.classifier import Classifier
     from credo.models.metrics import Scores
     from credo.models.tuning import Tuning
+    from credo.networks.network import Network
 
 ROUNDING = 1e-6  # by which log P may seem to be above 0
 
@@ -206,6 +207,19 @@ def _grouped(beliefs: Beliefs) -> bool:
     )
 
 
+def _learned_tables(network: Network) -> bool:
+    """Whether prior and evidence are those of the network's nodes."""
+    from credo.networks.table_priors import TablePriors
+
+    if not isinstance(network.prior, TablePriors | None):
+        return False
+    if network.evidence is None:
+        return True
+    from credo.networks.learning import is_evidence_of
+
+    return is_evidence_of(network, network.evidence)
+
+
 def _of_one_group(family: Family, statistics: Statistics, names: Sequence[str]) -> bool:
     """Whether hyperparameters are those of one prior, about as many columns as there are."""
     with np.errstate(all="ignore"):
@@ -269,6 +283,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "Column": _levelled,
     "Evidence": _evident,
     "Exact": lambda exact: bool(exact.high.shape == exact.low.shape),
+    "Network": _learned_tables,
     "Part": lambda part: _is_statistics(part.statistics),
     "Scores": _scored,
     "Sparse": _in_rows,

@@ -54,6 +54,7 @@ CLASSES = {
     "Schema": "credo.data.schema:Schema",
     "Scores": "credo.models.metrics:Scores",
     "Sparse": "credo.core.sparse:Sparse",
+    "TablePriors": "credo.networks.table_priors:TablePriors",
     "Text": "credo.models.forms:Text",
     "Totals": "credo.core.statistics:Totals",
     "Tried": "credo.selection.report:Tried",
@@ -102,7 +103,7 @@ class Packer:
         if kind.__module__ == "pyarrow.lib" and str(getattr(value, "type", "")) in LEVEL_TYPES:
             return self.levels(value)
         if CLASSES.get(kind.__name__) == f"{kind.__module__}:{kind.__qualname__}":
-            nodes = {field.name: self.node(getattr(value, field.name)) for field in fields(value)}
+            nodes = {name: self.node(getattr(value, name)) for name in stored_fields(value)}
             check(value)
             return {"class": kind.__name__, **nodes}
         raise ValueError(
@@ -132,6 +133,12 @@ class Packer:
         offsets = np.frombuffer(starts, np.int64)[strings.offset : strings.offset + len(strings) + 1]
         raw = np.frombuffer(text or b"", np.uint8)[offsets[0] : offsets[-1]]
         return {"levels": kind, "offsets": self.array(offsets - offsets[0]), "text": self.array(raw)}
+
+
+def stored_fields(value: Any) -> list[str]:
+    """The fields that are written: all, but for optional ones that the value says can be left out."""
+    left_out = getattr(value, "left_out_fields", ())
+    return [field.name for field in fields(value) if field.name not in left_out]
 
 
 class Unpacker:
@@ -197,9 +204,9 @@ class Unpacker:
         module, _, attribute = CLASSES[name].partition(":")
         kind = getattr(import_module(module), attribute)
         names = [field.name for field in fields(kind)]
-        if set(names) != set(nodes):
+        if not set(names) - set(getattr(kind, "optional_fields", ())) <= set(nodes) <= set(names):
             raise ValueError(f"the fields of {name} should be {', '.join(names)}, but are {', '.join(nodes)}")
-        made = kind(*(self.value(nodes[field]) for field in names))
+        made = kind(*(self.value(nodes.get(field)) for field in names))
         check(made)
         return made
 

@@ -15,6 +15,7 @@ from credo.networks.inference.junction import Plan, Structure, Tree, TreeQuery
 from credo.networks.inference.memory import TREES, setting
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.sizes import check_size
+from credo.networks.inference.structures import Structures
 from credo.numerics.exact import Array
 
 SMALL, MIDDLE = 2**11, 2**15  # cells of a tree for any evidence: up to SMALL none is compiled for a pattern that comes
@@ -187,33 +188,6 @@ class Trees:
     def _name(self, key: bytes) -> bytes:
         """What a structure is kept under: which factors a joint query needs depends on where zeros are, too."""
         return key + self.potentials.with_zeros.tobytes() if key.startswith(b"some") else key
-
-
-class Structures:
-    """Compiled trees without values, for networks that differ in their tables alone."""
-
-    def __init__(self) -> None:
-        self._structures: OrderedDict[bytes, Structure] = OrderedDict()
-        self._plan: Plan | None = None
-        self._lock = Lock()
-
-    def found(self, key: bytes, compiled: Callable[[], Structure]) -> Structure:
-        with self._lock:
-            if key in self._structures:
-                self._structures.move_to_end(key)
-                return self._structures[key]
-        made = compiled()
-        with self._lock:
-            self._structures[key] = made
-            while len(self._structures) > MANY:
-                self._structures.popitem(last=False)
-        return made
-
-    def plan(self, planned: Callable[[], Plan]) -> Plan:
-        """Of a tree for any evidence."""
-        if self._plan is None:
-            self._plan = planned()
-        return self._plan
 
 
 def _key(*about: Flags | Integers) -> bytes:
