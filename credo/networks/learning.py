@@ -14,7 +14,7 @@ from credo.core.membership import Codes
 from credo.core.statistics import Counts, Statistics
 from credo.data import Batch, Source
 from credo.data.schema import Column, Schema
-from credo.errors import DataError, EvidenceError, suggest
+from credo.errors import DataError, EvidenceError, NetworkError, suggest
 from credo.networks.inference.coding import CodedRows, Coder
 from credo.networks.inference.expectations import CHUNK
 from credo.networks.inference.rows import states_array
@@ -159,6 +159,8 @@ def _coded(network: Network, batch: Batch, weight: Array) -> CodedRows:
 
 def coded_rows(network: Network, data: object, weight: Any = None) -> Iterator[CodedRows]:
     """Rows with any cells missing, and any variables hidden, as numbers of states: what EM reads in each step."""
+    if not network.states:
+        raise NetworkError("the network has no states yet: give states=, or learn them with fit")
     table, weights = known_columns(data, network.states), Weights.of(weight)
     names = [name for name in network.variables if name in table.names]
     for batch in table.batches(weights.beside(names)):
@@ -181,7 +183,8 @@ def expected_evidence(network: Network, rows: CodedRows) -> tuple[Evidence, floa
     for i, (name, node) in enumerate(network.nodes.items()):
         own = counts[starts[i] : starts[i + 1]].reshape(network.tables[name].shape)
         _add(found, node.label, Part(node.axes, node.expected(own)))
-    return Evidence(schema_of(network), found), float(rows.weight @ logs)
+    counted = rows.weight > 0
+    return Evidence(schema_of(network), found), float(rows.weight[counted] @ logs[counted])
 
 
 @dataclass(frozen=True, eq=False)
