@@ -20,6 +20,7 @@ from credo.networks.inference.expectations import CHUNK
 from credo.networks.inference.rows import states_array
 from credo.networks.inference.state_index import StateIndex
 from credo.networks.row_queries import check_names, known_columns
+from credo.networks.table_priors import TablePriors
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -97,9 +98,14 @@ class TableLearner(Additive):
 
 
 def schema_of(network: Network) -> Schema:
-    """All variables, with their declared states."""
-    columns = ((name, states_array(states)) for name, states in network.states.items())
-    return Schema(tuple(Column(name, "category", levels, len(levels)) for name, levels in columns))
+    """All variables and their states, which have no evidence yet."""
+    columns = list[Column]()
+    for name, states in network.states.items():
+        levels = states_array(states)
+        if len(levels.unique()) < len(levels):
+            raise NetworkError(f"two states of {name!r} are written alike, so that rows can't tell them apart")
+        columns.append(Column(name, "category", levels, len(levels) if network.declared else 0))
+    return Schema(tuple(columns))
 
 
 def is_evidence_of(network: Network, evidence: object) -> bool:
@@ -193,17 +199,22 @@ class TableEM:
 
     network: Network  # its arrows, states and prior
 
+    @property
+    def prior(self) -> TablePriors:
+        return self.network.prior or TablePriors()
+
     def expect(self, batch: CodedRows, parameters: Network) -> Expected:
         evidence, log_likelihood = expected_evidence(parameters, batch)
         return Expected({label: part.statistics for label, part in evidence.parts.items()}, log_likelihood)
 
     def maximise(self, statistics: Mapping[str, Statistics]) -> Network:
-        net = self.network
-        tables = {n: node.mode(net.prior[node.label], statistics[node.label]) for n, node in net.nodes.items()}
-        return net.with_tables(tables)
+        nodes, prior = self.network.nodes.items(), self.prior
+        return self.network.with_tables(
+            {name: node.mode(prior[node.label], statistics[node.label]) for name, node in nodes}
+        )
 
     def log_prior(self, parameters: Network) -> float:
         """Of each label once: tied nodes have the same parameters."""
         tables = {node.label: (node, parameters.tables[name]) for name, node in self.network.nodes.items()}
-        return sum(node.log_prior(self.network.prior[label], table) for label, (node, table) in tables.items())
+        return sum(node.log_prior(self.prior[label], table) for label, (node, table) in tables.items())
 

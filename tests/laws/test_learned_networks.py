@@ -89,7 +89,7 @@ def test_tables_are_smoothed_frequencies(net: Network, seed: int) -> None:
     codes = {name: rows.column(name).combine_chunks().indices.to_numpy() for name in net.variables}
     smoothed, frequencies = net.fit(rows, prior=2.5), net.fit(rows, prior="ml")
     for name, above in net.parents.items():
-        counts = np.zeros(net.tables[name].shape)
+        counts: Any = np.zeros(net.tables[name].shape)
         np.add.at(counts, tuple(codes[each] for each in (*above, name)), 1.0)
         totals = counts.sum(-1, keepdims=True)
         with np.errstate(invalid="ignore"):
@@ -204,7 +204,7 @@ def fitted(net: Network, data: Any, prior: Any, seed: int = 0) -> tuple[Network,
     """By EM, from random tables."""
     random = np.random.default_rng(seed)
     learner = Network(net.parents, states=net.states, tied=net.tied, prior=prior)
-    start = {}
+    start: dict[str, Any] = {}
     for name, table in net.tables.items():
         label = net.tied.get(name, name)
         start[label] = start.get(label, random.dirichlet(np.full(table.shape[-1], 2.0), table.shape[:-1]))
@@ -245,6 +245,7 @@ def test_em_on_complete_rows_is_counting(net: Network, seed: int, prior: Any) ->
         assert np.array_equal(evidence[name].n.value, counted.evidence[name].n.value)
         mode = node.mode(counted.prior[name], counted.evidence[name])
         assert learned.tables[name] == pytest.approx(mode, rel=1e-14)
+    same(counted.with_evidence(evidence), counted)
     log_prior = TableEM(counted).log_prior(learned)
     assert objective[-1] == pytest.approx(log_likelihood + log_prior, rel=1e-12)
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from credo._kernels.networks.propagation import add_families
 from credo.core.evidence import Evidence
 from credo.engines import local
 from credo.errors import EvidenceError
@@ -212,5 +213,5 @@ def test_logarithms_calibrate_all_cliques() -> None:
     found = logarithms.calibrate(codes, tree, logs)
     counts = [np.zeros(len(net.potentials.factors.values)) for _ in range(2)]
     assert tree.expect(codes, 1.0, counts[0]) == pytest.approx(found)
-    junction.add_families(codes, 1.0, tree._prepared, logs, counts[1])
+    add_families(codes, 1.0, tree._prepared, logs, counts[1])
     assert counts[1] == pytest.approx(counts[0])

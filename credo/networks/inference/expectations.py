@@ -26,20 +26,22 @@ class Expectations:
     """A tree for rows with any missing cells; for rows that it can't answer, trees of their own patterns."""
 
     trees: Trees
-    tree: RootedTree | None  # None: its tables are too large to be kept
-    families: Families
+    tree: RootedTree | None  # None: its tables would be too large to be kept
+    families: Families | None
 
     @classmethod
     def of(cls, trees: Trees) -> Expectations:
         """The structure is compiled once, for all values of the factors."""
         everything = np.ones(len(trees.potentials.card), dtype=np.bool_)
 
-        def compiled() -> Structure:
-            return Structure.of(Plan.of(trees.query(~everything, everything, NOBODY)).improved())
+        def compiled() -> Structure | None:
+            plan = Plan.of(trees.query(~everything, everything, NOBODY)).improved()
+            return None if plan.cells > HELD else Structure.of(plan)
 
         structure = trees.structures.found(b"rows", compiled)
-        tree = None if structure.cells > HELD else rooted(Tree(structure, trees.potentials))
-        return cls(trees, tree, structure.families)
+        if structure is None:
+            return cls(trees, None, None)
+        return cls(trees, rooted(Tree(structure, trees.potentials)), structure.families)
 
     @property
     def potentials(self) -> Potentials:
@@ -48,18 +50,16 @@ class Expectations:
     def of_rows(self, rows: CodedRows) -> tuple[Array, Array]:
         """Counts, laid out as the factors' values are; and log P(row), -inf for impossible rows, which add nothing."""
         counts, logs = np.zeros(len(self.potentials.factors.values)), np.full(rows.rows, np.nan)
-        if self.tree is not None:
-            self._walked(self.tree, rows, logs, counts)
+        if self.tree is not None and self.families is not None:
+            self._walk(self.tree, self.families, rows, logs, counts)
         for r in np.flatnonzero(np.isnan(logs)).tolist():
             logs[r] = self.trees.expect(rows.codes[:, r].astype(np.int64), float(rows.weight[r]), counts)
         return counts, logs
 
-    def _walked(self, tree: RootedTree, rows: CodedRows, logs: Array, counts: Array) -> None:
-        held, most = self.potentials, int(np.diff(self.families.of_clique).max(initial=0))
+    def _walk(self, tree: RootedTree, families: Families, rows: CodedRows, logs: Array, counts: Array) -> None:
+        held, most = self.potentials, int(np.diff(families.of_clique).max(initial=0))
         walk = walk_in(tree, most)
         passes = Passes(np.empty(len(walk.least)), np.empty(len(walk.messages)))
         factors = held.heads, held.axes, held.factors.values
         every: Integers = np.arange(len(held.card))
-        expect_rows(
-            rows.codes, every, rows.weight, BUDGET, factors, tree, self.families, walk, passes, logs, counts
-        )
+        expect_rows(rows.codes, every, rows.weight, BUDGET, factors, tree, families, walk, passes, logs, counts)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from credo.networks.inference.junction import Plan, Structure
+    from credo.networks.inference.junction import Plan
 
+Kept = TypeVar("Kept")  # a Structure; None: it would be too large
 MANY = 1000  # structures that are kept
 
 
@@ -17,19 +18,20 @@ class Structures:
     """Structures by what they were compiled for. New values in them cost no new triangulation or assembly."""
 
     def __init__(self) -> None:
-        self._structures: OrderedDict[bytes, Structure] = OrderedDict()
+        self._structures: OrderedDict[bytes, Any] = OrderedDict()
         self._plan: Plan | None = None
         self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._structures)
 
-    def found(self, key: bytes, compiled: Callable[[], Structure]) -> Structure:
+    def found(self, key: bytes, compiled: Callable[[], Kept]) -> Kept:
         """The structure kept under a key, or a new one; the least recently used goes when there are too many."""
         with self._lock:
             if key in self._structures:
                 self._structures.move_to_end(key)
-                return self._structures[key]
+                found: Kept = self._structures[key]
+                return found
         made = compiled()
         with self._lock:
             self._structures[key] = made
