@@ -72,7 +72,7 @@ class TableLearner(Additive):
 
     def _declared(self, batch: Batch) -> tuple[dict[str, Codes], Schema]:
         rows = _coded(self.network, batch, np.ones(batch.rows))
-        return dict(zip(self.network.variables, rows.codes, strict=True)), schema_of(self.network)
+        return dict(zip(self.network.variables, rows.codes, strict=True)), self.network.schema
 
     def with_evidence(self, evidence: Evidence) -> Self:
         return replace(self, network=self.network.with_evidence(evidence), evidence=evidence)
@@ -132,8 +132,7 @@ def _tied(network: Network, label: str) -> int:
 def _is_known(network: Network, evidence: Evidence) -> bool:
     """Whether columns have the declared states, or all were inferred."""
     if network.declared:
-        own = schema_of(network)
-        return all(evidence.schema[name] == own[name] for name in network.parents)
+        return all(evidence.schema[name] == network.schema[name] for name in network.parents)
     return all(column.kind == "category" and column.declared == 0 for column in evidence.schema)
 
 
@@ -190,7 +189,7 @@ def expected_evidence(network: Network, rows: CodedRows) -> tuple[Evidence, floa
         own = counts[starts[i] : starts[i + 1]].reshape(network.tables[name].shape)
         _add(found, node.label, Part(node.axes, node.expected(own)))
     counted = rows.weight > 0
-    return Evidence(schema_of(network), found), float(rows.weight[counted] @ logs[counted])
+    return Evidence(network.schema, found), float(rows.weight[counted] @ logs[counted])
 
 
 @dataclass(frozen=True, eq=False)

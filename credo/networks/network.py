@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from credo.core.evidence import Evidence
     from credo.core.learning import Validation, Weight
+    from credo.data.schema import Schema
     from credo.networks.explanation import QueryExplanation
     from credo.networks.inference.coding import CodedRows
     from credo.networks.inference.expectations import Expectations
@@ -192,6 +193,13 @@ class Network(GraphicalModel):
         if self.evidence is None:
             return bool(self.states)
         return bool(self.evidence.schema[self.variables[0]].declared)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The variables as columns, with their states as levels."""
+        from credo.networks.learning import schema_of
+
+        return schema_of(self)
 
     @property
     def n(self) -> float:

@@ -24,7 +24,7 @@ from credo._kernels.networks.rows import (
     read_row,
     set_out,
 )
-from credo._kernels.networks.shapes import KEPT, MEMBERS, PARENT, VARIABLE, Families
+from credo._kernels.networks.shapes import KEPT, MEMBERS, VARIABLE, Families
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -82,6 +82,9 @@ def send_sum(c: int, tree: RootedTree, walk: Walk, passes: Passes) -> float:
             break
     if not top > 0.0:
         return 0.0
+    if outer == 0:  # the separator is known: its message is 1, and the parent does without it in both passes
+        walk.least[c] = -1.0
+        return top
     walk.least[c] = least / top
     while True:
         messages[cursors[1]] /= top
@@ -144,7 +147,7 @@ def distribute_row(
     cursors, free, messages = walk.cursors, walk.free, walk.messages
     for c in range(len(tree.cliques) - 2, -1, -1):
         outer, missing, inner = set_out(c, tree.cliques[c, KEPT], tree, walk)
-        if tree.cliques[c, PARENT] < 0:
+        if outer == 0:
             passes.back[cursors[1]] = 1.0
         width, factor = place_families(c, inner, weight, tree, families, walk, counts), 1.0 / passes.scales[c]
         start = outer - outer
