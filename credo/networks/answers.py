@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from credo.errors import counted
+from credo.errors import SizeError, counted
+from credo.networks.inference.sizes import is_exact, needed
+from credo.notices import tell
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -16,22 +18,22 @@ if TYPE_CHECKING:
     from credo.networks.inference.findings import Findings
 
 Posterior = dict[Any, float]
-EXACT = "exact"  # how most answers are found
+Result = TypeVar("Result")
+EXACT = "exact"  # the method of an exact answer
 MARK = " (unreliable)"
 
 
 class Estimated(dict[Any, float]):
-    """A posterior that was estimated: how, how far off each probability is likely to be (one standard error), and how
-    many independent samples would be as good."""
+    """An estimated posterior: the method, each probability's standard error, and the effective sample size."""
 
     method: str
     standard_error: dict[Any, float]
     effective_samples: float
-    reliable: bool = True  # whether the errors can be trusted
-    spread: Callable[[Array], float] = staticmethod(lambda _: float("nan"))  # until it is known, and after a copy
+    reliable: bool = True  # whether the standard errors are
+    spread: Callable[[Array], float] = staticmethod(lambda _: float("nan"))  # until it is set, and in copies
 
     def total(self, x: Sequence[float]) -> EstimatedNumber:
-        """Σ x·P, an x for each probability, with its own error."""
+        """Σ x·P with its standard error, an x for each probability."""
         numbers = np.asarray(x, dtype=np.float64)
         found = float(numbers @ np.array([*self.values()]))
         return EstimatedNumber(found, self.spread(numbers), self.effective_samples, self.method, self.reliable)
@@ -41,12 +43,11 @@ class Estimated(dict[Any, float]):
         return f"{{{', '.join(f'{key!r}: {p!r}' for key, p in each)}}}{'' if self.reliable else MARK}"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "spread"}  # a function isn't kept
+        return {name: value for name, value in self.__dict__.items() if name != "spread"}  # functions can't be pickled
 
 
 class EstimatedNumber(float):
-    """A number that was estimated: how, how far off it is likely to be (one standard error), and how many independent
-    samples would be as good.
+    """An estimated number: the method, its standard error, and the effective sample size.
 
     >>> EstimatedNumber(0.2314, 0.0042, 10_000.0, "gibbs")
     0.231 ± 0.004
@@ -55,7 +56,7 @@ class EstimatedNumber(float):
     standard_error: float
     effective_samples: float
     method: str
-    reliable: bool  # whether the error can be trusted
+    reliable: bool  # whether the standard error is
 
     def __new__(
         cls, value: float, error: float, effective: float, method: str, reliable: bool = True
@@ -85,7 +86,7 @@ class EstimatedNumber(float):
 
 
 class Marginals(Mapping[str, Posterior]):
-    """{name: {state: probability}}; each is made when it is looked at."""
+    """{name: {state: probability}}, each made when it is first used."""
 
     def __init__(self, places: Mapping[str, tuple[tuple[Any, ...], slice]], values: Array) -> None:
         self._places, self._array = places, values
@@ -110,8 +111,8 @@ class Marginals(Mapping[str, Posterior]):
 
 
 class MostProbable(dict[str, Any]):
-    """{name: state}; log_joint is the logarithm of the probability of these states together with the evidence. Where
-    the method isn't "exact", they are the best that were found."""
+    """{name: state}; log_joint is log P(states, evidence). Where the method isn't "exact", these are the best states
+    found."""
 
     log_joint: float
     method: str = "exact"
@@ -141,8 +142,25 @@ def as_log_total(found: Total, findings: Findings) -> float:
     return EstimatedNumber(value, found.error, found.effective, found.method, found.reliable)
 
 
+def exact_or_estimated(method: str, exact: Callable[[], Result], in_parts: Callable[[], Result]) -> Result:
+    """The exact answer; where that doesn't fit in memory, each connected component by itself, estimated if it must
+    be and may be."""
+    if not is_exact(method):
+        found = in_parts()
+        if doubt := reliability_notice(found):
+            tell(doubt)
+        return found
+    try:
+        return exact()
+    except SizeError as error:
+        found = in_parts()
+        if how := estimate_notice(found):
+            tell(f"{needed(error)}: {'; '.join(filter(None, (how, reliability_notice(found))))}")
+        return found
+
+
 def estimate_notice(answer: object) -> str:
-    """What a notice says of an answer that isn't exact; of one that is, nothing."""
+    """The notice about an answer that was estimated; empty for an exact one."""
     if isinstance(answer, MostProbable):
         if answer.method == EXACT and not isinstance(answer.log_joint, EstimatedNumber):
             return ""
@@ -157,7 +175,7 @@ def estimate_notice(answer: object) -> str:
 
 
 def reliability_notice(answer: object) -> str:
-    """What a notice says of an answer that can't be trusted; of others, nothing."""
+    """The notice about an answer that is unreliable; empty for others."""
     from credo.networks.inference.estimate import UNRELIABLE
 
     if isinstance(answer, MostProbable):

@@ -79,5 +79,5 @@ def _log_odds(shares: Mapping[Any, float], value: Any) -> float:
 
 
 def _step(before: float, after: float) -> float:
-    """From one log-odds to another; nothing moves what is certain already."""
+    """The change of the log-odds; 0 where both are the same infinity."""
     return 0.0 if before == after else after - before

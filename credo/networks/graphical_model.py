@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import cached_property, partial
 from itertools import product
 from math import exp
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -20,15 +20,13 @@ from credo.networks.answers import (
     as_log_total,
     as_number,
     as_posterior,
-    estimate_notice,
-    reliability_notice,
+    exact_or_estimated,
 )
 from credo.networks.factor import Factor
-from credo.networks.inference.sizes import ROW_SAMPLES, SAMPLES, Method, exact_only, is_exact, needed
+from credo.networks.inference.sizes import ROW_SAMPLES, SAMPLES, Method, exact_only, is_exact
 from credo.networks.inference.structures import Structures
 from credo.networks.row_queries import known_columns, of_rows
 from credo.networks.tables import States
-from credo.notices import tell
 
 if TYPE_CHECKING:
     from credo.networks.explanation import QueryExplanation
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from credo.networks.inference.potentials import Flags, Integers, Potentials
     from credo.networks.inference.trees import Trees
 
-Result = TypeVar("Result")
 UNSPLIT = ("forward", "loopy")  # methods that don't treat connected components apart
 
 
@@ -150,7 +147,7 @@ class GraphicalModel:
             (found,) = self._estimates(findings, [(numbers, happens)], given, method, samples, seed)
             return as_posterior(keys, found)
 
-        return self._answer(method, exact, in_parts)
+        return exact_or_estimated(method, exact, in_parts)
 
     def marginals(
         self, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
@@ -169,7 +166,7 @@ class GraphicalModel:
             found = self._estimates(findings, each, given, method, samples, seed)
             return {name: as_posterior([*self.states[name]], one) for name, one in zip(self.states, found, strict=True)}
 
-        return self._answer(method, exact, in_parts)
+        return exact_or_estimated(method, exact, in_parts)
 
     def probability(
         self,
@@ -191,7 +188,7 @@ class GraphicalModel:
             (found,) = self._estimates(findings, [([], happens)], given, method, samples, seed)
             return as_number(found)
 
-        return self._answer(method, lambda: self._chance(happens, findings, given), in_parts)
+        return exact_or_estimated(method, lambda: self._chance(happens, findings, given), in_parts)
 
     def log_probability(
         self, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
@@ -208,7 +205,7 @@ class GraphicalModel:
         def in_parts() -> float:
             return as_log_total(self._log_total(findings, method, samples, seed), findings)
 
-        return self._answer(method, exact, in_parts)
+        return exact_or_estimated(method, exact, in_parts)
 
     def most_probable(
         self,
@@ -249,7 +246,7 @@ class GraphicalModel:
             found.method = how
             return found
 
-        return self._answer(method, lambda: told(*exact(), EXACT), lambda: told(*in_parts()))
+        return exact_or_estimated(method, lambda: told(*exact(), EXACT), lambda: told(*in_parts()))
 
     def mutual_information(
         self,
@@ -391,19 +388,3 @@ class GraphicalModel:
         if method in UNSPLIT:
             return log_total(self.potentials, findings, method, samples, seed)
         return self.components.log_total(findings, method, samples, seed)
-
-    def _answer(self, method: str, exact: Callable[[], Result], in_parts: Callable[[], Result]) -> Result:
-        """The exact answer; where that doesn't fit in memory, each connected component by itself, estimated if it must
-        be and may be."""
-        if not is_exact(method):
-            found = in_parts()
-            if doubt := reliability_notice(found):
-                tell(doubt)
-            return found
-        try:
-            return exact()
-        except SizeError as error:
-            found = in_parts()
-            if how := estimate_notice(found):
-                tell(f"{needed(error)}: {'; '.join(filter(None, (how, reliability_notice(found))))}")
-            return found

@@ -40,10 +40,10 @@ from credo.networks.inference.sizes import HELD
 from credo.networks.inference.workspace import Space
 from credo.numerics.exact import Array
 
-FEW, MANY, TRIES = 2**12, 2**17, 8  # cells that are worth one try only; a second; more
-SPARSE, DENSE = 16, 128  # the same of cells for each variable: to go through few takes no longer than another try
-SMALL, OFTEN = 2**15, 3  # cells up to which, and questions from which on, the product of what doesn't change is kept
-HOPELESS = 2.0**45  # cells that no other order would make few enough
+FEW, MANY, TRIES = 2**12, 2**17, 8  # cells up to which one triangulation is enough; two; more
+SPARSE, DENSE = 16, 128  # the same per variable: visiting few cells takes no longer than a triangulation
+SMALL, OFTEN = 2**15, 3  # cells up to which, or queries from which on, the product of constant factors is kept
+HOPELESS = 2.0**45  # cells from which on no other order would help
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class TreeQuery:
 
     @cached_property
     def stage(self) -> Integers:
-        """When variables may go: -1 not at all, 0 first, 1 last."""
+        """When variables are eliminated: -1 never (observed), 0 first, 1 last."""
         last = np.zeros(len(self.observed), dtype=np.int64)
         if self.maximised is not None:
             last[self.maximised] = 1
@@ -85,14 +85,14 @@ class TreeQuery:
         return last
 
     def own(self, codes: Integers, weights: Array) -> tuple[Integers, Array]:
-        """What is known, of the variables that count."""
+        """The evidence about the relevant variables."""
         if self.numbers is None:
             return codes, weights
         return codes[self.numbers], weights[self._states] if len(weights) else weights
 
     @cached_property
     def _states(self) -> Integers:
-        """Where the states of the variables that count are among those of all."""
+        """Where the states of the relevant variables are among all states."""
         assert self.numbers is not None
         card, at = self.potentials.card, self.potentials.places
         return np.arange(at[-1]) + np.repeat(self.whole.places[self.numbers] - at[:-1], card)
@@ -112,7 +112,7 @@ class Plan:
 
     @classmethod
     def of(cls, query: TreeQuery) -> Plan:
-        """By min-fill, and where tables get large, by min-weight, if that is better."""
+        """By min-fill; where tables get large, by min-weight if that is better."""
         held, stage = query.potentials, query.stage
         graph = connected(held.heads, held.axes, held.log_card, stage, query.together)
         best = triangulate(graph, held.log_card, FILL)
@@ -121,7 +121,7 @@ class Plan:
         return cls(query, graph, best)
 
     def improved(self) -> Plan:
-        """Where tables are large: the best of both rules with other ways to break ties."""
+        """Where tables are large: the best of several runs of both rules, ties broken at random."""
         best, log_card = self.found, self.query.potentials.log_card
         if best.new and max(MANY, DENSE * len(log_card)) < best.cells < HOPELESS:
             random = np.random.default_rng(0)
@@ -195,7 +195,7 @@ class Tree:
 
     @cached_property
     def junction(self) -> Junction:
-        """The tree with the product of what no evidence changes, where that is small enough to be kept."""
+        """The tree with the product of the factors that evidence doesn't change, if it is small enough to be kept."""
         if self.cells > HELD:
             return Junction(*self._bare)
         begun, (tables, scales) = self._bare[-1].copy(), self._space.take()
@@ -208,14 +208,14 @@ class Tree:
         return Junction(*self._index, self._touched, base, begun)
 
     def log_total(self, codes: Integers, weights: Array) -> float:
-        """log Σ of all cells that agree with the evidence; -inf if none does."""
+        """log P(evidence), for a Markov network log Z; -inf if the evidence is impossible."""
         space = self._space.take()
         found = self._propagate(SUMS, codes, weights, space)
         self._space.give_back(space)
         return self.potentials.log_scale + found
 
     def marginals(self, codes: Integers, weights: Array, out: Array) -> float:
-        """The same; out: what is believed of each variable, in the order of the states."""
+        """log P(evidence); out = P(variable | evidence) of each variable, in the order of the states."""
         space = self._space.take()
         found = self._propagate(BELIEFS, codes, weights, space, out)
         self._space.give_back(space)
@@ -235,7 +235,7 @@ class Tree:
         return self.potentials.log_scale + found
 
     def joint(self, codes: Integers, weights: Array) -> tuple[Array, float]:
-        """What is believed of the variables that the tree was compiled for, an axis for each; and the logarithm."""
+        """P(variables | evidence) of those the tree was compiled for, an axis for each; and log P(evidence)."""
         space = self._space.take()
         members = self.members[self.cliques[-2, MEMBERS] :].tolist()
         found = self._propagate(SUMS, codes, weights, space)
@@ -246,7 +246,7 @@ class Tree:
         return joint / total if total > 0 else joint, self.potentials.log_scale + found
 
     def best(self, codes: Integers, weights: Array) -> tuple[Integers, float]:
-        """The states of the maximised variables in which the rest is most probable, and the logarithm of that."""
+        """The most probable joint state of the maximised variables, and the log of its joint probability."""
         chosen, space = codes.copy(), self._space.take()
         own, _ = self.query.own(chosen, NOTHING)
         found = self._propagate(SUMS, codes, weights, space)
@@ -258,7 +258,7 @@ class Tree:
         return chosen, self.potentials.log_scale + found
 
     def draw(self, findings: Findings, seed: np.uint64, start: int, out: NDArray[Any]) -> None:
-        """out (variables, rows): states, as probable together as the evidence makes them."""
+        """out (variables, rows): joint states drawn given the evidence."""
         space = self._space.take()
         self._propagate(SUMS, findings.codes, findings.weights, space)
         for v in np.flatnonzero(self.variables[:, ENTRY] < 0):
@@ -271,7 +271,7 @@ class Tree:
     def _propagate(
         self, end: int, codes: Integers, weights: Array, space: tuple[Array, Array], out: Array = NOTHING
     ) -> float:
-        """Messages up to that end, in floats unless that takes logarithms."""
+        """Messages in floats; in logarithms if floats underflow."""
         codes, weights = self.query.own(codes, weights)
         self._asked += 1
         plain = self._prepared if self._asked >= OFTEN or self.cells <= SMALL else self._bare

@@ -20,7 +20,7 @@ FEW, ALMOST = 100, 1e-3  # rounds, and changes, of a comparison
 
 
 def loopy(potentials: Potentials, findings: Findings, asked: Sequence[JointQuery]) -> list[Estimate]:
-    """Loopy propagation tells of one variable at a time; damped where it doesn't settle by itself."""
+    """Marginals of single variables; damped where messages don't converge."""
     if any(len({*group.variables, *group.event}) != 1 for group in asked):
         raise NetworkError("loopy propagation tells of one variable at a time: ask for each, or sample")
     beliefs, change = _propagated(potentials, findings, ROUNDS)
@@ -30,13 +30,13 @@ def loopy(potentials: Potentials, findings: Findings, asked: Sequence[JointQuery
 
 
 def settled_beliefs(potentials: Potentials, findings: Findings) -> Array | None:
-    """What loopy propagation believes of all states, one after another; None if it doesn't settle soon."""
+    """Marginals of all states in one array; None if messages don't converge soon."""
     beliefs, change = _propagated(potentials, findings, FEW)
     return beliefs if change < ALMOST else None
 
 
 def _propagated(potentials: Potentials, findings: Findings, rounds: int) -> tuple[Array, float]:
-    """Beliefs of all states, and how much messages still changed at last."""
+    """Marginals of all states, and the last change of the messages."""
     factors, card = potentials.factors, potentials.card
     at = np.append(0, np.cumsum(card[factors.scope]))
     local = findings.weights.copy() if len(findings.weights) else np.ones(int(potentials.places[-1]))

@@ -24,13 +24,13 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Numbered:
-    """∏ factors · exp(log_scale), of variables that have numbers alone; each factor's largest value is at most 1."""
+    """∏ factors · exp(log_scale), over variables without names; each factor's largest value is at most 1."""
 
     card: Integers
     factors: Factors
-    with_zeros: Flags  # (factors): whether it calls something impossible
+    with_zeros: Flags  # (factors): whether it has zeros
     log_scale: float
-    children: Integers  # (factors): whose conditional table it is; -1: it is none
+    children: Integers  # (factors): the variable whose conditional table it is; -1: none
 
     @property
     def directed(self) -> bool:
@@ -43,7 +43,7 @@ class Numbered:
 
     @cached_property
     def places(self) -> Integers:
-        """Where each variable's states start, if they stand one after another."""
+        """Where each variable's states start in an array of all states."""
         return _starts(self.card)
 
     @cached_property
@@ -89,14 +89,14 @@ class Numbered:
 
     @cached_property
     def loose(self) -> Flags:
-        """Variables of which no factor says anything."""
+        """Variables that are in no factor."""
         found = np.ones(len(self.card), dtype=np.bool_)
         found[self.factors.scope] = False
         return found
 
     @cached_property
     def unknown(self) -> Integers:
-        """The codes of variables of which nothing is known."""
+        """The codes of no evidence at all: -1 for each variable."""
         return np.full(len(self.card), -1)
 
     @cached_property
@@ -112,8 +112,8 @@ class Numbered:
         return np.flatnonzero(self.children < 0)
 
     def part(self, chosen: Integers, together: Integers) -> tuple[Numbered, Integers]:
-        """Some of the factors alone, with their variables, those that no factor has, and some more; and the variables'
-        numbers here. Values stay where they are."""
+        """Some of the factors, with their variables, those in no factor, and some more; and the variables' numbers
+        here. The array of values is shared."""
         starts = self.factors.starts[chosen]
         lengths = self.factors.starts[chosen + 1] - starts
         ends = np.append(0, np.cumsum(lengths))
@@ -177,7 +177,7 @@ class Potentials(Numbered, StateIndex):
 
     @cached_property
     def decided(self) -> Flags:
-        """Variables whose parents leave no choice: each row of the table has a 1 and zeros."""
+        """Deterministic variables: each row of the table has a 1 and zeros."""
         found = np.zeros(len(self.card), dtype=np.bool_)
         for f, v in enumerate(self.children.tolist()):
             own = self.table(f)
@@ -186,7 +186,7 @@ class Potentials(Numbered, StateIndex):
 
     @cached_property
     def softened(self) -> Factors:
-        """The same factors, with what is impossible only very improbable: a way out of impossible states."""
+        """The same factors with zeros replaced by small values, so that a chain can leave impossible states."""
         return self.factors._replace(values=np.maximum(self.factors.values, 1e-6))
 
     def log_value(self, codes: Integers) -> float:
@@ -199,8 +199,7 @@ class Potentials(Numbered, StateIndex):
 
 
 def _steps(lengths: Integers, counts: Integers) -> Integers:
-    """How far apart neighbours along each axis of a table lie, the last axis being the fastest; of many tables, with so
-    many axes each."""
+    """The strides of many tables in C order, `counts` axes each."""
     found, left, at = np.ones(len(lengths), dtype=np.int64), counts - 2, np.cumsum(counts) - 2
     while len(at := at[left >= 0]):  # from the last axis but one on
         left = left[left >= 0]

@@ -165,7 +165,7 @@ class Rows:
 
 
 def _filled(column: Any, known: Flags, states: Any) -> Any:
-    """A column with states where cells aren't known; as text, if they aren't of its type."""
+    """A column with its missing cells filled in; as text, if the states aren't of its type."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

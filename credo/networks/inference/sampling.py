@@ -1,5 +1,5 @@
-"""Rows and chance: made-up rows, drawn forward along the arrows or from a junction tree where there is evidence; and
-rows of a table whose exact answers don't fit."""
+"""Sampling rows, by ancestral sampling or from a junction tree given evidence; and estimates for rows of a table whose
+exact answers don't fit in memory."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.networks.network import Network
 
-ROWS = 2**16  # that one thread draws at a time
-TRIED, RARE = 2**18, 1000  # rows after which one in so many must be kept
+ROWS = 2**16  # drawn by one thread at a time
+TRIED, RARE = 2**18, 1000  # proposals after which at least one in so many must be accepted
 APART = 10  # rounds between rows of a chain
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some of the rows."""
+    """A range of rows."""
 
     start: int
     rows: int
 
 
 def drawn_table(net: Network, size: int, given: Given, seed: int | None, method: str) -> Any:
-    """An Arrow table, a coded column for each variable."""
+    """An Arrow table with a dictionary column for each variable."""
     import pyarrow as pa
 
     if not isinstance(size, int | np.integer) or size < 0:
@@ -88,8 +88,7 @@ def _drawn(net: Network, given: Given, seed: int, codes: NDArray[Any], method: s
 
 
 def _accepted(net: Network, findings: Findings, seed: int, out: NDArray[Any]) -> bool:
-    """Rows drawn forward, each kept as often as it is probable with the evidence: exactly right, unless so few are
-    kept that nobody would wait for them. Whether all rows are there."""
+    """Rejection sampling: exact, unless too few rows are accepted. Whether all rows were drawn."""
     potentials = net.potentials
     draw, random = drawn_forward(potentials, findings, seed), np.random.default_rng(seed)
     most, there, tried = most_weight(potentials, findings), 0, 0
@@ -104,7 +103,7 @@ def _accepted(net: Network, findings: Findings, seed: int, out: NDArray[Any]) ->
 
 
 def _in_turn(net: Network, findings: Findings, seed: int, out: NDArray[Any], error: SizeError) -> None:
-    """Rows of annealed runs, some rounds apart; from each run as many as it is worth, where runs disagree."""
+    """Thinned rows of annealed Gibbs runs; where runs disagree, by their importance weights."""
     size, random = out.shape[1], np.random.default_rng(seed)
     rows, weights = chains(net.potentials, findings, size, APART, seed)  # (runs, variables, rows), (runs)
     means = (rows == rows[:1, :, :1]).mean(2)
@@ -126,17 +125,17 @@ def _in_turn(net: Network, findings: Findings, seed: int, out: NDArray[Any], err
 
 
 class SamplingFallback(Trees):
-    """Exact answers where they fit, or each connected part's does, else estimates: what rows ask for."""
+    """Exact answers where they fit in memory, else estimates for each connected component: for queries about rows."""
 
     def __init__(self, trees: Trees, components: Components, samples: int, seed: int) -> None:
         super().__init__(trees.potentials, trees.structures)
         self._exact, self._components, self._how = trees, components, ("auto", samples, seed)
-        self._errors: list[float] = []  # of each estimate, the largest
+        self._errors: list[float] = []  # the largest standard error of each estimate
         self._doubted = 0
         self._need = ""
 
     def tell(self) -> None:
-        """How many rows were estimated, and how well."""
+        """A notice: how many rows were estimated, and how well."""
         if self._errors:
             rows, worst = counted(len(self._errors), "row"), np.nanmax([0.0, *self._errors])
             error = f", with standard errors up to {worst:.2g}" if worst else ": the best states found"

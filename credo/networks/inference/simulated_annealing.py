@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from credo.networks.inference.joint_table import JointTable
     from credo.networks.inference.trees import Trees
 
-CHAINS, DRAWN, FEWEST = 4, 1000, 20  # searches, states at random that each starts from the best of, rounds of a step
+CHAINS, DRAWN, FEWEST = 4, 1000, 20  # chains, random states from the best of which each starts, rounds per temperature
 LEVELS, WARM, COLD = 40, 0.5, 20.0  # temperatures, and the first and last inverse temperature
-LIKELIEST, TOGETHER = 4, 2**12  # joint states that are tried, of a table that isn't larger
-CLIMBS, BETTER = 20, 1e-12  # rounds in which each variable may still get a better state, and by how much at least
+LIKELIEST, TOGETHER = 4, 2**12  # most probable joint states that are tried, from a table up to this size
+CLIMBS, BETTER = 20, 1e-12  # rounds of hill climbing, and the least gain
 
 
 def best_found(potentials: Potentials, findings: Findings, samples: int, seed: int) -> tuple[Integers, float]:
@@ -63,8 +63,8 @@ def best_of_some(
     samples: int,
     seed: int,
 ) -> tuple[Integers, float | Total]:
-    """The same of some variables, the others summed out: the best of the states found for all, and of each variable's
-    own best; exactly as probable as said where that fits, and then better one by one."""
+    """Marginal MAP: the best of several candidates, which are the states found for all variables and each variable's
+    own best; scored exactly where that fits in memory, and then improved by hill climbing."""
     places, cards = list(asked), [int(potentials.card[v]) for v in asked]
     codes, _ = best_found(potentials, findings, samples, seed)
     *shares, together = estimates(potentials, findings, _groups(asked, cards), "auto", samples, seed)
@@ -90,7 +90,7 @@ def best_of_some(
 
 
 def _groups(asked: Sequence[int], cards: Sequence[int]) -> list[JointQuery]:
-    """All together, where that is a small table; else each, and nothing together."""
+    """One joint query, where its table is small; else one for each variable."""
     if prod(cards) <= TOGETHER:
         return [JointQuery(asked)]
     return [*(JointQuery([v]) for v in asked), JointQuery([])]
@@ -99,7 +99,7 @@ def _groups(asked: Sequence[int], cards: Sequence[int]) -> list[JointQuery]:
 def _climbed_exactly(
     exact: JointTable | Trees | Elimination, findings: Findings, asked: Sequence[int], start: Integers
 ) -> tuple[Integers, float]:
-    """Each variable's best state, given the others that are asked for, until none changes."""
+    """Hill climbing: each queried variable's best state, given the others, until none changes."""
     chosen, top = start.copy(), exact.log_total(start, findings.weights)
     for _ in range(CLIMBS if top > -np.inf else 0):
         before = top
@@ -114,7 +114,7 @@ def _climbed_exactly(
 
 
 def _climbed(potentials: Potentials, findings: Findings, turns: Turns, start: Integers) -> tuple[Integers, float]:
-    """Each free variable's best state, given all others, until none changes."""
+    """Hill climbing: each free variable's best state, given all others, until none changes."""
     now, factors, changed = start.copy(), potentials.factors, True
     for _ in range(CLIMBS):
         if not changed:

@@ -12,10 +12,10 @@ from credo.errors import NetworkError, SizeError, suggest
 from credo.networks.inference.memory import ANSWER, setting
 
 Method = Literal["auto", "exact", "likelihood-weighting", "gibbs", "forward", "loopy"]
-SAMPLES, ROW_SAMPLES = 100_000, 10_000  # that an estimate takes where nobody says how many; for each row of a table
+SAMPLES, ROW_SAMPLES = 100_000, 10_000  # default samples of an estimate; for each row of a table
 
-HELD = 2**25  # cells up to which a tree keeps the product of what doesn't change
-LARGEST = 2**20  # cells of a joint table that is asked for
+HELD = 2**25  # cells up to which a tree keeps the product of its constant factors
+LARGEST = 2**20  # cells of a joint table in a query
 LIMIT = 8 * 2**30  # bytes that an answer may take, unless CREDO_MEMORY says otherwise
 
 
@@ -31,20 +31,20 @@ def check_size(cells: float) -> None:
 
 
 def check_table(card: Sequence[int]) -> None:
-    """Refuse a joint table that nobody could read."""
+    """Refuse a joint table that is too large to be useful."""
     if prod(card) > LARGEST:
         raise SizeError(f"the joint table of {len(card)} variables has {prod(card):.3g} cells: ask for fewer together")
 
 
 def check_numbers(what: str, count: int) -> None:
-    """Refuse a table that is given but doesn't fit, before it is made."""
+    """Refuse a table that doesn't fit in memory, before it is made."""
     if 8 * count > available():
         numbers = f"{count:.3g} numbers, {size_shown(8 * count)}"
         raise SizeError(f"{what} has {numbers}; {size_shown(available())} may be used, or as CREDO_MEMORY says")
 
 
 def available() -> float:
-    """Bytes that tables may take: three quarters of what is free now, and at most LIMIT or what CREDO_MEMORY says."""
+    """Bytes that tables may take: three quarters of free memory, and at most LIMIT or CREDO_MEMORY."""
     try:
         with open("/proc/meminfo") as file:  # noqa: PTH123 - a pseudo-file
             free = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))

@@ -18,12 +18,12 @@ from credo.networks.inference.sizes import check_size
 from credo.networks.inference.structures import Structures
 from credo.numerics.exact import Array
 
-SMALL, MIDDLE = 2**11, 2**15  # cells of a tree for any evidence: up to SMALL none is compiled for a pattern that comes
-# again, and up to MIDDLE none for one that comes the first time
-SEEN = 10_000  # patterns that are remembered
-KEPT, MANY = 2**26, 1000  # cells of all trees that are kept for when their pattern comes again (unless CREDO_TREES says
-# otherwise), and how many are
-ALL, NOBODY = np.empty((2, 0), dtype=np.int64)  # variables; ALL is told by what it is, not by what is in it
+# cells of the tree for any evidence: up to SMALL it answers all patterns of evidence, up to MIDDLE new ones
+SMALL, MIDDLE = 2**11, 2**15
+SEEN = 10_000  # patterns of evidence that are remembered
+KEPT, MANY = 2**26, 1000  # cells of all trees that are kept for patterns that come again (unless CREDO_TREES says
+# otherwise), and their largest number
+ALL, NOBODY = np.empty((2, 0), dtype=np.int64)  # sets of variables; ALL is recognised by identity
 
 
 class Trees:
@@ -38,15 +38,15 @@ class Trees:
         self._lock = Lock()
 
     def log_total(self, codes: Integers, weights: Array) -> float:
-        """The logarithm of the probability of the evidence (or, without arrows, of all that agrees with it)."""
+        """log P(evidence), for a Markov network log Z."""
         return self._tree(codes, weights, None).log_total(codes, weights)
 
     def marginals(self, codes: Integers, weights: Array, out: Array) -> float:
-        """The same; out: what is believed of each variable."""
+        """log P(evidence); out = P(variable | evidence) of each variable."""
         return self._tree(codes, weights, ALL).marginals(codes, weights, out)
 
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
-        """What is believed of some variables together, an axis for each, and whether anything is: its logarithm."""
+        """P(variables | evidence), an axis for each; and a log that is -inf if the evidence is impossible."""
         free = [v for v in variables if codes[v] < 0]
         if len(free) == 1 and self._cells_of_any <= SMALL:
             own, places = np.empty(int(self.potentials.places[-1])), self.potentials.places
@@ -61,7 +61,7 @@ class Trees:
         return whole, found
 
     def best(self, codes: Integers, weights: Array, variables: Sequence[int] | None) -> tuple[Integers, float]:
-        """The most probable states of some variables together (None: of all), and the logarithm of that."""
+        """The most probable joint state of some variables (None: of all), and the log of its joint probability."""
         n = len(codes)
         maximised = np.zeros(n, dtype=np.bool_)
         maximised[list(range(n)) if variables is None else list(variables)] = True
@@ -76,7 +76,7 @@ class Trees:
         return self._tree(codes, NOTHING, ALL).expect(codes, weight, counts)
 
     def for_all(self, findings: Findings) -> Tree:
-        """The tree in which all variables are, with that evidence."""
+        """A tree with all variables, for that evidence."""
         return self._tree(findings.codes, findings.weights, ALL)
 
     # Trees
@@ -101,7 +101,7 @@ class Trees:
         return self._held(key, lambda: Plan.of(self.query(observed, wanted, together)))
 
     def _serves(self, pattern: bytes) -> bool:
-        """Whether the tree for any evidence is as good as one for this pattern would be."""
+        """Whether the tree for any evidence does for this pattern, too."""
         if self._cells_of_any > MIDDLE or pattern in self._seen:
             return False
         if len(self._seen) == SEEN:
@@ -120,7 +120,7 @@ class Trees:
 
     @cached_property
     def _cells_of_any(self) -> float:
-        """How many cells a tree for any evidence has; infinite, where it is clear that it has more than MIDDLE."""
+        """The cells of a tree for any evidence; infinite if it clearly has more than MIDDLE."""
         card = self.potentials.card
         at_least = card[card > 1].sum()  # of k variables, a clique has no fewer cells than they have states
         return np.inf if at_least > MIDDLE else self._plan.cells
@@ -141,7 +141,7 @@ class Trees:
         return TreeQuery(held, part, chosen, numbers, observed[numbers], asked, places)
 
     def _needed(self, observed: Flags, wanted: Integers, together: Integers) -> Integers:
-        """The factors that an answer depends on."""
+        """The factors that are relevant to a query."""
         held, n = self.potentials, len(observed)
         found, used = np.empty(len(held.children), dtype=np.int64), np.zeros(len(held.children), dtype=np.bool_)
         found[: len(held.unowned)] = held.unowned
@@ -161,7 +161,7 @@ class Trees:
         """The tree for a query: one made before for it, or new values in a structure compiled before, or a new one."""
         with self._lock:
             if key in self._trees:
-                self._trees.move_to_end(key)  # the last that would go
+                self._trees.move_to_end(key)  # the least recently used goes first
                 return self._trees[key]
         kept = setting(TREES, 8 * KEPT) / 8
         structure = self.structures.found(self._name(key), lambda: self._compiled(planned().improved(), kept))
@@ -191,6 +191,6 @@ class Trees:
 
 
 def _key(*about: Flags | Integers) -> bytes:
-    """Sets of variables, or lists, as one key: no longer than they are, however many variables there are."""
+    """Sets or lists of variables as one key, as long as these are."""
     lists = [np.flatnonzero(each) if each.dtype == np.bool_ else each for each in about]
     return b"".join([np.array([*map(len, lists)]).tobytes(), *(each.tobytes() for each in lists)])
