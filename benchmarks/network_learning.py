@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -34,7 +34,7 @@ def _counting(net: Network) -> Line:
     numbers = {name: np.asarray(table[name].combine_chunks().indices) for name in net.variables}
     frame = pa.table({name: pa.array([f"s{k}" for k in codes]) for name, codes in numbers.items()}).to_pandas()
     peer = peer_of(net)
-    ours = lambda: net.fit(table)  # noqa: E731
+    ours = partial(net.fit, table)
     ours()
 
     def theirs() -> Any:

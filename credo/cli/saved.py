@@ -27,12 +27,13 @@ def _classifier(model: Any, path: str) -> Classifier:
 
 
 def loaded_learner(path: str) -> Any:
-    """A belief, beliefs by group, or a classifier: what learns by adding evidence."""
+    """A belief, beliefs by group, a classifier or a learned network: what learns by adding evidence."""
     from credo.core.learning import Additive
+    from credo.networks.network import Network
     from credo.storage.files import load
 
     model = load(path)
-    if not isinstance(model, Additive):
+    if not isinstance(model, Additive) and not (isinstance(model, Network) and model.evidence is not None):
         raise StorageError(f"{path} holds a {type(model).__name__}, which has learned no rows")
     return model
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from credo.errors import NetworkError, SchemaError, suggest
+from credo.errors import EvidenceError, NetworkError, SchemaError, suggest
 from credo.networks import graph
 from credo.networks.factor import Factor
 from credo.networks.fixed import Fixed
@@ -256,6 +256,8 @@ class Network(GraphicalModel):
 
     def with_evidence(self, evidence: Evidence) -> Network:
         """The same arrows and prior, with tables derived from that evidence."""
+        for name in (name for name, node in self.nodes.items() if node.label not in evidence.parts):
+            raise EvidenceError(f"the evidence isn't this network's: it has no counts of {name!r}")
         return self._like(evidence=evidence)
 
     def with_tables(self, tables: Mapping[str, Any]) -> Network:
