@@ -19,7 +19,7 @@ _PUBLIC = {
     "GammaPoisson": "credo.families.gamma",
     "GaussianDiscriminant": "credo.models.discriminant",
     "LinearRegression": "credo.families.linear_regression",
-    "MarkovNetwork": "credo.networks.network",
+    "MarkovNetwork": "credo.networks.markov_network",
     "NaiveBayes": "credo.models.naive_bayes",
     "Network": "credo.networks.network",
     "NormalInverseGamma": "credo.families.normal",
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from credo.models.forms import Number as Number
     from credo.models.forms import Text as Text
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
-    from credo.networks.network import MarkovNetwork as MarkovNetwork
+    from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network
     from credo.selection.learn import learn as learn
     from credo.storage.files import load as load

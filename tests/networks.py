@@ -10,7 +10,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from credo.networks.factor import Factor
-from credo.networks.network import MarkovNetwork, Network
+from credo.networks.markov_network import MarkovNetwork
+from credo.networks.network import Network
 
 LETTERS = "abcdefgh"
 

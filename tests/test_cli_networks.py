@@ -337,3 +337,26 @@ def test_missing_cells_are_filled_in(fire: str, table: str, saved: dict[str, str
     assert "not a network" in refused("impute", saved["days"], table)
     assert "it is the file that is read" in refused("impute", fire, table, "-o", table)
     assert Path(table).read_text().count(",,") == 2  # untouched
+
+
+# update, forget, merge
+
+
+def test_a_learned_network_learns_more_and_forgets(tmp_path: Path) -> None:
+    first, rest = NET.sample(60, seed=1), NET.sample(40, seed=2)
+    paths = {name: str(tmp_path / name) for name in ("first.credo", "rest.credo", "all.credo", "fixed.credo")}
+    for table, name in ((first, "first"), (rest, "rest")):
+        own = {column: table.column(column).to_pylist() for column in table.column_names}
+        lines = [",".join(own), *(",".join(row) for row in zip(*own.values(), strict=True))]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+        credo.save(credo.Network(NET.parents).fit(table), paths[f"{name}.credo"])
+    more, whole = str(tmp_path / "rest.csv"), paths["all.credo"]
+    assert "40 rows learned, 100 rows in all" in ran("update", paths["first.credo"], more, "-o", whole)
+    assert "2 files merged, 100 rows in all" in ran(
+        "merge", paths["first.credo"], paths["rest.credo"], "-o", str(tmp_path / "both.credo")
+    )
+    assert credo.load(whole) == credo.load(tmp_path / "both.credo")
+    assert "40 rows forgotten, 60 rows in all" in ran("forget", whole, more)
+    assert credo.load(whole) == credo.load(paths["first.credo"])
+    credo.save(NET, paths["fixed.credo"])
+    assert "which has learned no rows" in refused("update", paths["fixed.credo"], more)

@@ -50,12 +50,12 @@ def ask(model: Any, question: str | Question, *, method: Method = "auto", sample
     >>> round(ask(BetaBernoulli(1, 1).update({1: 2, 0: 0}), "P(theta > 0.5)"), 6)  # 1 - (1/2)³
     0.875
     """
-    from credo.networks.queries import Answering
+    from credo.networks.graphical_model import GraphicalModel
 
     parsed = parse(question) if isinstance(question, str) else question
     if not isinstance(parsed, Question):
         raise DataError(f"a question is text, as in 'P(rain | wind=strong)', not a {type(question).__name__}")
-    if isinstance(model, Answering):
+    if isinstance(model, GraphicalModel):
         from credo.asking.networks import ask_network
 
         return ask_network(model, parsed, method, samples, seed)

@@ -9,16 +9,16 @@ from credo.asking.parsing import parse
 from credo.asking.question import Likely, Question, Values, combined, refuse_contradictions, unknown
 from credo.errors import EvidenceError, NetworkError, QuestionError
 from credo.networks.answers import Estimated
+from credo.networks.graphical_model import GraphicalModel
 from credo.networks.inference.sizes import Method
 from credo.networks.network import Network
-from credo.networks.queries import Answering
 from credo.networks.tables import ROUNDING
 
 ALL = "argmax P(* | "  # a question about all variables
 Weights = dict[str, list[float]]  # of each state of a variable: how likely what is said of it makes that state
 
 
-def ask_network(net: Answering, question: Question, method: Method, samples: int, seed: int) -> Any:
+def ask_network(net: GraphicalModel, question: Question, method: Method, samples: int, seed: int) -> Any:
     _ = net.factors  # refused, where there are none
     question.plain("a network")
     for term in (*question.asked, *question.given):
@@ -40,7 +40,7 @@ def ask_network(net: Answering, question: Question, method: Method, samples: int
             return asking.explanation()
 
 
-def findings_in(net: Answering, text: str) -> dict[str, Any]:
+def findings_in(net: GraphicalModel, text: str) -> dict[str, Any]:
     """What is given, as a question has it behind the bar.
 
     >>> findings_in(Network.example("storm"), "Storm=yes, Thunder!=no")
@@ -61,7 +61,7 @@ def findings_in(net: Answering, text: str) -> dict[str, Any]:
         raise EvidenceError(error.what) from None
 
 
-def _done(net: Answering, question: Question, values: Mapping[str, Values]) -> Answering:
+def _done(net: GraphicalModel, question: Question, values: Mapping[str, Values]) -> GraphicalModel:
     """The network after do(...)."""
     states: dict[str, Any] = {}
     for term in (term for term in question.given if term.done):
@@ -83,7 +83,9 @@ def _done(net: Answering, question: Question, values: Mapping[str, Values]) -> A
 class _Asking:
     """A question whose names are known."""
 
-    def __init__(self, net: Answering, question: Question, values: Mapping[str, Values], how: dict[str, Any]) -> None:
+    def __init__(
+        self, net: GraphicalModel, question: Question, values: Mapping[str, Values], how: dict[str, Any]
+    ) -> None:
         self.net, self.question, self.values, self.how = net, question, values, how
         self.given = combined(question, (term for term in question.given if not term.done), values)
         refuse_contradictions(question, self.given)

@@ -12,7 +12,7 @@ from credo.errors import DataError
 if TYPE_CHECKING:
     from credo.data import Batch, Source
     from credo.models.classifier import Classifier
-    from credo.networks.queries import Answering
+    from credo.networks.graphical_model import GraphicalModel
     from credo.numerics.exact import Array
 
 PREDICTED, PROBABILITY = "predicted", "probability"
@@ -31,7 +31,7 @@ def predictions(model: Classifier, data: object, each: bool = False) -> Generato
     return _beside(model.streamed(data), model.classes, pa.array(model.classes), each)
 
 
-def network_predictions(net: Answering, target: str, data: object, each: bool = False) -> Generator[Any]:
+def network_predictions(net: GraphicalModel, target: str, data: object, each: bool = False) -> Generator[Any]:
     """The same of a network's variable, given the other cells of each row.
 
     >>> from credo import Network
@@ -46,7 +46,7 @@ def network_predictions(net: Answering, target: str, data: object, each: bool = 
     return _beside(batches, net.states[target], states_array(net.states[target]), each)
 
 
-def network_imputations(net: Answering, data: object) -> Generator[Any]:
+def network_imputations(net: GraphicalModel, data: object) -> Generator[Any]:
     """Arrow tables: the data, with the states in missing cells that are most probable together."""
     empty = True
     for _, part in _batches(data):

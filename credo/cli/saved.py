@@ -27,12 +27,13 @@ def _classifier(model: Any, path: str) -> Classifier:
 
 
 def loaded_learner(path: str) -> Any:
-    """A belief, beliefs by group, or a classifier: what learns by adding evidence."""
+    """A belief, beliefs by group, a classifier or a learned network: what learns by adding evidence."""
     from credo.core.learning import Additive
+    from credo.networks.network import Network
     from credo.storage.files import load
 
     model = load(path)
-    if not isinstance(model, Additive):
+    if not isinstance(model, Additive) and not (isinstance(model, Network) and model.evidence is not None):
         raise StorageError(f"{path} holds a {type(model).__name__}, which has learned no rows")
     return model
 
@@ -80,11 +81,11 @@ def predicted(
 ) -> Generator[Any]:
     """Predictions of a classifier, or of a network's variable."""
     from credo.cli.predictions import network_predictions, predictions
-    from credo.networks.queries import Answering
+    from credo.networks.graphical_model import GraphicalModel
     from credo.storage.files import load
 
     model = loaded(path) if _is_network(path) else load(path)
-    if isinstance(model, Answering):
+    if isinstance(model, GraphicalModel):
         if target is None:
             known = ", ".join(model.variables[:3])
             raise StorageError(f"{path} holds a network: --target says which variable to predict, such as {known}")
@@ -121,14 +122,14 @@ def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
     """Rows from a network or a classifier, as an Arrow table."""
     from credo.asking.networks import findings_in
     from credo.models.classifier import Classifier
-    from credo.networks.queries import Answering
+    from credo.networks.graphical_model import GraphicalModel
 
     model = loaded(path)
     if isinstance(model, Classifier) and not given:
         return model.sample(rows, seed)
     if isinstance(model, Classifier):
         raise StorageError(f"{path} holds a {type(model).__name__}: --given is for networks")
-    if not isinstance(model, Answering):
+    if not isinstance(model, GraphicalModel):
         raise StorageError(f"{path} holds a {type(model).__name__}, which draws no rows")
     if not hasattr(model, "sample"):
         raise StorageError(f"{path} holds a network without arrows, from which rows aren't drawn")
@@ -137,10 +138,10 @@ def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
 
 def loaded_network(path: str) -> Any:
     """From a file of any format that holds networks."""
-    from credo.networks.queries import Answering
+    from credo.networks.graphical_model import GraphicalModel
 
     net = loaded(path)
-    if not isinstance(net, Answering):
+    if not isinstance(net, GraphicalModel):
         raise StorageError(f"{path} holds a {type(net).__name__}, not a network")
     return net
 

@@ -149,7 +149,7 @@ def _values(found: Profile) -> str:
 def _show_saved(file: str, top: int | None) -> None:
     from credo.cli import screen as on
     from credo.cli.classifiers import MOST, is_classifier, print_classifier
-    from credo.networks.queries import Answering
+    from credo.networks.graphical_model import GraphicalModel
     from credo.storage.files import describe, load
 
     with shown_progress("reading"):
@@ -160,7 +160,7 @@ def _show_saved(file: str, top: int | None) -> None:
     if is_classifier(model):
         print_classifier(screen, model, top or MOST)
         return
-    if isinstance(model, Answering):
+    if isinstance(model, GraphicalModel):
         print_network(screen, model, top or TOP)
         return
     _print_schema(screen, model)

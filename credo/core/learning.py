@@ -310,7 +310,7 @@ Parameters = TypeVar("Parameters")
 class Expected:
     """An E-step's outcome: expected statistics, and the log-likelihood of the rows behind them. It adds."""
 
-    statistics: Mapping[str, Statistics]
+    statistics: Mapping[Label, Statistics]
     log_likelihood: float
 
     def __add__(self, other: Expected) -> Expected:
@@ -325,7 +325,7 @@ class Expecting(Protocol[Parameters]):
         """The E-step: expected statistics of one batch, and its log-likelihood."""
         ...
 
-    def maximise(self, statistics: Mapping[str, Statistics]) -> Parameters:
+    def maximise(self, statistics: Mapping[Label, Statistics]) -> Parameters:
         """The M-step: the most probable parameters (the mode, not the mean: else the objective can fall)."""
         ...
 

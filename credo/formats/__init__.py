@@ -20,7 +20,8 @@ from types import ModuleType
 
 from credo.errors import CredoError, NetworkError
 from credo.formats.files import PACKED, FilePath, read_text, write_text
-from credo.networks.network import MarkovNetwork, Network
+from credo.networks.markov_network import MarkovNetwork
+from credo.networks.network import Network
 
 FORMATS = {
     ".bif": "bif",

@@ -101,7 +101,7 @@ class Draft:
                 {names[name]: tables[name] for name in order},
                 {names[name]: self.nodes[name].true.states or self.nodes[name].states for name in order},
             )
-        except NetworkError as error:  # a circle
+        except NetworkError as error:  # a cycle
             raise NetworkError(f"{self.file}: {error!s:.300}") from None
         rounding.told(self.file)
         return made

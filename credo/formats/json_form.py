@@ -21,7 +21,8 @@ from credo.errors import NetworkError
 from credo.formats.draft import MOST_PARENTS, Draft, Node, many
 from credo.formats.names import cut, quoted
 from credo.networks.factor import Factor
-from credo.networks.network import MarkovNetwork, Network
+from credo.networks.markov_network import MarkovNetwork
+from credo.networks.network import Network
 from credo.numerics.exact import Array
 
 FORMAT = "credo network"

@@ -17,7 +17,8 @@ from credo.formats.files import FilePath, read_text
 from credo.formats.scan import Scanner, shown, tokens_of
 from credo.networks import graph
 from credo.networks.factor import Factor
-from credo.networks.network import MarkovNetwork, Network
+from credo.networks.markov_network import MarkovNetwork
+from credo.networks.network import Network
 from credo.notices import tell
 from credo.numerics.exact import Array
 
@@ -153,7 +154,7 @@ def _integers(scanner: Scanner, count: int, what: str) -> list[int]:
 
 
 def _is_directed(factors: Sequence[Scoped], count: int) -> bool:
-    """Whether each table is P(last | others) of a variable of its own, without circles."""
+    """Whether each table is P(last | others) of a variable of its own, without cycles."""
     if {scope[-1] for scope, _, _ in factors if scope} != set(range(count)) or len(factors) != count:
         return False
     with np.errstate(over="ignore"):

@@ -1,14 +1,16 @@
-"""What networks answer: probabilities that are exact, or that say how far off they are likely to be."""
+"""What queries return: exact probabilities, or estimates with standard errors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from credo.errors import counted
+from credo.errors import SizeError, counted
+from credo.networks.inference.sizes import is_exact, needed
+from credo.notices import tell
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -16,37 +18,36 @@ if TYPE_CHECKING:
     from credo.networks.inference.findings import Findings
 
 Posterior = dict[Any, float]
-EXACT = "exact"  # how most answers are found
-DOUBTED = " (unreliable)"
+Result = TypeVar("Result")
+EXACT = "exact"  # the method of an exact answer
+MARK = " (unreliable)"
 
 
 class Estimated(dict[Any, float]):
-    """A posterior that was estimated: how, how far off each probability is likely to be (one standard error), and how
-    many independent samples would be as good."""
+    """An estimated posterior: the method, each probability's standard error, and the effective sample size."""
 
     method: str
     standard_error: dict[Any, float]
     effective_samples: float
-    reliable: bool = True  # whether the errors can be trusted
-    spread: Callable[[Array], float] = staticmethod(lambda _: float("nan"))  # until it is known, and after a copy
+    reliable: bool = True  # whether the standard errors are
+    spread: Callable[[Array], float] = staticmethod(lambda _: float("nan"))  # until it is set, and in copies
 
     def total(self, x: Sequence[float]) -> EstimatedNumber:
-        """Σ x·P, an x for each probability, with its own error."""
+        """Σ x·P with its standard error, an x for each probability."""
         numbers = np.asarray(x, dtype=np.float64)
         found = float(numbers @ np.array([*self.values()]))
         return EstimatedNumber(found, self.spread(numbers), self.effective_samples, self.method, self.reliable)
 
     def __repr__(self) -> str:
         each = ((key, EstimatedNumber(p, self.standard_error[key], 0.0, "")) for key, p in self.items())
-        return f"{{{', '.join(f'{key!r}: {p!r}' for key, p in each)}}}{'' if self.reliable else DOUBTED}"
+        return f"{{{', '.join(f'{key!r}: {p!r}' for key, p in each)}}}{'' if self.reliable else MARK}"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "spread"}  # a function isn't kept
+        return {name: value for name, value in self.__dict__.items() if name != "spread"}  # functions can't be pickled
 
 
 class EstimatedNumber(float):
-    """A number that was estimated: how, how far off it is likely to be (one standard error), and how many independent
-    samples would be as good.
+    """An estimated number: the method, its standard error, and the effective sample size.
 
     >>> EstimatedNumber(0.2314, 0.0042, 10_000.0, "gibbs")
     0.231 ± 0.004
@@ -55,7 +56,7 @@ class EstimatedNumber(float):
     standard_error: float
     effective_samples: float
     method: str
-    reliable: bool  # whether the error can be trusted
+    reliable: bool  # whether the standard error is
 
     def __new__(
         cls, value: float, error: float, effective: float, method: str, reliable: bool = True
@@ -69,7 +70,7 @@ class EstimatedNumber(float):
         return float(self), self.standard_error, self.effective_samples, self.method, self.reliable
 
     def __repr__(self) -> str:
-        return self._shown() if self.reliable else self._shown() + DOUBTED
+        return self._shown() if self.reliable else self._shown() + MARK
 
     def _shown(self) -> str:
         if np.isnan(self.standard_error):
@@ -85,7 +86,7 @@ class EstimatedNumber(float):
 
 
 class Marginals(Mapping[str, Posterior]):
-    """{name: {state: probability}}; each is made when it is looked at."""
+    """{name: {state: probability}}, each made when it is first used."""
 
     def __init__(self, places: Mapping[str, tuple[tuple[Any, ...], slice]], values: Array) -> None:
         self._places, self._array = places, values
@@ -110,14 +111,14 @@ class Marginals(Mapping[str, Posterior]):
 
 
 class MostProbable(dict[str, Any]):
-    """{name: state}; log_joint is the logarithm of the probability of these states together with the evidence. Where
-    the method isn't "exact", they are the best that were found."""
+    """{name: state}; log_joint is log P(states, evidence). Where the method isn't "exact", these are the best states
+    found."""
 
     log_joint: float
     method: str = "exact"
 
 
-def told_of(keys: Sequence[Any], found: Estimate) -> Posterior:
+def as_posterior(keys: Sequence[Any], found: Estimate) -> Posterior:
     pairs = zip(keys, found.table.reshape(-1).tolist(), strict=True)
     if found.method == EXACT:
         return dict(pairs)
@@ -128,21 +129,38 @@ def told_of(keys: Sequence[Any], found: Estimate) -> Posterior:
     return told
 
 
-def number_told(found: Estimate) -> float:
+def as_number(found: Estimate) -> float:
     if found.method == EXACT:
         return float(found.table)
     return EstimatedNumber(float(found.table), float(found.error), found.effective, found.method, found.reliable)
 
 
-def total_told(found: Total, findings: Findings) -> float:
+def as_log_total(found: Total, findings: Findings) -> float:
     value = found.log_value + findings.log_scale
     if found.method == EXACT:
         return value
     return EstimatedNumber(value, found.error, found.effective, found.method, found.reliable)
 
 
-def estimated(answer: object) -> str:
-    """What a notice says of an answer that isn't exact; of one that is, nothing."""
+def exact_or_estimated(method: str, exact: Callable[[], Result], in_parts: Callable[[], Result]) -> Result:
+    """The exact answer; where that doesn't fit in memory, each connected component by itself, estimated if it must
+    be and may be."""
+    if not is_exact(method):
+        found = in_parts()
+        if doubt := reliability_notice(found):
+            tell(doubt)
+        return found
+    try:
+        return exact()
+    except SizeError as error:
+        found = in_parts()
+        if how := estimate_notice(found):
+            tell(f"{needed(error)}: {'; '.join(filter(None, (how, reliability_notice(found))))}")
+        return found
+
+
+def estimate_notice(answer: object) -> str:
+    """The notice about an answer that was estimated; empty for an exact one."""
     if isinstance(answer, MostProbable):
         if answer.method == EXACT and not isinstance(answer.log_joint, EstimatedNumber):
             return ""
@@ -156,12 +174,12 @@ def estimated(answer: object) -> str:
     return f"{some}estimated by {guesses[0].method} instead, with standard errors"
 
 
-def doubted(answer: object) -> str:
-    """What a notice says of an answer that can't be trusted; of others, nothing."""
+def reliability_notice(answer: object) -> str:
+    """The notice about an answer that is unreliable; empty for others."""
     from credo.networks.inference.estimate import UNRELIABLE
 
     if isinstance(answer, MostProbable):
-        return doubted(answer.log_joint)
+        return reliability_notice(answer.log_joint)
     if isinstance(answer, Estimated | EstimatedNumber):
         return "" if answer.reliable else UNRELIABLE
     lost = [each for each in _guesses(answer) if not each.reliable] if isinstance(answer, Mapping) else []

@@ -1,4 +1,4 @@
-"""Why a network believes what it does: how much each finding moved the answer."""
+"""Explanations of queries: how much each finding changed the log-odds of the answer."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from credo.errors import EvidenceError
 
 if TYPE_CHECKING:
-    from credo.networks.queries import Answering
+    from credo.networks.graphical_model import GraphicalModel
 
 
 @dataclass(frozen=True)
 class Finding:
-    """weight: by how much it moved the log-odds when it came, after those before it; alone: by how much it would have
-    moved them as the only one; missed: by how much they would move back without it."""
+    """weight: the change of the log-odds when the finding was added to those before it; alone: the change it would make
+    as the only finding; missed: the change that would be undone without it."""
 
     name: str
     value: Any
@@ -27,7 +27,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Moved:
+class QueryExplanation:
     """prior + the findings' weights = the log-odds of name = value, in nats."""
 
     name: str
@@ -36,10 +36,10 @@ class Moved:
     findings: tuple[Finding, ...]
     log_odds: float
     probability: float
-    done: Mapping[str, Any] = field(default_factory=dict)  # what somebody set before
+    done: Mapping[str, Any] = field(default_factory=dict)  # the intervention
 
     @classmethod
-    def of(cls, net: Answering, name: str, given: Mapping[str, Any], value: Any = None) -> Moved:
+    def of(cls, net: GraphicalModel, name: str, given: Mapping[str, Any], value: Any = None) -> QueryExplanation:
         """Of a value, by default the most probable."""
         from credo.networks.inference.findings import state
 
@@ -79,5 +79,5 @@ def _log_odds(shares: Mapping[Any, float], value: Any) -> float:
 
 
 def _step(before: float, after: float) -> float:
-    """From one log-odds to another; nothing moves what is certain already."""
+    """The change of the log-odds; 0 where both are the same infinity."""
     return 0.0 if before == after else after - before

@@ -9,13 +9,12 @@ import numpy as np
 
 from credo.numerics.exact import Array
 
-WIDEST = 600.0  # natural logarithms between a factor's largest and smallest number: a float holds about 708
+WIDEST = 600.0  # largest log-ratio of a factor's largest and smallest value: floats hold about 708
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A non-negative function of some variables: an axis of the table, which can't be changed, for each name in the
-    scope.
+    """A non-negative function of some variables: a read-only table with an axis for each name in the scope.
 
     >>> import numpy as np
     >>> rain = Factor(("rain",), np.array([0.2, 0.8]))
@@ -29,13 +28,13 @@ class Factor:
 
     def __post_init__(self) -> None:
         table = np.asarray(self.table, dtype=np.float64)
-        if table.flags.writeable:  # somebody else's: what is worked out from it must stay true
+        if table.flags.writeable:  # a caller could change it later
             table = table.copy()
             table.flags.writeable = False
         object.__setattr__(self, "table", table)
 
     def split(self) -> tuple[Factor, ...]:
-        """Factors whose product this is, in none of which a number is too small beside the largest for a float.
+        """Factors whose product this is, each with a range of values that floats can hold.
 
         >>> [[f"{x:.1e}" for x in part.table] for part in Factor(("x",), np.array([1e250, 1e-250])).split()]
         [['1.0e+250', '2.7e-11'], ['1.0e+00', '3.8e-240']]

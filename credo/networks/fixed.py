@@ -1,4 +1,4 @@
-"""Mappings that can't be changed: what was worked out from them stays true."""
+"""Read-only mappings: what is derived from them stays valid."""
 
 from __future__ import annotations
 

@@ -1,21 +1,22 @@
-"""Arrows between names: reading them, their order, and what they say is independent of what."""
+"""Directed acyclic graphs: parsing arrows, topological order, d-separation."""
 
 from __future__ import annotations
 
 import re
 from collections import deque
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from credo.errors import NetworkError, suggest
 
 Name = TypeVar("Name", bound=Hashable)
-Parents = Mapping[str, tuple[str, ...]]  # each name, and those that point at it
+Parents = Mapping[str, tuple[str, ...]]  # each name and its parents
 
 NAME = r"[^\s,;\"<>\-→←](?:[^\s,;\"<>\-→←]|-(?!>))*"
 TOKEN = re.compile(rf'[^\S\n]*(?:"((?:[^"\\]|\\.)*)"|(->|<-|→|←|[,;\n])|({NAME}))')
 BNLEARN = re.compile(r"\s*(?:\[[^\[\]]*\]\s*)+")  # as in [Storm][Lightning|Storm][Fire|Storm:Lightning]
-MOST = 60  # parents: with two states each, a table of that is too large for any machine
+MOST = 60  # parents: with two states each, a table of more fits in no memory
 ARROWS = {"->": True, "→": True, "<-": False, "←": False}
 
 
@@ -44,7 +45,7 @@ def parse_arrows(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def _statements(text: str) -> Iterator[list[tuple[str, bool]]]:
-    """Tokens, each with whether it is a name. A line that ends in an arrow or a comma goes on in the next."""
+    """Tokens, each with whether it is a name. A line that ends in an arrow or a comma continues on the next."""
     statement: list[tuple[str, bool]] = []
     at, end = 0, len(text.rstrip())
     while at < end:
@@ -82,7 +83,7 @@ def _groups(statement: list[tuple[str, bool]]) -> tuple[list[list[str]], list[st
 
 
 def in_order(parents: Mapping[Name, tuple[Name, ...]]) -> tuple[Name, ...]:
-    """The names, parents before their children; a cycle is an error that shows it.
+    """The names in topological order, parents first; a cycle is an error that shows it.
 
     >>> in_order({"Fire": ("Storm",), "Storm": ()})
     ('Storm', 'Fire')
@@ -98,22 +99,22 @@ def in_order(parents: Mapping[Name, tuple[Name, ...]]) -> tuple[Name, ...]:
             if not waiting[child]:
                 ready.append(child)
     if len(order) < len(parents):
-        raise NetworkError(f"the arrows run in a circle: {' -> '.join(map(str, _circle(parents, set(order))))}")
+        raise NetworkError(f"the arrows contain a cycle: {' -> '.join(map(str, _cycle(parents, set(order))))}")
     return tuple(order)
 
 
-def _circle(parents: Mapping[Name, tuple[Name, ...]], done: Collection[Name]) -> list[Name]:
+def _cycle(parents: Mapping[Name, tuple[Name, ...]], done: Collection[Name]) -> list[Name]:
     name = next(name for name in parents if name not in done)
     path: dict[Name, None] = {}
     while name not in path:
         path[name] = None
         name = next(parent for parent in parents[name] if parent not in done)
-    circle = [*path][[*path].index(name) :]
-    return [name, *reversed(circle)]
+    cycle = [*path][[*path].index(name) :]
+    return [name, *reversed(cycle)]
 
 
 def children(parents: Mapping[Name, tuple[Name, ...]]) -> dict[Name, list[Name]]:
-    """Each name, and those that it points at."""
+    """Each name and its children."""
     below: dict[Name, list[Name]] = {name: [] for name in parents}
     for name, above in parents.items():
         for parent in above:
@@ -166,13 +167,13 @@ def reached(names: Iterable[str], along: Mapping[str, Iterable[str]]) -> set[str
 
 
 def connected(start: Collection[str], given: Collection[str], parents: Parents) -> set[str]:
-    """What depends on the names, given others: all that an active trail leads to.
+    """All names that are d-connected to the start, given others: an active trail leads to them.
 
     A trail runs from a name to its parents and children; through a name that is given only where two arrows meet in
     it, and through one where two arrows meet only if it or a descendant is given.
     """
     below, observed = children(parents), set(given)
-    opened = reached(observed, parents)  # whose arrows may meet
+    opened = reached(observed, parents)  # colliders that are active
     seen: set[tuple[str, bool]] = set()
     waiting = [(name, True) for name in start]  # True: coming from a child
     while waiting:
@@ -191,6 +192,22 @@ def connected(start: Collection[str], given: Collection[str], parents: Parents) 
 
 
 def blanket(name: str, parents: Parents) -> set[str]:
-    """Parents, children and the children's other parents: given these, nothing else says anything of the name."""
+    """The Markov blanket: parents, children and the children's other parents."""
     below = children(parents)[name]
     return {*parents[name], *below, *(other for child in below for other in parents[child])} - {name}
+
+
+@dataclass(frozen=True)
+class Independence:
+    """A variable is independent of others, given its parents.
+
+    >>> print(Independence("Thunder", ("Storm", "Rain"), ("Lightning",)))
+    Thunder ⟂ Storm, Rain | Lightning
+    """
+
+    name: str
+    others: tuple[str, ...]
+    given: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} ⟂ {', '.join(self.others)}{' | ' + ', '.join(self.given) if self.given else ''}"

@@ -1,9 +1,9 @@
-"""Belief networks: arrows between variables, and a table for each; and Markov networks, which have factors alone."""
+"""Belief networks: arrows between variables, and for each a distribution given its parents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -11,39 +11,57 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from credo.errors import NetworkError, SchemaError, suggest
+from credo.errors import EvidenceError, NetworkError, SchemaError, suggest
 from credo.networks import graph
 from credo.networks.factor import Factor
 from credo.networks.fixed import Fixed
+from credo.networks.graph import Independence
+from credo.networks.graphical_model import GraphicalModel
 from credo.networks.inference.sizes import Method
-from credo.networks.queries import Answering
-from credo.networks.tables import States, states_of, table_of
+from credo.networks.tables import States, checked_ties, states_of, table_of
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from credo.networks.explanation import Moved
+    from credo.core.evidence import Evidence
+    from credo.core.learning import Validation, Weight
+    from credo.data.schema import Schema
+    from credo.networks.explanation import QueryExplanation
+    from credo.networks.inference.coding import CodedRows
+    from credo.networks.inference.expectations import Expectations
     from credo.networks.inference.findings import Given
+    from credo.networks.learning import TableLearner
+    from credo.networks.markov_network import MarkovNetwork
+    from credo.networks.nodes import Node
 
 EXAMPLES = Path(__file__).parent.parent / "samples" / "networks"
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Network(Answering):
-    """P(all) = ∏ P(name | parents), over a DAG with a table for each name.
+class Network(GraphicalModel):
+    """P(all) = ∏ P(name | parents), over a directed acyclic graph.
 
-    The arrows are {name: parents}, or text. States are {name: values}, or values that all have in common.
+    The arrows are {name: parents}, or text. States are {name: values}, or values that all variables have. The tables
+    are given, and then fixed; or they are derived from a prior and from evidence, which `fit` counts. Nodes that are
+    tied to the same label, as in {"X1": "step", "X2": "step"}, share one table.
 
     >>> fire = Network("Storm -> Fire", {"Storm": 0.2, "Fire": {"yes": 0.25, "no": 0.01}})
     >>> fire.states
     {'Storm': ('yes', 'no'), 'Fire': ('yes', 'no')}
+    >>> learned = Network("Storm -> Fire").fit({"Storm": ["yes", "no", "no"], "Fire": ["yes", "no", "no"]})
+    >>> learned.tables["Fire"]  # Storm: no, yes; Fire: no, yes
+    array([[0.75      , 0.25      ],
+           [0.33333333, 0.66666667]])
     """
 
     parents: Mapping[str, tuple[str, ...]]
     tables: Mapping[str, Array]  # (the parents' states..., own states); empty where only the arrows are known
     states: States
+    tied: Mapping[str, str]  # labels of nodes that share their evidence with others
+    prior: Any  # TablePriors; None where nothing was learned. (Its class is imported only where rows are learned)
+    evidence: Any  # Evidence of the tables; None where these are fixed, or nothing was learned
 
     directed: ClassVar[bool] = True
 
@@ -52,33 +70,73 @@ class Network(Answering):
         arrows: str | Mapping[str, Iterable[str]] | Iterable[tuple[str, str]],
         tables: Mapping[str, Any] | None = None,
         states: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
+        tied: Mapping[str, str] | None = None,
+        prior: Any = None,
+        evidence: Any = None,
     ) -> None:
         parents = graph.checked(graph.parse_arrows(arrows) if isinstance(arrows, str) else arrows)
         if not parents:
             raise NetworkError("a network must have at least one variable")
-        graph.in_order(parents)  # refuses circles
+        graph.in_order(parents)  # refuses cycles
         if tables is not None and not isinstance(tables, Mapping):
             raise NetworkError(f"tables must be {{name: table}}, but are {tables!r:.60}")
         tables = dict(tables or {})
         for what, named in (("table", tables), ("list of states", states if isinstance(states, Mapping) else ())):
-            for stranger in (name for name in named if name not in parents):
-                raise NetworkError(f"a {what} is for {stranger!r}, which isn't there; {suggest(stranger, parents)}")
+            for unknown in (name for name in named if name not in parents):
+                raise NetworkError(f"a {what} is for {unknown!r}, which isn't there; {suggest(unknown, parents)}")
         for missing in (name for name in parents if tables and name not in tables):
             raise NetworkError(f"{missing!r} has no table; give one for each name, or none at all")
         known: dict[str, tuple[Any, ...]] = {}
         for name in parents if tables or states else ():
             given = states.get(name) if isinstance(states, Mapping) else states
             known[name] = states_of(name, given, tables.get(name), parents[name])
-        object.__setattr__(self, "parents", Fixed(parents))
-        object.__setattr__(self, "states", Fixed(known))
-        made = {name: table_of(name, tables[name], parents[name], known) for name in parents if tables}
-        for table in made.values():
-            table.flags.writeable = False  # trees and samples are made of it once
-        object.__setattr__(self, "tables", Fixed(made))
+        if tables and evidence is not None:
+            raise NetworkError("tables are either given, and fixed, or derived from evidence: not both")
+        self._set(parents, {}, known, checked_ties(tied or {}, parents, known), None, None)
+        if evidence is not None or prior is not None:
+            self._learn(prior, evidence)
+        if tables:
+            self._fix({name: table_of(name, tables[name], parents[name], known) for name in parents})
+
+    def _set(self, *values: Any) -> None:
+        """All fields, in their order."""
+        for field, value in zip(fields(self), values, strict=True):
+            object.__setattr__(self, field.name, Fixed(value) if type(value) is dict else value)
+
+    def _fix(self, tables: dict[str, Array]) -> None:
+        for table in tables.values():
+            table.flags.writeable = False  # trees and samples are made from it once
+        object.__setattr__(self, "tables", Fixed(tables))
+
+    def _learn(self, prior: Any, evidence: Any) -> None:
+        """Set prior and evidence; derive the tables, and the states unless they are declared."""
+        from credo.networks.table_priors import TablePriors
+
+        made = TablePriors.of(1.0 if prior is None else prior, [*self.nodes, *self.tied.values()])
+        object.__setattr__(self, "prior", made)
+        object.__setattr__(self, "evidence", evidence)
+        if evidence is not None:
+            if not self.declared:
+                states = {name: evidence.schema[name].values for name in self.parents}
+                object.__setattr__(self, "states", Fixed(states))
+            pairs = [(name, node, node.label) for name, node in self.nodes.items()]
+            self._fix({name: node.mean(made[label.name], evidence[label]) for name, node, label in pairs})
+
+    def _like(self, *, tables: dict[str, Array] | None = None, evidence: Evidence | None = None) -> Network:
+        """The same arrows, ties and prior, with other tables or evidence. Trees compiled for this one serve both."""
+        new = object.__new__(Network)
+        new._set(self.parents, {}, self.states, self.tied, self.prior, None)
+        if tables is not None:
+            new._fix(tables)
+        else:
+            new._learn(self.prior, evidence)
+        if new.states == self.states:
+            object.__setattr__(new, "structures", self.structures)
+        return new
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork:
-        """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the name's end."""
+        """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file name's ending."""
         from credo.formats import read
 
         return read(path)
@@ -97,8 +155,8 @@ class Network(Answering):
         assert isinstance(net, Network)
         return net
 
-    def write(self: Network | MarkovNetwork, path: str | PathLike[str]) -> None:
-        """To a file, in the format that the name's end says."""
+    def write(self, path: str | PathLike[str]) -> None:
+        """To a file, in the format that the file name's ending says."""
         from credo.formats import write
 
         write(self, path)
@@ -116,37 +174,143 @@ class Network(Answering):
     def factors(self) -> tuple[Factor, ...]:
         """One for each variable: its table, over the parents and itself."""
         if not self.tables:
-            raise NetworkError("the network has arrows but no tables: give tables=")
+            raise NetworkError("the network has arrows but no tables: give tables=, or learn them with fit")
         return tuple(Factor((*above, name), self.tables[name]) for name, above in self.parents.items())
 
-    # What the arrows say
+    # Learning
+
+    @cached_property
+    def nodes(self) -> Mapping[str, Node]:
+        """The distribution of each variable given its parents."""
+        from credo.networks.nodes import Table
+
+        return {name: Table(name, above, self.tied.get(name)) for name, above in self.parents.items()}
+
+    @property
+    def declared(self) -> bool:
+        """Whether the states were declared, not inferred from the data."""
+        if self.evidence is None:
+            return bool(self.states)
+        return bool(self.evidence.schema[self.variables[0]].declared)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The variables as columns, with their states as levels."""
+        from credo.networks.learning import schema_of
+
+        return schema_of(self)
+
+    @property
+    def n(self) -> float:
+        """The weight of the rows that were learned."""
+        if self.evidence is None:
+            return 0.0
+        node = self.nodes[self.variables[0]]
+        tied = sum(each.label == node.label for each in self.nodes.values())
+        return float(self.evidence[node.label].n.value.sum()) / tied
+
+    def fit(self, data: object, *, prior: Any = 1.0, weight: Weight = None) -> Network:
+        """Learn the tables from complete rows, by counting; what was learned before is dropped.
+
+        The prior is l for Dirichlet(l), "ml" for maximum likelihood, a DirichletCategorical, or {node: one of these}.
+        """
+        states = self.states if self.declared else None
+        return Network(self.parents, None, states, self.tied, prior).update(data, weight=weight)
+
+    def update(self, data: object, *, weight: Weight = None) -> Network:
+        """Learn from more complete rows."""
+        return self._learner.update(data, weight=weight).network
+
+    def forget(self, data: object, *, weight: Weight = None) -> Network:
+        """Unlearn rows, exactly: the result is as if they had never been learned."""
+        return self._learner.forget(data, weight=weight).network
+
+    def discount(self, factor: float) -> Network:
+        """All evidence times a factor between 0 and 1, so that old rows count less."""
+        return self._learner.discount(factor).network
+
+    def __add__(self, other: Network) -> Network:
+        """The evidence of both, the prior counted once."""
+        return (self._learner + other._learner).network if isinstance(other, Network) else NotImplemented
+
+    def merge(self, *others: Network) -> Network:
+        """The same as adding them up."""
+        return self._learner.merge(*(other._learner for other in others)).network
+
+    def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
+        """log P(row) of each row, by tables learned from the other folds."""
+        return self._learner.cross_validate(data, folds, weight=weight, seed=seed)
+
+    @property
+    def fixed_tables(self) -> Mapping[str, Array]:
+        """The tables, unless they are derived from evidence."""
+        return self.tables if self.evidence is None else {}
+
+    @property
+    def _learner(self) -> TableLearner:
+        from credo.networks.learning import TableLearner
+
+        return TableLearner.of(self)
+
+    def with_evidence(self, evidence: Evidence) -> Network:
+        """The same arrows and prior, with tables derived from that evidence."""
+        for name in (name for name, node in self.nodes.items() if node.label not in evidence.parts):
+            raise EvidenceError(f"the evidence isn't this network's: it has no counts of {name!r}")
+        return self._like(evidence=evidence)
+
+    def with_tables(self, tables: Mapping[str, Any]) -> Network:
+        """The same arrows and states, with other fixed tables. Trees compiled before serve the new tables, too."""
+        if missing := next((name for name in self.parents if name not in tables), None):
+            raise NetworkError(f"{missing!r} has no table; give one for each name")
+        above = self.parents.items()
+        return self._like(tables={name: table_of(name, tables[name], own, self.states) for name, own in above})
+
+    def coded(self, data: object, *, weight: Weight = None) -> Iterator[CodedRows]:
+        """Rows as numbers of states, for `expect`; any cells may be missing, and any columns."""
+        from credo.networks.learning import coded_rows
+
+        return coded_rows(self, data, weight)
+
+    def expect(self, rows: CodedRows) -> tuple[Evidence, float]:
+        """EM's E-step: expected counts, Σ weight · P(node, parents | row), and the log-likelihood of the rows."""
+        from credo.networks.learning import expected_evidence
+
+        return expected_evidence(self, rows)
+
+    @cached_property
+    def expectations(self) -> Expectations:
+        from credo.networks.inference.expectations import Expectations
+
+        return Expectations.of(self.trees)
+
+    # Independence
 
     def children(self, name: str) -> tuple[str, ...]:
-        """The variables that an arrow leads to from this one."""
+        """The variables that arrows lead to from this one."""
         return tuple(graph.children(self.parents)[self._known(name)])
 
     def ancestors(self, name: str) -> set[str]:
-        """All that arrows lead from to the variable."""
+        """All variables from which a directed path leads to this one."""
         return graph.reached([self._known(name)], self.parents) - {name}
 
     def descendants(self, name: str) -> set[str]:
-        """All that arrows lead to from the variable."""
+        """All variables to which a directed path leads from this one."""
         return graph.reached([self._known(name)], graph.children(self.parents)) - {name}
 
     def markov_blanket(self, name: str) -> set[str]:
-        """Parents, children and the children's other parents: given these, nothing else says anything of it."""
+        """Parents, children and the children's other parents: given these, it is independent of all others."""
         return graph.blanket(self._known(name), self.parents)
 
     def d_separated(self, a: str | Iterable[str], b: str | Iterable[str], given: str | Iterable[str] = ()) -> bool:
-        """Whether the arrows make a and b independent, given others, whatever the tables."""
+        """Whether a and b are independent given others, in every network with these arrows."""
         left, right, known = (self._names(each) for each in (a, b, given))
         if both := (left & right) | (left & known) | (right & known):
             raise SchemaError(f"{min(both)!r} is named twice: a, b and given must have nothing in common")
         return not graph.connected(left, known, self.parents) & right
 
     def independencies(self) -> list[Independence]:
-        """What each variable is independent of, given its parents: all that isn't below it. All else follows."""
-        found, below = [], graph.children(self.parents)
+        """The local Markov property: each variable is independent of its non-descendants, given its parents."""
+        found, below = list[Independence](), graph.children(self.parents)
         for name, above in self.parents.items():
             others = {*above, *graph.reached([name], below)}
             if len(others) < len(self.parents):
@@ -155,29 +319,32 @@ class Network(Answering):
         return found
 
     def do(self, states: Mapping[str, Any]) -> Network:
-        """The network in which somebody sets variables to states, or draws their states from {state: probability}: no
-        arrow leads to them any more."""
+        """The network after an intervention, which sets variables to states or draws these from {state: probability}:
+        the arrows into them are gone."""
         from credo.networks.inference.findings import state
+        from credo.networks.jeffrey import distribution
 
         parents, tables = dict(self.parents), dict(self.tables)
         for name, value in states.items():
             parents[self._known(name)] = ()
             if isinstance(value, Mapping):
-                tables[name] = np.array([*self._shares(name, value, "what do gives").values()])
+                tables[name] = np.array([*distribution(self, name, value, "what do gives").values()])
                 continue
             tables[name] = np.zeros(len(self.states[name]))
             tables[name][state(self.potentials, self._number(name), value)] = 1.0
         return Network(parents, tables, self.states)
 
-    def explain(self, variable: str, given: Given, value: Any = None, *, do: Mapping[str, Any] | None = None) -> Moved:
-        """How much each finding moved the answer: the log-odds of a value, by default the most probable; after somebody
-        set other variables, if `do` says so."""
-        found = Answering.explain(self.do(do) if do else self, variable, given, value)
+    def explain(
+        self, variable: str, given: Given, value: Any = None, *, do: Mapping[str, Any] | None = None
+    ) -> QueryExplanation:
+        """How much each finding changed the log-odds of a value, by default the most probable one; under the
+        intervention `do`, if one is given."""
+        found = GraphicalModel.explain(self.do(do) if do else self, variable, given, value)
         return replace(found, done=dict(do)) if do else found
 
     def sample(self, size: int, given: Given = None, seed: int | None = None, *, method: Method = "auto") -> Any:
-        """An Arrow table of rows drawn from the network, given the evidence: exactly so, however improbable that is.
-        Where that takes more memory than there is, "auto" draws chains of rows, and says how good they are."""
+        """An Arrow table of independent rows drawn given the evidence, however improbable that is. Where this doesn't
+        fit in memory, "auto" draws Markov chains, with a notice about their effective sample size."""
         from credo.networks.inference.sampling import drawn_table
 
         if method not in ("auto", "exact"):
@@ -185,13 +352,13 @@ class Network(Answering):
         return drawn_table(self, size, given, seed, method)
 
     def plot(self, given: Given = None, ax: Axes | None = None) -> Figure:
-        """The arrows, and what is believed of each variable; in axes of your own, if you give them."""
+        """The graph with each variable's marginal, drawn in `ax` if it is given."""
         from credo.present.networks import plot_network
 
         return plot_network(self, given, ax)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the arrows, the states and the tables are the same, in whatever order they were given."""
+        """Whether arrows, states and tables are the same, in whatever order they were given."""
         if not isinstance(other, Network):
             return NotImplemented
         if self.parents.keys() != other.parents.keys() or bool(self.tables) != bool(other.tables):
@@ -226,67 +393,3 @@ class Network(Answering):
 
     def _names(self, given: str | Iterable[str]) -> set[str]:
         return {self._known(name) for name in ([given] if isinstance(given, str) else given)}
-
-
-@dataclass(frozen=True)
-class Independence:
-    """A variable is independent of others, given its parents.
-
-    >>> print(Independence("Thunder", ("Storm", "Rain"), ("Lightning",)))
-    Thunder ⟂ Storm, Rain | Lightning
-    """
-
-    name: str
-    others: tuple[str, ...]
-    given: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"{self.name} ⟂ {', '.join(self.others)}{' | ' + ', '.join(self.given) if self.given else ''}"
-
-
-@dataclass(frozen=True, eq=False, init=False, repr=False)
-class MarkovNetwork(Answering):
-    """P(all) ∝ ∏ factor: variables and factors over some of them, without arrows, as a UAI file may hold.
-
-    >>> net = MarkovNetwork({"a": (0, 1), "b": (0, 1)}, [Factor(("a", "b"), np.array([[3.0, 1.0], [1.0, 3.0]]))])
-    >>> net.variables
-    ('a', 'b')
-    """
-
-    states: States
-    factors: tuple[Factor, ...]
-
-    directed: ClassVar[bool] = False
-
-    def __init__(self, states: Mapping[str, Sequence[Any]], factors: Iterable[Factor]) -> None:
-        if not states:
-            raise NetworkError("a network must have at least one variable")
-        known = {name: states_of(name, values, None) for name, values in states.items()}
-        made = tuple(factors)
-        for factor in made:
-            for stranger in (name for name in factor.scope if name not in known):
-                raise NetworkError(f"a factor is about {stranger!r}, which isn't there; {suggest(stranger, known)}")
-            wanted = tuple(len(known[name]) for name in factor.scope)
-            if factor.table.shape != wanted or len(set(factor.scope)) < len(factor.scope):
-                raise NetworkError(f"a factor over {factor.scope} must have {wanted} numbers, not {factor.table.shape}")
-            if not (np.isfinite(factor.table).all() and (factor.table >= 0).all()):
-                raise NetworkError(f"a factor over {factor.scope} must have numbers of at least 0")
-        object.__setattr__(self, "states", Fixed(known))
-        object.__setattr__(self, "factors", made)
-
-    write = Network.write
-
-    def __eq__(self, other: object) -> bool:
-        """Whether the states and the factors are the same, in the same order."""
-        if not isinstance(other, MarkovNetwork):
-            return NotImplemented
-        if dict(self.states) != dict(other.states) or len(self.factors) != len(other.factors):
-            return False
-        pairs = zip(self.factors, other.factors, strict=True)
-        return all(a.scope == b.scope and np.array_equal(a.table, b.table) for a, b in pairs)
-
-    def __hash__(self) -> int:
-        return hash((tuple(self.states), tuple(factor.scope for factor in self.factors)))
-
-    def __repr__(self) -> str:
-        return f"MarkovNetwork of {len(self.states)} variables and {len(self.factors)} factors"

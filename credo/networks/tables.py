@@ -1,4 +1,4 @@
-"""P(name | parents): tables as people give them, as arrays."""
+"""Conditional probability tables: from the forms in which users give them to arrays."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from credo.networks.inference.sizes import check_numbers
 from credo.numerics.exact import Array
 
 States = Mapping[str, tuple[Any, ...]]
-YES_NO = ("yes", "no")  # what a name's states are if nobody says
-ROUNDING, EXACT = 1e-6, 1e-13  # by which a row's sum may miss 1, and by which it isn't worth scaling
+YES_NO = ("yes", "no")  # the default states
+ROUNDING, EXACT = 1e-6, 1e-13  # largest error of a row's sum; and the error up to which rows aren't scaled
 
 
 def states_of(name: str, given: object, table: object, above: Sequence[str] = ()) -> tuple[Any, ...]:
-    """A name's states: as given, or as the rows of its table name them."""
+    """A variable's states: as given, or as the rows of its table name them."""
     if given is None:
         table = _labelled(table)
         row = next(iter(table.values()), None) if above and isinstance(table, Mapping) else table
@@ -39,8 +39,8 @@ def states_of(name: str, given: object, table: object, above: Sequence[str] = ()
 def table_of(name: str, given: object, above: Sequence[str], states: States) -> Array:
     """(the parents' states..., own states), each row summing to 1.
 
-    A row is {state: probability}, a list of probabilities or, of two states, the probability of the first. Rows stand
-    in a mapping from the parents' values, or in nested lists.
+    A row is {state: probability}, a list of probabilities or, for two states, the probability of the first. Rows are
+    given in a mapping from the parents' values, or in nested lists.
 
     >>> table_of("Fire", {"yes": 0.25, "no": 0.01}, ["Storm"], {"Storm": ("yes", "no"), "Fire": ("yes", "no")})
     array([[0.25, 0.75],
@@ -69,24 +69,24 @@ def table_of(name: str, given: object, above: Sequence[str], states: States) -> 
 
 
 def _labelled(given: Any) -> Any:
-    """A pandas Series or DataFrame as mappings: its labels say what is what."""
+    """A pandas Series or DataFrame as mappings, by its labels."""
     if hasattr(given, "to_dict") and hasattr(given, "index"):
         return given.to_dict("index") if hasattr(given, "columns") else given.to_dict()
     return given
 
 
 def checked_table(name: str, table: Array, above: Sequence[str], states: States) -> Array:
-    """The same, its rows scaled to sum to 1; an error that names the row where they are far from it."""
+    """The table with its rows scaled to sum to 1; an error names a row whose sum is far from 1."""
     sums = table.sum(-1, keepdims=True)
     off = np.abs(sums - 1.0)
     furthest = off.max(initial=0.0)
-    if not (furthest <= ROUNDING and table.min(initial=0.0) >= 0):  # NaN isn't at most anything, nor is infinity
+    if not (furthest <= ROUNDING and table.min(initial=0.0) >= 0):  # the negation refuses NaN, too
         raise _refused(name, table, sums, above, states)
-    return np.where(off > EXACT, table / sums, table) if furthest > EXACT else table  # scaled once, it stays as it is
+    return np.where(off > EXACT, table / sums, table) if furthest > EXACT else table  # don't scale a table twice
 
 
 def _refused(name: str, table: Array, sums: Array, above: Sequence[str], states: States) -> NetworkError:
-    """What is wrong with a table, and where."""
+    """The error that says what is wrong with a table, and where."""
     if not (np.isfinite(table).all() and (table >= 0).all()):
         where = tuple(np.argwhere(~(np.isfinite(table) & (table >= 0)))[0])
         return NetworkError(f"{_shown(name, where, above, states)} must be a probability, but is {table[where]:g}")
@@ -123,8 +123,8 @@ def _of_rows(name: str, given: Mapping[Any, Any], above: Sequence[str], states: 
 
 def _row(name: str, row: object, own: Sequence[Any], where: str) -> Array:
     if isinstance(row, Mapping):
-        for stranger in (state for state in row if state not in own):
-            raise NetworkError(f"the table of {name!r} has a state {stranger!r}{where}; {suggest(stranger, own)}")
+        for unknown in (state for state in row if state not in own):
+            raise NetworkError(f"the table of {name!r} has a state {unknown!r}{where}; {suggest(unknown, own)}")
         if missing := [state for state in own if state not in row]:
             raise NetworkError(f"the table of {name!r} says nothing of {missing[0]!r}{where}")
         return _array(name, [row[state] for state in own])
@@ -145,3 +145,20 @@ def _array(name: str, values: object) -> Array:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise NetworkError(f"the table of {name!r} must be numbers, but is {values!s:.60}") from None
+
+
+def checked_ties(tied: Mapping[str, str], parents: Mapping[str, tuple[str, ...]], states: States) -> dict[str, str]:
+    """{node: label}; nodes with the same label must have tables of one shape, and their states must be declared."""
+    shapes: dict[str, tuple[str, tuple[tuple[Any, ...], ...]]] = {}
+    for name, label in tied.items():
+        if name not in parents:
+            raise NetworkError(f"{name!r} is tied to {label!r}, but is no variable; {suggest(name, parents)}")
+        if not isinstance(label, str) or (label in parents and label not in tied):
+            raise NetworkError(f"{name!r} must be tied to a label that is no other variable's name, not to {label!r}")
+        if not states:
+            raise NetworkError("tied nodes need declared states: give states=")
+        own = tuple(states[each] for each in (*parents[name], name))
+        first, known = shapes.setdefault(label, (name, own))
+        if own != known:
+            raise NetworkError(f"{first!r} and {name!r} are tied, but their states, or those of their parents, differ")
+    return dict(tied)

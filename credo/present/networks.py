@@ -13,7 +13,7 @@ from credo.present.layout import layout
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as AnyFigure
 
-    from credo.networks.explanation import Moved
+    from credo.networks.explanation import QueryExplanation
     from credo.networks.inference.findings import Given
     from credo.networks.network import Network
 
@@ -81,7 +81,7 @@ def _table_lines(net: Network, name: str, width: int) -> list[str]:
     return lines + ([f"  ... ({len(cells)} rows in all)"] if len(cells) > ROWS else [])
 
 
-def explained(moved: Moved) -> str:
+def explained(moved: QueryExplanation) -> str:
     """The findings as a table."""
     from credo.networks.inference.conflict import said
 

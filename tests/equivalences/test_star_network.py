@@ -127,3 +127,26 @@ def test_all_that_is_most_probable(pairs: dict[str, tuple[credo.NaiveBayes, cred
             found, expected = credo.ask(model, question), credo.ask(net, question)
             assert found.log_joint == pytest.approx(expected.log_joint, abs=1e-12)
             assert set(found) == set(expected)
+
+
+@pytest.mark.parametrize("estimate", ["bayes", "ml"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_star_network_learns_as_naive_bayes(estimate: Estimate, seed: int) -> None:
+    """The same counts and priors give the same posteriors, after learning, updating and forgetting alike."""
+    data, more = rows(seed), rows(seed + 10)
+    kinds = dict.fromkeys(COLUMNS, "category")
+    model = credo.NaiveBayes(SMOOTHING, CLASS_SMOOTHING, estimate, kinds=kinds).fit(data, target="play")
+    arrows = {"play": [], **{name: ["play"] for name in COLUMNS}}
+    prior: Any = "ml" if estimate == "ml" else {"play": CLASS_SMOOTHING, **dict.fromkeys(COLUMNS, SMOOTHING)}
+    net = credo.Network(arrows).fit(data, prior=prior)
+    expected = star(data, estimate)
+    assert dict(net.states) == dict(expected.states)
+    assert all(net.tables[name] == pytest.approx(expected.tables[name], rel=1e-14) for name in arrows)
+    seen = {name: data[name] for name in COLUMNS}
+    for one, two in (
+        (model, net),
+        (model.update(more), net.update(more)),
+        (model.update(more).forget(data), net.update(more).forget(data)),
+    ):
+        assert two.predict_proba("play", seen) == pytest.approx(one.predict_proba(seen), abs=1e-12)
+        assert two.log_prob(seen) == pytest.approx(one.log_prob(seen), abs=1e-11)

@@ -17,7 +17,7 @@ from credo.estimation.belief import Belief
 from credo.estimation.beliefs import Beliefs
 from credo.models.classifier import Classifier
 from credo.networks.factor import Factor
-from credo.networks.queries import Answering
+from credo.networks.graphical_model import GraphicalModel
 from credo.storage.files import SEPARATOR
 from tests.hostile.test_storage import signed
 
@@ -79,6 +79,10 @@ STORED: dict[str, Callable[[], Any]] = {
     "a schema": lambda: credo.Schema.infer(ROWS),
     "a network": lambda: credo.Network("rain -> wet <- hose; wet -> slip", tables={
         "rain": 0.2, "hose": 0.1, "wet": [[0.99, 0.9], [0.8, 0.01]], "slip": [0.3, 0.01]}),
+    "a learned network": lambda: credo.Network("k -> v; k -> y").fit({**_of("k"), "v": [0, 1] * 4}),
+    "tied tables": lambda: credo.Network(
+        "a -> b -> c", states=("u", "v"), tied={"b": "step", "c": "step"}
+    ).fit({"a": ["u", "v"], "b": ["u", "u"], "c": ["v", "u"]}, prior={"step": credo.DirichletCategorical([1.0, 2.0])}),
     "a Markov network": lambda: credo.MarkovNetwork(
         {"a": (0, 1), "b": ("u", "v")}, [Factor(("a", "b"), np.array([[1.0, 2.0], [3.0, 4.0]]))]),
 }  # fmt: skip
@@ -154,7 +158,7 @@ def uses(model: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield from _uses_of_groups(model)
     elif isinstance(model, Belief):
         yield from _uses_of_belief(model)
-    elif isinstance(model, Answering):
+    elif isinstance(model, GraphicalModel):
         yield from _uses_of_network(model)
     elif isinstance(model, credo.Schema):
         yield "union", lambda: model | credo.Schema.infer(ROWS)
@@ -225,6 +229,12 @@ def _uses_of_network(net: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "most probable", lambda: net.most_probable()
     if net.directed:
         yield "sample", lambda: net.sample(3, seed=0)
+    if getattr(net, "evidence", None) is not None:
+        rows = {name: list(states)[:1] for name, states in net.states.items()}
+        yield "update", lambda: net.update(rows).marginals()
+        yield "forget", lambda: net.forget(rows).marginals()
+        yield "merge", lambda: (net + net).marginals()
+        yield "expect", lambda: [net.expect(part) for part in net.coded({name: [None] for name in net.states})]
 
 
 def faults(path: Path) -> Iterator[tuple[str, BaseException]]:

@@ -16,7 +16,8 @@ import pytest
 from credo.errors import CredoError, NetworkError, SizeError
 from credo.formats import FORMATS, bif, draft, dsl, files, hugin, json_form, read, scan, uai, write, xdsl, xmlbif
 from credo.networks.factor import Factor
-from credo.networks.network import MarkovNetwork, Network
+from credo.networks.markov_network import MarkovNetwork
+from credo.networks.network import Network
 from credo.notices import quietly
 from tests.hostile.refusals import read_or_refused, refused
 from tests.laws.test_formats import COLLIDING
@@ -347,10 +348,10 @@ def test_errors_say_what_is_wrong_and_where(form: Any, text: str, old: str, new:
     assert said.startswith("some file")
 
 
-def test_circles_are_refused() -> None:
+def test_cycles_are_refused() -> None:
     text = "variable a { type discrete [1] { x }; } variable b { type discrete [1] { x }; }"
     text += "probability (a | b) { table 1; } probability (b | a) { table 1; }"
-    assert "circle" in refused(bif.read, text, "x.bif")
+    assert "cycle" in refused(bif.read, text, "x.bif")
 
 
 def test_remarks_that_were_changed_are_refused() -> None:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from credo.errors import CredoError, DataError, EvidenceError, NetworkError, Notice, SchemaError, SizeError
+from credo.errors import CredoError, DataError, EvidenceError, NetworkError, Notice, PriorError, SchemaError, SizeError
+from credo.families import DirichletCategorical
 from credo.networks.factor import Factor
-from credo.networks.network import MarkovNetwork, Network
+from credo.networks.markov_network import MarkovNetwork
+from credo.networks.network import Network
 from credo.notices import quietly
 
 RAIN = Network("Rain -> Wet", {"Rain": 0.3, "Wet": {"yes": 1.0, "no": 0.0}})
@@ -19,8 +21,8 @@ RAIN = Network("Rain -> Wet", {"Rain": 0.3, "Wet": {"yes": 1.0, "no": 0.0}})
 @pytest.mark.parametrize(
     ("arrows", "tables", "states", "says"),
     [
-        ("A -> B -> C -> A", None, None, "circle: .* -> "),
-        ({"A": ["A"]}, None, None, "circle: A -> A"),
+        ("A -> B -> C -> A", None, None, "cycle: .* -> "),
+        ({"A": ["A"]}, None, None, "cycle: A -> A"),
         ({"A": ["B"]}, None, None, "unknown parent 'B'"),
         ({"Storm": [], "Fire": ["Strom"]}, None, None, "Did you mean 'Storm'"),
         ({"A": "B", "B": []}, None, None, "list of names"),
@@ -92,7 +94,7 @@ def test_what_makes_no_network(arrows: Any, tables: Any, states: Any, says: str)
         (
             lambda: RAIN.believing({"Rain": {"yes": 0.9, "no": 0.1}, "Wet": {"yes": 0.1, "no": 0.9}}),
             EvidenceError,
-            "no probabilities agree|impossible",
+            "no joint distribution has|impossible",
         ),
         (lambda: RAIN.predict_proba("Rain", {"Snow": ["yes"]}), DataError, "no column is a variable"),
         (lambda: RAIN.predict_proba("Snow", {"Wet": ["yes"]}), SchemaError, "no variable 'Snow'"),
@@ -312,3 +314,76 @@ def test_independencies_of_a_long_chain_are_listed_soon() -> None:
     assert found[-1].others == tuple(names[:-2])
     storm = Network.example("storm")
     assert str(storm.independencies()[2]) == "Thunder ⟂ Storm, BusTourGroup, Campfire, ForestFire | Lightning"
+
+
+LEARNED = {"A": ["x", "y", "x"], "B": ["u", "v", "v"]}
+
+
+@pytest.mark.parametrize(
+    ("act", "error", "says"),
+    [
+        (lambda: Network("A -> B").fit({"A": ["x", None], "B": ["u", "v"]}), DataError, "'A' is missing in row 2"),
+        (lambda: Network("A -> B -> C").fit(LEARNED), DataError, "no column 'C' .*counted from complete rows"),
+        (lambda: Network("A -> B").fit({"a": ["x"], "B": ["u"]}), SchemaError, "Did you mean 'A'"),
+        (lambda: Network("A -> B").fit({"A": [], "B": []}), DataError, "the data is empty"),
+        (lambda: Network("A -> B", states=["x", "y"]).fit(LEARNED), DataError, "'B' has the value 'u', which is no st"),
+        (lambda: Network.example("asia").update(LEARNED), EvidenceError, "tables are fixed.*with fit"),
+        (lambda: Network("A -> B").fit(LEARNED) + Network("B -> A").fit(LEARNED), EvidenceError, "arrows differ"),
+        (lambda: Network("A -> B").fit(LEARNED) + Network("A -> B").fit(LEARNED, prior=2), EvidenceError, "priors"),
+        (
+            lambda: Network("A -> B").fit(LEARNED) + Network("A -> B", states={"A": "xy", "B": "uv"}).fit(LEARNED),
+            NetworkError,
+            "list of values",
+        ),
+        (
+            lambda: (
+                Network("A -> B").fit(LEARNED)
+                + Network("A -> B", states={"A": ["x", "y"], "B": ["u", "v"]}).fit(LEARNED)
+            ),
+            EvidenceError,
+            "states differ",
+        ),
+        (lambda: Network("A -> B").forget(LEARNED), EvidenceError, "nothing to forget"),
+        (
+            lambda: Network("A -> B").fit(LEARNED).forget({"A": ["y"], "B": ["u"]}),
+            EvidenceError,
+            "can't forget what was never learned",
+        ),
+        (
+            lambda: Network("A -> B").fit(LEARNED).forget({"A": ["z"], "B": ["u"]}),
+            EvidenceError,
+            "column 'A' has no 'z'",
+        ),
+        (lambda: Network("A -> B").fit(LEARNED).discount(0), EvidenceError, "a discount must be"),
+        (lambda: Network("A -> B").fit(LEARNED, prior=0), PriorError, "must be positive"),
+        (lambda: Network("A -> B").fit(LEARNED, prior=True), PriorError, "'ml', a concentration"),
+        (lambda: Network("A -> B").fit(LEARNED, prior="mle"), PriorError, "'ml', a concentration"),
+        (lambda: Network("A -> B").fit(LEARNED, prior={"C": 1}), PriorError, "for 'C', which is no node"),
+        (
+            lambda: Network("A -> B").fit(LEARNED, prior={"B": DirichletCategorical([1, 2, 3])}),
+            PriorError,
+            r"the prior of 'B' has the shape \(3,\), but its table has \(2, 2\)",
+        ),
+        (
+            lambda: Network("A -> B").fit(LEARNED, prior=DirichletCategorical({"u": 1, "v": 1})),
+            PriorError,
+            "not named values",
+        ),
+        (lambda: Network("A -> B", tied={"A": "t", "B": "t"}), NetworkError, "need declared states"),
+        (lambda: Network("A -> B", states=[0, 1], tied={"A": "t", "B": "t"}), NetworkError, "are tied, but"),
+        (lambda: Network("A -> B", states=[0, 1], tied={"C": "t"}), NetworkError, "is no variable"),
+        (lambda: Network("A -> B", states=[0, 1], tied={"A": "B"}), NetworkError, "no other variable's name"),
+        (lambda: Network.example("asia").with_tables({"Smoking": 0.5}), NetworkError, "has no table"),
+        (lambda: Network("A -> B").coded(LEARNED).__next__(), NetworkError, "no states"),
+    ],
+)
+def test_what_cannot_be_learned(act: Any, error: type[CredoError], says: str) -> None:
+    with pytest.raises(error, match=says):
+        act()
+
+
+def test_a_table_of_too_many_values_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREDO_MEMORY", "1 MB")
+    values = [f"v{i}" for i in range(1000)]
+    with pytest.raises(SizeError, match="the table of 'B' has 1e\\+06 numbers"):
+        Network("A -> B").fit({"A": values, "B": values})

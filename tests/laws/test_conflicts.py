@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from credo.errors import EvidenceError, SizeError
+from credo.networks.graphical_model import GraphicalModel
 from credo.networks.inference.conflict import smallest_conflict
 from credo.networks.network import Network
-from credo.networks.queries import Answering
 
 
 def deterministic(seed: int, n: int) -> Network:
@@ -85,6 +85,6 @@ def test_what_nobody_can_check_is_no_conflict(monkeypatch: pytest.MonkeyPatch) -
                 raise SizeError("too large")
             return exact.log_total(codes, weights)
 
-    monkeypatch.setattr(Answering, "exact", Cramped())
+    monkeypatch.setattr(GraphicalModel, "exact", Cramped())
     with pytest.raises(EvidenceError, match="A = yes, B = yes and C = no can't be true together"):
         net._check(-np.inf, {"A": "yes", "B": "yes", "C": "no"})

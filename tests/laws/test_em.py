@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from credo.core.labels import ROWS, Label
 from credo.core.learning import Expected, em
 from credo.core.membership import Soft
 from credo.core.statistics import Counts, Statistics
@@ -32,6 +33,9 @@ class Rows:
         return len(self.x)
 
 
+EMITTED = Label("column", "x")
+
+
 @dataclass(frozen=True)
 class TwoComponents:
     """A mixture: the label is a category, the emission any family."""
@@ -43,13 +47,13 @@ class TwoComponents:
         total = np.logaddexp.reduce(joint, axis=1, keepdims=True)
         return Expected(self.statistics(batch.x, Soft(np.exp(joint - total))), float(total.sum()))
 
-    def statistics(self, x: Any, member: Soft) -> dict[str, Statistics]:
+    def statistics(self, x: Any, member: Soft) -> dict[Label, Statistics]:
         label = Counts.of_rows(member)
-        return {"label": Counts(label.n.take(1, np.zeros(1, dtype=np.intp))), "x": self.emission.statistics(x, member)}
+        return {ROWS: Counts(label.n.take(1, np.zeros(1, dtype=np.intp))), EMITTED: self.emission.statistics(x, member)}
 
-    def maximise(self, statistics: Mapping[str, Statistics]) -> Parameters:
-        shares = LABEL.posterior(Counts(statistics["label"].n[:, 0])).mode()
-        return Parameters(shares, self.emission.posterior(statistics["x"]).mode())
+    def maximise(self, statistics: Mapping[Label, Statistics]) -> Parameters:
+        shares = LABEL.posterior(Counts(statistics[ROWS].n[:, 0])).mode()
+        return Parameters(shares, self.emission.posterior(statistics[EMITTED]).mode())
 
     def log_prior(self, parameters: Parameters) -> float:
         return float(np.sum(LABEL.log_prior(parameters.shares)) + np.sum(self.emission.log_prior(parameters.emission)))

@@ -19,9 +19,10 @@ from credo.networks.factor import Factor
 from credo.networks.inference import joint_table as whole
 from credo.networks.inference import rows, sizes, trees
 from credo.networks.inference import sampling as drawing
-from credo.networks.inference.estimate import Asked
+from credo.networks.inference.estimate import JointQuery
 from credo.networks.inference.estimates import estimates
-from credo.networks.network import MarkovNetwork, Network
+from credo.networks.markov_network import MarkovNetwork
+from credo.networks.network import Network
 from credo.notices import quietly
 from tests.hostile.test_networks import grid
 from tests.networks import evidence, markov_networks, networks
@@ -107,7 +108,7 @@ def believed(name: str, given: dict[str, Any]) -> float:
 
 @pytest.mark.usefixtures("cramped")
 def test_what_cannot_be_estimated_honestly_is_refused() -> None:
-    with pytest.raises(SizeError, match="what findings weigh isn't estimated: query can be, with each"):
+    with pytest.raises(SizeError, match="explanations aren't estimated: query can be, with each"):
         again(ASIA).explain("Smoking", {"Dyspnoea": "yes"})
     with pytest.raises(SizeError, match="beliefs aren't estimated: query can be, given likelihoods"):
         again(ASIA).believing({"Smoking": {"yes": 0.2, "no": 0.8}})
@@ -195,7 +196,7 @@ def test_a_rare_cause_that_no_sample_had_is_not_ruled_out() -> None:
     exact = rare.query("A", {"B": "yes"})["yes"]
     findings = rare._findings({"B": "yes"})
     for method in ("likelihood-weighting", "auto"):
-        (found,) = estimates(rare.potentials, findings, [Asked([0])], method, 100_000, 0)
+        (found,) = estimates(rare.potentials, findings, [JointQuery([0])], method, 100_000, 0)
         assert abs(found.table[0] - exact) < 4 * found.error[0]
     assert found.method == "gibbs"
     assert found.error[0] < 0.01
@@ -401,7 +402,7 @@ def test_parts_say_what_the_whole_does(data: st.DataObject) -> None:
     assert total == pytest.approx(whole, abs=1e-9) or total == whole
     if whole == -np.inf:
         return
-    groups = [Asked([v]) for v in range(len(net.states))] + [Asked([*range(min(3, len(net.states)))])]
+    groups = [JointQuery([v]) for v in range(len(net.states))] + [JointQuery([*range(min(3, len(net.states)))])]
     found = net.components.estimates(findings, groups, "exact", 1, 0, lambda _: None)
     for name, each in zip(net.states, found, strict=False):
         assert each.table == pytest.approx([*net.query(name, given).values()], abs=1e-9)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from credo.formats import FORMATS, read, write
 from credo.networks.factor import Factor
-from credo.networks.network import MarkovNetwork, Network
+from credo.networks.markov_network import MarkovNetwork
+from credo.networks.network import Network
 from credo.notices import quietly
 
 NAMED = sorted(set(FORMATS.values()) - {"uai"})

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import credo
 from credo.errors import EvidenceError, QuestionError, SchemaError
 from credo.networks.graph import parse_arrows
-from credo.networks.network import MarkovNetwork, Network
+from credo.networks.markov_network import MarkovNetwork
+from credo.networks.network import Network
 from tests.networks import evidence, joint, markov_networks, networks
 
 ASIA = Network.example("asia")

@@ -11,7 +11,8 @@ import pytest
 
 from credo.errors import NetworkError, Notice
 from credo.formats import bif, dsl, hugin, json_form, read, uai, write, xdsl, xmlbif
-from credo.networks.network import MarkovNetwork, Network
+from credo.networks.markov_network import MarkovNetwork
+from credo.networks.network import Network
 from tests.laws.test_formats import NAMED, assert_same, assert_same_numbers, there_and_back
 
 COLLECTION = Path(__file__).parents[2].parent / "shared" / "data" / "networks"
@@ -167,7 +168,7 @@ def test_uai_markov_networks_have_any_factors() -> None:
         "BAYES 2 2 2 1 2 0 1 4 1 0 0 1",  # a table too few
         "BAYES 2 2 2 2 1 0 2 1 0 2 0.5 0.5 4 1 0 0 1",  # two of one variable
         "BAYES 1 2 1 1 0 2 3 4",  # no distribution
-        "BAYES 2 2 2 2 2 1 0 2 0 1 4 1 0 0 1 4 1 0 0 1",  # a circle
+        "BAYES 2 2 2 2 2 1 0 2 0 1 4 1 0 0 1 4 1 0 0 1",  # a cycle
     ],
 )
 def test_uai_bayes_files_that_are_none_are_markov_networks(text: str) -> None:

@@ -16,7 +16,8 @@ from credo.errors import EvidenceError
 from credo.networks.factor import Factor
 from credo.networks.inference import elimination, junction, trees
 from credo.networks.inference import joint_table as whole
-from credo.networks.network import MarkovNetwork, Network
+from credo.networks.markov_network import MarkovNetwork
+from credo.networks.network import Network
 from tests.networks import evidence, joint, markov_networks, networks
 
 ANY = st.one_of(networks(), networks(most=8, zeros=False), markov_networks())

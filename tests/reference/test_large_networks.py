@@ -51,7 +51,7 @@ def test_a_question_compiles_only_what_it_needs() -> None:
     assert max(len(tree.potentials.card) for tree in net.trees._trees.values()) <= 6
 
 
-def test_a_hub_in_the_middle_of_a_circle() -> None:
+def test_a_hub_in_the_middle_of_a_cycle() -> None:
     """A variable with many neighbours that aren't joined: how many pairs they are is never counted."""
     size = 5_000
     random = np.random.default_rng(2)

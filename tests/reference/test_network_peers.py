@@ -76,7 +76,7 @@ def test_uai_instances(path: Path) -> None:
     given = read_evidence(f"{path}.evid", net)
     observed = net._findings(given).codes >= 0
     everything = np.ones(len(observed), dtype=np.bool_)
-    cells = Plan.of(net.trees.question(observed, everything, NOBODY)).improved().cells
+    cells = Plan.of(net.trees.query(observed, everything, NOBODY)).improved().cells
     if cells > MOST:
         pytest.skip(f"takes {cells:.1g} cells")
     published = float(Path(f"{path}.PR").read_text().split()[-1])

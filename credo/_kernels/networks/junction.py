@@ -1,8 +1,8 @@
 """Messages in a tree of cliques: tables lie one after another in one array, separators after them; a clique's separator
 leads in its table.
 
-A walk says where the cells of a smaller table are while one goes through a larger one: runs of equal length lie there
-alike (in one cell, in a row, at even steps, or by a map), and where the next starts is counted as an odometer does.
+A walk gives the position in a smaller table for each cell of a larger one: runs of equal length have the same pattern
+(one cell, consecutive cells, even steps, or a map), and an odometer counts where the next run starts.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Integers = NDArray[np.int64]
 
 ONE, ROW, STEPPED, MAPPED = 0, 1, 2, 3  # how a run lies
 LONG, SHORT, LONGEST = 8, 64, 256  # a run is one dimension if that is so long; else it has a map, of at most LONGEST
-FAINT = 1e-150  # products that get smaller are scaled, and a logarithm kept
-DEPTH = 64  # dimensions that a table may have: with more, even of two states each, it fits in no memory
+UNDERFLOW = 1e-150  # smaller products are scaled, and the log of the scale is kept
+DEPTH = 64  # largest number of dimensions: a table with more fits in no memory
 
 
 class Cliques(NamedTuple):
@@ -195,12 +195,12 @@ def scale_rows(table: Array, first: int, rest: int, start: int, stop: int) -> No
 
 @kernel
 def make_room(c: int, least: float, cliques: Integers, tables: Array, scales: Array) -> float:
-    """Before a clique's table is multiplied by numbers the smallest of which is `least`: scale it, if the product of
-    all that came could get too small for a float; the logarithm of that.
+    """Before a clique's table is multiplied by numbers of at least `least`: scale it, if the product of all factors so
+    far could underflow; the log of the scale.
 
-    A number that is FAINT beside the largest may be lost from then on. That does no harm, unless the largest shrinks.
+    A number below UNDERFLOW times the largest may be lost from then on. That does no harm, unless the largest shrinks.
     """
-    if scales[c, SUNK] * least > FAINT:
+    if scales[c, SUNK] * least > UNDERFLOW:
         scales[c, SUNK] *= least
         return 0.0
     scales[c, SUNK] = least
@@ -213,8 +213,8 @@ def make_room(c: int, least: float, cliques: Integers, tables: Array, scales: Ar
     if not top > 0.0:
         return 0.0
     if scales[c, SHRUNK] > 0.0:
-        scales[c, SHRUNK] = max(scales[c, SHRUNK] * top, FAINT)  # which is past all trust, but not 0
-    elif low < FAINT * top or least < FAINT:
+        scales[c, SHRUNK] = max(scales[c, SHRUNK] * top, UNDERFLOW)  # unreliable, but not 0
+    elif low < UNDERFLOW * top or least < UNDERFLOW:
         scales[c, SHRUNK] = 1.0
     for t in range(cliques[c, TABLE], cliques[c + 1, TABLE]):
         tables[t] /= top

@@ -1,4 +1,4 @@
-"""Messages between factors and variables until they settle: exact in trees, an approximation where there are loops."""
+"""Loopy belief propagation: exact in trees, an approximation where there are loops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Integers = NDArray[np.int64]
 
 
 class Loops(NamedTuple):
-    """Variables and factors, and where what is said between them lies."""
+    """The factor graph, and where the messages are."""
 
     card: Integers
     places: Integers  # of each variable's states, one after another
@@ -28,9 +28,9 @@ class Loops(NamedTuple):
 
 @kernel
 def pass_messages(loops: Loops, local: Array, damping: float, messages: Array) -> float:
-    """One round: each factor tells each of its variables what the others say; how much that changed at most.
+    """One round of messages from factors to variables; the largest change.
 
-    local: how likely what is known is, in each state of each variable.
+    local: the likelihood of each state of each variable.
     """
     card, factors, change = loops.card, loops.factors, 0.0
     new, heard = np.empty(card.max()), np.empty((DEPTH, card.max()))
@@ -65,7 +65,7 @@ def pass_messages(loops: Loops, local: Array, damping: float, messages: Array) -
 
 @kernel
 def listen(v: int, place: int, loops: Loops, local: Array, messages: Array, out: Array) -> None:
-    """out: what is known of a variable, times what all factors tell it, but the one at that place of the scopes."""
+    """out: a variable's likelihood times the messages from all factors but the one at that place of the scopes."""
     size = loops.card[v]
     for k in range(size):
         out[k] = local[loops.places[v] + k]
@@ -82,7 +82,7 @@ def listen(v: int, place: int, loops: Loops, local: Array, messages: Array, out:
 
 @kernel
 def read_beliefs(loops: Loops, local: Array, messages: Array, out: Array) -> None:
-    """out: what is believed of each variable, of all states one after another; all 0 where nothing is possible."""
+    """out: the marginals of all states; all 0 where nothing is possible."""
     for v in range(len(loops.card)):
         own = out[loops.places[v] : loops.places[v + 1]]
         listen(v, -1, loops, local, messages, own)

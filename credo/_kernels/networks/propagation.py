@@ -1,4 +1,4 @@
-"""What a tree of cliques is asked: each question in one call."""
+"""Message passing in a junction tree: each query in one call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from credo._kernels.jit import kernel, part
 from credo._kernels.networks.junction import (
     DEPTH,
-    FAINT,
+    UNDERFLOW,
     add_walk,
     make_room,
     multiply_walk,
@@ -46,12 +46,12 @@ from credo._kernels.networks.shapes import (
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-TRUSTED = 1e-120  # beside a table that has shrunk no further, what was lost is nothing
-FACTORS, SUMS, BELIEFS = 0, 1, 2  # how far it goes: one kernel for all compiles much sooner than three
+TRUSTED = 1e-120  # a table that has shrunk no further lost nothing that counts
+FACTORS, SUMS, BELIEFS = 0, 1, 2  # how far it goes: one kernel for all compiles much faster than three
 
 
 class Junction(NamedTuple):
-    """All that stays as it is from one question to the next."""
+    """All that is the same for every query."""
 
     variables: Integers
     cliques: Integers  # children come before their parents
@@ -68,8 +68,7 @@ class Junction(NamedTuple):
 
 @part
 def place_of(f: int, codes: Integers, variables: Integers, heads: Integers, axes: Integers) -> Any:
-    """Where a factor's cells for the states of observed variables start; of those that are in no clique, that is: what
-    is known of the others, their cliques are told."""
+    """Where a factor's cells for the observed states start, of the variables that are in no clique."""
     at = heads[f, VALUES]
     for i in range(heads[f, SCOPE], heads[f + 1, SCOPE]):
         v = axes[i, VARIABLE]
@@ -80,9 +79,8 @@ def place_of(f: int, codes: Integers, variables: Integers, heads: Integers, axes
 
 @part
 def multiply_factors(codes: Integers, tree: Junction, tables: Array, scales: Array, digits: Integers) -> float:
-    """tables *= the changing factors, where the observed variables have those codes. The logarithm of those that all is
-    known of, and of what tables were scaled by, added to what comes with the base: one by one, so that the same bits
-    come out whether a base is kept or not."""
+    """tables *= the factors that evidence touches, reduced by it. The log of fully observed factors and of scales,
+    added to the base's one by one: the result is the same to the last bit whether a base is kept or not."""
     count = len(tree.cliques) - 1
     log_constant = tree.begun[count, SCALE]
     for f in tree.changing:
@@ -98,8 +96,8 @@ def multiply_factors(codes: Integers, tree: Junction, tables: Array, scales: Arr
 
 @part
 def weigh_states(v: int, code: int, weights: Array, tree: Junction, tables: Array, scales: Array, spare: int) -> float:
-    """A clique that has v *= how likely what is known of v (its code, unless -1; its weights, unless there are none) is
-    in each of its states; the logarithm of what it was scaled by. From `spare` on, tables has room."""
+    """Multiply the evidence about v into a clique that has v: its code, unless -1, and its likelihoods, unless there
+    are none. The log of the scale. From `spare` on, tables has room."""
     c, card, step = tree.variables[v, ENTRY], tree.variables[v, CARD], tree.variables[v, ENTRY_STEP]
     least = 1.0
     for k in range(card):
@@ -123,8 +121,8 @@ def weigh_states(v: int, code: int, weights: Array, tree: Junction, tables: Arra
 def enter(
     codes: Integers, weights: Array, tree: Junction, tables: Array, scales: Array, spare: int, digits: Integers
 ) -> float:
-    """tables = the factors with the evidence: codes of observed states, -1 where there are none, and (unless empty)
-    weights of all states; the logarithm of what all is known of, and of what they were scaled by."""
+    """tables = the factors with the evidence: codes of observed states, else -1, and (unless empty) likelihoods of all
+    states. The log of fully observed factors and of scales."""
     count = len(tree.cliques) - 1
     for t in range(tree.cliques[count, TABLE]):
         tables[t] = tree.base[t] if len(tree.base) else 1.0
@@ -142,8 +140,8 @@ def enter(
 
 @part
 def collect(tree: Junction, tables: Array, scales: Array, digits: Integers) -> float:
-    """Messages towards the roots, each scaled so that its largest number is 1; the logarithm of all. -inf: nothing is
-    left. NaN: what was lost, being too small, may be all that there is."""
+    """Messages to the roots, each scaled to a maximum of 1; the log of the sum. -inf: the evidence is impossible. NaN:
+    it may have underflowed."""
     cliques = tree.cliques
     log_total, product = 0.0, 1.0
     for c in range(len(cliques) - 1):
@@ -166,7 +164,7 @@ def collect(tree: Junction, tables: Array, scales: Array, digits: Integers) -> f
         if not top > 0.0:
             return -np.inf
         product *= top
-        if not FAINT < product < 1.0 / FAINT:  # one logarithm for many
+        if not UNDERFLOW < product < 1.0 / UNDERFLOW:  # one logarithm for many
             log_total, product = log_total + np.log(product), 1.0
         scales[c, SCALE] = top
         for s in range(start, stop):
@@ -184,7 +182,7 @@ def collect(tree: Junction, tables: Array, scales: Array, digits: Integers) -> f
 
 @part
 def distribute(tree: Junction, tables: Array, scales: Array, spare: int, digits: Integers) -> None:
-    """Messages from the roots: each table becomes what is believed of its variables, each separator too."""
+    """Messages from the roots: each table and separator becomes P(its variables | evidence)."""
     cliques = tree.cliques
     for c in range(len(cliques) - 2, -1, -1):
         first, last = cliques[c, TABLE], cliques[c + 1, TABLE]
@@ -206,8 +204,7 @@ def distribute(tree: Junction, tables: Array, scales: Array, spare: int, digits:
 
 @part
 def read_marginals(codes: Integers, variables: Integers, tables: Array, out: Array) -> None:
-    """out: what is believed of each variable, from the smallest table that has it; those that are in none are observed,
-    and in their states."""
+    """out = P(variable | evidence), from the smallest table that has it; variables in no table are observed."""
     for v in range(len(codes)):
         first, last, step = variables[v, SOURCE], variables[v, SOURCE_END], variables[v, SOURCE_STEP]
         at, end = variables[v, PLACE], variables[v, PLACE] + variables[v, CARD]
@@ -234,12 +231,11 @@ def read_marginals(codes: Integers, variables: Integers, tables: Array, out: Arr
 def propagate(
     end: int, codes: Integers, weights: Array, plain: Plain, tables: Array, scales: Array, out: Array
 ) -> float:
-    """Up to that end: FACTORS are multiplied, SUMS go to the roots, BELIEFS come back. The logarithm of what all is
-    known of; of the sum of all (or, where variables are maximised, of the largest); out: what is believed of each.
+    """FACTORS: multiply them; SUMS: messages to the roots, too; BELIEFS: and back, with out = P(variable | evidence).
+    The log of the sum of all, or of the maximum where variables are maximised.
 
-    NaN: floats are too small for it, and logarithms are needed. tables: room for those of cliques, then for separators,
-    then for the largest separator or any variable's states; scales (cliques, 3).
-    """
+    NaN: floats underflow, and messages in logarithms are needed. tables: room for those of cliques, then for
+    separators, then for the largest separator or any variable's states; scales (cliques, 3)."""
     tree, digits = Junction(*plain), np.empty(DEPTH, dtype=np.int64)
     spare = tree.cliques[len(tree.cliques) - 1, SEPARATOR]
     found = enter(codes, weights, tree, tables, scales, spare, digits)
@@ -252,8 +248,24 @@ def propagate(
 
 
 @kernel
+def add_families(codes: Integers, weight: float, plain: Plain, tables: Array, counts: Array) -> None:
+    """counts += weight · P(factor's variables | codes) of each factor, laid out as the factors' values are. The tables
+    must be calibrated, and each sum to 1; they are multiplied by the weight."""
+    tree, digits = Junction(*plain), np.empty(DEPTH, dtype=np.int64)
+    count = len(tree.cliques) - 1
+    for t in range(tree.cliques[count, TABLE]):
+        tables[t] *= weight
+    for f in range(len(tree.heads) - 1):
+        w, at = count + f, place_of(f, codes, tree.variables, tree.heads, tree.axes)
+        if tree.walks[w, HOME] < 0:
+            counts[at] += weight
+        else:
+            add_walk(tables, counts, at, w, tree.walks, tree.paths, digits)
+
+
+@kernel
 def decode(cliques: Integers, members: Integers, card: Integers, tables: Array, codes: Integers) -> None:
-    """codes of the maximised variables: from the roots, the best of the rest for what was chosen before."""
+    """Decode the maximised variables: from the roots, the best states given those chosen before."""
     for c in range(len(cliques) - 2, -1, -1):
         if not cliques[c, LARGEST]:
             continue

@@ -1,4 +1,4 @@
-"""Which factors a question needs."""
+"""Pruning: which factors are relevant to a query."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Integers = NDArray[np.int64]
 def find_ancestors(
     heads: Integers, axes: Integers, owned: Integers, wanted: Integers, used: Flags, found: Integers, size: int
 ) -> int:
-    """found, from `size` on: the tables of the wanted variables and of all above them, and where they end; the other
-    tables sum to 1, and are left out. used: which are found; owned: each variable's table, or -1."""
+    """found, from `size` on: the tables of the wanted variables and their ancestors, and where they end; barren tables
+    sum to 1 and are left out. used: which are found; owned: each variable's table, or -1."""
     done = size
     for v in wanted:
         f = owned[v]
@@ -39,8 +39,8 @@ def find_ancestors(
 def drop_unconnected(
     heads: Integers, axes: Integers, with_zeros: Flags, targets: Integers, free: Flags, found: Integers, part: Integers
 ) -> int:
-    """Factors that no chain of free variables joins to a target go, with all of their part, if none in it has zeros:
-    then evidence there can't be impossible, and says nothing of the targets. How many stay, first in found.
+    """Drop components of factors that no path of free variables connects to a target, if none in them has zeros:
+    evidence there can't be impossible, and is irrelevant. How many factors stay, first in found.
 
     part: zeros, one more than there are variables; the last stands for all that is needed.
     """
@@ -75,7 +75,7 @@ def drop_unconnected(
 
 @kernel
 def root_of(part: Integers, v: int) -> int:
-    """Who stands for the part that v is in; part: another of it, and 1, or 0 for who stands for it."""
+    """The representative of v's component (union-find); part: another member, and 1, or 0 for the representative."""
     while part[v]:
         above = part[v] - 1
         if part[above]:

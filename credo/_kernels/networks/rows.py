@@ -1,4 +1,5 @@
-"""Many rows, each with other cells missing: in a tree for any evidence, only the missing cells are walked through."""
+"""Queries about many rows, each with its own missing cells: in a tree for any evidence, only states of missing cells
+are visited."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import kernel, part
-from credo._kernels.networks.junction import FAINT
+from credo._kernels.networks.junction import UNDERFLOW
 from credo._kernels.networks.shapes import (
     KEPT,
     MEMBERS,
@@ -27,15 +28,15 @@ Codes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 
-PREDICT, SCORE, COMPLETE = 0, 1, 2  # what is asked of rows: one kernel for all compiles much sooner than three
+PREDICT, SCORE, COMPLETE = 0, 1, 2  # queries: one kernel for all compiles much faster than three
 # columns beside those of all cliques: where the steps of its parent's members in its separator start; its first child,
 # and the next of its parent's; whether a factor in it or below has zeros: evidence may be impossible there
 EDGES, CHILD, NEXT, ZEROS = 6, 7, 8, 9
 DIGIT, SIZE, STEPS = 0, 1, 2  # columns of missing members: where one is, of how many; how far each cursor then moves
 
 
-class Rooted(NamedTuple):
-    """A tree, its tables filled, as rows walk in it."""
+class RootedTree(NamedTuple):
+    """A tree for any evidence, with its values."""
 
     cliques: Integers
     members: Integers  # (members, 2): variables, and their steps in a clique's table
@@ -46,19 +47,19 @@ class Rooted(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """What a row is worked out in."""
+    """Working memory for one row."""
 
     codes: Integers  # of the row's variables, -1 where a cell is missing
     messages: Array
     least: Array  # (cliques): the smallest number above 0 in its message, the largest being 1; -1: none is needed
-    choices: Integers  # where the largest was, of each message's cell
+    choices: Integers  # where the maximum was, of each message's cell
     free: Integers  # (missing members of a clique, 2 + cursors), the separator's first
-    cursors: Integers  # where one is in the table, in the message, and in those of the children
+    cursors: Integers  # positions in the table, in the message, and in the children's messages
 
 
 @kernel
 def write_edges(card: Integers, zeros: Integers, cliques: Integers, members: Integers, edges: Integers) -> None:
-    """What Rooted has beside the tree; zeros: cliques that factors with some are in."""
+    """Steps along edges, and lists of children; zeros: cliques with factors that have some."""
     step = np.zeros(len(card), dtype=np.int64)
     for c in zeros:
         cliques[c, ZEROS] = 1
@@ -84,9 +85,9 @@ def write_edges(card: Integers, zeros: Integers, cliques: Integers, members: Int
 
 
 @part
-def find_needed(everything: bool, tree: Rooted, walk: Walk) -> float:
-    """Which cliques a row's answer depends on: those that missing cells join to the last root, and those that may be
-    impossible; or all. How many cells must be walked through."""
+def find_needed(everything: bool, tree: RootedTree, walk: Walk) -> float:
+    """Mark the cliques that a row's answer depends on: those that missing cells connect to the last root, and those
+    where evidence may be impossible; or all. The number of cells to be visited."""
     cliques, members, codes, cells = tree.cliques, tree.members, walk.codes, 0.0
     last = len(cliques) - 2
     for c in range(last, -1, -1):
@@ -108,7 +109,7 @@ def find_needed(everything: bool, tree: Rooted, walk: Walk) -> float:
 
 @kernel
 def advance(low: int, high: int, width: int, free: Integers, cursors: Integers) -> bool:
-    """Count on in the digits from low to high, the last being the fastest; False when all are 0 again."""
+    """Advance the odometer of the digits from low to high, the last being the fastest; False when all are 0 again."""
     for d in range(high - 1, low - 1, -1):
         step = 1
         free[d, DIGIT] += 1
@@ -123,13 +124,13 @@ def advance(low: int, high: int, width: int, free: Integers, cursors: Integers) 
 
 
 @kernel
-def set_out(c: int, kept: int, tree: Rooted, walk: Walk) -> tuple[int, int, int]:
+def set_out(c: int, kept: int, tree: RootedTree, walk: Walk) -> tuple[int, int, int]:
     """Cursors and steps for clique c, the first `kept` members being its message's: how many of those are missing, how
     many in all, and how many cursors there are."""
     cliques, members, codes, cursors, free = tree.cliques, tree.members, walk.codes, walk.cursors, walk.free
     first, last = cliques[c, MEMBERS], cliques[c + 1, MEMBERS]
     rest = members[first + kept - 1, STEP] if kept else 1
-    outer: Any = np.int64(0)  # of a plain 0, what is called with it would be compiled once more
+    outer: Any = np.int64(0)  # an int64: a plain 0 would compile its callees once more
     missing, width = outer, 2
     cursors[0], cursors[1] = cliques[c, TABLE], cliques[c, SEPARATOR]
     for i in range(first, last):
@@ -162,23 +163,23 @@ def set_out(c: int, kept: int, tree: Rooted, walk: Walk) -> tuple[int, int, int]
 
 
 @part
-def is_faint(c: int, tree: Rooted, walk: Walk) -> bool:
-    """Whether the product of the children's messages may be too small for a float."""
+def may_underflow(c: int, tree: RootedTree, walk: Walk) -> bool:
+    """Whether the product of the children's messages may underflow."""
     product, child = tree.sunk[c], tree.cliques[c, CHILD]
     while child >= 0:
         if walk.least[child] >= 0.0:
             product *= walk.least[child]
         child = tree.cliques[child, NEXT]
-    return bool(product < FAINT)
+    return bool(product < UNDERFLOW)
 
 
 @kernel
-def send_message(c: int, kept: int, largest: bool, tree: Rooted, walk: Walk) -> float:
-    """Clique c's message: its table times those of its children, summed (or the largest) over the missing members that
-    aren't the message's, scaled so that its largest number is 1. The logarithm of that; -inf if it is all 0, NaN if
-    that can't be told in floats without logarithms."""
+def send_message(c: int, kept: int, largest: bool, tree: RootedTree, walk: Walk) -> float:
+    """Clique c's message: its table times its children's messages, summed (or maximised) over the missing members that
+    aren't in its separator, scaled to a maximum of 1. The log of the scale; -inf if all is 0, NaN if it may
+    underflow."""
     outer, missing, width = set_out(c, kept, tree, walk)
-    if is_faint(c, tree, walk):
+    if may_underflow(c, tree, walk):
         return np.nan
     messages, cursors, free, top, least = walk.messages, walk.cursors, walk.free, 0.0, np.inf
     start: Any = np.int64(0)
@@ -212,9 +213,9 @@ def send_message(c: int, kept: int, largest: bool, tree: Rooted, walk: Walk) -> 
 
 
 @part
-def settle_row(everything: bool, largest: bool, budget: float, tree: Rooted, walk: Walk) -> float:
-    """All messages of a row: the logarithm by which they were scaled. The last root's first member stays, if it is
-    missing; the others are summed out. NaN: that would take too long."""
+def settle_row(everything: bool, largest: bool, budget: float, tree: RootedTree, walk: Walk) -> float:
+    """All messages of a row; the log of their scales. The last root's first member stays, if it is missing; the others
+    are summed out. NaN: it visits more cells than the budget."""
     if find_needed(everything, tree, walk) > budget:
         return np.nan
     last = len(tree.cliques) - 2
@@ -266,8 +267,8 @@ def cell_of(f: int, codes: Integers, heads: Integers, axes: Integers) -> Any:
 def weigh_blanket(
     target: int, near: Integers, codes: Integers, heads: Integers, axes: Integers, values: Array, r: int, shares: Array
 ) -> bool:
-    """Row r of shares: the product of the factors that have the target, the row's other cells being known; whether they
-    are, and it isn't too small to be trusted."""
+    """Row r of shares: the product of the factors in the target's Markov blanket. Whether the blanket is observed, and
+    the product doesn't underflow."""
     for k in range(shares.shape[1]):
         shares[r, k] = 1.0
     for f in near:
@@ -285,7 +286,7 @@ def weigh_blanket(
     top = 0.0
     for k in range(shares.shape[1]):
         top = max(top, shares[r, k])
-    return top > FAINT
+    return top > UNDERFLOW
 
 
 @part
@@ -300,9 +301,8 @@ def share(r: int, shares: Array) -> bool:
 
 
 @part
-def choose_members(tree: Rooted, walk: Walk) -> None:
-    """The missing cells, from the roots on: the members of a clique that aren't its separator's, by the choice that
-    goes with those that are."""
+def choose_members(tree: RootedTree, walk: Walk) -> None:
+    """Decode the missing cells from the roots: a clique's other members, by the choice for its separator's state."""
     members, card, codes = tree.members, tree.card, walk.codes
     for c in range(len(tree.cliques) - 2, -1, -1):
         first, last, place = tree.cliques[c, MEMBERS], tree.cliques[c + 1, MEMBERS], 0
@@ -319,7 +319,7 @@ def choose_members(tree: Rooted, walk: Walk) -> None:
 
 @part
 def are_possible(some: Integers, codes: Integers, heads: Integers, axes: Integers, values: Array) -> bool:
-    """Whether all that some factors depend on is known, and none is 0."""
+    """Whether some factors are fully observed, and none is 0."""
     for f in some:
         at = cell_of(f, codes, heads, axes)
         if at < 0 or not values[at] > 0.0:
@@ -335,15 +335,15 @@ def answer_rows(
     about: tuple[int, Integers, Integers],
     budget: float,
     factors: tuple[Integers, Integers, Array],
-    tree: Rooted,
+    tree: RootedTree,
     walk: Walk,
     shares: Array,
     logs: Array,
     filled: Codes,
 ) -> None:
-    """SCORE: logs (rows) = log P(row), summed over what is missing. COMPLETE: filled (variables, rows) = each row's
-    cells, the missing ones in the states that are most probable together. PREDICT: shares (rows, states) = what is
-    believed of a variable. In all: NaN in logs where it would take too long, -inf where a row is impossible.
+    """SCORE: logs (rows) = log P(row), missing cells summed out. COMPLETE: filled (variables, rows) = each row's cells,
+    the missing ones in their most probable joint state. PREDICT: shares (rows, states) = P(variable | row). In all: NaN
+    in logs where a row exceeds the budget, -inf where it is impossible.
 
     about: the variable, the factors that have it, and those of the others with zeros.
     """

@@ -1,6 +1,6 @@
-"""Drawing states: forward along the arrows, from a tree of cliques, or one variable after another (Gibbs).
+"""Drawing states: ancestral sampling, from a junction tree, or Gibbs sampling.
 
-Each draw's number decides it, together with the seed: results don't depend on how rows are cut or on threads.
+A draw depends on its number and the seed alone: results don't depend on chunks of rows or on threads.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.jit import kernel
-from credo._kernels.networks.junction import FAINT, Cliques
+from credo._kernels.networks.junction import UNDERFLOW, Cliques
 from credo._kernels.networks.rows import value_of
 from credo._kernels.networks.shapes import Factors
 
@@ -45,9 +45,9 @@ def draw_forward(
     codes: Codes,
     log_weights: Array,
 ) -> None:
-    """codes (variables, rows): each variable given its parents, those that are fixed being as they are; log_weights
-    (rows): how probable the fixed ones are there, and how likely what was seen is. Of a variable's table, factor number
-    v, sums holds each row's running sums."""
+    """codes (variables, rows): each variable drawn given its parents, fixed ones staying as they are; log_weights
+    (rows): the log-likelihood of the evidence. sums: cumulative sums of each row of a variable's table, factor number
+    v."""
     n, rows = codes.shape
     at = np.empty(TILE, dtype=np.int64)
     log_weights[:] = 0.0
@@ -111,7 +111,7 @@ def draw_from_tree(cliques: Cliques, card: Integers, tables: Array, seed: np.uin
 
 @kernel
 def follow(followers: Integers, card: Integers, factors: Factors, now: Integers) -> None:
-    """now: the states of variables that their parents decide, one after another."""
+    """now: the states of deterministic variables, in order."""
     for v in followers:
         at = factors.values_at[v]
         for i in range(factors.starts[v], factors.starts[v + 1] - 1):
@@ -122,7 +122,7 @@ def follow(followers: Integers, card: Integers, factors: Factors, now: Integers)
 
 
 class Turns(NamedTuple):
-    """Which variables are drawn in turn, what follows from each, and which factors tell how probable its states are."""
+    """The order of Gibbs sampling: free variables, the deterministic ones that follow from each, and their factors."""
 
     free: Integers
     followers_at: Integers  # of the free ones
@@ -143,7 +143,7 @@ def log_chance(
             product *= weights[places[d] + now[d]]
     for i in range(turns.near_at[j], turns.near_at[j + 1]):
         product *= value_of(turns.near[i], now, factors)
-        if product < FAINT:
+        if product < UNDERFLOW:
             log_product, product = log_product + np.log(product), 1.0
     return log_product + float(np.log(product))
 
@@ -160,8 +160,8 @@ def draw_one(
     now: Integers,
     chances: Array,
 ) -> None:
-    """now: free variable number j drawn given all others, x in [0, 1) deciding it, and what follows from it; chances:
-    how probable each of its states was. Where all are impossible, it stays as it is."""
+    """now: free variable number j drawn from its full conditional by x in [0, 1), and what follows from it; chances:
+    the full conditional. Where all states are impossible, it stays as it is."""
     v = turns.free[j]
     followers = turns.followers[turns.followers_at[j] : turns.followers_at[j + 1]]
     own, top, old, total = chances[: card[v]], -np.inf, now[v], 0.0
@@ -199,9 +199,8 @@ def draw_in_turn(
     codes: Codes,
     shares: Array,
 ) -> None:
-    """codes (variables, rows): the states after each round in which every free variable was drawn given all others.
-    now: where the chain is. To shares (all states one after another), if it isn't empty, each draw adds how probable
-    the states were."""
+    """codes (variables, rows): the states after each round of Gibbs sampling. now: the chain's state. To shares (all
+    states), unless it is empty, each draw adds its full conditional."""
     chances = np.empty(card.max())
     for r in range(codes.shape[1]):
         number = np.uint64(start + r) * np.uint64(len(card))

@@ -43,3 +43,12 @@ class Factors(NamedTuple):
     values_at: Integers
     values: Array
     least: Array  # the smallest value above 0 of each
+
+
+class Families(NamedTuple):
+    """The factors in each clique: from `of_clique[c]` to `of_clique[c + 1]`."""
+
+    of_clique: Integers
+    values_at: Integers  # where a factor's values start
+    starts: Integers  # of its steps
+    steps: Integers  # in a factor's table, of each member of its clique; 0: the factor doesn't have it

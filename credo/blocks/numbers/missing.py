@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from credo import engines
 from credo.blocks.numbers.covariances import Gaussians, mahalanobis, most_likely
+from credo.core.labels import Label
 from credo.core.learning import Expected, em
 from credo.core.statistics import CrossMoments, Statistics
 from credo.numerics.exact import Array, Exact
@@ -18,6 +19,7 @@ from credo.numerics.exact import Array, Exact
 if TYPE_CHECKING:
     from credo.blocks.numbers.gaussian import JointLikelihood
 
+WHOLE = Label("joint")  # moments of whole rows
 STEPS, TOLERANCE = 2000, 1e-15  # of EM
 
 
@@ -81,17 +83,17 @@ class _Completion:
     likelihood: JointLikelihood
 
     def expect(self, batch: Filled, parameters: Gaussians) -> Expected:
-        return Expected({"x": batch.expected(parameters)}, batch.log_likelihood(parameters))
+        return Expected({WHOLE: batch.expected(parameters)}, batch.log_likelihood(parameters))
 
     @property
     def _flat(self) -> bool:
         """Whether there is no prior."""
         return self.likelihood.settings.estimate == "ml"
 
-    def maximise(self, statistics: Mapping[str, Statistics]) -> Gaussians:
+    def maximise(self, statistics: Mapping[Label, Statistics]) -> Gaussians:
         if self._flat:
-            return most_likely(*_moments(statistics["x"]), self.likelihood.tied)
-        return self.likelihood.at_mode(self.likelihood.with_prior(*_moments(statistics["x"])))
+            return most_likely(*_moments(statistics[WHOLE]), self.likelihood.tied)
+        return self.likelihood.at_mode(self.likelihood.with_prior(*_moments(statistics[WHOLE])))
 
     def log_prior(self, parameters: Gaussians) -> float:
         """Up to a constant: log N(μ; m, Σ/s) for each class, and log InverseWishart(Σ) (once, where it is shared)."""

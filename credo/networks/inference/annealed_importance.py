@@ -1,5 +1,5 @@
-"""Annealing: runs that begin where states can be drawn at once and end in the network, step by step; how much each is
-worth there tells how probable the evidence is."""
+"""Annealed importance sampling: runs from a distribution that is easy to draw from to the network's, in small steps;
+the mean of their importance weights estimates P(evidence)."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from credo.networks.inference.forward import mixed_seed, weighted
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.numerics.exact import Array
 
-RUNS, FEWEST, PER_RUN = 100, 8, 20  # runs that an estimate takes, where there are so many rounds for each
-STEPS = 5  # the fewest of a run
+RUNS, FEWEST, PER_RUN = 100, 8, 20  # runs of an estimate, the fewest, and rounds that each should have
+STEPS = 5  # the fewest temperatures of a run
 SCOUTS, SCOUTED, LEAST = 20, 50, 1e-4  # runs that choose the steps; at most so many of theirs double β, from there on
-SWEPT = 10  # samples that a round through all variables counts for, where nobody asked for rounds
-EFFORTS = (1, 4)  # times as many rounds, while the runs aren't enough
-WORTH = 0.15  # of the runs must be as good as independent ones, or they can't be trusted
-FAINT = 1e-6  # what is impossible has this on the way
-DRAWN = 2**24  # numbers that all runs together may keep
+SWEPT = 10  # samples that a round through all variables counts for
+EFFORTS = (1, 4)  # multiples of the rounds, tried while the estimate is unreliable
+WORTH = 0.15  # effective runs, as a share of all, below which an estimate is unreliable
+SOFT_ZERO = 1e-6  # stands for 0 at intermediate temperatures, so that chains can leave impossible states
+DRAWN = 2**24  # numbers that all runs together may store
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """f₀, ..., f₁: without arrows from all states alike to ∏ factors^β; along the arrows from the prior on, where
-    evidence alone counts as f^β. What is impossible is only very improbable on the way."""
+    """f₀, ..., f₁: in a Markov network from the uniform distribution to ∏ factors^β; in a belief network from the
+    prior, the evidence counting as f^β. Zeros are replaced by small values on the way."""
 
     potentials: Potentials
     findings: Findings
@@ -47,7 +47,7 @@ class Path:
         return turns_of(self.potentials, self.findings)
 
     def at(self, power: float) -> tuple[Turns, Integers, Factors, Array, Integers]:
-        """What draws in turn, at β."""
+        """The factors of Gibbs sampling at β."""
         held, findings = self.potentials, self.findings
         if power == 1.0:
             return self.turns, held.card, held.factors, findings.weights, held.places
@@ -55,11 +55,11 @@ class Path:
         return self.turns, held.card, bent, self._soft_weights**power, held.places
 
     def log_values(self, now: Integers) -> Array:
-        """(runs): log f₁ - log f₀, what is impossible being very improbable."""
+        """log f₁ - log f₀ with zeros replaced by small values. (runs,)"""
         return sums_at(self.potentials, *self._log_soft, now.T)
 
     def log_last(self, now: Integers) -> Array:
-        """The same, what is impossible being so."""
+        """log f₁ - log f₀, exactly."""
         return sums_at(self.potentials, *self._log_hard, now.T)
 
     @property
@@ -70,18 +70,18 @@ class Path:
 
     @cached_property
     def _counts(self) -> Flags:
-        """Cells that f^β is of."""
+        """The cells that are raised to the power β."""
         held = self.potentials
         bent = (self.findings.codes[held.children] >= 0) | (not held.directed)
         return np.repeat(bent, np.diff(held.factors.values_at))
 
     @cached_property
     def _soft(self) -> Array:
-        return np.where(self._counts, np.maximum(self.potentials.factors.values, FAINT), 1.0)
+        return np.where(self._counts, np.maximum(self.potentials.factors.values, SOFT_ZERO), 1.0)
 
     @cached_property
     def _soft_weights(self) -> Array:
-        return np.maximum(self.findings.weights, FAINT)
+        return np.maximum(self.findings.weights, SOFT_ZERO)
 
     @cached_property
     def _log_soft(self) -> tuple[Array, Array]:
@@ -118,8 +118,8 @@ def annealed(potentials: Potentials, findings: Findings, samples: int, seed: int
 
 
 def total_of(log_weights: Array) -> Total:
-    """log of the weights' mean. Few large weights hide how far off they are: then it can't be trusted; and the mean of
-    few is mostly too small, by about half of its variance. However alike they are, the next one may be another."""
+    """The log of the mean weight. It is unreliable where few large weights dominate; the mean of few weights is mostly
+    too small, by about half of its variance. Even if all weights agree, the next one may differ."""
     found = mean_of(log_weights, "annealing")
     there = log_weights[log_weights > -np.inf]
     error = max(found.error, float(there.std() / np.sqrt(len(there)))) * widened(found.effective)
@@ -128,15 +128,15 @@ def total_of(log_weights: Array) -> Total:
 
 
 def runs_of(cells: int, rounds: int) -> tuple[int, int]:
-    """How many runs, each of which keeps so many numbers, and how many steps each: half of all rounds."""
+    """The number of runs, each of which stores so many numbers, and the steps of each: half of all rounds."""
     most = max(FEWEST, min(RUNS, DRAWN // cells))
     count = max(FEWEST, min(most, rounds // PER_RUN))
     return count, max(STEPS, rounds // (2 * count))
 
 
 def schedule(path: Path, steps: int, seed: int) -> Array:
-    """β₀ = 0, ..., 1, so that each step changes the weights by as much: dβ ∝ 1 / σ of log f over a few runs, which try
-    the way first."""
+    """β₀ = 0, ..., 1, so that each step changes the weights equally: dβ ∝ 1 / σ of log f, estimated by a few pilot
+    runs."""
     starts, _ = starting_states(path.potentials, path.findings, SCOUTS, seed)
     now = np.ascontiguousarray(starts.T, dtype=np.int64)
     seeds = np.array([mixed_seed(seed * SCOUTS + r) for r in range(SCOUTS)], dtype=np.uint64)
@@ -164,7 +164,7 @@ def run(path: Path, count: int, powers: Array, seed: int, first: int, last: int)
 
 
 def in_threads(work: Callable[[int, int], Result], count: int) -> Iterator[Result]:
-    """work(first, last) of parts of the runs, in order; each run draws the same, whatever part it is in."""
+    """work(first, last) of parts of the runs, in order; a run's draws don't depend on its part."""
     workers = local.workers()
     size = -(-count // min(workers, count))
     parts = [(first, min(first + size, count)) for first in range(0, count, size)]
@@ -176,7 +176,7 @@ def in_threads(work: Callable[[int, int], Result], count: int) -> Iterator[Resul
 
 
 def turns_of(potentials: Potentials, findings: Findings) -> Turns:
-    """Variables that their parents decide follow those: alone, neither could ever change."""
+    """Deterministic variables are redrawn with their parents: alone, neither could ever change."""
     decided = potentials.decided & (findings.codes < 0)
     free = np.flatnonzero((findings.codes < 0) & ~decided)
     below = children({v: tuple(scope[:-1]) for v, scope in enumerate(potentials.scopes)} if decided.any() else {})
@@ -203,8 +203,7 @@ def _listed(lists: list[list[int]]) -> tuple[Integers, Integers]:
 
 
 def starting_states(potentials: Potentials, findings: Findings, samples: int, seed: int) -> tuple[Codes, Array]:
-    """(variables, samples) drawn forward, and how probable the evidence is with each; without arrows, states at random,
-    each as good as any."""
+    """Samples drawn forward (variables, samples) and their log-weights; in a Markov network, uniformly drawn states."""
     if potentials.directed:
         ((codes, log_weights),) = weighted(potentials, findings, samples, seed)
         return codes, log_weights
@@ -214,14 +213,14 @@ def starting_states(potentials: Potentials, findings: Findings, samples: int, se
 
 
 def log_values(potentials: Potentials, findings: Findings, codes: NDArray[np.signedinteger]) -> Array:
-    """(columns of codes): log ∏ factors and likelihoods, where each variable has that state."""
+    """log ∏ factors and likelihoods of each column of codes."""
     with np.errstate(divide="ignore"):
         log_weights = np.log(findings.weights)
         return sums_at(potentials, np.log(potentials.factors.values), log_weights, codes) + potentials.log_scale
 
 
 def sums_at(potentials: Potentials, values: Array, weights: Array, codes: NDArray[np.signedinteger]) -> Array:
-    """(columns of codes): Σ of what factors and states have there."""
+    """Σ of the factors' and the states' entries, for each column of codes."""
     factors, found = potentials.factors, np.zeros(codes.shape[1])
     if len(factors.scope):
         steps = codes[factors.scope].astype(np.int64) * factors.steps[:, None]

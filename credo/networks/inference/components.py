@@ -1,5 +1,5 @@
-"""Connected components: evidence cuts a network into parts that are independent of each other, and each is answered by
-itself, exactly where it fits."""
+"""Connected components: evidence cuts a network into independent parts; each is answered by itself, exactly where that
+fits in memory."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ import numpy as np
 
 from credo.errors import SizeError
 from credo.networks.factor import Factor
-from credo.networks.inference.estimate import Asked, Estimate, Total
+from credo.networks.inference.estimate import Estimate, JointQuery, Total
 from credo.networks.inference.estimates import estimates, log_total
 from credo.networks.inference.findings import NOTHING, Findings
-from credo.networks.inference.joint_table import Whole, is_small
+from credo.networks.inference.joint_table import JointTable, is_small
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.simulated_annealing import best_found, best_of_some
 from credo.networks.inference.trees import Trees
 from credo.numerics.exact import Array
 
-KEPT = 16  # ways to cut the network that are kept for the next question
-SMALL = 2**12  # states of a part together, up to which it is answered with all others that are as small
+KEPT = 16  # ways to cut the network that are kept for the next query
+SMALL = 2**12  # joint states up to which small parts are answered together
 EXACT = "exact"
 
-Check = Callable[[float], None]  # refuses evidence whose logarithm is -inf
+Check = Callable[[float], None]  # refuses impossible evidence, given its log-probability
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Free variables that are connected, and the observed ones beside them, as a network of its own."""
+    """A connected component of the free variables, with their observed neighbours, as a network of its own."""
 
     variables: Integers  # their numbers in the whole network
     potentials: Potentials
 
     @classmethod
     def of(cls, whole: Potentials, factors: Sequence[int], free: Integers) -> Part:
-        """An observed variable whose own table isn't here gets one that says nothing: with arrows, each needs one."""
+        """In a belief network each variable needs a table: observed ones whose own is elsewhere get ones."""
         scopes = whole.scopes
         there = np.unique(np.concatenate([free, *(np.array(scopes[f], dtype=np.int64) for f in factors)]))
         names = {int(v): str(v) for v in there}
@@ -55,8 +55,8 @@ class Part:
         return cls(there, Potentials.of(states, tables, whole.directed))
 
     @cached_property
-    def exact(self) -> Whole | Trees:
-        return Whole(self.potentials) if is_small(self.potentials) else Trees(self.potentials)
+    def exact(self) -> JointTable | Trees:
+        return JointTable(self.potentials) if is_small(self.potentials) else Trees(self.potentials)
 
     @cached_property
     def number(self) -> dict[int, int]:
@@ -64,7 +64,7 @@ class Part:
         return {v: i for i, v in enumerate(self.variables.tolist())}
 
     def findings(self, whole: Potentials, given: Findings) -> Findings:
-        """What is known of its variables; likelihoods of observed ones count elsewhere, once."""
+        """The evidence about its variables; likelihoods of observed ones are counted elsewhere, once."""
         codes = given.codes[self.variables]
         if not len(given.weights):
             return Findings(codes, NOTHING)
@@ -78,29 +78,29 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """The parts of a network that a question is about, and factors of observed variables alone."""
+    """The parts of a network that a query is about, and the factors of observed variables alone."""
 
     parts: Sequence[Part]
     known: Sequence[int]
 
     @cached_property
     def part_of(self) -> dict[int, int]:
-        """The part that each variable is in; of observed ones, any."""
+        """The part that each variable is in; for observed ones, any."""
         return {v: i for i, part in enumerate(self.parts) for v in part.variables.tolist()}
 
 
 class Components:
-    """Answers to questions about the variables of potentials, part by part: "auto" estimates what doesn't fit, "exact"
-    refuses it, and other methods estimate all."""
+    """Answers to queries about the variables of potentials, part by part: "auto" estimates parts that don't fit in
+    memory, "exact" refuses them, and other methods estimate all."""
 
     def __init__(self, potentials: Potentials) -> None:
         self.potentials = potentials
         self._cuts: OrderedDict[bytes, Cut] = OrderedDict()
 
     def estimates(
-        self, findings: Findings, asked: Sequence[Asked], method: str, samples: int, seed: int, check: Check
+        self, findings: Findings, asked: Sequence[JointQuery], method: str, samples: int, seed: int, check: Check
     ) -> list[Estimate]:
-        """What is believed of variables together, of each group: the product of what the parts say."""
+        """P(variables, event | findings) of each joint query: the product of the parts'."""
         cut = self._cut(findings, {v for group in asked for v in (*group.variables, *group.event)})
         check(self._known(cut, findings))
         split = [self._split(cut, findings, group) for group in asked]
@@ -132,7 +132,7 @@ class Components:
     def best(
         self, findings: Findings, asked: Sequence[int] | None, method: str, samples: int, seed: int, check: Check
     ) -> tuple[Integers, float | Total, str]:
-        """The most probable states together, of all variables or of some, the logarithm of that, and how found."""
+        """The most probable joint state of all variables or some, its log-probability, and the method."""
         everything = range(len(self.potentials.card))
         cut = self._cut(findings, everything if asked is None else asked)
         codes, value, how = findings.codes.copy(), self._known(cut, findings), EXACT
@@ -168,7 +168,7 @@ class Components:
         return found
 
     def _made(self, observed: Flags, wanted: Flags) -> Cut:
-        """Along the arrows, variables that nothing is known or asked of, nor of any below them, are left out."""
+        """Barren nodes are left out."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -195,7 +195,7 @@ class Components:
         return Cut(parts, np.flatnonzero(used & ~touched).tolist())
 
     def _above(self, wanted: Flags) -> Flags:
-        """Factors of these variables and of all above them."""
+        """Factors of these variables and their ancestors."""
         held = self.potentials
         factor = np.argsort(held.children)
         used, waiting = np.zeros(len(factor), dtype=np.bool_), np.flatnonzero(wanted).tolist()
@@ -207,7 +207,7 @@ class Components:
         return used
 
     def _known(self, cut: Cut, findings: Findings) -> float:
-        """The logarithm of what doesn't depend on free variables."""
+        """The log of the factors that don't depend on free variables."""
         held, found = self.potentials, self.potentials.log_scale
         with np.errstate(divide="ignore"):
             for f in cut.known:
@@ -217,8 +217,8 @@ class Components:
                 found += float(np.log(findings.weights[(held.places[:-1] + findings.codes)[observed]]).sum())
         return found
 
-    def _split(self, cut: Cut, findings: Findings, group: Asked) -> dict[int, Asked]:
-        """What a group asks of each part, in the part's numbers."""
+    def _split(self, cut: Cut, findings: Findings, group: JointQuery) -> dict[int, JointQuery]:
+        """A joint query's share of each part, in the part's numbers."""
         parts: dict[int, tuple[list[int], dict[int, Flags]]] = {}
         for v in (v for v in (*group.variables, *group.event) if findings.codes[v] < 0):
             i = cut.part_of[v]
@@ -228,12 +228,12 @@ class Components:
                 variables.append(here)
             if v in group.event:
                 event[here] = group.event[v]
-        return {i: Asked(variables, event) for i, (variables, event) in parts.items()}
+        return {i: JointQuery(variables, event) for i, (variables, event) in parts.items()}
 
     def _together(
-        self, group: Asked, findings: Findings, found: Sequence[tuple[Part, Asked, Estimate]], otherwise: str
+        self, group: JointQuery, findings: Findings, found: Sequence[tuple[Part, JointQuery, Estimate]], otherwise: str
     ) -> Estimate:
-        """∏ of independent tables, an axis for each variable that is asked for."""
+        """∏ of independent tables, an axis for each variable of the query."""
         happens = all(allowed[findings.codes[v]] for v, allowed in group.event.items() if findings.codes[v] >= 0)
         axes = [int(part.variables[v]) for part, own, _ in found for v in own.variables]
         if len(found) == 1 and happens and axes == [*group.variables]:
@@ -250,7 +250,7 @@ class Components:
         guessed = [each for _, _, each in found if each.method != EXACT]
 
         def spread(x: Array) -> float:
-            """At most so much: probabilities that sum to 1 are off against each other."""
+            """An upper bound: errors of probabilities that sum to 1 are negatively correlated."""
             return float(np.sqrt(2.0 * (x - x @ whole.ravel()) ** 2 @ errors.ravel() ** 2))
 
         return Estimate(
@@ -264,14 +264,14 @@ class Components:
 
 
 def _by(method: str) -> str:
-    """How an answer is found that takes no sample: an estimate, if one was asked for."""
+    """The method of an answer without samples."""
     return EXACT if method == "auto" else method
 
 
 def _of_part(
-    part: Part, findings: Findings, asked: Sequence[Asked], method: str, samples: int, seed: int, check: Check
+    part: Part, findings: Findings, asked: Sequence[JointQuery], method: str, samples: int, seed: int, check: Check
 ) -> list[Estimate]:
-    """Exact where it fits; a part that isn't asked about must be possible, as far as that is known."""
+    """Exact where it fits; a part that isn't queried must be possible, as far as that is known."""
     if method in ("auto", EXACT):
         try:
             return [*_exactly(part, findings, asked, check)]
@@ -281,7 +281,7 @@ def _of_part(
     return estimates(part.potentials, findings, asked, method, samples, seed) if asked else []
 
 
-def _exactly(part: Part, findings: Findings, asked: Sequence[Asked], check: Check) -> Iterator[Estimate]:
+def _exactly(part: Part, findings: Findings, asked: Sequence[JointQuery], check: Check) -> Iterator[Estimate]:
     places = part.potentials.places
     if len(asked) == 1:
         table, found = _joint(part, findings, asked[0])
@@ -302,8 +302,8 @@ def _exactly(part: Part, findings: Findings, asked: Sequence[Asked], check: Chec
             yield _sure(_joint(part, findings, group)[0])
 
 
-def _joint(part: Part, findings: Findings, group: Asked) -> tuple[Array, float]:
-    """P(variables, event | findings), and whether anything is possible: its logarithm."""
+def _joint(part: Part, findings: Findings, group: JointQuery) -> tuple[Array, float]:
+    """P(variables, event | findings), and log P(findings)."""
     exact, p = part.exact, 1.0
     after: Findings | None = findings
     if group.event:
@@ -335,7 +335,7 @@ def _total(part: Part, findings: Findings, method: str, samples: int, seed: int)
 def _best(
     part: Part, findings: Findings, asked: Sequence[int] | None, method: str, samples: int, seed: int
 ) -> tuple[Integers, float | Total, bool]:
-    """The most probable states of a part's variables, the logarithm, and whether no others can be more probable."""
+    """The most probable joint state of a part, its log-probability, and whether it is exact."""
     if asked is not None and not asked:
         found = _total(part, findings, "auto" if method == "gibbs" else method, samples, seed)
         return findings.codes, found.log_value if found.method == EXACT else found, True

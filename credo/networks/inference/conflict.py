@@ -8,8 +8,8 @@ from typing import Any
 
 from credo.errors import EvidenceError
 
-ASKED, PATIENCE = 20_000, 2.0  # questions (and sets), and seconds, that a search for a smallest conflict may take; then
-# it is one that can lose no finding, but a smaller one may be elsewhere
+ASKED, PATIENCE = 20_000, 2.0  # queries (and sets), and seconds, that a search for a smallest conflict may take; then
+# the conflict found is minimal, but not always smallest
 
 Possible = Callable[[Mapping[str, Any]], bool]
 Names = frozenset[str]
@@ -18,9 +18,9 @@ Names = frozenset[str]
 def smallest_conflict(given: Mapping[str, Any], possible: Possible) -> dict[str, Any]:
     """A smallest set of findings that contradict each other.
 
-    Whatever is left out of findings that go together must hold one of each conflict, or that conflict would be among
-    them. So a smallest set that hits all that was ever left out is no larger than the smallest conflict, and is one as
-    soon as it is impossible (Ignatiev, Previti, Liffiton and Marques-Silva, 2015).
+    The complement of a consistent set hits every conflict. So a smallest hitting set of the complements seen so far is
+    no larger than the smallest conflict, and is one as soon as it is impossible (Ignatiev, Previti, Liffiton and
+    Marques-Silva, 2015).
     """
     asked: dict[Names, bool] = {frozenset(given): False}
 
@@ -45,7 +45,7 @@ def smallest_conflict(given: Mapping[str, Any], possible: Possible) -> dict[str,
 
 
 def _fewer(names: Names, order: Sequence[str], fits: Callable[[Names], bool]) -> Names:
-    """A conflict within a conflict, of which no finding can go: whole parts that aren't needed go at once."""
+    """A minimal conflict within a conflict, by bisection."""
     if not order or not fits(names - {*order}):
         return names - {*order}
     if len(order) == 1:
@@ -55,7 +55,7 @@ def _fewer(names: Names, order: Sequence[str], fits: Callable[[Names], bool]) ->
 
 
 def _more(names: Names, order: Sequence[str], fits: Callable[[Names], bool]) -> Names:
-    """Findings that go together, these among them, to which none of the others could be added."""
+    """A maximal consistent set of findings that holds these, by bisection."""
     if not order or fits(names | {*order}):
         return names | {*order}
     if len(order) == 1:
@@ -65,7 +65,7 @@ def _more(names: Names, order: Sequence[str], fits: Callable[[Names], bool]) -> 
 
 
 def _hitting(sets: Sequence[Names], size: int) -> Iterator[Names]:
-    """Sets of at most so many names that have one in common with each of the sets."""
+    """Hitting sets of at most so many names."""
     waiting = [frozenset[str]()]
     seen = set[Names]()
     while waiting and len(seen) < ASKED:
@@ -81,7 +81,7 @@ def _hitting(sets: Sequence[Names], size: int) -> Iterator[Names]:
 
 
 def _apart(sets: Sequence[Names]) -> int:
-    """How many names it takes at least to hit all: as many as there are sets that have nothing in common."""
+    """A lower bound for the size of a hitting set: a number of disjoint sets."""
     count, used = 0, frozenset[str]()
     for each in sorted(sets, key=len):
         if not each & used:

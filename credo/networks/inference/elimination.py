@@ -1,4 +1,4 @@
-"""Variable elimination in NumPy: the first questions of a process are answered before kernels could be loaded."""
+"""Variable elimination in NumPy: it answers a process's first queries sooner than kernels could be loaded."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.networks.inference.trees import Trees
 
-MOST = 1000  # factors that a question may need
+MOST = 1000  # factors that a query may need
 STEP = 2**12  # cells that NumPy goes through while Python takes one step
-LARGEST = 2**22  # cells that a question may take, and steps
-PATIENCE = 2**26  # that all may take, until kernels are loaded for whatever is asked next
-FAINT = log(1e-280)  # of products whose smallest numbers may be lost
+LARGEST = 2**22  # cells, and steps, that a query may take
+PATIENCE = 2**26  # steps of all queries, after which kernels are loaded
+LOG_UNDERFLOW = log(1e-280)  # of products that may underflow
 
 
 def is_loaded() -> bool:
-    """Whether there are kernels already."""
+    """Whether kernels are loaded already."""
     return "numba" in sys.modules
 
 
 @dataclass
 class Clique:
-    """A variable that goes, and its neighbours then; the product of all that is known of it by then."""
+    """An eliminated variable with its neighbours, and the product of all factors that had it."""
 
     variable: int
     scope: list[int]  # the neighbours, then the variable
     table: Array
-    message: Array  # over the neighbours, its largest number being 1
-    above: int = -1  # the first clique that one of the neighbours goes in
+    message: Array  # over the neighbours, scaled to a maximum of 1
+    above: int = -1  # the first clique in which a neighbour is eliminated
 
 
 class Elimination:
-    """The same answers as those of Trees, which are taken from there where kernels are loaded, or much is asked."""
+    """The same answers as those of Trees, to which it delegates once kernels are loaded, or a query is large."""
 
-    _spent = 0  # by all, while no kernels are loaded
+    _spent = 0  # steps of all queries so far
 
     def __init__(self, potentials: Numbered, trees: Callable[[], Trees]) -> None:
         self.potentials, self._compiled = potentials, trees
 
     def log_total(self, codes: Integers, weights: Array) -> float:
-        """log Σ of all cells that agree with the evidence; -inf if none does."""
+        """log P(evidence), for a Markov network log Z; -inf if the evidence is impossible."""
         run = self._begun(codes, weights, self._known(codes, weights))
         found = None if run is None else run.summed([])
         return self._trees.log_total(codes, weights) if run is None or found is None else found
 
     def marginals(self, codes: Integers, weights: Array, out: Array) -> float:
-        """The same; out: what is believed of each variable, in the order of the states."""
+        """log P(evidence); out = P(variable | evidence) of each variable, in the order of the states."""
         run = self._begun(codes, weights, range(len(codes)))
         found = None if run is None else run.summed([])
         if run is None or found is None:
@@ -65,7 +65,7 @@ class Elimination:
         return found
 
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
-        """What is believed of some variables together, an axis for each; and the logarithm."""
+        """P(variables | evidence), an axis for each; and log P(evidence)."""
         free = [v for v in variables if codes[v] < 0]
         run = self._begun(codes, weights, [*self._known(codes, weights), *free], free)
         found = None if run is None else run.summed(free)
@@ -79,7 +79,7 @@ class Elimination:
         return whole, found
 
     def best(self, codes: Integers, weights: Array, variables: Sequence[int] | None) -> tuple[Integers, float]:
-        """The most probable states of some variables together (None: of all), and the logarithm of that."""
+        """The most probable joint state of some variables (None: of all), and the log of its joint probability."""
         last = range(len(codes)) if variables is None else variables
         free = [v for v in last if codes[v] < 0]
         run = self._begun(codes, weights, [*self._known(codes, weights), *free], free)
@@ -96,7 +96,7 @@ class Elimination:
         return self._compiled()
 
     def _known(self, codes: Integers, weights: Array) -> list[int]:
-        """The variables that something is known of."""
+        """The variables with evidence."""
         known = codes >= 0
         if len(weights):
             known |= np.logical_or.reduceat(weights != 1.0, self.potentials.places[:-1])
@@ -104,7 +104,7 @@ class Elimination:
         return found
 
     def _begun(self, codes: Integers, weights: Array, wanted: Collection[int], last: Sequence[int] = ()) -> Run | None:
-        """What a question needs, before anything is summed out; None: kernels do better."""
+        """The relevant factors, before anything is summed out; None: kernels do better."""
         if is_loaded() or Elimination._spent > PATIENCE or len(wanted) > MOST:
             return None
         factors = self._needed(wanted)
@@ -118,7 +118,7 @@ class Elimination:
         return run
 
     def _needed(self, wanted: Iterable[int]) -> list[int] | None:
-        """The tables of the wanted variables and of all above them, and the factors that are no tables; None: many."""
+        """The tables of the wanted variables and their ancestors, and factors that aren't tables; None: too many."""
         held = self.potentials
         found = dict.fromkeys(held.unowned[: MOST + 1].tolist())
         waiting = [f for v in wanted if (f := int(held.owned[v])) >= 0]
@@ -131,7 +131,7 @@ class Elimination:
 
 
 class Run:
-    """Factors, with the evidence, of which one variable after another is summed out."""
+    """Factors with the evidence, from which variables are eliminated one by one."""
 
     def __init__(self, held: Numbered, codes: Integers, weights: Array, factors: Sequence[int]) -> None:
         self._held, self._codes = held, codes
@@ -165,8 +165,8 @@ class Run:
         return found
 
     def work(self, last: set[int]) -> int:
-        """How many cells, and steps, it takes; self.order: the variables, those that make the smallest tables first,
-        but the last ones last."""
+        """The cells and steps that it takes; self.order: greedily the smallest table first, the `last` variables
+        last."""
         near, card = {v: own - {v} for v, own in self._near.items()}, self._held.card.tolist()
         sizes = {v: card[v] * prod(card[u] for u in own) for v, own in near.items()}
         self.order, cells = list[int](), 0
@@ -184,8 +184,8 @@ class Run:
         return int(cells)
 
     def summed(self, last: Sequence[int], maximised: bool = False) -> float | None:
-        """The logarithm of the sum of all, or of the largest after the others were summed out; None: floats are too
-        small for it. Without maximising, the last variables stay."""
+        """The log of the sum, or of the maximum over the last variables after the others were summed out; None: it
+        underflows. Without maximising, the last variables stay."""
         place = {v: i for i, v in enumerate(self.order)}
         final = {*last}
         buckets: list[list[tuple[list[int], Array]]] = [[] for _ in self.order]
@@ -223,7 +223,7 @@ class Run:
         return self._log + log(total) if total > 0.0 else -inf
 
     def product(self, scope: Sequence[int]) -> Array:
-        """What is left, over these variables."""
+        """The remaining product, over these variables."""
         return self._multiplied(self._left, [*scope])
 
     def _multiplied(self, parts: Sequence[tuple[list[int], Array]], scope: list[int]) -> Array:
@@ -233,7 +233,7 @@ class Run:
         return found
 
     def believe(self, out: Array) -> None:
-        """out: what is believed of each variable, from the last that went to the first."""
+        """out = P(variable | evidence), from the last eliminated variable to the first."""
         held, beliefs = self._held, dict[int, Array]()
         out[:] = 0.0
         for v in np.flatnonzero(self._codes >= 0).tolist():
@@ -252,7 +252,7 @@ class Run:
             out[held.places[clique.variable] : held.places[clique.variable + 1]] = own / own.sum()
 
     def decode(self, last: Sequence[int], chosen: Integers) -> None:
-        """chosen: the best states of the last variables, from the one that went last to the first."""
+        """chosen: the best states of the last variables, from the last eliminated to the first."""
         final = {*last}
         for clique in reversed(self.cliques):
             if clique.variable in final:
@@ -261,12 +261,12 @@ class Run:
 
 
 def _aligned(table: Array, own: list[int], scope: list[int]) -> Array:
-    """A table over some variables of a scope, with an axis for each of them all."""
+    """A table over some variables of a scope, with an axis for each variable of the scope."""
     order = sorted(range(len(own)), key=lambda i: scope.index(own[i]))
     lengths = dict(zip(own, table.shape, strict=True))
     return table.transpose(order).reshape([lengths.get(v, 1) for v in scope])
 
 
 def _is_safe(tables: Iterable[Array]) -> bool:
-    """Whether no product of these numbers is too small for a float."""
-    return sum(log(table.min(initial=1.0, where=table > 0)) for table in tables) > FAINT
+    """Whether no product of these numbers underflows."""
+    return sum(log(table.min(initial=1.0, where=table > 0)) for table in tables) > LOG_UNDERFLOW

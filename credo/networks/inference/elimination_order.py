@@ -1,4 +1,4 @@
-"""In which order variables are summed out: the graph of those that share a factor, and cliques that an order makes."""
+"""Elimination orders: the interaction graph of the factors, and the clique tree that an order makes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from credo._kernels.networks.clique_tree import attach_to_smaller, join_cliques
 from credo._kernels.networks.shapes import SCOPE
 from credo._kernels.networks.triangulation import (
     CHANCE,
@@ -21,20 +22,18 @@ from credo._kernels.networks.triangulation import (
     USED,
     WEIGHS,
     Order,
-    attach_to_smaller,
     connect_scopes,
     eliminate,
-    join_cliques,
     move_edges,
 )
 from credo.networks.inference.potentials import Integers
 from credo.numerics.exact import Array
 
-TRIES = 64  # cliques that are looked at for a smaller parent
+TRIES = 64  # cliques that are tried as a smaller parent
 
 
 class Graph(NamedTuple):
-    """Which variables share a factor, before any is summed out."""
+    """The interaction graph: variables that share a factor are joined."""
 
     nodes: Integers  # (variables, columns)
     edges: Integers  # (halves of edges, 2), with room for more
@@ -43,7 +42,7 @@ class Graph(NamedTuple):
 
 
 def connected(heads: Integers, axes: Integers, log_card: Array, stage: Integers, together: Integers) -> Graph:
-    """The graph of the variables that have a stage; those that are asked for together are joined, too."""
+    """The graph of the unobserved variables; those of a joint query are joined, too."""
     nodes = np.zeros((len(stage), COLUMNS), dtype=np.int64)
     nodes[:, STAGE], nodes[:, EDGE], nodes[:, TURN] = stage, -1, -1
     nodes[:, LOG] = np.rint(log_card * UNIT)
@@ -51,7 +50,7 @@ def connected(heads: Integers, axes: Integers, log_card: Array, stage: Integers,
     if len(together):
         heads = np.append(heads, [[len(axes) + len(together), 0]], 0)
         axes = np.append(axes, np.stack([together, together], 1), 0)
-        # the former end of all is where the new scope starts
+        # the new scope starts where the last one ended
     lengths = np.diff(heads[:, SCOPE])
     pairs = int((lengths * (lengths - 1) // 2).sum())
     edges = np.empty((3 * pairs + 64, 2), dtype=np.int64)
@@ -60,7 +59,7 @@ def connected(heads: Integers, axes: Integers, log_card: Array, stage: Integers,
 
 
 def triangulate(graph: Graph, log_size: Array, rule: int, chance: Integers | None = None) -> Order:
-    """The order in which variables go by a rule, and its cliques."""
+    """An elimination order by a greedy rule, and its cliques."""
     nodes, edges, slots = graph.nodes.copy(), graph.edges.copy(), graph.slots.copy()
     waiting = np.flatnonzero(nodes[:, STAGE] >= 0)
     there, n = len(waiting), len(nodes)
@@ -82,7 +81,7 @@ def triangulate(graph: Graph, log_size: Array, rule: int, chance: Integers | Non
     sizes = np.add.reduceat(log_size[members[: starts[steps]]], starts[:steps]) if steps else np.empty(0)
     nobody, new = np.empty(0, dtype=np.int64), int(progress[USED] - graph.used) // 2
     if steps < there:
-        with np.errstate(over="ignore"):  # infinite: more than any memory
+        with np.errstate(over="ignore"):  # infinite: it fits in no memory
             return Order(order, starts, members, nobody, nobody, nobody, float(np.exp(sizes).sum()), new)
     members, home = members[: starts[steps]], np.full(n, -1)
     parent, made = np.empty((2, there), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What estimates are asked, and what they answer: numbers that say how far off they are likely to be."""
+"""Joint queries, and estimates with standard errors."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ UNRELIABLE = "unreliable: independent runs disagree, and nobody knows which is r
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """Variables that are looked at together; only where an event happens, if there is one: which states of each of its
-    variables it allows."""
+class JointQuery:
+    """P(variables, event): the variables of a joint table, and the states that an event allows of each of its
+    variables."""
 
     variables: Sequence[int]
     event: Mapping[int, Flags] = field(default_factory=dict)
 
     def cells(self, card: Integers, codes: Codes) -> Integers:
-        """(samples): where each is in the joint table; behind its end where the event doesn't happen."""
+        """The cell of each sample in the joint table; one past its end where the event doesn't happen. (samples,)"""
         shape = tuple(card[list(self.variables)])
         found = np.zeros(codes.shape[1], dtype=np.int64)
         if shape:
@@ -41,26 +41,26 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A table of probabilities, the standard error of each, and how many independent samples would be as good."""
+    """A table of probabilities, the standard error of each, and the effective sample size."""
 
     table: Array
     error: Array
     effective: float
     method: str
     spread: Callable[[Array], float]  # x -> the standard error of Σ x·P
-    sure: float = 0.0  # how many of the heaviest samples that there can be all weigh: what never came may be one
-    reliable: bool = True  # whether the error can be trusted
+    sure: float = 0.0  # total weight over the largest possible weight: an unseen sample may have that
+    reliable: bool = True  # whether the standard error is
 
 
 @dataclass(frozen=True)
 class Total:
-    """The logarithm of a sum, its standard error, and how many independent samples would be as good."""
+    """The log of a sum, its standard error, and the effective sample size."""
 
     log_value: float
     error: float
     effective: float
     method: str
-    reliable: bool = True  # whether the error can be trusted
+    reliable: bool = True  # whether the standard error is
 
 
 def check_samples(samples: object) -> None:
@@ -68,14 +68,14 @@ def check_samples(samples: object) -> None:
         raise DataError(f"the number of samples must be whole and at least 1, but is {samples!r}")
 
 
-def floor_of(group: Asked, findings: Findings, effective: float) -> float:
-    """What never or always came isn't certain for that: one more sample may be the first. What is observed is."""
+def floor_of(group: JointQuery, findings: Findings, effective: float) -> float:
+    """A standard error for states that were never or always drawn: the next sample may be the first. 0 if observed."""
     return 1.0 / (effective + 1.0) if group.unsure(findings) else 0.0
 
 
 def widened(independent: float) -> float:
-    """By how much an error of so many independent samples is wider than one of many: Student's t over the normal, at
-    95%, is about 1 + 1.21/ν + 1.6/ν².
+    """How much wider an interval from few independent samples is: the 95% quantile of Student's t over the normal's,
+    about 1 + 1.21/ν + 1.6/ν².
 
     >>> widened(8.0).__round__(2)
     1.21
@@ -85,7 +85,7 @@ def widened(independent: float) -> float:
 
 
 def mean_of(log_weights: Array, method: str) -> Total:
-    """log of the weights' mean; its error is that of the mean, relative to it."""
+    """The log of the mean weight; its standard error is the mean's relative one."""
     top = log_weights.max()
     if top == -np.inf:
         raise no_sample(method)

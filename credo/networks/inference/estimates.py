@@ -1,4 +1,4 @@
-"""Answers by sampling, each with its error; and by loopy propagation, where sampling isn't wanted."""
+"""Estimates by sampling, with standard errors, and by loopy propagation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ import numpy as np
 
 from credo.errors import EvidenceError, NetworkError
 from credo.networks.inference.annealed_importance import SWEPT, annealed
-from credo.networks.inference.estimate import Asked, Codes, Estimate, Total, check_samples, floor_of, mean_of, no_sample
+from credo.networks.inference.estimate import (
+    Codes,
+    Estimate,
+    JointQuery,
+    Total,
+    check_samples,
+    floor_of,
+    mean_of,
+    no_sample,
+)
 from credo.networks.inference.findings import Findings
 from credo.networks.inference.forward import forward, most_weight, weighted
 from credo.networks.inference.gibbs import gibbs
@@ -18,15 +27,15 @@ from credo.networks.inference.loopy import loopy
 from credo.networks.inference.potentials import Potentials
 from credo.numerics.exact import Array
 
-ENOUGH = 100  # independent samples that weighted ones must be worth; else chains are tried
-FEW = 10  # below which weighted samples can't tell how far off they are
+ENOUGH = 100  # effective samples below which likelihood weighting gives way to Gibbs sampling
+FEW = 10  # effective samples below which standard errors are unreliable
 
 
 def estimates(
-    potentials: Potentials, findings: Findings, asked: Sequence[Asked], method: str, samples: int, seed: int
+    potentials: Potentials, findings: Findings, asked: Sequence[JointQuery], method: str, samples: int, seed: int
 ) -> list[Estimate]:
-    """What is believed of variables together, of each group that is asked for. "auto" weighs samples, and runs chains
-    where these are worth little."""
+    """P(variables, event | findings) of each joint query. "auto" is likelihood weighting; Gibbs sampling, where its
+    effective sample size is small."""
     if method == "loopy":
         return loopy(potentials, findings, asked)
     check_samples(samples)
@@ -48,7 +57,8 @@ def estimates(
 
 
 def log_total(potentials: Potentials, findings: Findings, method: str, samples: int, seed: int) -> Total:
-    """log P(evidence), without arrows log Z. "auto" weighs samples, and anneals where these are worth little."""
+    """log P(evidence), for a Markov network log Z. "auto" is likelihood weighting; annealed importance sampling, where
+    its effective sample size is small."""
     if method == "loopy":
         raise NetworkError("loopy propagation doesn't tell how probable evidence is: sample")
     check_samples(samples)
@@ -70,7 +80,7 @@ def _averaged(
     potentials: Potentials,
     findings: Findings,
     drawn: Iterator[tuple[Codes, Array]],
-    asked: Sequence[Asked],
+    asked: Sequence[JointQuery],
     method: str,
 ) -> list[Estimate]:
     """P = Σ w·1 / Σ w; of E = Σ x·P, the standard error is √Σ w²(x - E)² / Σ w."""

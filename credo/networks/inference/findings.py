@@ -1,4 +1,4 @@
-"""What is known of a network's variables: states, sets of states, and how likely what was seen is in each state."""
+"""Evidence about variables: states, sets of possible states, and likelihoods (virtual evidence)."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ import numpy as np
 
 from credo.errors import EvidenceError, SchemaError, suggest
 from credo.networks.inference.potentials import Flags, Integers, Potentials
+from credo.networks.inference.state_index import StateIndex
 from credo.numerics.exact import Array
 
 Given = Mapping[str, Any] | None
 NOTHING = np.empty(0)
-TRUTH = {True: ("true", "yes", "y", "t", "1"), False: ("false", "no", "n", "f", "0")}  # a boolean, in others' words
+TRUTH = {True: ("true", "yes", "y", "t", "1"), False: ("false", "no", "n", "f", "0")}  # spellings of a boolean
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """codes: each variable's state, -1 if it isn't known; weights: of all states one after another, or empty."""
+    """codes: each variable's state, -1 if it isn't observed; weights: likelihoods of all states, or empty."""
 
     codes: Integers
     weights: Array
-    log_scale: float = 0.0  # what the likelihoods were divided by, so that the largest of each variable is 1
+    log_scale: float = 0.0  # log of what likelihoods were divided by: each variable's largest is 1
 
     @classmethod
     def of(cls, potentials: Potentials, given: Given) -> Findings:
-        """From {name: state}, {name: [possible states]} or {name: {state: how likely what was seen is in it}}.
+        """From {name: state}, {name: [possible states]} or {name: {state: likelihood}}.
 
-        None says nothing. A state may be given as the text of its value.
+        None is no evidence. A state may be given as the text of its value.
         """
         codes, weights, log_scale = potentials.unknown.copy(), NOTHING, 0.0
         if given is not None and not isinstance(given, Mapping):
-            raise EvidenceError(f"what is known must be {{name: state}}, but is {given!r:.60}")
+            raise EvidenceError(f"evidence must be {{name: state}}, but is {given!r:.60}")
         for name, value in (given or {}).items():
             v = variable(potentials, name)
             if value is None:
@@ -51,11 +52,11 @@ class Findings:
 
     @property
     def any(self) -> bool:
-        """Whether anything is known."""
+        """Whether there is any evidence."""
         return len(self.weights) > 0 or bool((self.codes >= 0).any())
 
     def where(self, event: Mapping[int, Flags], places: Integers) -> Findings | None:
-        """The same, and that the event happens; None if it can't."""
+        """The evidence, and that the event happens; None if it can't."""
         codes, weights = self.codes.copy(), self.weights.copy() if len(self.weights) else np.ones(int(places[-1]))
         for v, allowed in event.items():
             own = weights[places[v] : places[v + 1]]
@@ -68,7 +69,7 @@ class Findings:
 
 
 def allowed(potentials: Potentials, event: Mapping[str, Any]) -> dict[int, Flags]:
-    """Of each variable that an event is about, the states that it allows."""
+    """The states that an event allows, of each of its variables."""
     found: dict[int, Flags] = {}
     if not isinstance(event, Mapping):
         raise EvidenceError(f"an event is {{name: state}}, but is {event!r:.60}")
@@ -82,11 +83,11 @@ def allowed(potentials: Potentials, event: Mapping[str, Any]) -> dict[int, Flags
     return found
 
 
-def variable(potentials: Potentials, name: object) -> int:
+def variable(index: StateIndex, name: object) -> int:
     """A variable's number."""
-    found = potentials.number.get(name) if isinstance(name, str) else None
+    found = index.number.get(name) if isinstance(name, str) else None
     if found is None:
-        raise SchemaError(f"there is no variable {name!r}; {suggest(name, potentials.names)}")
+        raise SchemaError(f"there is no variable {name!r}; {suggest(name, index.names)}")
     return found
 
 
@@ -98,15 +99,15 @@ def state(potentials: Potentials, v: int, value: object) -> int:
     return found
 
 
-def find_state(potentials: Potentials, v: int, value: object) -> int | None:
+def find_state(index: StateIndex, v: int, value: object) -> int | None:
     """The same; None if there is no such state."""
-    found = potentials.codes[v].get(value) if isinstance(value, Hashable) else None
+    found = index.codes[v].get(value) if isinstance(value, Hashable) else None
     if found is None:
         words = TRUTH[bool(value)] if isinstance(value, bool | np.bool_) else (str(value),)
-        spelt = potentials.spelt[v]
+        spelt = index.spelt[v]
         found = next((spelt[word] for word in words if word in spelt), None)
     if found is None and isinstance(value, float | np.floating) and value.is_integer():  # 1.0 for "1"
-        found = potentials.spelt[v].get(str(int(value)))
+        found = index.spelt[v].get(str(int(value)))
     return found
 
 
@@ -132,5 +133,5 @@ def _code(potentials: Potentials, v: int, value: Any) -> int | Array:
     else:
         return state(potentials, v, value)
     if not weights.any():
-        raise EvidenceError(f"what is given of {potentials.names[v]!r} leaves no state possible")
+        raise EvidenceError(f"the evidence about {potentials.names[v]!r} leaves no state possible")
     return weights

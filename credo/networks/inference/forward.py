@@ -1,4 +1,4 @@
-"""Samples along the arrows: a variable is drawn after its parents."""
+"""Ancestral sampling: each variable is drawn after its parents."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from credo.networks.inference.findings import Findings
 from credo.networks.inference.potentials import Potentials
 from credo.numerics.exact import Array
 
-BATCH = 2**14  # samples that are drawn at a time
+BATCH = 2**14  # samples drawn at a time
 TINY = 1e-300
 
 
 def drawn_forward(
     potentials: Potentials, findings: Findings, seed: int
 ) -> Callable[[int, NDArray[np.signedinteger]], Array]:
-    """What draws rows from a first one on into codes (variables, rows), and says the logarithms of their weights."""
+    """A function that draws rows into codes (variables, rows), and returns the logs of their weights."""
     sums, mixed = running_sums(potentials), mixed_seed(seed)
 
     def draw(start: int, codes: NDArray[np.signedinteger]) -> Array:
@@ -35,7 +35,7 @@ def drawn_forward(
 
 
 def running_sums(potentials: Potentials) -> Array:
-    """Of each row of each variable's table, in the place of the table's values."""
+    """Cumulative sums of each row of each table, laid out as the values are."""
     found, at = potentials.factors.values.copy(), potentials.factors.values_at
     for f, v in enumerate(potentials.children.tolist()):
         own = found[at[f] : at[f + 1]].reshape(-1, int(potentials.card[v]))
@@ -44,12 +44,12 @@ def running_sums(potentials: Potentials) -> Array:
 
 
 def mixed_seed(seed: int) -> np.uint64:
-    """Seeds that are neighbours shall not draw the same numbers, one after the other."""
+    """A hash of the seed: seeds next to each other don't draw overlapping sequences."""
     return np.uint64(np.random.SeedSequence(check_seed(seed)).generate_state(1, np.uint64)[0])
 
 
 def weighted(potentials: Potentials, findings: Findings, samples: int, seed: int) -> Iterator[tuple[Codes, Array]]:
-    """Likelihood weighting: observed variables stay as they are, and a sample weighs what they are worth in it."""
+    """Likelihood weighting: observed variables are fixed, and a sample's weight is their likelihood."""
     draw = drawn_forward(potentials, findings, seed)
     for start in range(0, samples, BATCH):
         codes = np.empty((len(potentials.card), min(BATCH, samples - start)), dtype=np.int32)
@@ -57,7 +57,7 @@ def weighted(potentials: Potentials, findings: Findings, samples: int, seed: int
 
 
 def most_weight(potentials: Potentials, findings: Findings) -> float:
-    """The logarithm of what a weighted sample can weigh at most: what has never come may be worth that."""
+    """The log of the largest weight that a sample can have."""
     found = 0.0
     for f, v in enumerate(potentials.children.tolist()):
         if findings.codes[v] >= 0:
@@ -68,7 +68,7 @@ def most_weight(potentials: Potentials, findings: Findings) -> float:
 
 
 def forward(potentials: Potentials, findings: Findings, samples: int, seed: int) -> Iterator[tuple[Codes, Array]]:
-    """Forward sampling: all variables are drawn, and what disagrees with the evidence is thrown away."""
+    """Forward sampling with rejection of samples that contradict the evidence."""
     draw = drawn_forward(potentials, Findings(np.full(len(potentials.card), -1), findings.weights), seed)
     known = np.flatnonzero(findings.codes >= 0)
     for start in range(0, samples, BATCH):

@@ -1,5 +1,5 @@
-"""Gibbs sampling: each variable is drawn in turn, given all others. Many annealed runs, far apart from each other, show
-by how much they disagree what they are worth."""
+"""Gibbs sampling: each variable is drawn in turn, given all others. The disagreement of many independent, annealed runs
+gives the standard errors."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from credo.networks.inference.annealed_importance import (
     runs_of,
     schedule,
 )
-from credo.networks.inference.estimate import Asked, Codes, Estimate, floor_of, widened
+from credo.networks.inference.estimate import Codes, Estimate, JointQuery, floor_of, widened
 from credo.networks.inference.findings import NOTHING, Findings
 from credo.networks.inference.loopy import settled_beliefs
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.numerics.exact import Array
 
-WARMING = 5  # one round in so many is thrown away
-AT_ONCE = 2**20  # states of all variables that are looked at in one go
-BETWEEN = 0.2  # of a probability's variance, the share between runs, above which they disagree
+WARMING = 5  # one round in so many is burn-in
+AT_ONCE = 2**20  # states of all variables that are processed at once
+BETWEEN = 0.2  # the share of a probability's variance between runs above which they disagree
 APART = 0.2  # by which loopy propagation may differ from a state that no run ever left
 TINY = 1e-12
 
 
 def gibbs(
-    potentials: Potentials, findings: Findings, asked: Sequence[Asked], samples: int, seed: int
+    potentials: Potentials, findings: Findings, asked: Sequence[JointQuery], samples: int, seed: int
 ) -> list[Estimate]:
-    """Runs of several lengths, until what is asked can be trusted or the longest are done."""
+    """Runs of growing length, until the estimates are reliable or the longest are done."""
     path = Path(potentials, findings)
     found, cells = list[Estimate](), int(potentials.places[-1]) + sum(_cells(potentials, group) for group in asked)
     for effort in EFFORTS:
@@ -52,7 +52,7 @@ def gibbs(
 
 
 def chains(potentials: Potentials, findings: Findings, rows: int, apart: int, seed: int) -> tuple[Codes, Array]:
-    """(runs, variables, rows): rows of each run, rounds apart; and how much each run is worth (they sum to 1)."""
+    """Thinned rows of each run (runs, variables, rows), and the runs' importance weights, which sum to 1."""
     path, count = Path(potentials, findings), min(RUNS, max(2, rows))
     each = -(-rows // count)
     powers = schedule(path, max(each * apart, RUNS), seed)
@@ -84,17 +84,17 @@ def weights_of(log_weights: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Walked:
-    """What runs saw after they were annealed, in two halves each."""
+    """Statistics of the runs after annealing, for each half of a run."""
 
     path: Path
-    log_weights: Array  # (runs): how much each is worth
-    shares: Array  # (2, runs, states of all variables): means of how probable each state was, given all others
+    log_weights: Array  # (runs): importance weights
+    shares: Array  # (2, runs, states of all variables): mean full conditionals
     seen: Flags  # (states of all variables): whether any run had it
-    counts: Sequence[Array]  # for groups that aren't about one variable: (2, runs, cells)
+    counts: Sequence[Array]  # for queries about several variables: (2, runs, cells)
 
     @classmethod
     def joined(cls, parts: Sequence[Walked], path: Path) -> Walked:
-        """Of all runs; those that end in an impossible state are none."""
+        """Of all runs; runs that end in an impossible state don't count."""
         log_weights = np.concatenate([part.log_weights for part in parts])
         there = log_weights > -np.inf
         shares = np.concatenate([part.shares for part in parts], axis=1)[:, there]
@@ -106,8 +106,8 @@ class Walked:
     def weights(self) -> Array:
         return weights_of(self.log_weights)
 
-    def estimate(self, number: int, group: Asked, rounds: int) -> Estimate:
-        """The runs' mean: all count alike where they agree, else as much as annealing says, if that leaves enough."""
+    def estimate(self, number: int, group: JointQuery, rounds: int) -> Estimate:
+        """The runs' mean: equally weighted where they agree, else by importance weights if enough runs count."""
         halves, moved = self._of(number, group)
         runs, worth = len(self.weights), 1.0 / float(self.weights @ self.weights)
         agree, weighed = agreed(halves.mean(0)), not self._all_agree and worth >= WORTH * runs
@@ -131,8 +131,8 @@ class Walked:
         error = np.maximum(error, floors)
         return Estimate(p.reshape(shape), error.reshape(shape), effective, "gibbs", spread, reliable=reliable)
 
-    def _of(self, number: int, group: Asked) -> tuple[Array, Flags]:
-        """(2, runs, cells): the halves' means of a group; and of which cells some runs had both, it and others."""
+    def _of(self, number: int, group: JointQuery) -> tuple[Array, Flags]:
+        """The means of a query in each half (2, runs, cells); and the cells that some run both entered and left."""
         v = _only(group)
         if v is None:
             found = self.counts[number]
@@ -154,8 +154,8 @@ class Walked:
     def _loopy(self) -> Array | None:
         return settled_beliefs(self.path.potentials, self.path.findings)
 
-    def _denied(self, group: Asked, halves: Array, moved: Flags) -> bool:
-        """Whether no run left a state of which loopy propagation isn't so sure."""
+    def _denied(self, group: JointQuery, halves: Array, moved: Flags) -> bool:
+        """Whether no run left a state that loopy propagation finds less certain."""
         v = _only(group)
         if v is None or moved.any() or not group.variables or not group.unsure(self.path.findings):
             return False
@@ -166,11 +166,11 @@ class Walked:
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """Means of independent runs, and how far off they are."""
+    """Means of independent runs, and their standard errors."""
 
     weights: Array  # (runs), which sum to 1
-    dragged: bool  # whether runs disagree on something else: by as much as it moves these, they may be off
-    lost: bool  # whether they disagree on this, and nobody knows which is right
+    dragged: bool  # whether runs disagree on other queries, which may bias these
+    lost: bool  # whether runs disagree on this query: it is unreliable
 
     @property
     def worth(self) -> float:
@@ -180,7 +180,7 @@ class Pooled:
         return np.asarray(self.weights @ halves.mean(0))
 
     def error(self, halves: Array) -> Array:
-        """√Σ w²(x - E)², wider for few runs, and more where there is more to doubt."""
+        """√Σ w²(x - E)², wider for few runs, and where runs disagree."""
         x, apart = halves.mean(0), (halves[0] - halves[1]) / 2.0  # as large as noise alone would make x differ
         off = (x - self.weights @ x) ** 2
         if self.lost:
@@ -198,19 +198,22 @@ def agreed(means: Array) -> bool:
     return bool((between <= BETWEEN * (between + within) + TINY).all())
 
 
-def _only(group: Asked) -> int | None:
-    """The variable that a group is about, if that is one."""
+def _only(group: JointQuery) -> int | None:
+    """The variable of a query about a single one."""
     about = {*group.variables, *group.event}
     return about.pop() if len(about) == 1 else None
 
 
-def _cells(potentials: Potentials, group: Asked) -> int:
-    """Of the table in which states of a group are counted: none of one variable, whose chances are averaged."""
+def _cells(potentials: Potentials, group: JointQuery) -> int:
+    """Cells of the table in which joint states are counted: 0 for one variable, whose full conditionals are
+    averaged."""
     return 0 if _only(group) is not None else int(np.prod(potentials.card[list(group.variables)]))
 
 
-def _walked(path: Path, asked: Sequence[Asked], count: int, powers: Array, seed: int, first: int, last: int) -> Walked:
-    """Some of the runs, annealed and then followed for as many rounds."""
+def _walked(
+    path: Path, asked: Sequence[JointQuery], count: int, powers: Array, seed: int, first: int, last: int
+) -> Walked:
+    """Some of the runs, annealed and then continued for as many rounds."""
     rounds = len(powers) - 1
     begun, held = run(path, count, powers, seed, first, last), path.potentials
     card, cells = held.card, int(held.places[-1])

@@ -1,4 +1,4 @@
-"""Networks that are so small that the product of all their factors is one table: every answer is a sum over it."""
+"""Small networks: the joint distribution is one table, and every answer is a sum over it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from credo.networks.inference.potentials import Integers, Potentials
 from credo.numerics.exact import Array
 
-FAINTEST = -600.0  # the logarithm of a number that a float can hold, and any likelihoods beside it
-CELLS, VARIABLES = 2**12, 16  # up to which one table is as fast as a tree, and needs no compiled kernels
+LOG_UNDERFLOW = -600.0  # a product above its exponential, times any likelihoods, doesn't underflow
+CELLS, VARIABLES = 2**12, 16  # up to which one table is as fast as a tree; it needs no compiled kernels
 
 
 def is_small(potentials: Potentials) -> bool:
-    """Whether it is, and no product in it can get too small for a float."""
+    """Whether the joint table is small, and no product in it can underflow."""
     few = len(potentials.card) <= VARIABLES and prod(potentials.card.tolist()) <= CELLS
-    return few and float(np.log(potentials.factors.least).sum()) > FAINTEST
+    return few and float(np.log(potentials.factors.least).sum()) > LOG_UNDERFLOW
 
 
-class Whole:
+class JointTable:
     """The same answers as those of Trees."""
 
     def __init__(self, potentials: Potentials) -> None:
@@ -32,11 +32,11 @@ class Whole:
             self._table = self._table * potentials.table(f).transpose(np.argsort(scope)).reshape(wide)
 
     def log_total(self, codes: Integers, weights: Array) -> float:
-        """log Σ of all cells that agree with the evidence; -inf if none does."""
+        """log P(evidence), for a Markov network log Z; -inf if the evidence is impossible."""
         return self._log(self._known(codes, weights).sum())
 
     def marginals(self, codes: Integers, weights: Array, out: Array) -> float:
-        """The same; out: what is believed of each variable, in the order of the states."""
+        """log P(evidence); out = P(variable | evidence) of each variable, in the order of the states."""
         table = self._known(codes, weights)
         total = table.sum()
         if total > 0:
@@ -49,7 +49,7 @@ class Whole:
         return self._log(total)
 
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
-        """What is believed of some variables together, an axis for each; and the logarithm."""
+        """P(variables | evidence), an axis for each; and log P(evidence)."""
         table = self._known(codes, weights)
         total = table.sum()
         found = table.sum(tuple(v for v in range(table.ndim) if v not in variables))
@@ -59,7 +59,7 @@ class Whole:
         return whole / total if total > 0 else whole, self._log(total)
 
     def best(self, codes: Integers, weights: Array, variables: Sequence[int] | None) -> tuple[Integers, float]:
-        """The most probable states of some variables together (None: of all), and the logarithm of that."""
+        """The most probable joint state of some variables (None: of all), and the log of its joint probability."""
         table, chosen = self._known(codes, weights), codes.copy()
         kept = sorted(range(table.ndim) if variables is None else variables)
         found = table.sum(tuple(v for v in range(table.ndim) if v not in kept))
@@ -69,7 +69,7 @@ class Whole:
         return chosen, self._log(found[place])
 
     def _known(self, codes: Integers, weights: Array) -> Array:
-        """The table where the evidence holds: of observed variables one state is left, their axes stay."""
+        """The table times the evidence; an observed variable's axis has length 1."""
         table = self._table[tuple(slice(None) if code < 0 else slice(code, code + 1) for code in codes.tolist())]
         for v in range(table.ndim) if len(weights) else ():
             own = weights[self.potentials.places[v] : self.potentials.places[v + 1]]

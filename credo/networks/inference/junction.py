@@ -1,19 +1,36 @@
-"""A junction tree: compiled once for a pattern of evidence, asked many times with other values."""
+"""Junction trees: a structure, compiled once for a pattern of evidence, and the values of the factors in it.
+
+Networks that differ in their tables alone share structures: new values cost no new triangulation or assembly.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.networks.assembly import assemble
+from credo._kernels.networks.assembly import Assembled, assemble
 from credo._kernels.networks.junction import Cliques
-from credo._kernels.networks.propagation import BELIEFS, FACTORS, SUMS, Junction, decode, propagate
+from credo._kernels.networks.propagation import BELIEFS, FACTORS, SUMS, Junction, add_families, decode, propagate
 from credo._kernels.networks.sampling import draw_from_tree
-from credo._kernels.networks.shapes import ENTRY, HOME, KEPT, MEMBERS, PARENT, SCALE, SEPARATOR, SUNK, TABLE, Plain
+from credo._kernels.networks.shapes import (
+    ENTRY,
+    HOME,
+    KEPT,
+    MEMBERS,
+    PARENT,
+    SCALE,
+    SCOPE,
+    SEPARATOR,
+    SUNK,
+    TABLE,
+    VALUES,
+    Families,
+    Plain,
+)
 from credo._kernels.networks.triangulation import FILL, WEIGHT, Order
 from credo.networks.inference import log_messages as logarithms
 from credo.networks.inference.elimination_order import Graph, connected, triangulate
@@ -23,26 +40,43 @@ from credo.networks.inference.sizes import HELD
 from credo.networks.inference.workspace import Space
 from credo.numerics.exact import Array
 
-FEW, MANY, TRIES = 2**12, 2**17, 8  # cells that are worth one try only; a second; more
-SPARSE, DENSE = 16, 128  # the same of cells for each variable: to go through few takes no longer than another try
-SMALL, OFTEN = 2**15, 3  # cells up to which, and questions from which on, the product of what doesn't change is kept
-HOPELESS = 2.0**45  # cells that no other order would make few enough
+FEW, MANY, TRIES = 2**12, 2**17, 8  # cells up to which one triangulation is enough; two; more
+SPARSE, DENSE = 16, 128  # the same per variable: visiting few cells takes no longer than a triangulation
+SMALL, OFTEN = 2**15, 3  # cells up to which, or queries from which on, the product of constant factors is kept
+HOPELESS = 2.0**45  # cells from which on no other order would help
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """What a tree is compiled for: the factors that count, which variables have known states, what is asked for."""
+class TreeQuery:
+    """What a tree is compiled for: the relevant factors, which variables are observed, which joint table is wanted."""
 
     whole: Numbered  # the network's factors
-    potentials: Numbered  # those that count
+    potentials: Numbered  # the relevant ones
+    chosen: Integers | None  # their numbers; None: all factors are relevant
     numbers: Integers | None  # of their variables among those of the network; None: they are all of them
     observed: Flags
     maximised: Flags | None  # variables; the others are summed out before
-    together: Integers  # variables whose joint table is asked for
+    together: Integers  # variables whose joint table is wanted
+
+    def with_values(self, whole: Numbered) -> TreeQuery:
+        """The same query to a network that differs in its factors' values alone."""
+        if whole is self.whole:
+            return self
+        if self.chosen is None:
+            return replace(self, whole=whole, potentials=whole)
+        own = replace(
+            self.potentials,
+            factors=self.potentials.factors._replace(
+                values=whole.factors.values, least=whole.factors.least[self.chosen]
+            ),
+            with_zeros=whole.with_zeros[self.chosen],
+            log_scale=whole.log_scale,
+        )
+        return replace(self, whole=whole, potentials=own)
 
     @cached_property
     def stage(self) -> Integers:
-        """When variables may go: -1 not at all, 0 first, 1 last."""
+        """When variables are eliminated: -1 never (observed), 0 first, 1 last."""
         last = np.zeros(len(self.observed), dtype=np.int64)
         if self.maximised is not None:
             last[self.maximised] = 1
@@ -51,14 +85,14 @@ class Question:
         return last
 
     def own(self, codes: Integers, weights: Array) -> tuple[Integers, Array]:
-        """What is known, of the variables that count."""
+        """The evidence about the relevant variables."""
         if self.numbers is None:
             return codes, weights
         return codes[self.numbers], weights[self._states] if len(weights) else weights
 
     @cached_property
     def _states(self) -> Integers:
-        """Where the states of the variables that count are among those of all."""
+        """Where the states of the relevant variables are among all states."""
         assert self.numbers is not None
         card, at = self.potentials.card, self.potentials.places
         return np.arange(at[-1]) + np.repeat(self.whole.places[self.numbers] - at[:-1], card)
@@ -66,9 +100,9 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The best order found for summing variables out, and the size of the tables that it takes."""
+    """The best elimination order found, and the size of the cliques' tables that follow from it."""
 
-    question: Question
+    query: TreeQuery
     graph: Graph
     found: Order
 
@@ -77,38 +111,80 @@ class Plan:
         return self.found.cells
 
     @classmethod
-    def of(cls, question: Question) -> Plan:
-        """By min-fill, and where tables get large, by min-weight, if that is better."""
-        held, stage = question.potentials, question.stage
-        graph = connected(held.heads, held.axes, held.log_card, stage, question.together)
+    def of(cls, query: TreeQuery) -> Plan:
+        """By min-fill; where tables get large, by min-weight if that is better."""
+        held, stage = query.potentials, query.stage
+        graph = connected(held.heads, held.axes, held.log_card, stage, query.together)
         best = triangulate(graph, held.log_card, FILL)
         if best.new and best.cells > max(FEW, SPARSE * len(stage)):
             best = min(best, triangulate(graph, held.log_card, WEIGHT), key=lambda found: found.cells)
-        return cls(question, graph, best)
+        return cls(query, graph, best)
 
     def improved(self) -> Plan:
-        """Where tables are large: the best of both rules with other ways to break ties."""
-        best, log_card = self.found, self.question.potentials.log_card
+        """Where tables are large: the best of several runs of both rules, ties broken at random."""
+        best, log_card = self.found, self.query.potentials.log_card
         if best.new and max(MANY, DENSE * len(log_card)) < best.cells < HOPELESS:
             random = np.random.default_rng(0)
             for i in range(TRIES):
                 chance = random.integers(2**62, size=len(log_card))
                 found = triangulate(self.graph, log_card, (FILL, WEIGHT)[i % 2], chance)
                 best = min(best, found, key=lambda found: found.cells)
-        return Plan(self.question, self.graph, best)
+        return Plan(self.query, self.graph, best)
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """A compiled tree without values: cliques, separators, and the clique of each factor."""
+
+    query: TreeQuery
+    assembled: Assembled
+
+    @classmethod
+    def of(cls, plan: Plan) -> Structure:
+        held = plan.query.potentials
+        return cls(plan.query, assemble(held.heads, held.axes, held.card, held.places, plan.query.stage, plan.found))
+
+    @property
+    def cells(self) -> int:
+        """Of all cliques' tables."""
+        return int(self.assembled.cliques[-1, TABLE])
+
+    @property
+    def homes(self) -> Integers:
+        """(factors): the clique whose table a factor is multiplied into; -1: it is a constant."""
+        return np.asarray(self.assembled.walks[len(self.assembled.cliques) - 1 :, HOME])
+
+    @cached_property
+    def families(self) -> Families:
+        """The factors of each clique, and the step of each clique member in the factor's table."""
+        homes, cliques = self.homes, self.assembled.cliques
+        order = np.argsort(homes, kind="stable")
+        order = order[homes[order] >= 0]
+        sizes = np.diff(cliques[:, MEMBERS])[homes[order]]
+        starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
+        of_clique = np.searchsorted(homes[order], np.arange(len(cliques))).astype(np.int64)
+        steps, held = np.zeros(int(starts[-1]), dtype=np.int64), self.query.potentials
+        for i, f in enumerate(order.tolist()):
+            first = cliques[homes[f], MEMBERS]
+            members = self.assembled.members[first : first + sizes[i]].tolist()
+            axes = held.axes[held.heads[f, SCOPE] : held.heads[f + 1, SCOPE]].tolist()
+            for v, step in axes:
+                steps[starts[i] + members.index(v)] = step
+        return Families(of_clique, held.heads[order, VALUES], starts, steps)
 
 
 class Tree:
-    """Tables of cliques, and the paths between them."""
+    """A structure with values: tables of cliques, and messages between them."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.question = question = plan.question
-        self.potentials = held = question.potentials
-        made = assemble(held.heads, held.axes, held.card, held.places, question.stage, plan.found)
+    def __init__(self, structure: Structure, whole: Numbered | None = None) -> None:
+        made = structure.assembled
+        self.query = structure.query if whole is None else structure.query.with_values(whole)
+        self.potentials = held = self.query.potentials
+        self.structure = structure
         self.cliques, self.members, count = made.cliques, made.members, len(made.cliques) - 1
         self.cells = int(made.cliques[count, TABLE])
         self._space = Space(int(made.cliques[count, SEPARATOR]) + max(made.widest, held.most_states), count)
-        self._constant, self._touched, self.homes = made.constant, made.touched, made.walks[count:, HOME]
+        self._constant, self._touched, self.homes = made.constant, made.touched, structure.homes
         self.factors, self.variables = np.concatenate([made.constant, made.touched]), made.variables
         values = held.heads, held.axes, held.factors.values, held.factors.least
         self._index = made.variables, made.cliques, made.walks, made.paths, *values
@@ -119,7 +195,7 @@ class Tree:
 
     @cached_property
     def junction(self) -> Junction:
-        """The tree with the product of what no evidence changes, where that is small enough to be kept."""
+        """The tree with the product of the factors that evidence doesn't change, if it is small enough to be kept."""
         if self.cells > HELD:
             return Junction(*self._bare)
         begun, (tables, scales) = self._bare[-1].copy(), self._space.take()
@@ -132,44 +208,57 @@ class Tree:
         return Junction(*self._index, self._touched, base, begun)
 
     def log_total(self, codes: Integers, weights: Array) -> float:
-        """log Σ of all cells that agree with the evidence; -inf if none does."""
+        """log P(evidence), for a Markov network log Z; -inf if the evidence is impossible."""
         space = self._space.take()
         found = self._propagate(SUMS, codes, weights, space)
         self._space.give_back(space)
         return self.potentials.log_scale + found
 
     def marginals(self, codes: Integers, weights: Array, out: Array) -> float:
-        """The same; out: what is believed of each variable, in the order of the states."""
+        """log P(evidence); out = P(variable | evidence) of each variable, in the order of the states."""
         space = self._space.take()
         found = self._propagate(BELIEFS, codes, weights, space, out)
         self._space.give_back(space)
         return self.potentials.log_scale + found
 
+    def expect(self, codes: Integers, weight: float, counts: Array) -> float:
+        """counts += weight · P(node, parents | codes) of each family, laid out as the factors' values are. The
+        log-probability of the codes; where it is -inf, nothing is added."""
+        space, own = self._space.take(), self.query.own(codes, NOTHING)[0]
+        out = np.empty(int(self.potentials.places[-1]))
+        found = propagate(BELIEFS, own, NOTHING, self._prepared, *space, out)
+        if np.isnan(found):
+            found = logarithms.calibrate(own, self, space[0])
+        if found > -np.inf:
+            add_families(own, weight, self._prepared, space[0], counts)
+        self._space.give_back(space)
+        return self.potentials.log_scale + found
+
     def joint(self, codes: Integers, weights: Array) -> tuple[Array, float]:
-        """What is believed of the variables that the tree was compiled for, an axis for each; and the logarithm."""
+        """P(variables | evidence) of those the tree was compiled for, an axis for each; and log P(evidence)."""
         space = self._space.take()
         members = self.members[self.cliques[-2, MEMBERS] :].tolist()
         found = self._propagate(SUMS, codes, weights, space)
         table = space[0][self.cliques[-2, TABLE] : self.cells].reshape(self.potentials.card[members])
-        joint = table.transpose([members.index(v) for v in self.question.together.tolist()]).copy()
+        joint = table.transpose([members.index(v) for v in self.query.together.tolist()]).copy()
         self._space.give_back(space)
         total = joint.sum()
         return joint / total if total > 0 else joint, self.potentials.log_scale + found
 
     def best(self, codes: Integers, weights: Array) -> tuple[Integers, float]:
-        """The states of the maximised variables in which the rest is most probable, and the logarithm of that."""
+        """The most probable joint state of the maximised variables, and the log of its joint probability."""
         chosen, space = codes.copy(), self._space.take()
-        own, _ = self.question.own(chosen, NOTHING)
+        own, _ = self.query.own(chosen, NOTHING)
         found = self._propagate(SUMS, codes, weights, space)
         if found > -np.inf:
             decode(self.cliques, self.members, self.potentials.card, space[0], own)
-            if self.question.numbers is not None:
-                chosen[self.question.numbers] = own
+            if self.query.numbers is not None:
+                chosen[self.query.numbers] = own
         self._space.give_back(space)
         return chosen, self.potentials.log_scale + found
 
     def draw(self, findings: Findings, seed: np.uint64, start: int, out: NDArray[Any]) -> None:
-        """out (variables, rows): states, as probable together as the evidence makes them."""
+        """out (variables, rows): joint states drawn given the evidence."""
         space = self._space.take()
         self._propagate(SUMS, findings.codes, findings.weights, space)
         for v in np.flatnonzero(self.variables[:, ENTRY] < 0):
@@ -182,8 +271,8 @@ class Tree:
     def _propagate(
         self, end: int, codes: Integers, weights: Array, space: tuple[Array, Array], out: Array = NOTHING
     ) -> float:
-        """Messages up to that end, in floats unless that takes logarithms."""
-        codes, weights = self.question.own(codes, weights)
+        """Messages in floats; in logarithms if floats underflow."""
+        codes, weights = self.query.own(codes, weights)
         self._asked += 1
         plain = self._prepared if self._asked >= OFTEN or self.cells <= SMALL else self._bare
         found = propagate(end, codes, weights, plain, *space, out)

@@ -1,4 +1,4 @@
-"""Messages in logarithms: slower than in floats, for evidence beside which these are too small."""
+"""Messages in logarithms: slower than in floats, for evidence with which these underflow."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def propagate(end: int, codes: Integers, weights: Array, tree: Tree, tables: Array, out: Array) -> float:
-    """What the kernel `propagate` finds and leaves in tables, but for their scale: the largest number
-    that goes with a state of the separator is 1 in each."""
+    """What the kernel `propagate` returns, and leaves in tables but for the scale: here the largest cell of each state
+    of the separator is 1."""
     with np.errstate(divide="ignore"):
         messages = Logarithms(tree, codes, weights)
         found = messages.collect()
@@ -26,6 +26,17 @@ def propagate(end: int, codes: Integers, weights: Array, tree: Tree, tables: Arr
             if end == BELIEFS:
                 messages.distribute()
                 messages.read(codes, out)
+    return found
+
+
+def calibrate(codes: Integers, tree: Tree, tables: Array) -> float:
+    """tables = P(clique | codes) of each clique; log P(codes)."""
+    with np.errstate(divide="ignore"):
+        messages = Logarithms(tree, codes, np.empty(0))
+        found = messages.collect()
+        if found > -np.inf:
+            messages.distribute()
+            messages.write_beliefs(tables)
     return found
 
 
@@ -52,7 +63,7 @@ class Logarithms:
                 self._constant += float(own[codes[v]])
 
     def _enter(self, c: int, scope: list[int], table: Array, codes: Integers) -> None:
-        """A factor, its observed variables in their states, goes into a clique; all of it known, into the constant."""
+        """Multiply a factor, reduced by the evidence, into a clique; a fully observed one into the constant."""
         inside = [v for v in scope if self._entry[v] >= 0]
         known = table[tuple(slice(None) if self._entry[v] >= 0 else int(codes[v]) for v in scope)]
         if c < 0:
@@ -61,7 +72,7 @@ class Logarithms:
             self._tables[c] += self._aligned(known, inside, c)
 
     def _aligned(self, table: Array, own: list[int], c: int) -> Array:
-        """A table over some members of a clique, with an axis for each of them all."""
+        """A table over some members of a clique, with an axis for each member."""
         order = sorted(range(len(own)), key=lambda i: self._members[c].index(own[i]))
         return table.transpose(order).reshape([self._card[v] if v in own else 1 for v in self._members[c]])
 
@@ -69,7 +80,7 @@ class Logarithms:
         return self._members[c][: self._rows[c][KEPT]]
 
     def collect(self) -> float:
-        """Messages towards the roots; the logarithm of all."""
+        """Messages to the roots; log P(evidence)."""
         self._messages, total = list[Array](), self._constant
         for c, row in enumerate(self._rows):
             own = self._separator(c)
@@ -100,8 +111,14 @@ class Logarithms:
             scaled = np.exp(flat - np.where(np.isneginf(top), 0.0, top))
             tables[row[TABLE] : row[TABLE] + scaled.size] = scaled.reshape(-1)
 
+    def write_beliefs(self, tables: Array) -> None:
+        """Each clique's table, scaled to sum to 1."""
+        for table, row in zip(self._tables, self._rows, strict=True):
+            flat = table.reshape(-1)
+            tables[row[TABLE] : row[TABLE] + flat.size] = np.exp(flat - log_sum(flat))
+
     def read(self, codes: Integers, out: Array) -> None:
-        """What is believed of each variable."""
+        """out = P(variable | evidence) of each variable."""
         for v, c in enumerate(self._entry):
             own = out[self._places[v] : self._places[v + 1]]
             if c >= 0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from credo._kernels.networks.loopy import Loops, pass_messages, read_beliefs
 from credo.errors import EvidenceError, NetworkError
-from credo.networks.inference.estimate import Asked, Estimate
+from credo.networks.inference.estimate import Estimate, JointQuery
 from credo.networks.inference.findings import Findings
 from credo.networks.inference.potentials import Potentials
 from credo.notices import tell
@@ -19,8 +19,8 @@ ROUNDS, SETTLED = 1000, 1e-12
 FEW, ALMOST = 100, 1e-3  # rounds, and changes, of a comparison
 
 
-def loopy(potentials: Potentials, findings: Findings, asked: Sequence[Asked]) -> list[Estimate]:
-    """Loopy propagation tells of one variable at a time; damped where it doesn't settle by itself."""
+def loopy(potentials: Potentials, findings: Findings, asked: Sequence[JointQuery]) -> list[Estimate]:
+    """Marginals of single variables; damped where messages don't converge."""
     if any(len({*group.variables, *group.event}) != 1 for group in asked):
         raise NetworkError("loopy propagation tells of one variable at a time: ask for each, or sample")
     beliefs, change = _propagated(potentials, findings, ROUNDS)
@@ -30,13 +30,13 @@ def loopy(potentials: Potentials, findings: Findings, asked: Sequence[Asked]) ->
 
 
 def settled_beliefs(potentials: Potentials, findings: Findings) -> Array | None:
-    """What loopy propagation believes of all states, one after another; None if it doesn't settle soon."""
+    """Marginals of all states in one array; None if messages don't converge soon."""
     beliefs, change = _propagated(potentials, findings, FEW)
     return beliefs if change < ALMOST else None
 
 
 def _propagated(potentials: Potentials, findings: Findings, rounds: int) -> tuple[Array, float]:
-    """Beliefs of all states, and how much messages still changed at last."""
+    """Marginals of all states, and the last change of the messages."""
     factors, card = potentials.factors, potentials.card
     at = np.append(0, np.cumsum(card[factors.scope]))
     local = findings.weights.copy() if len(findings.weights) else np.ones(int(potentials.places[-1]))
@@ -55,7 +55,7 @@ def _propagated(potentials: Potentials, findings: Findings, rounds: int) -> tupl
     return beliefs, change
 
 
-def _believed(potentials: Potentials, beliefs: Array, group: Asked, settled: bool) -> Estimate:
+def _believed(potentials: Potentials, beliefs: Array, group: JointQuery, settled: bool) -> Estimate:
     (v,) = {*group.variables, *group.event}
     own = beliefs[potentials.places[v] : potentials.places[v + 1]]
     if not own.any():

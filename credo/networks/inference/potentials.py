@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import prod
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from credo._kernels.networks.shapes import Factors
 from credo.networks.factor import Factor
 from credo.networks.graph import in_order
+from credo.networks.inference.state_index import StateIndex
 from credo.numerics.exact import Array
 
 Integers = NDArray[np.int64]
@@ -24,13 +24,13 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Numbered:
-    """∏ factors · exp(log_scale), of variables that have numbers alone; each factor's largest value is at most 1."""
+    """∏ factors · exp(log_scale), over variables without names; each factor's largest value is at most 1."""
 
     card: Integers
     factors: Factors
-    with_zeros: Flags  # (factors): whether it calls something impossible
+    with_zeros: Flags  # (factors): whether it has zeros
     log_scale: float
-    children: Integers  # (factors): whose conditional table it is; -1: it is none
+    children: Integers  # (factors): the variable whose conditional table it is; -1: none
 
     @property
     def directed(self) -> bool:
@@ -43,7 +43,7 @@ class Numbered:
 
     @cached_property
     def places(self) -> Integers:
-        """Where each variable's states start, if they stand one after another."""
+        """Where each variable's states start in an array of all states."""
         return _starts(self.card)
 
     @cached_property
@@ -89,14 +89,14 @@ class Numbered:
 
     @cached_property
     def loose(self) -> Flags:
-        """Variables of which no factor says anything."""
+        """Variables that are in no factor."""
         found = np.ones(len(self.card), dtype=np.bool_)
         found[self.factors.scope] = False
         return found
 
     @cached_property
     def unknown(self) -> Integers:
-        """The codes of variables of which nothing is known."""
+        """The codes of no evidence at all: -1 for each variable."""
         return np.full(len(self.card), -1)
 
     @cached_property
@@ -112,8 +112,8 @@ class Numbered:
         return np.flatnonzero(self.children < 0)
 
     def part(self, chosen: Integers, together: Integers) -> tuple[Numbered, Integers]:
-        """Some of the factors alone, with their variables, those that no factor has, and some more; and the variables'
-        numbers here. Values stay where they are."""
+        """Some of the factors, with their variables, those in no factor, and some more; and the variables' numbers
+        here. The array of values is shared."""
         starts = self.factors.starts[chosen]
         lengths = self.factors.starts[chosen + 1] - starts
         ends = np.append(0, np.cumsum(lengths))
@@ -137,11 +137,8 @@ class Numbered:
 
 
 @dataclass(frozen=True, eq=False)
-class Potentials(Numbered):
-    """All factors of a network, and what its variables and states are called."""
-
-    names: tuple[str, ...]
-    states: tuple[tuple[Any, ...], ...]
+class Potentials(Numbered, StateIndex):
+    """All factors of a network, with the names of its variables and states."""
 
     @classmethod
     def of(cls, states: Mapping[str, tuple[Any, ...]], factors: Sequence[Factor], directed: bool) -> Potentials:
@@ -162,11 +159,15 @@ class Potentials(Numbered):
             tops[tops == 0] = 1.0
             values /= np.repeat(tops, np.diff(values_at))
             log_scale += float(np.log(tops).sum())
-        least = np.minimum.reduceat(np.where(values > 0, values, 1.0), cuts) if len(cuts) else np.empty(0)
-        zeros = np.logical_or.reduceat(values == 0, cuts) if len(cuts) else np.empty(0, dtype=np.bool_)
+        least, zeros = _extremes(values, cuts)
         made = Factors(starts, scope, steps, values_at, values, least)
         children = scope[starts[1:] - 1] if directed else np.full(len(factors), -1)
-        return cls(card, made, zeros, log_scale, children, tuple(states), tuple(states.values()))
+        return cls(tuple(states), tuple(states.values()), card, made, zeros, log_scale, children)
+
+    def with_values(self, values: Array) -> Potentials:
+        """The same factors with other values, each at most 1: the structure is shared."""
+        least, zeros = _extremes(values, self.factors.values_at[:-1])
+        return replace(self, factors=self.factors._replace(values=values, least=least), with_zeros=zeros)
 
     @cached_property
     def order(self) -> Integers:
@@ -176,7 +177,7 @@ class Potentials(Numbered):
 
     @cached_property
     def decided(self) -> Flags:
-        """Variables whose parents leave no choice: each row of the table has a 1 and zeros."""
+        """Deterministic variables: each row of the table has a 1 and zeros."""
         found = np.zeros(len(self.card), dtype=np.bool_)
         for f, v in enumerate(self.children.tolist()):
             own = self.table(f)
@@ -185,7 +186,7 @@ class Potentials(Numbered):
 
     @cached_property
     def softened(self) -> Factors:
-        """The same factors, with what is impossible only very improbable: a way out of impossible states."""
+        """The same factors with zeros replaced by small values, so that a chain can leave impossible states."""
         return self.factors._replace(values=np.maximum(self.factors.values, 1e-6))
 
     def log_value(self, codes: Integers) -> float:
@@ -196,43 +197,9 @@ class Potentials(Numbered):
         with np.errstate(divide="ignore"):
             return float(np.log(self.factors.values[at]).sum()) + self.log_scale
 
-    @cached_property
-    def codes(self) -> Mapping[int, dict[Any, int]]:
-        """{state: its number} of each variable."""
-        return _Found(lambda v: {state: i for i, state in enumerate(self.states[v])})
-
-    @cached_property
-    def spelt(self) -> Mapping[int, dict[str, int]]:
-        """{state, as text: its number}; in lower case too, where that could be no other's."""
-
-        def own(v: int) -> dict[str, int]:
-            texts = [str(state) for state in self.states[v]]
-            lower = Counter(text.lower() for text in texts)
-            found = {text.lower(): i for i, text in enumerate(texts) if lower[text.lower()] == 1}
-            return found | {text: i for i, text in enumerate(texts)}
-
-        return _Found(own)
-
-    @cached_property
-    def number(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate(self.names)}
-
-
-class _Found(dict[int, dict[Any, int]]):
-    """What is found of a variable when it is first asked for: a question names few of many."""
-
-    def __init__(self, find: Callable[[int], dict[Any, int]]) -> None:
-        super().__init__()
-        self._find = find
-
-    def __missing__(self, v: int) -> dict[Any, int]:
-        found = self[v] = self._find(v)
-        return found
-
 
 def _steps(lengths: Integers, counts: Integers) -> Integers:
-    """How far apart neighbours along each axis of a table lie, the last axis being the fastest; of many tables, with so
-    many axes each."""
+    """The strides of many tables in C order, `counts` axes each."""
     found, left, at = np.ones(len(lengths), dtype=np.int64), counts - 2, np.cumsum(counts) - 2
     while len(at := at[left >= 0]):  # from the last axis but one on
         left = left[left >= 0]
@@ -243,3 +210,10 @@ def _steps(lengths: Integers, counts: Integers) -> Integers:
 
 def _starts(sizes: Integers) -> Integers:
     return np.append(0, np.cumsum(sizes)).astype(np.int64)
+
+
+def _extremes(values: Array, starts: Integers) -> tuple[Array, Flags]:
+    """Of each factor, the smallest value above 0, and whether it has zeros."""
+    if not len(starts):
+        return np.empty(0), np.empty(0, dtype=np.bool_)
+    return np.minimum.reduceat(np.where(values > 0, values, 1.0), starts), np.logical_or.reduceat(values == 0, starts)

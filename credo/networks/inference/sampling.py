@@ -1,5 +1,5 @@
-"""Rows and chance: made-up rows, drawn forward along the arrows or from a junction tree where there is evidence; and
-rows of a table whose exact answers don't fit."""
+"""Sampling rows, by ancestral sampling or from a junction tree given evidence; and estimates for rows of a table whose
+exact answers don't fit in memory."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from credo.engines import local
 from credo.errors import DataError, SizeError, check_seed, counted
 from credo.networks.inference.annealed_importance import WORTH
 from credo.networks.inference.components import EXACT, Components
-from credo.networks.inference.estimate import UNRELIABLE, Asked, Total
+from credo.networks.inference.estimate import UNRELIABLE, JointQuery, Total
 from credo.networks.inference.findings import Findings, Given
 from credo.networks.inference.forward import BATCH, drawn_forward, mixed_seed, most_weight
 from credo.networks.inference.gibbs import agreed, chains
 from credo.networks.inference.potentials import Integers
 from credo.networks.inference.rows import states_array
-from credo.networks.inference.sizes import available
+from credo.networks.inference.sizes import available, needed
 from credo.networks.inference.trees import Trees
 from credo.notices import tell
 from credo.numerics.exact import Array
@@ -28,21 +28,21 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.networks.network import Network
 
-ROWS = 2**16  # that one thread draws at a time
-TRIED, RARE = 2**18, 1000  # rows after which one in so many must be kept
+ROWS = 2**16  # drawn by one thread at a time
+TRIED, RARE = 2**18, 1000  # proposals after which at least one in so many must be accepted
 APART = 10  # rounds between rows of a chain
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some of the rows."""
+    """A range of rows."""
 
     start: int
     rows: int
 
 
 def drawn_table(net: Network, size: int, given: Given, seed: int | None, method: str) -> Any:
-    """An Arrow table, a coded column for each variable."""
+    """An Arrow table with a dictionary column for each variable."""
     import pyarrow as pa
 
     if not isinstance(size, int | np.integer) or size < 0:
@@ -88,8 +88,7 @@ def _drawn(net: Network, given: Given, seed: int, codes: NDArray[Any], method: s
 
 
 def _accepted(net: Network, findings: Findings, seed: int, out: NDArray[Any]) -> bool:
-    """Rows drawn forward, each kept as often as it is probable with the evidence: exactly right, unless so few are
-    kept that nobody would wait for them. Whether all rows are there."""
+    """Rejection sampling: exact, unless too few rows are accepted. Whether all rows were drawn."""
     potentials = net.potentials
     draw, random = drawn_forward(potentials, findings, seed), np.random.default_rng(seed)
     most, there, tried = most_weight(potentials, findings), 0, 0
@@ -104,7 +103,7 @@ def _accepted(net: Network, findings: Findings, seed: int, out: NDArray[Any]) ->
 
 
 def _in_turn(net: Network, findings: Findings, seed: int, out: NDArray[Any], error: SizeError) -> None:
-    """Rows of annealed runs, some rounds apart; from each run as many as it is worth, where runs disagree."""
+    """Thinned rows of annealed Gibbs runs; where runs disagree, by their importance weights."""
     size, random = out.shape[1], np.random.default_rng(seed)
     rows, weights = chains(net.potentials, findings, size, APART, seed)  # (runs, variables, rows), (runs)
     means = (rows == rows[:1, :, :1]).mean(2)
@@ -120,23 +119,23 @@ def _in_turn(net: Network, findings: Findings, seed: int, out: NDArray[Any], err
     else:
         chosen = random.choice(count, size, p=weights) * each + random.integers(each, size=size)
     out[:] = rows[chosen // each, :, chosen % each].T
-    need = str(error).partition(";")[0]
+    need = needed(error)
     doubt = "" if agree or worth >= WORTH * count else f"; {UNRELIABLE}"
     tell(f"{need}: drawn by gibbs instead, about as good as {min(effective, size):.2g} independent rows{doubt}")
 
 
-class Instead(Trees):
-    """Exact answers where they fit, or each connected part's does, else estimates: what rows ask for."""
+class SamplingFallback(Trees):
+    """Exact answers where they fit in memory, else estimates for each connected component: for queries about rows."""
 
     def __init__(self, trees: Trees, components: Components, samples: int, seed: int) -> None:
-        super().__init__(trees.potentials)
+        super().__init__(trees.potentials, trees.structures)
         self._exact, self._components, self._how = trees, components, ("auto", samples, seed)
-        self._errors: list[float] = []  # of each estimate, the largest
+        self._errors: list[float] = []  # the largest standard error of each estimate
         self._doubted = 0
         self._need = ""
 
     def tell(self) -> None:
-        """How many rows were estimated, and how well."""
+        """A notice: how many rows were estimated, and how well."""
         if self._errors:
             rows, worst = counted(len(self._errors), "row"), np.nanmax([0.0, *self._errors])
             error = f", with standard errors up to {worst:.2g}" if worst else ": the best states found"
@@ -148,7 +147,7 @@ class Instead(Trees):
             return self._exact.joint(codes, weights, variables)
         except SizeError as error:
             need, possible = error, list[float]()
-        asked = [Asked(variables)]
+        asked = [JointQuery(variables)]
         (found,) = self._components.estimates(Findings(codes, weights), asked, *self._how, check=possible.append)
         self._note(need, found.method, float(found.error.max()), found.reliable)
         return found.table, min(possible, default=0.0)
@@ -174,6 +173,6 @@ class Instead(Trees):
 
     def _note(self, error: SizeError, method: str, off: float, reliable: bool) -> None:
         if method != EXACT:
-            self._need = str(error).partition(";")[0]
+            self._need = needed(error)
             self._errors.append(off)
             self._doubted += not reliable

@@ -1,4 +1,4 @@
-"""The most probable states where no exact answer fits: searched for by chains that cool down, then one by one."""
+"""Simulated annealing: the most probable joint state, where no exact answer fits in memory."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from credo._kernels.networks.sampling import Turns, draw_in_turn, follow, log_chance
 from credo.errors import EvidenceError, SizeError
-from credo.networks.inference.annealed_importance import FAINT, SWEPT, log_values, starting_states, turns_of
-from credo.networks.inference.estimate import Asked, Total, check_samples, no_sample
+from credo.networks.inference.annealed_importance import SOFT_ZERO, SWEPT, log_values, starting_states, turns_of
+from credo.networks.inference.estimate import JointQuery, Total, check_samples, no_sample
 from credo.networks.inference.estimates import estimates, log_total
 from credo.networks.inference.findings import NOTHING, Findings
 from credo.networks.inference.forward import mixed_seed
@@ -19,20 +19,20 @@ from credo.networks.inference.potentials import Integers, Potentials
 
 if TYPE_CHECKING:
     from credo.networks.inference.elimination import Elimination
-    from credo.networks.inference.joint_table import Whole
+    from credo.networks.inference.joint_table import JointTable
     from credo.networks.inference.trees import Trees
 
-CHAINS, DRAWN, FEWEST = 4, 1000, 20  # searches, states at random that each starts from the best of, rounds of a step
-LEVELS, WARM, COLD = 40, 0.5, 20.0  # steps in which chains cool down, and inverse temperatures from and to
-LIKELIEST, TOGETHER = 4, 2**12  # joint states that are tried, of a table that isn't larger
-CLIMBS, BETTER = 20, 1e-12  # rounds in which each variable may still get a better state, and by how much at least
+CHAINS, DRAWN, FEWEST = 4, 1000, 20  # chains, random states from the best of which each starts, rounds per temperature
+LEVELS, WARM, COLD = 40, 0.5, 20.0  # temperatures, and the first and last inverse temperature
+LIKELIEST, TOGETHER = 4, 2**12  # most probable joint states that are tried, from a table up to this size
+CLIMBS, BETTER = 20, 1e-12  # rounds of hill climbing, and the least gain
 
 
 def best_found(potentials: Potentials, findings: Findings, samples: int, seed: int) -> tuple[Integers, float]:
-    """States that are probable together, and the logarithm of that: by chains that cool down, then one by one."""
+    """A probable joint state and its log-probability: by simulated annealing, then by hill climbing."""
     check_samples(samples)
     turns = turns_of(potentials, findings)
-    soft_weights = np.maximum(findings.weights, FAINT)
+    soft_weights = np.maximum(findings.weights, SOFT_ZERO)
     rounds = max(FEWEST, samples // (2 * SWEPT * CHAINS * LEVELS))
     best, top = np.empty(0, dtype=np.int64), -np.inf
     for chain in range(CHAINS):
@@ -57,14 +57,14 @@ def best_found(potentials: Potentials, findings: Findings, samples: int, seed: i
 
 def best_of_some(
     potentials: Potentials,
-    exact: Whole | Trees | Elimination,
+    exact: JointTable | Trees | Elimination,
     findings: Findings,
     asked: Sequence[int],
     samples: int,
     seed: int,
 ) -> tuple[Integers, float | Total]:
-    """The same of some variables, the others summed out: the best of the states found for all, and of each variable's
-    own best; exactly as probable as said where that fits, and then better one by one."""
+    """Marginal MAP: the best of several candidates, which are the states found for all variables and each variable's
+    own best; scored exactly where that fits in memory, and then improved by hill climbing."""
     places, cards = list(asked), [int(potentials.card[v]) for v in asked]
     codes, _ = best_found(potentials, findings, samples, seed)
     *shares, together = estimates(potentials, findings, _groups(asked, cards), "auto", samples, seed)
@@ -89,17 +89,17 @@ def best_of_some(
     return max(found, key=lambda each: each[1].log_value if isinstance(each[1], Total) else each[1])
 
 
-def _groups(asked: Sequence[int], cards: Sequence[int]) -> list[Asked]:
-    """All together, where that is a small table; else each, and nothing together."""
+def _groups(asked: Sequence[int], cards: Sequence[int]) -> list[JointQuery]:
+    """One joint query, where its table is small; else one for each variable."""
     if prod(cards) <= TOGETHER:
-        return [Asked(asked)]
-    return [*(Asked([v]) for v in asked), Asked([])]
+        return [JointQuery(asked)]
+    return [*(JointQuery([v]) for v in asked), JointQuery([])]
 
 
 def _climbed_exactly(
-    exact: Whole | Trees | Elimination, findings: Findings, asked: Sequence[int], start: Integers
+    exact: JointTable | Trees | Elimination, findings: Findings, asked: Sequence[int], start: Integers
 ) -> tuple[Integers, float]:
-    """Each variable's best state, given the others that are asked for, until none changes."""
+    """Hill climbing: each queried variable's best state, given the others, until none changes."""
     chosen, top = start.copy(), exact.log_total(start, findings.weights)
     for _ in range(CLIMBS if top > -np.inf else 0):
         before = top
@@ -114,7 +114,7 @@ def _climbed_exactly(
 
 
 def _climbed(potentials: Potentials, findings: Findings, turns: Turns, start: Integers) -> tuple[Integers, float]:
-    """Each free variable's best state, given all others, until none changes."""
+    """Hill climbing: each free variable's best state, given all others, until none changes."""
     now, factors, changed = start.copy(), potentials.factors, True
     for _ in range(CLIMBS):
         if not changed:

@@ -1,20 +1,21 @@
-"""What fits: how much memory an answer would take, told before any table is made; and how else it may be found."""
+"""Methods of inference, and the memory that an exact answer takes: checked before any table is made."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
-from typing import Literal
+from typing import Literal, get_args
 
-from credo.errors import SizeError
+from credo.errors import NetworkError, SizeError, suggest
 from credo.networks.inference.memory import ANSWER, setting
 
 Method = Literal["auto", "exact", "likelihood-weighting", "gibbs", "forward", "loopy"]
-SAMPLES, ROW_SAMPLES = 100_000, 10_000  # that an estimate takes where nobody says how many; for each row of a table
+SAMPLES, ROW_SAMPLES = 100_000, 10_000  # default samples of an estimate; for each row of a table
 
-HELD = 2**25  # cells up to which a tree keeps the product of what doesn't change
-LARGEST = 2**20  # cells of a joint table that is asked for
+HELD = 2**25  # cells up to which a tree keeps the product of its constant factors
+LARGEST = 2**20  # cells of a joint table in a query
 LIMIT = 8 * 2**30  # bytes that an answer may take, unless CREDO_MEMORY says otherwise
 
 
@@ -30,20 +31,20 @@ def check_size(cells: float) -> None:
 
 
 def check_table(card: Sequence[int]) -> None:
-    """Refuse a joint table that nobody could read."""
+    """Refuse a joint table that is too large to be useful."""
     if prod(card) > LARGEST:
         raise SizeError(f"the joint table of {len(card)} variables has {prod(card):.3g} cells: ask for fewer together")
 
 
 def check_numbers(what: str, count: int) -> None:
-    """Refuse a table that is given but doesn't fit, before it is made."""
+    """Refuse a table that doesn't fit in memory, before it is made."""
     if 8 * count > available():
         numbers = f"{count:.3g} numbers, {size_shown(8 * count)}"
         raise SizeError(f"{what} has {numbers}; {size_shown(available())} may be used, or as CREDO_MEMORY says")
 
 
 def available() -> float:
-    """Bytes that tables may take: three quarters of what is free now, and at most LIMIT or what CREDO_MEMORY says."""
+    """Bytes that tables may take: three quarters of free memory, and at most LIMIT or CREDO_MEMORY."""
     try:
         with open("/proc/meminfo") as file:  # noqa: PTH123 - a pseudo-file
             free = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
@@ -60,3 +61,26 @@ def size_shown(size: float) -> str:
     ('3.0 GB', '9.3e+20 GB')
     """
     return f"{size / 2**30:.1f} GB" if size < 1e15 else f"{size / 2**30:.2g} GB"
+
+
+def needed(error: SizeError) -> str:
+    """The part of a SizeError that says how much memory an exact answer takes."""
+    return str(error).partition(";")[0]
+
+
+@contextmanager
+def exact_only(what: str) -> Iterator[None]:
+    """Refuse an answer whose error bars would be lost if it were estimated."""
+    try:
+        yield
+    except SizeError as error:
+        raise SizeError(f"{needed(error)}, and {what}") from None
+
+
+def is_exact(method: str) -> bool:
+    """Whether a method starts with the exact answer; an unknown method is an error."""
+    if method in ("auto", "exact"):
+        return True
+    if method not in get_args(Method):
+        raise NetworkError(f"there is no method {method!r}; {suggest(method, get_args(Method))}")
+    return False

@@ -1,4 +1,4 @@
-"""Exact answers: which factors a question needs, which tree it runs in, and whether that fits in memory."""
+"""Exact inference in junction trees: which factors a query needs, which tree it runs in, whether it fits in memory."""
 
 from __future__ import annotations
 
@@ -10,41 +10,43 @@ from threading import Lock
 import numpy as np
 
 from credo._kernels.networks.pruning import drop_unconnected, find_ancestors
-from credo.networks.inference.findings import Findings
-from credo.networks.inference.junction import Plan, Question, Tree
+from credo.networks.inference.findings import NOTHING, Findings
+from credo.networks.inference.junction import Plan, Structure, Tree, TreeQuery
 from credo.networks.inference.memory import TREES, setting
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.sizes import check_size
+from credo.networks.inference.structures import Structures
 from credo.numerics.exact import Array
 
-SMALL, MIDDLE = 2**11, 2**15  # cells of a tree for any evidence: up to SMALL none is compiled for a pattern that comes
-# again, and up to MIDDLE none for one that comes the first time
-SEEN = 10_000  # patterns that are remembered
-KEPT, MANY = 2**26, 1000  # cells of all trees that are kept for when their pattern comes again (unless CREDO_TREES says
-# otherwise), and how many are
-ALL, NOBODY = np.empty((2, 0), dtype=np.int64)  # variables; ALL is told by what it is, not by what is in it
+# cells of the tree for any evidence: up to SMALL it answers all patterns of evidence, up to MIDDLE new ones
+SMALL, MIDDLE = 2**11, 2**15
+SEEN = 10_000  # patterns of evidence that are remembered
+KEPT, MANY = 2**26, 1000  # cells of all trees that are kept for patterns that come again (unless CREDO_TREES says
+# otherwise), and their largest number
+ALL, NOBODY = np.empty((2, 0), dtype=np.int64)  # sets of variables; ALL is recognised by identity
 
 
 class Trees:
-    """Answers to questions about the variables of potentials, by their numbers."""
+    """Answers to queries about the variables of potentials, by their numbers."""
 
-    def __init__(self, potentials: Potentials) -> None:
+    def __init__(self, potentials: Potentials, structures: Structures | None = None) -> None:
         self.potentials = potentials
+        self.structures = Structures() if structures is None else structures
         self._trees: OrderedDict[bytes, Tree] = OrderedDict()
         self._cells = 0  # of all trees
         self._seen: set[bytes] = set()
         self._lock = Lock()
 
     def log_total(self, codes: Integers, weights: Array) -> float:
-        """The logarithm of the probability of the evidence (or, without arrows, of all that agrees with it)."""
+        """log P(evidence), for a Markov network log Z."""
         return self._tree(codes, weights, None).log_total(codes, weights)
 
     def marginals(self, codes: Integers, weights: Array, out: Array) -> float:
-        """The same; out: what is believed of each variable."""
+        """log P(evidence); out = P(variable | evidence) of each variable."""
         return self._tree(codes, weights, ALL).marginals(codes, weights, out)
 
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
-        """What is believed of some variables together, an axis for each, and whether anything is: its logarithm."""
+        """P(variables | evidence), an axis for each; and a log that is -inf if the evidence is impossible."""
         free = [v for v in variables if codes[v] < 0]
         if len(free) == 1 and self._cells_of_any <= SMALL:
             own, places = np.empty(int(self.potentials.places[-1])), self.potentials.places
@@ -59,18 +61,22 @@ class Trees:
         return whole, found
 
     def best(self, codes: Integers, weights: Array, variables: Sequence[int] | None) -> tuple[Integers, float]:
-        """The most probable states of some variables together (None: of all), and the logarithm of that."""
+        """The most probable joint state of some variables (None: of all), and the log of its joint probability."""
         n = len(codes)
         maximised = np.zeros(n, dtype=np.bool_)
         maximised[list(range(n)) if variables is None else list(variables)] = True
         observed = codes >= 0
         wanted = maximised | observed | self._weighed(weights)
         key = b"best" + _key(observed, maximised, wanted)
-        tree = self._held(key, lambda: Plan.of(self.question(observed, wanted, NOBODY, maximised)))
+        tree = self._held(key, lambda: Plan.of(self.query(observed, wanted, NOBODY, maximised)))
         return tree.best(codes, weights)
 
+    def expect(self, codes: Integers, weight: float, counts: Array) -> float:
+        """counts += the expected family counts of a row, times its weight; its log-probability."""
+        return self._tree(codes, NOTHING, ALL).expect(codes, weight, counts)
+
     def for_all(self, findings: Findings) -> Tree:
-        """The tree in which all variables are, with that evidence."""
+        """A tree with all variables, for that evidence."""
         return self._tree(findings.codes, findings.weights, ALL)
 
     # Trees
@@ -87,15 +93,15 @@ class Trees:
         if targets is ALL:
             if not observed.any():
                 return self._held(b"all ", lambda: self._plan)
-            return self._held(b"all " + pattern, lambda: Plan.of(self.question(observed, self._everything, NOBODY)))
+            return self._held(b"all " + pattern, lambda: Plan.of(self.query(observed, self._everything, NOBODY)))
         wanted = observed | self._weighed(weights)
         together = NOBODY if targets is None else targets
         wanted[together] = True
         key = b"some" + _key(observed, wanted, together)
-        return self._held(key, lambda: Plan.of(self.question(observed, wanted, together)))
+        return self._held(key, lambda: Plan.of(self.query(observed, wanted, together)))
 
     def _serves(self, pattern: bytes) -> bool:
-        """Whether the tree for any evidence is as good as one for this pattern would be."""
+        """Whether the tree for any evidence does for this pattern, too."""
         if self._cells_of_any > MIDDLE or pattern in self._seen:
             return False
         if len(self._seen) == SEEN:
@@ -110,32 +116,32 @@ class Trees:
     @cached_property
     def _plan(self) -> Plan:
         """Of a tree for any evidence."""
-        return Plan.of(self.question(~self._everything, self._everything, NOBODY))
+        return self.structures.plan(lambda: Plan.of(self.query(~self._everything, self._everything, NOBODY)))
 
     @cached_property
     def _cells_of_any(self) -> float:
-        """How many cells a tree for any evidence has; infinite, where it is clear that it has more than MIDDLE."""
+        """The cells of a tree for any evidence; infinite if it clearly has more than MIDDLE."""
         card = self.potentials.card
         at_least = card[card > 1].sum()  # of k variables, a clique has no fewer cells than they have states
         return np.inf if at_least > MIDDLE else self._plan.cells
 
     @cached_property
     def _whole(self) -> Tree:
-        return Tree(self._plan)
+        return Tree(self.structures.found(b"any ", lambda: Structure.of(self._plan)), self.potentials)
 
-    def question(self, observed: Flags, wanted: Flags, together: Integers, maximised: Flags | None = None) -> Question:
-        """Without tables of variables that nothing is known or asked of, nor of any below them: they sum to 1. And
-        without what isn't connected with what is asked."""
+    def query(self, observed: Flags, wanted: Flags, together: Integers, maximised: Flags | None = None) -> TreeQuery:
+        """Without barren nodes, whose tables sum to 1, and without factors that are not connected with the query."""
         held = self.potentials
         chosen = self._needed(observed, np.flatnonzero(wanted), together)
         if len(chosen) == len(held.children):
-            return Question(held, held, None, observed, maximised, together)
+            return TreeQuery(held, held, None, None, observed, maximised, together)
         part, numbers = held.part(chosen, together)
         asked = None if maximised is None else maximised[numbers]
-        return Question(held, part, numbers, observed[numbers], asked, np.searchsorted(numbers, together))
+        places = np.searchsorted(numbers, together)
+        return TreeQuery(held, part, chosen, numbers, observed[numbers], asked, places)
 
     def _needed(self, observed: Flags, wanted: Integers, together: Integers) -> Integers:
-        """The factors that an answer depends on."""
+        """The factors that are relevant to a query."""
         held, n = self.potentials, len(observed)
         found, used = np.empty(len(held.children), dtype=np.int64), np.zeros(len(held.children), dtype=np.bool_)
         found[: len(held.unowned)] = held.unowned
@@ -152,27 +158,39 @@ class Trees:
         return np.asarray(np.logical_or.reduceat(weights != 1.0, self.potentials.places[:-1]))
 
     def _held(self, key: bytes, planned: Callable[[], Plan]) -> Tree:
-        """The tree for a question, from those that were asked before if it is there."""
+        """The tree for a query: one made before for it, or new values in a structure compiled before, or a new one."""
         with self._lock:
             if key in self._trees:
-                self._trees.move_to_end(key)  # the last that would go
+                self._trees.move_to_end(key)  # the least recently used goes first
                 return self._trees[key]
-        plan = planned().improved()
         kept = setting(TREES, 8 * KEPT) / 8
-        with self._lock:
-            while self._trees and (plan.cells + self._cells > kept or len(self._trees) >= MANY):
-                _, gone = self._trees.popitem(last=False)
-                self._cells -= gone.cells
-        check_size(plan.cells)
-        tree = Tree(plan)
+        structure = self.structures.found(self._name(key), lambda: self._compiled(planned().improved(), kept))
+        self._make_room(structure.cells, kept)
+        tree = Tree(structure, self.potentials)
         if tree.cells <= kept:
             with self._lock:
                 self._cells += tree.cells if key not in self._trees else 0
                 self._trees[key] = tree
         return tree
 
+    def _compiled(self, plan: Plan, kept: float) -> Structure:
+        self._make_room(plan.cells, kept)
+        check_size(plan.cells)
+        return Structure.of(plan)
+
+    def _make_room(self, cells: float, kept: float) -> None:
+        """Drop the trees that were used least recently, until so many more cells may be kept."""
+        with self._lock:
+            while self._trees and (cells + self._cells > kept or len(self._trees) >= MANY):
+                _, gone = self._trees.popitem(last=False)
+                self._cells -= gone.cells
+
+    def _name(self, key: bytes) -> bytes:
+        """What a structure is kept under: which factors a joint query needs depends on where zeros are, too."""
+        return key + self.potentials.with_zeros.tobytes() if key.startswith(b"some") else key
+
 
 def _key(*about: Flags | Integers) -> bytes:
-    """Sets of variables, or lists, as one key: no longer than they are, however many variables there are."""
+    """Sets or lists of variables as one key, as long as these are."""
     lists = [np.flatnonzero(each) if each.dtype == np.bool_ else each for each in about]
     return b"".join([np.array([*map(len, lists)]).tobytes(), *(each.tobytes() for each in lists)])

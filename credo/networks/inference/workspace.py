@@ -1,4 +1,4 @@
-"""Memory that messages are written in, while nobody else does."""
+"""Reusable memory for messages, for one call at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from credo.networks.inference.sizes import HELD
 from credo.numerics.exact import Array
 
-LARGE = 2**16  # cells from which on memory is shared by all trees: touching it first takes longer than writing into it
+LARGE = 2**16  # cells from which on trees share memory: first touching a page costs more than writing to it
 Room = tuple[Array, Array]
 
 
@@ -21,7 +21,7 @@ class Space:
         self._idle: list[Room] = []
 
     def take(self) -> Room:
-        """Of this call alone: taking from a list and putting back are single steps, even among threads."""
+        """Room for one call; list.pop and append are atomic, so threads don't share it."""
         try:
             return self._idle.pop()
         except IndexError:
@@ -29,7 +29,7 @@ class Space:
             return tables, np.empty((self._cliques, 3))
 
     def give_back(self, room: Room) -> None:
-        """For the next question."""
+        """For the next call."""
         if self._cells < LARGE:
             self._idle.append(room)
         else:
@@ -37,18 +37,18 @@ class Space:
 
 
 class Shared:
-    """Large arrays that trees take in turns; together no larger than one tree may keep."""
+    """Large arrays that trees take turns with; together no larger than what one tree may keep."""
 
     def __init__(self) -> None:
         self._idle: list[Array] = []
         self._lock = Lock()
 
     def take(self, cells: int) -> Array:
-        """The smallest that has room; else a new one, and the largest that hasn't goes."""
+        """The smallest array that is large enough; else a new one in place of the largest."""
         with self._lock:
             at = next((i for i, room in enumerate(self._idle) if len(room) >= cells), len(self._idle) - 1)
             found = self._idle.pop(at) if self._idle else np.empty(0)
-        # memory that nobody touches costs nothing: the next tree may need a little more
+        # untouched memory costs nothing, and the next tree may need a little more
         return found if len(found) >= cells else np.empty(1 << (cells - 1).bit_length() if cells <= HELD else cells)
 
     def give_back(self, room: Array) -> None:

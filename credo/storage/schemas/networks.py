@@ -2,23 +2,56 @@
 
 from __future__ import annotations
 
-from credo.storage.field_types import ANYTHING, FLOATS, TEXT, mapping, tuple_of
+from typing import TYPE_CHECKING
+
+from credo.storage.field_types import ANYTHING, FLOATS, TEXT, class_at, mapping, optional, tuple_of
+from credo.storage.schemas.core import EVIDENCE
 from credo.storage.stored import Stored
+
+if TYPE_CHECKING:
+    from credo.networks.network import Network
 
 STATES = mapping(TEXT, tuple_of(ANYTHING))
 FACTOR = Stored("Factor", "credo.networks.factor:Factor", {"scope": tuple_of(TEXT), "table": FLOATS})
+DIRICHLET = optional(class_at("credo.families.dirichlet:DirichletCategorical"))
+PRIORS = Stored(
+    "TablePriors",
+    "credo.networks.table_priors:TablePriors",
+    {"default": DIRICHLET, "by_label": mapping(TEXT, DIRICHLET)},
+)
+
+
+def _learned_tables(network: Network) -> bool:
+    """Whether the evidence is that of the network's nodes."""
+    if network.evidence is None:
+        return True
+    from credo.networks.learning import is_evidence_of
+
+    return is_evidence_of(network, network.evidence)
+
 
 SCHEMAS = (
     FACTOR,
+    PRIORS,
     Stored(
         "Network",
         "credo.networks.network:Network",
-        {"parents": mapping(TEXT, tuple_of(TEXT)), "tables": mapping(TEXT, FLOATS), "states": STATES},
-        arguments={"parents": "arrows"},
+        {
+            "parents": mapping(TEXT, tuple_of(TEXT)),
+            "tables": mapping(TEXT, FLOATS),  # that are fixed; others follow from prior and evidence
+            "states": STATES,
+            "tied": mapping(TEXT, TEXT),
+            "prior": optional(PRIORS.type),
+            "evidence": optional(EVIDENCE.type),
+        },
+        attributes={"tables": "fixed_tables"},
+        arguments={"parents": "arrows", "tables": "tables"},
+        upgrades=(lambda values: {**values, "tied": {}, "prior": None, "evidence": None},),
+        consistent=_learned_tables,
     ),
     Stored(
         "MarkovNetwork",
-        "credo.networks.network:MarkovNetwork",
+        "credo.networks.markov_network:MarkovNetwork",
         {"states": STATES, "factors": tuple_of(FACTOR.type)},
     ),
 )

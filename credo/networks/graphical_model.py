@@ -1,0 +1,390 @@
+"""Graphical models: a product of factors, and the queries that every network answers, directed or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
+from functools import cached_property, partial
+from itertools import product
+from math import exp
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from credo.errors import NetworkError, SchemaError, SizeError, check_seed
+from credo.networks.answers import (
+    EXACT,
+    Marginals,
+    MostProbable,
+    Posterior,
+    as_log_total,
+    as_number,
+    as_posterior,
+    exact_or_estimated,
+)
+from credo.networks.factor import Factor
+from credo.networks.inference.sizes import ROW_SAMPLES, SAMPLES, Method, exact_only, is_exact
+from credo.networks.inference.structures import Structures
+from credo.networks.row_queries import known_columns, of_rows
+from credo.networks.tables import States
+
+if TYPE_CHECKING:
+    from credo.networks.explanation import QueryExplanation
+    from credo.networks.inference.components import Components
+    from credo.networks.inference.elimination import Elimination
+    from credo.networks.inference.estimate import Estimate, Total
+    from credo.networks.inference.findings import Findings, Given
+    from credo.networks.inference.joint_table import JointTable
+    from credo.networks.inference.potentials import Flags, Integers, Potentials
+    from credo.networks.inference.trees import Trees
+
+UNSPLIT = ("forward", "loopy")  # methods that don't treat connected components apart
+
+
+class GraphicalModel:
+    """P(all) ∝ ∏ factors, and the queries that follow from it."""
+
+    states: States
+    directed: ClassVar[bool]
+
+    if TYPE_CHECKING:  # a field of one kind of network, derived in the other
+
+        @property
+        def factors(self) -> tuple[Factor, ...]:
+            """The factors whose product is the joint distribution, up to a constant."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(self.states)
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.variables
+
+    @cached_property
+    def potentials(self) -> Potentials:
+        """The factors, as kernels read them."""
+        from credo.networks.inference.potentials import Potentials
+
+        factors = self.factors if self.directed else [part for factor in self.factors for part in factor.split()]
+        return Potentials.of(self.states, factors, self.directed)
+
+    @cached_property
+    def exact(self) -> JointTable | Trees | Elimination:
+        """Exact inference: in the joint table where that is small; else in junction trees, or by variable elimination
+        until compiling their kernels pays."""
+        from credo.networks.inference.elimination import Elimination, is_loaded
+        from credo.networks.inference.joint_table import JointTable, is_small
+
+        if is_small(self.potentials):
+            return JointTable(self.potentials)
+        return self.trees if is_loaded() else Elimination(self.potentials, lambda: self.trees)
+
+    @cached_property
+    def trees(self) -> Trees:
+        from credo.networks.inference.trees import Trees
+
+        return Trees(self.potentials, self.structures)
+
+    @cached_property
+    def structures(self) -> Structures:
+        """Trees compiled for it, which networks with the same arrows and states share."""
+        return Structures()
+
+    @cached_property
+    def components(self) -> Components:
+        """Answers for each connected component, for when an exact answer about all doesn't fit in memory."""
+        from credo.networks.inference.components import Components
+
+        return Components(self.potentials)
+
+    # Probabilities
+
+    def query(
+        self,
+        variables: str | Sequence[str],
+        given: Given = None,
+        *,
+        event: Given = None,
+        method: Method = "auto",
+        samples: int = SAMPLES,
+        seed: int = 0,
+    ) -> Posterior:
+        """P(variable | given) as {state: probability}; of several variables, {(state, state, ...): probability}. With
+        an event, P(variables, event | given).
+
+        `given` is the evidence: {name: state}, {name: [possible states]}, or {name: {state: likelihood}}. "exact"
+        refuses an answer that doesn't fit in memory; "auto" then samples, with a notice.
+        """
+        from credo.networks.inference.findings import allowed
+        from credo.networks.inference.sizes import check_table
+
+        if not isinstance(variables, Collection):
+            raise SchemaError(f"a query must be about a name, or a list of names, not about {variables!r}")
+        check_seed(seed)
+        names = [variables] if isinstance(variables, str) else list(variables)
+        if not names or len(set(names)) < len(names):
+            raise SchemaError(
+                f"a query must name variables, each once, but names {', '.join(map(str, names)) or 'none'}"
+            )
+        findings, numbers = self._findings(given), [self._number(name) for name in names]
+        check_table([len(self.states[name]) for name in names])
+        keys = self.states[names[0]] if isinstance(variables, str) else [*product(*(self.states[n] for n in names))]
+        happens = allowed(self.potentials, event) if event else {}
+
+        def exact() -> Posterior:
+            p = self._chance(happens, findings, given) if happens else 1.0
+            after = findings.where(happens, self.potentials.places) if happens else findings
+            if after is None or p == 0.0:
+                return dict.fromkeys(keys, 0.0)
+            table, found = self.exact.joint(after.codes, after.weights, numbers)
+            self._check(found, given)
+            return dict(zip(keys, (p * table if happens else table).reshape(-1).tolist(), strict=True))
+
+        def in_parts() -> Posterior:
+            (found,) = self._estimates(findings, [(numbers, happens)], given, method, samples, seed)
+            return as_posterior(keys, found)
+
+        return exact_or_estimated(method, exact, in_parts)
+
+    def marginals(
+        self, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
+    ) -> Mapping[str, Posterior]:
+        """{name: {state: probability}} of all variables."""
+        check_seed(seed)
+        findings = self._findings(given)
+
+        def exact() -> Mapping[str, Posterior]:
+            flat = np.empty(self._cells)
+            self._check(self.exact.marginals(findings.codes, findings.weights, flat), given)
+            return Marginals(self._places, flat)
+
+        def in_parts() -> Mapping[str, Posterior]:
+            each: list[tuple[list[int], dict[int, Flags]]] = [([v], {}) for v in range(len(self.states))]
+            found = self._estimates(findings, each, given, method, samples, seed)
+            return {name: as_posterior([*self.states[name]], one) for name, one in zip(self.states, found, strict=True)}
+
+        return exact_or_estimated(method, exact, in_parts)
+
+    def probability(
+        self,
+        event: Given,
+        given: Given = None,
+        *,
+        method: Method = "auto",
+        samples: int = SAMPLES,
+        seed: int = 0,
+    ) -> float:
+        """P(event | given); an event gives some variables a state, or a list of possible states."""
+        from credo.networks.inference.findings import allowed
+
+        check_seed(seed)
+        happens = allowed(self.potentials, event or {})
+        findings = self._findings(given)
+
+        def in_parts() -> float:
+            (found,) = self._estimates(findings, [([], happens)], given, method, samples, seed)
+            return as_number(found)
+
+        return exact_or_estimated(method, lambda: self._chance(happens, findings, given), in_parts)
+
+    def log_probability(
+        self, given: Given = None, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0
+    ) -> float:
+        """log P(evidence), -inf if it is impossible; for a Markov network log Z, the sum over all consistent states."""
+        check_seed(seed)
+        findings = self._findings(given)
+        if self.directed and not findings.any:
+            return 0.0
+
+        def exact() -> float:
+            return self.exact.log_total(findings.codes, findings.weights) + findings.log_scale
+
+        def in_parts() -> float:
+            return as_log_total(self._log_total(findings, method, samples, seed), findings)
+
+        return exact_or_estimated(method, exact, in_parts)
+
+    def most_probable(
+        self,
+        variables: Sequence[str] | None = None,
+        given: Given = None,
+        *,
+        method: Method = "auto",
+        samples: int = SAMPLES,
+        seed: int = 0,
+    ) -> MostProbable:
+        """The most probable joint state of all variables given the evidence (MPE), or of some variables, the others
+        summed out (marginal MAP). Where that doesn't fit in memory: simulated annealing, method="gibbs"."""
+        if method not in ("auto", "exact", "gibbs"):
+            is_exact(method)
+            raise NetworkError(f'the most probable states aren\'t found by {method}: use "exact", "gibbs" or "auto"')
+        check_seed(seed)
+        findings = self._findings(given)
+        if isinstance(variables, str):
+            variables = [variables]
+        asked = None if variables is None else [self._number(name) for name in variables]
+
+        def exact() -> tuple[Integers, float]:
+            codes, log_joint = self.exact.best(findings.codes, findings.weights, asked)
+            self._check(log_joint, given)
+            return codes, log_joint
+
+        def in_parts() -> tuple[Integers, float | Total, str]:
+            return self.components.best(findings, asked, method, samples, seed, partial(self._check, given=given))
+
+        names = self.states if variables is None else variables
+
+        def told(codes: Integers, log_joint: float | Total, how: str) -> MostProbable:
+            found = MostProbable((name, self.states[name][codes[self._number(name)]]) for name in names)
+            if isinstance(log_joint, float):
+                found.log_joint = log_joint + findings.log_scale
+            else:
+                found.log_joint = as_log_total(log_joint, findings)
+            found.method = how
+            return found
+
+        return exact_or_estimated(method, lambda: told(*exact(), EXACT), lambda: told(*in_parts()))
+
+    def mutual_information(
+        self,
+        a: str,
+        b: str,
+        given: Mapping[str, Any] | str | Iterable[str] | None = None,
+        *,
+        method: Method = "auto",
+        samples: int = SAMPLES,
+        seed: int = 0,
+    ) -> float:
+        """I(a; b) = Σ P(a, b) log P(a, b) / P(a)P(b), in nats, given the evidence.
+
+        Given names, I(a; b | c) = Σ P(a, b, c) log P(a, b | c) / P(a | c)P(b | c), averaged over the states of c.
+        """
+        from credo.networks.information import mutual_information
+
+        return mutual_information(self, a, b, given, method=method, samples=samples, seed=seed)
+
+    def explain(self, variable: str, given: Given, value: Any = None) -> QueryExplanation:
+        """How much each finding changed the log-odds of a value, by default the most probable one."""
+        from credo.networks.explanation import QueryExplanation
+
+        with exact_only("explanations aren't estimated: query can be, with each finding and without it"):
+            return QueryExplanation.of(self, variable, given or {}, value)
+
+    def believing(self, beliefs: Mapping[str, Mapping[Any, float]], given: Given = None) -> dict[str, Any]:
+        """Evidence after which the variables have the marginals in `beliefs` (Jeffrey's rule; several variables by
+        iterative proportional fitting): `given`, with likelihoods added."""
+        from credo.networks.jeffrey import likelihoods
+
+        with exact_only("findings that lead to beliefs aren't estimated: query can be, given likelihoods"):
+            return likelihoods(self, beliefs, given)
+
+    # Rows
+
+    def predict_proba(
+        self,
+        variable: str,
+        data: object,
+        *,
+        method: Method = "auto",
+        samples: int = ROW_SAMPLES,
+        seed: int = 0,
+    ) -> Any:
+        """P(variable | the row's other cells), any of which may be missing. (rows, states)
+
+        Rows whose exact answer doesn't fit in memory are estimated from `samples` each; "exact" refuses them.
+        """
+        self._number(variable)
+        data = known_columns(data, self.states)
+        return of_rows(self, data, method, samples, seed, lambda rows: rows.probabilities(variable))
+
+    def predict(
+        self, variable: str, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
+    ) -> Any:
+        """The most probable state in each row."""
+        best = self.predict_proba(variable, data, method=method, samples=samples, seed=seed).argmax(1)
+        states = self.states[variable]
+        return np.array(states, dtype=object if len({*map(type, states)}) > 1 else None)[best]
+
+    def log_prob(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
+        """log P(row) of each row, missing cells summed out."""
+        data = known_columns(data, self.states)
+        return of_rows(self, data, method, samples, seed, lambda rows: rows.log_prob())
+
+    def impute(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
+        """The table with its missing cells filled in by their most probable joint state: an Arrow table."""
+        return of_rows(self, data, method, samples, seed, lambda rows: rows.imputed())
+
+    # Inside
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is derived: compiled trees are large, and hold locks."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    @cached_property
+    def _cells(self) -> int:
+        """The number of states, summed over variables."""
+        return int(self.potentials.places[-1])
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[tuple[Any, ...], slice]]:
+        at = self.potentials.places.tolist()
+        return {name: (own, slice(at[i], at[i + 1])) for i, (name, own) in enumerate(self.states.items())}
+
+    def _number(self, name: object) -> int:
+        from credo.networks.inference.findings import variable
+
+        return variable(self.potentials, name)
+
+    @cached_property
+    def _findings(self) -> Callable[[Given], Findings]:
+        from credo.networks.inference.findings import Findings
+
+        return partial(Findings.of, self.potentials)
+
+    def _chance(self, event: Mapping[int, Flags], findings: Findings, given: Given) -> float:
+        """P(event | given), exactly."""
+        before = self.exact.log_total(findings.codes, findings.weights)
+        self._check(before, given)
+        after = findings.where(event, self.potentials.places)
+        return 0.0 if after is None else min(1.0, exp(self.exact.log_total(after.codes, after.weights) - before))
+
+    def _check(self, log_probability: float, given: Given) -> None:
+        if log_probability > -np.inf:
+            return
+        from credo.networks.inference.conflict import impossible
+
+        def possible(some: Given) -> bool:
+            findings = self._findings(some)
+            try:
+                return self.exact.log_total(findings.codes, findings.weights) > -np.inf
+            except SizeError:  # unknown: then it can't be shown to be a conflict
+                return True
+
+        raise impossible(given or {}, possible)
+
+    def _estimates(
+        self,
+        findings: Findings,
+        asked: Sequence[tuple[Sequence[int], Mapping[int, Flags]]],
+        given: Given,
+        method: str,
+        samples: int,
+        seed: int,
+    ) -> list[Estimate]:
+        from credo.networks.inference.estimate import JointQuery
+        from credo.networks.inference.estimates import estimates
+
+        groups = [JointQuery(variables, event) for variables, event in asked]
+        if method in UNSPLIT:
+            return estimates(self.potentials, findings, groups, method, samples, seed)
+        return self.components.estimates(findings, groups, method, samples, seed, partial(self._check, given=given))
+
+    def _log_total(self, findings: Findings, method: str, samples: int, seed: int) -> Total:
+        from credo.networks.inference.estimates import log_total
+
+        if method in UNSPLIT:
+            return log_total(self.potentials, findings, method, samples, seed)
+        return self.components.log_total(findings, method, samples, seed)

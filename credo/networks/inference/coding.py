@@ -1,0 +1,103 @@
+"""Cells of a table as numbers of states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.data import Batch
+from credo.data.tables import is_missing
+from credo.errors import DataError
+from credo.networks.inference.findings import find_state
+from credo.networks.inference.state_index import StateIndex
+from credo.numerics.exact import Array
+
+Codes = NDArray[np.int32]
+FEW = 10_000  # values of a coded column that are looked up one by one
+
+
+class Unseen(NamedTuple):
+    """How many cells of a column hold values that aren't states, and one of these values."""
+
+    cells: int
+    value: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """The cells of a batch as numbers of states."""
+
+    batch: Batch
+    columns: Codes  # (columns, rows), -1 where a cell is missing
+    unknown: dict[str, Unseen]  # columns with values that aren't states
+
+    @property
+    def rows(self) -> int:
+        return self.batch.rows
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRows:
+    """Weighted rows of all variables as numbers of states: what EM reads in each step."""
+
+    start: int  # the number of the first row
+    codes: Codes  # (variables, rows), -1 where a cell is missing
+    weight: Array  # (rows,)
+
+    @property
+    def rows(self) -> int:
+        return len(self.weight)
+
+    def chunks(self, size: int) -> Iterator[CodedRows]:
+        """So many rows at a time."""
+        for at in range(0, self.rows, size):
+            own = slice(at, at + size)
+            yield CodedRows(self.start + at, np.ascontiguousarray(self.codes[:, own]), self.weight[own])
+
+
+@dataclass(frozen=True, eq=False)
+class Coder:
+    """Reads columns by the states that variables have."""
+
+    index: StateIndex
+    names: Sequence[str]  # of the columns
+
+    def coded(self, batch: Batch) -> Coded:
+        """Values that aren't states count as missing."""
+        columns, unknown = np.empty((len(self.names), batch.rows), dtype=np.int32), dict[str, Unseen]()
+        for i, name in enumerate(self.names):
+            codes, values = _categories(batch, name)
+            v = self.index.number[name]
+            found = [find_state(self.index, v, value) for value in values]
+            table = np.array([*(-1 if code is None else code for code in found), -1], dtype=np.int32)
+            np.take(table, codes, out=columns[i], mode="wrap")
+            if unseen := [k for k, value in enumerate(values) if found[k] is None and not is_missing(value)]:
+                count = int(np.isin(codes, unseen).sum())
+                there = [values[k] for k in unseen if (codes == k).any()]
+                self._check_letters(name, there)
+                unknown |= {name: Unseen(count, there[0])} if count else {}
+        return Coded(batch, columns, unknown)
+
+    def _check_letters(self, name: str, values: list[Any]) -> None:
+        """Refuse a value that differs from a state only by upper and lower case."""
+        states = {str(state).casefold(): state for state in self.index.states[self.index.number[name]]}
+        for value in values:
+            if (meant := states.get(str(value).casefold())) is not None:
+                raise DataError(f"column {name!r} has the value {value!r}, which is no state. Did you mean {meant!r}?")
+
+
+def _categories(batch: Batch, name: str) -> tuple[NDArray[Any], list[Any]]:
+    """A column's codes, -1 where a cell is missing, and their values: as they are, where it is coded already."""
+    import pyarrow as pa
+
+    column = batch.column(name)
+    if not pa.types.is_dictionary(column.type) or len(column.dictionary) > FEW:
+        codes, levels = batch.categories(name)
+        return codes, levels.to_pylist()
+    codes = column.indices
+    codes = codes.fill_null(-1) if codes.null_count else codes
+    return codes.to_numpy(zero_copy_only=False), column.dictionary.to_pylist()

@@ -1,0 +1,65 @@
+"""Expected family counts, the E-step of EM in networks: Σ over rows of P(node, parents | the row's known cells)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from credo._kernels.networks.expectations import Passes, expect_rows
+from credo._kernels.networks.rows import RootedTree
+from credo._kernels.networks.shapes import Families
+from credo.networks.inference.coding import CodedRows
+from credo.networks.inference.junction import Plan, Structure, Tree
+from credo.networks.inference.potentials import Integers, Potentials
+from credo.networks.inference.rooted import rooted, walk_in
+from credo.networks.inference.rows import BUDGET
+from credo.networks.inference.sizes import HELD
+from credo.networks.inference.trees import NOBODY, Trees
+from credo.numerics.exact import Array
+
+CHUNK = 1024  # rows that one thread reads at a time: fixed, so that sums don't depend on the number of threads
+
+
+@dataclass(frozen=True, eq=False)
+class Expectations:
+    """A tree for rows with any missing cells; for rows that it can't answer, trees of their own patterns."""
+
+    trees: Trees
+    tree: RootedTree | None  # None: its tables would be too large to be kept
+    families: Families | None
+
+    @classmethod
+    def of(cls, trees: Trees) -> Expectations:
+        """The structure is compiled once, for all values of the factors."""
+        everything = np.ones(len(trees.potentials.card), dtype=np.bool_)
+
+        def compiled() -> Structure | None:
+            plan = Plan.of(trees.query(~everything, everything, NOBODY)).improved()
+            return None if plan.cells > HELD else Structure.of(plan)
+
+        structure = trees.structures.found(b"rows", compiled)
+        if structure is None:
+            return cls(trees, None, None)
+        return cls(trees, rooted(Tree(structure, trees.potentials)), structure.families)
+
+    @property
+    def potentials(self) -> Potentials:
+        return self.trees.potentials
+
+    def of_rows(self, rows: CodedRows) -> tuple[Array, Array]:
+        """Counts, laid out as the factors' values are; and log P(row), -inf for impossible rows, which add nothing."""
+        counts, logs = np.zeros(len(self.potentials.factors.values)), np.full(rows.rows, np.nan)
+        if self.tree is not None and self.families is not None:
+            self._walk(self.tree, self.families, rows, logs, counts)
+        for r in np.flatnonzero(np.isnan(logs)).tolist():
+            logs[r] = self.trees.expect(rows.codes[:, r].astype(np.int64), float(rows.weight[r]), counts)
+        return counts, logs
+
+    def _walk(self, tree: RootedTree, families: Families, rows: CodedRows, logs: Array, counts: Array) -> None:
+        held, most = self.potentials, int(np.diff(families.of_clique).max(initial=0))
+        walk = walk_in(tree, most)
+        passes = Passes(np.empty(len(walk.least)), np.empty(len(walk.messages)))
+        factors = held.heads, held.axes, held.factors.values
+        every: Integers = np.arange(len(held.card))
+        expect_rows(rows.codes, every, rows.weight, BUDGET, factors, tree, families, walk, passes, logs, counts)

@@ -1,0 +1,62 @@
+"""Jeffrey's rule: likelihoods that move variables to given marginals, by iterative proportional fitting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.errors import EvidenceError
+
+if TYPE_CHECKING:
+    from credo.networks.graphical_model import GraphicalModel
+    from credo.networks.inference.findings import Given
+
+ROUNDS = 1000  # of iterative proportional fitting
+CLOSE, TINY = 1e-12, 1e-150  # a marginal that fits; a probability that counts as 0
+
+
+def likelihoods(model: GraphicalModel, beliefs: Mapping[str, Mapping[Any, float]], given: Given) -> dict[str, Any]:
+    """The evidence, with a likelihood for each variable in `beliefs`, after which its marginal is as given there."""
+    found: dict[str, Any] = dict(given or {})
+    wanted = {name: distribution(model, name, belief, "the belief about") for name, belief in beliefs.items()}
+    if both := next((name for name in wanted if name in found), None):
+        raise EvidenceError(f"{both!r} is given and believed at once: leave one out")
+    found |= {name: dict.fromkeys(model.states[name], 1.0) for name in wanted}
+    for _ in range(ROUNDS):
+        if _fit_each(model, wanted, found) < CLOSE:
+            return found
+        if any(found[name][value] < TINY for name in wanted for value, p in wanted[name].items() if p > 0):
+            break  # the fit diverges
+    raise EvidenceError(f"no joint distribution has these marginals of {', '.join(wanted)} together")
+
+
+def _fit_each(model: GraphicalModel, wanted: Mapping[str, Mapping[Any, float]], found: dict[str, Any]) -> float:
+    """One round: each variable's likelihood scaled to its marginal; by how much the worst marginal was off."""
+    furthest = 0.0
+    for name, belief in wanted.items():
+        now = model.query(name, found, method="exact")
+        furthest = max(furthest, *(abs(now[value] - p) for value, p in belief.items()))
+        for value in (value for value, p in belief.items() if p > 0 and now[value] < TINY):
+            what = f"{name}={value} is believed with {belief[value]:g}, but is impossible"
+            raise EvidenceError(f"{what}, with all else that is believed and given")
+        new = {value: found[name][value] * (p / now[value] if p > 0 else 0.0) for value, p in belief.items()}
+        found[name] = {value: weight / max(new.values()) for value, weight in new.items()}
+    return furthest
+
+
+def distribution(model: GraphicalModel, name: str, given: Mapping[Any, float], what: str) -> dict[Any, float]:
+    """A distribution over a variable's states, as a user gives it; states left out have probability 0."""
+    from credo.networks.inference.findings import state
+
+    v = model._number(name)
+    if not isinstance(given, Mapping):
+        raise EvidenceError(f"{what} {name!r} must be {{state: probability}}, but is {given!r:.60}")
+    found = dict.fromkeys(model.states[name], 0.0)
+    for value, p in given.items():
+        own = p if isinstance(p, int | float | np.number) else np.nan
+        found[model.states[name][state(model.potentials, v, value)]] = float(own)
+    if not (abs(sum(found.values()) - 1.0) <= 1e-6 and min(found.values()) >= 0):
+        raise EvidenceError(f"{what} {name!r} must be probabilities that sum to 1, but is {given}")
+    return found

@@ -1,0 +1,220 @@
+"""Learning a network's tables: counting complete rows, and expected counts where cells are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
+from credo.core.learning import Additive, Expected, Weights
+from credo.core.membership import Codes
+from credo.core.statistics import Counts, Statistics
+from credo.data import Batch, Source
+from credo.data.schema import Column, Schema
+from credo.errors import DataError, EvidenceError, NetworkError, suggest
+from credo.networks.inference.coding import CodedRows, Coder
+from credo.networks.inference.expectations import CHUNK
+from credo.networks.inference.rows import states_array
+from credo.networks.inference.state_index import StateIndex
+from credo.networks.row_queries import check_names, known_columns
+from credo.networks.table_priors import TablePriors
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.networks.network import Network
+    from credo.networks.nodes import Node
+
+INCOMPLETE = "tables are counted from complete rows"
+ROUNDING = 1e-9  # by which the weights of rows behind two tables may differ
+
+
+@dataclass(frozen=True, eq=False)
+class TableLearner(Additive):
+    """A network as something that learns by adding evidence: the counts of each node's table."""
+
+    network: Network
+    evidence: Evidence | None
+
+    @classmethod
+    def of(cls, network: Network) -> TableLearner:
+        """Refuses fixed tables: they have no evidence that rows could be added to."""
+        if network.tables and network.evidence is None:
+            raise EvidenceError(
+                "the network's tables are fixed, and no evidence is known behind them: learn them from data with fit"
+            )
+        return cls(network, network.evidence)
+
+    @property
+    def n(self) -> float:
+        return self.network.n
+
+    def needs(self, data: Source) -> Sequence[str]:
+        names = self.network.variables
+        check_names(data.names, names)
+        for hidden in (name for name in names if name not in data.names):
+            raise DataError(f"no column {hidden!r} ({suggest(hidden, data.names)}): {INCOMPLETE}")
+        return names
+
+    def summarise(self, batch: Batch, weight: Array) -> Evidence:
+        codes, schema = self._declared(batch) if self.network.declared else _inferred(batch, self.network.variables)
+        for name, own in codes.items():
+            if (own < 0).any():
+                row = batch.number(int(np.argmax(own < 0)))
+                raise DataError(f"{name!r} is missing in row {row}: {INCOMPLETE}")
+        sizes = {column.name: len(column.levels) for column in schema}
+        found: dict[Label, Part] = {}
+        for node in self.network.nodes.values():
+            _add(found, node.label, Part(node.axes, node.summarise(codes, sizes, weight)))
+        return Evidence(schema, found)
+
+    def _declared(self, batch: Batch) -> tuple[dict[str, Codes], Schema]:
+        rows = _coded(self.network, batch, np.ones(batch.rows))
+        return dict(zip(self.network.variables, rows.codes, strict=True)), self.network.schema
+
+    def with_evidence(self, evidence: Evidence) -> Self:
+        return replace(self, network=self.network.with_evidence(evidence), evidence=evidence)
+
+    def taught_by(self, others: Evidence, held_out: Evidence) -> Self:
+        """States that only held-out rows have are known, without evidence."""
+        return self.with_evidence(others.knowing(held_out))
+
+    def log_prob(self, data: Any) -> Array:
+        return np.asarray(self.network.log_prob(data))
+
+    def mergeable(self, other: Self) -> str | None:
+        one, two = self.network, other.network
+        if dict(one.parents) != dict(two.parents):
+            return "their arrows differ, or the order of a node's parents"
+        if dict(one.tied) != dict(two.tied):
+            return "different nodes are tied"
+        if one.prior != two.prior:
+            return "their priors differ"
+        if one.declared != two.declared or (one.declared and dict(one.states) != dict(two.states)):
+            return "their states differ"
+        return None
+
+
+def schema_of(network: Network) -> Schema:
+    """All variables and their states, which have no evidence yet."""
+    columns = list[Column]()
+    for name, states in network.states.items():
+        levels = states_array(states)
+        if len(levels.unique()) < len(levels):
+            raise NetworkError(f"two states of {name!r} are written alike, so that rows can't tell them apart")
+        columns.append(Column(name, "category", levels, len(levels) if network.declared else 0))
+    return Schema(tuple(columns))
+
+
+def is_evidence_of(network: Network, evidence: object) -> bool:
+    """Whether evidence has the form that the network's own has: a file may claim anything."""
+    if not isinstance(evidence, Evidence) or {*evidence.schema.names} != {*network.parents}:
+        return False
+    nodes = network.nodes.values()
+    if evidence.parts.keys() != {node.label for node in nodes}:
+        return False
+    shaped = all(_is_table_of(network, node, evidence.parts[node.label]) for node in nodes)
+    totals = [evidence[node.label].n.value.sum() / _tied(network, node.label) for node in nodes] if shaped else []
+    return shaped and np.ptp(totals) <= ROUNDING * max(totals) and _is_known(network, evidence)
+
+
+def _is_table_of(network: Network, node: Node, part: Part) -> bool:
+    shape = node.shape({name: len(states) for name, states in network.states.items()})
+    return type(part.statistics) is Counts and part.axes == node.axes and part.statistics.n.shape == shape
+
+
+def _tied(network: Network, label: Label) -> int:
+    return sum(node.label == label for node in network.nodes.values())
+
+
+def _is_known(network: Network, evidence: Evidence) -> bool:
+    """Whether columns have the declared states, or all were inferred."""
+    if network.declared:
+        return all(evidence.schema[name] == network.schema[name] for name in network.parents)
+    return all(column.kind == "category" and column.declared == 0 for column in evidence.schema)
+
+
+def _inferred(batch: Batch, names: Sequence[str]) -> tuple[dict[str, Codes], Schema]:
+    """Codes and columns of the values that there are."""
+    found = {name: batch.categories(name) for name in names}
+    columns = tuple(Column(name, "category", levels) for name, (_, levels) in found.items())
+    return {name: codes for name, (codes, _) in found.items()}, Schema(columns)
+
+
+def _add(parts: dict[Label, Part], label: Label, new: Part) -> None:
+    """Tied nodes add."""
+    old = parts.get(label)
+    parts[label] = new if old is None else Part(new.axes, old.statistics + new.statistics)
+
+
+def _coded(network: Network, batch: Batch, weight: Array) -> CodedRows:
+    """All variables of a batch, missing where it has no such column; a value that is no state is an error."""
+    names = [name for name in network.variables if name in batch.names]
+    index = StateIndex(network.variables, tuple(network.states.values()))
+    coded = Coder(index, names).coded(batch)
+    for name, unseen in coded.unknown.items():
+        known = suggest(unseen.value, network.states[name])
+        raise DataError(f"column {name!r} has the value {unseen.value!r:.60}, which is no state; {known}")
+    codes = np.full((len(network.variables), batch.rows), -1, dtype=np.int32)
+    codes[[index.number[name] for name in names]] = coded.columns
+    return CodedRows(batch.start, codes, weight)
+
+
+def coded_rows(network: Network, data: object, weight: Any = None) -> Iterator[CodedRows]:
+    """Rows with any cells missing, and any variables hidden, as numbers of states: what EM reads in each step."""
+    if not network.states:
+        raise NetworkError("the network has no states yet: give states=, or learn them with fit")
+    table, weights = known_columns(data, network.states), Weights.of(weight)
+    names = [name for name in network.variables if name in table.names]
+    for batch in table.batches(weights.beside(names)):
+        yield from _coded(network, batch, weights.of_rows(batch)).chunks(CHUNK)
+
+
+def expected_evidence(network: Network, rows: CodedRows) -> tuple[Evidence, float]:
+    """Σ weight · P(node, parents | row) of each node, and the log-likelihood Σ weight · log P(row)."""
+    counts, logs = network.expectations.of_rows(rows)
+    for row in np.flatnonzero(np.isneginf(logs) & (rows.weight > 0)).tolist():
+        known = np.flatnonzero(rows.codes[:, row] >= 0).tolist()
+        names = [network.variables[v] for v in known]
+        given = {name: network.states[name][rows.codes[v, row]] for v, name in zip(known, names, strict=True)}
+        try:
+            network._check(-np.inf, given)
+        except EvidenceError as error:
+            raise EvidenceError(f"row {rows.start + row + 1}: {error}") from None
+    starts = network.potentials.factors.values_at
+    found: dict[Label, Part] = {}
+    for i, (name, node) in enumerate(network.nodes.items()):
+        own = counts[starts[i] : starts[i + 1]].reshape(network.tables[name].shape)
+        _add(found, node.label, Part(node.axes, node.expected(own)))
+    counted = rows.weight > 0
+    return Evidence(network.schema, found), float(rows.weight[counted] @ logs[counted])
+
+
+@dataclass(frozen=True, eq=False)
+class TableEM:
+    """What `credo.core.learning.em` needs. Its parameters are a network, whose tables are the current estimate."""
+
+    network: Network  # its arrows, states and prior
+
+    @property
+    def prior(self) -> TablePriors:
+        return self.network.prior or TablePriors()
+
+    def expect(self, batch: CodedRows, parameters: Network) -> Expected:
+        evidence, log_likelihood = expected_evidence(parameters, batch)
+        return Expected({label: part.statistics for label, part in evidence.parts.items()}, log_likelihood)
+
+    def maximise(self, statistics: Mapping[Label, Statistics]) -> Network:
+        nodes, prior = self.network.nodes.items(), self.prior
+        return self.network.with_tables(
+            {name: node.mode(prior[node.label.name], statistics[node.label]) for name, node in nodes}
+        )
+
+    def log_prior(self, parameters: Network) -> float:
+        """Of each label once: tied nodes have the same parameters."""
+        tables = {node.label: (node, parameters.tables[name]) for name, node in self.network.nodes.items()}
+        return sum(node.log_prior(self.prior[label.name], table) for label, (node, table) in tables.items())
+

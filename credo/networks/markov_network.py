@@ -1,0 +1,68 @@
+"""Markov networks: factors over variables, without arrows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+
+from credo.errors import NetworkError, suggest
+from credo.networks.factor import Factor
+from credo.networks.fixed import Fixed
+from credo.networks.graphical_model import GraphicalModel
+from credo.networks.tables import States, states_of
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class MarkovNetwork(GraphicalModel):
+    """P(all) ∝ ∏ factor: an undirected model, as a UAI file may hold.
+
+    >>> net = MarkovNetwork({"a": (0, 1), "b": (0, 1)}, [Factor(("a", "b"), np.array([[3.0, 1.0], [1.0, 3.0]]))])
+    >>> net.variables
+    ('a', 'b')
+    """
+
+    states: States
+    factors: tuple[Factor, ...]
+
+    directed: ClassVar[bool] = False
+
+    def __init__(self, states: Mapping[str, Sequence[Any]], factors: Iterable[Factor]) -> None:
+        if not states:
+            raise NetworkError("a network must have at least one variable")
+        known = {name: states_of(name, values, None) for name, values in states.items()}
+        made = tuple(factors)
+        for factor in made:
+            for unknown in (name for name in factor.scope if name not in known):
+                raise NetworkError(f"a factor names {unknown!r}, which is no variable; {suggest(unknown, known)}")
+            wanted = tuple(len(known[name]) for name in factor.scope)
+            if factor.table.shape != wanted or len(set(factor.scope)) < len(factor.scope):
+                raise NetworkError(f"a factor over {factor.scope} must have {wanted} numbers, not {factor.table.shape}")
+            if not (np.isfinite(factor.table).all() and (factor.table >= 0).all()):
+                raise NetworkError(f"a factor over {factor.scope} must have numbers of at least 0")
+        object.__setattr__(self, "states", Fixed(known))
+        object.__setattr__(self, "factors", made)
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """To a file, in the format that the file name's ending says."""
+        from credo.formats import write
+
+        write(self, path)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the states and the factors are the same, in the same order."""
+        if not isinstance(other, MarkovNetwork):
+            return NotImplemented
+        if dict(self.states) != dict(other.states) or len(self.factors) != len(other.factors):
+            return False
+        pairs = zip(self.factors, other.factors, strict=True)
+        return all(a.scope == b.scope and np.array_equal(a.table, b.table) for a, b in pairs)
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.states), tuple(factor.scope for factor in self.factors)))
+
+    def __repr__(self) -> str:
+        return f"MarkovNetwork of {len(self.states)} variables and {len(self.factors)} factors"

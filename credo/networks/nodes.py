@@ -1,0 +1,151 @@
+"""Node distributions: P(node | parents), what is learned about it, and the factor that inference multiplies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Protocol
+
+import numpy as np
+
+from credo.core.labels import Label
+from credo.core.membership import Codes, Hard
+from credo.core.statistics import Counts, Statistics
+from credo.errors import PriorError
+from credo.families.dirichlet import DirichletCategorical
+from credo.networks.inference.sizes import check_numbers
+from credo.numerics.distributions import Seed
+from credo.numerics.exact import Array
+
+Prior = DirichletCategorical | None  # None: maximum likelihood
+Sizes = Mapping[str, int]  # how many states each variable has
+
+
+class Node(Protocol):
+    """What a network needs of P(node | parents): statistics of rows, and parameters and a factor derived from them.
+
+    A table has them; a noisy-OR, a logistic or a linear-Gaussian node would have others.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def parents(self) -> tuple[str, ...]: ...
+
+    @property
+    def label(self) -> Label:
+        """The part of the evidence that it learns from. Nodes with the same label are tied: their statistics add."""
+        ...
+
+    @property
+    def axes(self) -> tuple[str | None, ...]:
+        """The columns whose levels the axes of its statistics run over (None: over something fixed)."""
+        ...
+
+    def shape(self, sizes: Sizes) -> tuple[int, ...]:
+        """Of its factor, the parents' axes first."""
+        ...
+
+    def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> Statistics:
+        """The statistics of complete rows."""
+        ...
+
+    def expected(self, counts: Array) -> Statistics:
+        """The statistics of expected family counts."""
+        ...
+
+    def mean(self, prior: Prior, statistics: Any) -> Array:
+        """The factor that predicts best: parameters integrated out."""
+        ...
+
+    def mode(self, prior: Prior, statistics: Any) -> Array:
+        """The factor at the most probable parameters: EM's M-step."""
+        ...
+
+    def log_prior(self, prior: Prior, factor: Array) -> float:
+        """log p(parameters), at those of a factor."""
+        ...
+
+    def sample(self, prior: Prior, statistics: Any, seed: Seed = None) -> Array:
+        """A factor drawn from the posterior."""
+        ...
+
+
+@dataclass(frozen=True)
+class Table:
+    """P(node = k | parents = j) = θⱼₖ, θⱼ ~ Dirichlet: a conditional probability table, learned by counting.
+
+    >>> fire = Table("Fire", ("Storm",))
+    >>> codes = {"Storm": np.array([0, 0, 1], np.int32), "Fire": np.array([0, 1, 1], np.int32)}
+    >>> counts = fire.summarise(codes, {"Storm": 2, "Fire": 2}, np.ones(3))
+    >>> fire.mean(DirichletCategorical(1.0), counts).round(3)
+    array([[0.5  , 0.5  ],
+           [0.333, 0.667]])
+    """
+
+    name: str
+    parents: tuple[str, ...]
+    tied: str | None = None  # what its evidence is called, if other nodes may share it
+
+    @property
+    def label(self) -> Label:
+        return Label("column", self.name if self.tied is None else self.tied)
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        return (*self.parents, self.name)
+
+    @property
+    def axes(self) -> tuple[str | None, ...]:
+        """Tied nodes have different columns with the same states."""
+        return (None,) * len(self.scope) if self.tied is not None else self.scope
+
+    def shape(self, sizes: Sizes) -> tuple[int, ...]:
+        return tuple(sizes[name] for name in self.scope)
+
+    def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> Counts:
+        *above, own = shape = self.shape(sizes)
+        check_numbers(f"the table of {self.name!r:.60}", prod(shape))
+        configuration = np.zeros(len(weight), dtype=np.int32)  # a table that fits in memory has fewer rows than 2³¹
+        for parent, size in zip(self.parents, above, strict=True):
+            configuration *= size
+            configuration += codes[parent]
+        counts = Counts.of(codes[self.name], own, Hard.of(configuration, prod(above), weight))
+        return Counts(counts.n.reshape(shape))
+
+    def expected(self, counts: Array) -> Counts:
+        return Counts.of_pairs(counts, np.zeros_like(counts))
+
+    def mean(self, prior: Prior, statistics: Counts) -> Array:
+        if prior is None:
+            return self._frequencies(statistics)
+        return np.asarray(self._posterior(prior, statistics).mean())
+
+    def mode(self, prior: Prior, statistics: Counts) -> Array:
+        if prior is None:
+            return self._frequencies(statistics)
+        return _uniform_where_unknown(self._posterior(prior, statistics).mode())
+
+    def log_prior(self, prior: Prior, factor: Array) -> float:
+        return 0.0 if prior is None else float(prior.log_prior(factor).sum())
+
+    def sample(self, prior: Prior, statistics: Counts, seed: Seed = None) -> Array:
+        if prior is None:
+            raise PriorError("maximum likelihood has no posterior to sample from: fit with a prior")
+        return np.asarray(self._posterior(prior, statistics).sample(1, seed)[0])
+
+    def _posterior(self, prior: DirichletCategorical, statistics: Counts) -> DirichletCategorical:
+        own, shape = prior.concentration.shape, statistics.n.shape
+        if any(a not in (1, b) for a, b in zip(own[::-1], shape[::-1], strict=False)) or len(own) > len(shape):
+            raise PriorError(f"the prior of {self.name!r} has the shape {own}, but its table has {shape}")
+        return prior.posterior(statistics)
+
+    def _frequencies(self, statistics: Counts) -> Array:
+        return _uniform_where_unknown(DirichletCategorical(1.0).maximum_likelihood(statistics))
+
+
+def _uniform_where_unknown(table: Array) -> Array:
+    """Rows that no data and no prior determine: uniform, the limit of Dirichlet(l) as l falls to 0."""
+    return np.where(np.isnan(table), 1.0 / table.shape[-1], table)
