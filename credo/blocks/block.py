@@ -18,6 +18,7 @@ from credo.data.schema import Axis
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.blocks.scoring import Scorer
     from credo.blocks.tally import Tally
 
 ALL = "(all together)"  # the voice of columns that have one weight
@@ -130,8 +131,19 @@ class Likelihood(ABC):
         What is the same for all classes may be left out.
         """
 
+    def scorer(self) -> Scorer | None:
+        """What scores its columns by themselves, from evidence that rows can be taken out of; None where there is no
+        such thing."""
+        return None
+
+    def cells_to_score(self, cells: Any) -> Any:
+        """Cells as its scorer takes them, rows first."""
+        raise NotImplementedError
+
     def each(self, cells: Any, shape: tuple[int, int]) -> Array:
         """log p(cells | class) of each voice by itself, unweighted. (rows, classes, voices)"""
+        if (scorer := self.scorer()) is not None:
+            return scorer.each(self.cells_to_score(cells), np.arange(len(self.names)))
         found = np.zeros((*shape, len(self.voices)))
         for j in range(len(self.voices)):
             out = np.zeros(shape)
@@ -144,6 +156,8 @@ class Likelihood(ABC):
 
         For tuning it is enough if a row leaves its class, and not the pooled prior.
         """
+        if (scorer := self.scorer()) is not None:
+            return scorer.each_left_out(self.cells_to_score(cells), own, np.arange(len(self.names)))
         found = np.zeros((own.rows, own.groups, len(self.voices)))
         for j in range(len(self.voices)):
             out = np.zeros(found.shape[:2])

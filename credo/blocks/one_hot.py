@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,9 @@ from credo.data import Batch
 from credo.data.cells import codes_among
 from credo.data.schema import Column, Derived, Schema
 from credo.numerics.exact import Array, Exact
+
+if TYPE_CHECKING:
+    from credo.blocks.joint_scoring import JointScorer
 
 FEATURES = Derived("features")  # the axis of the moments
 LABEL = Label("one-hot")
@@ -114,7 +117,7 @@ class Encoding:
             found += [(self.place[key], absent, column) for key in wanted if key in self.place]
         return found
 
-    @property
+    @cached_property
     def columns(self) -> Positions:
         """The column of each feature."""
         return np.array([column for _, _, column in self.features], dtype=np.intp)
@@ -128,15 +131,37 @@ class Encoding:
                 j += 1
                 continue
             codes, _ = codes_among(batch.column(name), self.values[name])
-            values = self.values[name].to_pylist()  # there may be none
-            kept = np.array([value_feature(name, value) in self.place for value in values], dtype=bool)
-            at = np.where(kept, np.cumsum(kept) - 1, -1)
+            at, width = self._kept[name]
             known = np.flatnonzero(codes >= 0)
             known = known[at[codes[known]] >= 0]
             z[known, j + at[codes[known]]] = 1.0
-            z[codes < 0, j : j + int(sum(kept))] = np.nan
-            j += int(sum(kept))
+            z[codes < 0, j : j + width] = np.nan
+            j += width
         return z
+
+    @cached_property
+    def _kept(self) -> dict[str, tuple[Positions, int]]:
+        """Of each category: which of its features each value is, -1 for none; and how many features it has."""
+        found = {}
+        for name, levels in self.values.items():
+            kept = np.array([value_feature(name, value) in self.place for value in levels.to_pylist()], dtype=bool)
+            found[name] = np.where(kept, np.cumsum(kept) - 1, -1), int(kept.sum())
+        return found
+
+    @cached_property
+    def of_values(self) -> NDArray[np.bool_]:
+        """Which features are values of categories. (features,)"""
+        return np.array([self.names[column] in self.values for column in self.columns], dtype=bool)
+
+
+class Summary(NamedTuple):
+    """What the classes' Gaussians follow from: features about the mean of their known cells, missing ones there."""
+
+    centre: Array  # (d,)
+    n: Array  # (classes,)
+    mean: Array  # (classes, d)
+    scatter: Array  # (classes, d, d)
+    squares: Array  # Σ z² over the known cells, about 0. (d,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +173,7 @@ class TogetherLikelihood(Likelihood):
     moments: CrossMoments
     settings: Settings
     weight: float = 1.0
+    known: Summary | None = None  # of the moments, where it is known
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -169,42 +195,17 @@ class TogetherLikelihood(Likelihood):
         return pairs[:, 0], pairs[:, 1]
 
     @cached_property
+    def summary(self) -> Summary:
+        return summary_of_moments(self.moments, *self._places) if self.known is None else self.known
+
+    @property
     def centre(self) -> Array:
-        """The mean of each feature's known cells."""
-        everyone, (own, absent) = self.moments.pooled(), self._places
-        known = everyone.n.value[0] - np.where(absent >= 0, everyone.first.value[0, absent], 0.0)
-        total = everyone.first.value[0, own]
-        return np.asarray(np.where(known > 0, total / np.where(known > 0, known, 1.0), 0.0))
-
-    @cached_property
-    def centred(self) -> tuple[Array, Array, Array]:
-        """n, mean and scatter of features about the centre, missing ones being 0 there. (classes[, d[, d]])
-
-        z = u - c + c·e, u being 0 and e being 1 where a cell is missing; so Σzz′ follows from Σuu′, Σue′, Σee′, Σu, Σe.
-        """
-        n, first, second = self.moments.n, _padded(self.moments.first, 1), _padded(_padded(self.moments.second, 1), 2)
-        own, absent = self._places
-        c = Exact.of(self.centre)
-        u, e, rows = first.take(1, own), first.take(1, absent), n[:, None]
-        total = u - c * rows + c * e
-        column, row = c[:, None], c[None, :]
-
-        def products(a: Positions, b: Positions) -> Exact:
-            return second.take(1, a).take(2, b)
-
-        def swapped(x: Exact) -> Exact:
-            return Exact(x.high.swapaxes(1, 2), x.low.swapaxes(1, 2))
-
-        mixed = (products(own, absent) - u[:, :, None]) * row
-        missing = (products(absent, absent) - e[:, :, None] - e[:, None, :] + rows[:, :, None]) * column * row
-        squares = products(own, own) + mixed + swapped(mixed) + missing
-        scatter = squares - (total / rows)[:, :, None] * total[:, None, :]
-        return n.value, (total / rows).value, scatter.value
+        return self.summary.centre
 
     @cached_property
     def everyone(self) -> tuple[Array, Array]:
         """Mean and variance of each feature, all classes together."""
-        n, mean, scatter = self.centred
+        _, n, mean, scatter, _ = self.summary
         rows = max(float(n.sum()), 1e-300)
         place = n @ mean / rows
         within = np.diagonal(scatter, axis1=1, axis2=2).sum(0)
@@ -213,10 +214,8 @@ class TogetherLikelihood(Likelihood):
     @cached_property
     def spoken(self) -> Positions:
         """Features with any variance."""
-        n, (_, variance) = self.moments.n.value.sum(), self.everyone
-        own, _ = self._places
-        size = self.moments.pooled().second.value[0, own, own] / max(n, 1.0)
-        return np.flatnonzero(variance > 1e-14 * size)
+        size = self.summary.squares / max(self.summary.n.sum(), 1.0)
+        return np.flatnonzero(self.everyone[1] > 1e-14 * size)
 
     @property
     def size(self) -> int:
@@ -224,7 +223,7 @@ class TogetherLikelihood(Likelihood):
 
     @cached_property
     def belief(self) -> Spread:
-        n, mean, scatter = self.centred
+        _, n, mean, scatter, _ = self.summary
         place, pooled = (part[self.spoken] for part in self.everyone)
         inside = np.ix_(np.arange(len(n)), self.spoken, self.spoken)
         within = np.diagonal(scatter[inside], axis1=1, axis2=2).sum(0)
@@ -271,19 +270,37 @@ class TogetherLikelihood(Likelihood):
             features = replace(self._whole, known=~absent[first[patterns]], pattern=own)
             yield rows, np.where(absent[rows], 0.0, z[rows]), features
 
+    def scorer(self) -> JointScorer:
+        from credo.blocks.joint_scoring import JointScorer
+
+        return JointScorer(self)
+
+    def cells_to_score(self, cells: Array) -> Array:
+        return cells
+
     def add(self, cells: Array, out: Array) -> None:
         if not self.size or not self.weight:
             return
         for rows, z, features in self._patterns(cells, FEW):
             out[rows] += self.weight * features.log_density(z)
 
-    def each_nearly_left_out(self, cells: Array, own: Hard) -> Array:
-        """In closed form: what is left out of a scatter is one product of a row with itself."""
-        found = np.zeros((own.rows, own.groups, 1))
+    def left_out(self, cells: Array, own: Hard) -> Array:
+        """log p(z | class) of rows of the evidence, each without itself, the prior held as it is; in closed form: what
+        is left out of a scatter is one product of a row with itself. (rows, classes)"""
+        found = np.zeros((own.rows, own.groups))
         for rows, z, features in self._patterns(cells, FEW) if self.size else ():
             mine = own if isinstance(rows, slice) else own.take(rows)
-            found[rows, :, 0] = features.log_density_left_out(z, mine)
+            found[rows] = features.log_density_left_out(z, mine)
         return found
+
+    def moments_of(self, cells: Array, own: Hard) -> CrossMoments:
+        """Of some rows, as the evidence has them."""
+        own_place, absent = self._places
+        full, unknown = np.zeros((len(cells), self.moments.first.shape[1])), np.isnan(cells)
+        full[:, own_place] = np.where(unknown, 0.0, cells)
+        marked = absent >= 0
+        full[:, absent[marked]] = unknown[:, marked]
+        return CrossMoments.of(full, own)
 
     def said(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
         """A linear score is a sum over columns anyway; of a quadratic one, each adds to those before it."""
@@ -300,13 +317,8 @@ class TogetherLikelihood(Likelihood):
             self._without(cells[i], int(own.codes[i]), float(own.weight[i])).add(cells[i : i + 1], out[i : i + 1])
 
     def _without(self, row: Array, k: int, weight: float) -> TogetherLikelihood:
-        own, absent = self._places
-        full = np.zeros((1, self.moments.first.shape[1]))
-        unknown = np.isnan(row)
-        full[0, own] = np.where(unknown, 0.0, row)
-        full[0, absent[unknown & (absent >= 0)]] = 1.0
-        mine = CrossMoments.of(full, Hard.of([k], len(self.moments.n.value), [weight]))
-        return replace(self, moments=self.moments - mine, weight=1.0)
+        mine = self.moments_of(row[None], Hard.of([k], len(self.moments.n.value), [weight]))
+        return replace(self, moments=self.moments - mine, weight=1.0, known=None)
 
     def weighted(self, weights: Array) -> TogetherLikelihood:
         return replace(self, weight=float(weights[0]))
@@ -442,6 +454,62 @@ class _Features:
         freedom = self.belief.degrees - self.size + 1
         unit = (1 + 1 / self.belief.strength) / freedom
         return log_densities(z, self.belief.mean, self.white / np.sqrt(unit)[:, None, None], freedom)
+
+
+def summary_of_moments(moments: CrossMoments, own: Positions, absent: Positions) -> Summary:
+    """From sums over rows, in pairs of floats.
+
+    z = u - c + c·e, u being 0 and e being 1 where a cell is missing; so Σzz′ follows from Σuu′, Σue′, Σee′, Σu, Σe.
+    """
+    everyone = moments.pooled()
+    known = everyone.n.value[0] - np.where(absent >= 0, everyone.first.value[0, absent], 0.0)
+    total = everyone.first.value[0, own]
+    centre = np.asarray(np.where(known > 0, total / np.where(known > 0, known, 1.0), 0.0))
+    n, first, second = moments.n, _padded(moments.first, 1), _padded(_padded(moments.second, 1), 2)
+    c = Exact.of(centre)
+    u, e, rows = first.take(1, own), first.take(1, absent), n[:, None]
+    away = u - c * rows + c * e
+    column, row = c[:, None], c[None, :]
+
+    def products(a: Positions, b: Positions) -> Exact:
+        return second.take(1, a).take(2, b)
+
+    def swapped(x: Exact) -> Exact:
+        return Exact(x.high.swapaxes(1, 2), x.low.swapaxes(1, 2))
+
+    squares = products(own, own)
+    if (absent >= 0).any():
+        mixed = (products(own, absent) - u[:, :, None]) * row
+        missing = (products(absent, absent) - e[:, :, None] - e[:, None, :] + rows[:, :, None]) * column * row
+    else:
+        mixed, missing = -u[:, :, None] * row, rows[:, :, None] * column * row
+    squares = squares + mixed + swapped(mixed) + missing
+    scatter = squares - (away / rows)[:, :, None] * away[:, None, :]
+    return Summary(centre, n.value, (away / rows).value, scatter.value, everyone.second.value[0, own, own])
+
+
+def summary_of_rows(z: Array, own: Hard) -> Summary:
+    """From the rows themselves, NaN where a cell is missing: about each class's own mean, nothing cancels."""
+    known = ~np.isnan(z)
+    filled = np.where(known, z, 0.0)
+    w = own.weight[:, None]
+    n = np.maximum((w * known).sum(0), 1e-300)
+    centre = (w * filled).sum(0) / n
+    centred = np.where(known, z - centre, 0.0)
+    count = np.bincount(own.codes, own.weight, own.groups)
+    member = np.zeros((own.groups, own.rows))
+    member[own.codes, np.arange(own.rows)] = own.weight
+    mean = member @ centred / np.where(count > 0, count, 1.0)[:, None]
+    away = centred - mean[own.codes]
+    weighted = away * np.sqrt(w)
+    scatter = np.zeros((own.groups, z.shape[1], z.shape[1]))
+    order = np.argsort(own.codes, kind="stable")
+    ends = np.cumsum(np.bincount(own.codes, minlength=own.groups))
+    for k, (start, end) in enumerate(zip(ends - np.diff(ends, prepend=0), ends, strict=True)):
+        if end > start:
+            rows = weighted[order[start:end]]
+            scatter[k] = rows.T @ rows
+    return Summary(centre, count, mean, scatter, (w * filled**2).sum(0))
 
 
 def _padded(x: Exact, axis: int) -> Exact:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from credo.blocks.block import ALL, Settings
 from credo.models.forms import CALENDAR_FORMS, NUMBER_FORMS, TEXT_FORMS, WORD_FORMS
 from credo.numerics.exact import Array
 from credo.selection.sample import Sample
-from credo.selection.terms import Forms, Term, TermScores, beside, left_out_scores, log_bayes_factors
+from credo.selection.terms import Forms, Taught, Term, TermScores, beside
 from credo.selection.texts import chosen_readings, gains
 from credo.selection.weighting import Group, Regression, Weighting, relevances
 
@@ -41,29 +40,30 @@ class Candidates:
     weightings: dict[str, Weighting]
 
 
-def candidates(model: Any, sample: Sample) -> Candidates:
+def candidates(taught: Taught, sample: Sample) -> Candidates:
     """What the rows of a sample, left out one by one, say of a model's terms."""
-    settings, chosen_texts = chosen_readings(model, sample)
+    model = taught.model
+    settings, chosen_texts = chosen_readings(taught, sample)
     texts = {name: tuple(form for form in views if form in TEXT_FORMS) for name, views in model.views.items()}
     texts |= chosen_texts
     columns = {n: [f for f in v if f not in (*TEXT_FORMS, *JOINT_FORMS)] for n, v in model.views.items()}
-    relevance = _relevance(model, columns, settings)
+    relevance = _relevance(taught, columns, settings)
     columns = {name: forms if relevance.get(name, 1.0) >= IRRELEVANT else [] for name, forms in columns.items()}
     joint = {name: [form for form in views if form in JOINT_FORMS] for name, views in model.views.items()}
     every = {name: (*columns[name], *texts[name], *joint[name]) for name in model.views}
-    scores = left_out_scores(model, sample, every, settings)
+    scores = taught.left_out(sample, every, settings)
     chosen = chosen_forms(scores, columns)
     forms = {name: (*chosen[name], *texts[name], *joint[name]) for name in model.views}
     scores = scores.of([term for term in scores.terms if term.name == ALL or term.form in forms[term.name]])
-    settings, scores = _resettled(model, sample, forms, settings, scores, relevance)
+    settings, scores = _resettled(taught, sample, forms, settings, scores, relevance)
     return Candidates(forms, settings, _weightings(scores, relevance))
 
 
-def _relevance(model: Any, columns: Forms, settings: Settings) -> dict[str, float]:
+def _relevance(taught: Taught, columns: Forms, settings: Settings) -> dict[str, float]:
     """The probability that each column depends on the class, whichever form is the right one."""
     factors: dict[str, list[float]] = {}
     if settings.estimate != "ml":  # whose evidence knows no prior
-        for term, value in log_bayes_factors(model, columns, settings).items():
+        for term, value in taught.log_bayes_factors(columns, settings).items():
             factors.setdefault(term.name, []).append(value)
     means = {Term("", name): float(np.logaddexp.reduce(own) - np.log(len(own))) for name, own in factors.items()}
     return {term.name: value for term, value in relevances(means).items()} if means else {}
@@ -96,10 +96,10 @@ def _losses(scores: TermScores, term: int) -> Array:
 
 
 def _resettled(
-    model: Any, sample: Sample, forms: Forms, settings: Settings, scores: TermScores, relevance: Mapping[str, float]
+    taught: Taught, sample: Sample, forms: Forms, settings: Settings, scores: TermScores, relevance: Mapping[str, float]
 ) -> tuple[Settings, TermScores]:
     """With smoothing, strength and shrinkage, one after the other, as they predict best."""
-    if model.refits:
+    if taught.model.refits:
         return settings, scores
     for name, values in OTHERS.items():
         depends = DEPENDING[name]
@@ -114,7 +114,7 @@ def _resettled(
             if value == getattr(settings, name):
                 continue
             other = replace(settings, **{name: value})  # type: ignore[arg-type]
-            moved = beside([rest, left_out_scores(model, sample, touched, other).of(own)])
+            moved = beside([rest, taught.left_out(sample, touched, other).of(own)])
             loss = _one_weight_loss(moved, relevance)
             if loss >= least:
                 break
