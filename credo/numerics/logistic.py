@@ -7,6 +7,7 @@ log P(class) = offset + features · θ - log Σ, maximised by Newton steps that 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from credo.numerics.exact import Array
 
 STEPS = 100
 PRECISELY, ROUGHLY = 1e-7, 1e-4  # gains, relative to the log-posterior, at which it ends
+FEW_COEFFICIENTS = 4  # up to which several fits are solved at once
 MOST_CELLS = 2**18  # rows x classes of fits that are done together
 SHORTEST = 1e-6  # of the Newton step, before the search gives up
 
@@ -117,18 +119,40 @@ class LogisticRegression:
         residual = weights[:, :, None] * (self._truth - probability)
         slope = residual.reshape(len(theta), -1) @ self._flat - (theta - self.prior.mean) @ self.prior.precision
         free = ~(self.prior.bounded & (theta <= 0) & (slope <= 0))
+        if theta.shape[1] <= FEW_COEFFICIENTS:
+            return self._solved_together(slope, probability, weights, free)
         step = np.zeros_like(theta)
         for f in range(len(theta)):
             if free[f].any():
                 step[f, free[f]] = self._solved(slope[f], probability[f], weights[f], np.flatnonzero(free[f]))
         return step
 
+    def _solved_together(self, slope: Array, probability: Array, weights: Array, free: NDArray[np.bool_]) -> Array:
+        """Newton steps of all fits at once; coefficients that aren't free stay where they are."""
+        size = self._features.shape[2]
+        worth = (probability * weights[:, :, None]).reshape(len(slope), -1)
+        expected = np.einsum("frk,rkc->frc", probability, self._features)
+        curvature = (worth @ self._products).reshape(len(slope), size, size) + self.prior.precision
+        curvature -= np.matmul(expected.swapaxes(1, 2) * weights[:, None], expected)
+        curvature = np.where(free[:, :, None] & free[:, None, :], curvature, np.eye(size))
+        slope = np.where(free, slope, 0.0)
+        try:
+            return np.asarray(np.linalg.solve(curvature, slope[:, :, None])[:, :, 0])
+        except np.linalg.LinAlgError:
+            return np.stack([_least_squares(*each) for each in zip(curvature, slope, strict=True)])
+
+    @cached_property
+    def _products(self) -> Array:
+        """Of each pair of features. (rows x classes, coefficients²)"""
+        flat = self._flat
+        return np.asarray((flat[:, :, None] * flat[:, None, :]).reshape(len(flat), -1))
+
     def _solved(self, slope: Array, probability: Array, weight: Array, free: NDArray[np.intp]) -> Array:
         curvature = self._curvature(probability, weight, free) + self.prior.precision[np.ix_(free, free)]
         try:
             return np.linalg.solve(curvature, slope[free])
-        except np.linalg.LinAlgError:  # rows so heavy that the prior is lost in rounding
-            return np.asarray(np.linalg.lstsq(curvature, slope[free], rcond=None)[0])
+        except np.linalg.LinAlgError:
+            return _least_squares(curvature, slope[free])
 
     def _curvature(self, probability: Array, weight: Array, free: NDArray[np.intp]) -> Array:
         """Minus the second derivative of the log-likelihood, in some of the coefficients."""
@@ -137,3 +161,8 @@ class LogisticRegression:
         expected = np.matmul(probability[:, None, :], features)[:, 0]
         scaled = flat * np.sqrt(probability * weight[:, None]).reshape(-1, 1)
         return np.asarray(scaled.T @ scaled - expected.T @ (expected * weight[:, None]))
+
+
+def _least_squares(curvature: Array, slope: Array) -> Array:
+    """Where rows are so heavy that the prior is lost in rounding."""
+    return np.asarray(np.linalg.lstsq(curvature, slope, rcond=None)[0])

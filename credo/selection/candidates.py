@@ -74,14 +74,15 @@ def chosen_forms(scores: TermScores, columns: Forms) -> dict[str, tuple[str, ...
 
     A less plain one must be better by more than a standard error of the difference.
     """
-    place = {term: j for j, term in enumerate(scores.terms)}
+    compared = [Term(form, name) for name, forms in columns.items() if len(forms) > 1 for form in forms]
+    each = dict(zip(compared, _losses(scores.of(compared)), strict=True))
     found = {}
     for name, forms in columns.items():
         ordered = [form for form in NUMBER_FORMS if form in forms]
         if len(ordered) < 2:
             found[name] = tuple(forms)
             continue
-        losses = {form: _losses(scores, place[Term(form, name)]) for form in ordered}
+        losses = {form: each[Term(form, name)] for form in ordered}
         best = ordered[0]
         for form in ordered[1:]:
             best = form if gains(losses[best] - losses[form], scores.weight) else best
@@ -89,10 +90,13 @@ def chosen_forms(scores: TermScores, columns: Forms) -> dict[str, tuple[str, ...
     return found
 
 
-def _losses(scores: TermScores, term: int) -> Array:
-    log_joint = scores.log_prior + scores.log_likelihood[:, :, term]
+def _losses(scores: TermScores) -> Array:
+    """-log P(class) of each row by each term alone. (terms, rows)"""
+    log_joint = scores.log_prior[:, :, None] + scores.log_likelihood
+    top = log_joint.max(1)
     own = log_joint[np.arange(scores.rows), scores.truth]
-    return np.asarray(np.logaddexp.reduce(log_joint, axis=1) - own)
+    log_joint -= top[:, None]
+    return np.asarray((np.log(np.exp(log_joint, out=log_joint).sum(1)) + top - own).T)
 
 
 def _resettled(

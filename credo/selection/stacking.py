@@ -79,16 +79,20 @@ def with_discount(stack: Stack, blanked: HeldOut, class_weights: Array) -> Stack
     if not blanked.rows.rows or not stack.shares.any():
         return stack
 
-    def log_posterior(each: Stack) -> float:
-        found = each.true_log_probabilities(blanked, class_weights)
-        return float(blanked.rows.weight @ found) - each.discount
+    rows, rates = blanked.rows, noise_rates(stack.noise, class_weights)
+    log_odds, own = rows.log_likelihood @ stack.shares, np.arange(rows.rows)
 
-    below, above = 0.0, LARGEST_DISCOUNT
+    def log_posterior(d: Array) -> Array:
+        log_joint = rows.log_prior + worth(blanked.missing, d[:, None])[:, :, None] * log_odds
+        return with_label_noise(log_joint, rows.log_prior, rates)[:, own, rows.truth] @ rows.weight - d
+
+    best, step = 0.0, LARGEST_DISCOUNT
     for _ in range(ROUNDS_OF_DISCOUNTS):
-        tried, step = np.linspace(below, above, DISCOUNTS, retstep=True)
-        stack = max((replace(stack, discount=float(d)) for d in tried), key=log_posterior)
-        below, above = max(stack.discount - step, 0.0), min(stack.discount + step, LARGEST_DISCOUNT)
-    return stack
+        tried, step = np.linspace(
+            max(best - step, 0.0), min(best + step, LARGEST_DISCOUNT), DISCOUNTS, retstep=True
+        )
+        best = float(tried[np.argmax(log_posterior(tried))])
+    return replace(stack, discount=best)
 
 
 def stacked(held_out: TermScores) -> Stack:

@@ -230,7 +230,8 @@ class TaughtByScorers(Taught):
         return np.asarray(absent[:, chosen].sum(1) / max(len(chosen), 1))
 
     def _under(self, settings: Settings) -> list[tuple[str, Scorer]]:
-        return [(form, scorer.under(settings)) for form, scorer in self.scorers]
+        own = self.model.settings  # what was found before under these is kept
+        return [(form, scorer if settings == own else scorer.under(settings)) for form, scorer in self.scorers]
 
     def _chosen(
         self, sample: Sample, forms: Forms, settings: Settings
