@@ -111,6 +111,11 @@ class Likelihood(ABC):
         Columns that covary are taken one after another: what each says is what it adds to those before it.
         """
 
+    def hidden(self, cells: Any, said: Array) -> dict[str, Array] | None:  # noqa: ARG002 - few know a fast way
+        """What goes of what all columns say when one column's cells are hidden; None where only reading the others
+        again can tell. (rows, classes) each"""
+        return None
+
     @property
     def refits(self) -> bool:
         """Whether leaving a row out means computing everything anew."""

@@ -261,6 +261,8 @@ def _said(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[Array]
             parts = {likelihood.names[0]: said}
         elif likelihood.voices == likelihood.names:
             parts = likelihood.said(cells, said.shape)
+        elif (found := likelihood.hidden(cells, said)) is not None:
+            parts = found
         else:
             with np.errstate(invalid="ignore"):
                 parts = {name: said - _without(likelihood, batch, name, said.shape) for name in likelihood.names}
