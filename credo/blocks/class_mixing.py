@@ -45,7 +45,7 @@ class Mixed(Likelihood):
         each = self.inner.said(cells, shape)
         return {name: self.weights[0] * said + said @ self.mixture.T for name, said in each.items()}
 
-    def hidden(self, cells: Any, said: Array) -> dict[str, Array] | None:  # noqa: ARG002 - it is mixed already
+    def hidden(self, cells: Any, said: Array) -> dict[str, Array] | None:
         whole = np.zeros_like(said)
         self.inner.add(cells, whole)
         each = self.inner.hidden(cells, whole)

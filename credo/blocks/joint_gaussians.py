@@ -269,9 +269,7 @@ def patterns(absent: NDArray[np.bool_]) -> tuple[Positions, Positions, Positions
     return first, which, count
 
 
-def _by_pattern(
-    z: Array, absent: NDArray[np.bool_], rows: Positions
-) -> tuple[Array, Positions, Positions, Positions]:
+def _by_pattern(z: Array, absent: NDArray[np.bool_], rows: Positions) -> tuple[Array, Positions, Positions, Positions]:
     """Features with 0 where they are missing; and the patterns of some rows."""
     first, which, count = patterns(absent[rows])
     return np.where(absent, 0.0, z), rows[first], which, count

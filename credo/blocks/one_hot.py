@@ -375,7 +375,7 @@ def summary_of_rows(z: Array, own: Hard) -> Summary:
     n = np.maximum((w * known).sum(0), 1e-300)
     centre = (w * filled).sum(0) / n
     centred = np.where(known, z - centre, 0.0)
-    count = np.bincount(own.codes, own.weight, own.groups)
+    count: Array = np.bincount(own.codes, own.weight, own.groups).astype(np.float64)
     member = np.zeros((own.groups, own.rows))
     member[own.codes, np.arange(own.rows)] = own.weight
     mean = member @ centred / np.where(count > 0, count, 1.0)[:, None]

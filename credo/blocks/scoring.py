@@ -128,10 +128,10 @@ class TableScorer(Scorer):
     def concentration(self) -> Array:
         """Of the prior, for each value. (values,)"""
         if self.settings.m is None:
-            return self._known * self.settings.smoothing
+            return np.asarray(self._known * self.settings.smoothing)
         even = (1 / np.maximum(self._levels, 1))[self._column]
         shares = even if self.shares is None else np.where(np.isnan(self.shares), even, self.shares)
-        return self._known * (self.settings.m * shares)
+        return np.asarray(self._known * (self.settings.m * shares))
 
     @cached_property
     def _totals(self) -> Array:
@@ -190,7 +190,7 @@ class TableScorer(Scorer):
         return replace(self, settings=settings)
 
     def log_bayes_factors(self) -> Array:
-        return self._log_evidence(self.counts).sum(0) - self._log_evidence(self._pooled[None])[0]
+        return np.asarray(self._log_evidence(self.counts).sum(0) - self._log_evidence(self._pooled[None])[0])
 
     def _log_evidence(self, counts: Array) -> Array:
         """Of each column, parameters integrated out. (groups, values) -> (groups, columns)"""

@@ -65,11 +65,19 @@ class Column:
 
     def ordered(self) -> tuple[Column, Positions]:
         """Levels in their natural order after the declared ones, and the former place of each."""
+        if pa.types.is_floating(self.levels.type) and not self.declared and _ascending(self.levels):
+            return self, np.arange(len(self.levels))
         fixed, free = self.levels[: self.declared], self.levels[self.declared :]
         order = np.asarray(pc.sort_indices(free), dtype=np.intp) + self.declared
         order = np.concatenate([np.arange(self.declared), order])
         levels = pa.concat_arrays([fixed, self.levels.take(pa.array(order[self.declared :]))])
         return replace(self, levels=levels), order
+
+
+def _ascending(numbers: Any) -> bool:
+    """Whether they are in order, which takes less to see than to sort."""
+    values = numbers.to_numpy(zero_copy_only=False)
+    return bool((values[1:] > values[:-1]).all())
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class LogisticRegression:
 
     def mode(self, weight: Array, start: Array | None = None, enough: float = PRECISELY) -> Array:
         """The most probable coefficients, rows being worth `weight` each."""
-        return self.modes(weight[None], None if start is None else start[None], enough)[0]
+        return np.asarray(self.modes(weight[None], None if start is None else start[None], enough)[0])
 
     def modes(self, weights: Array, start: Array | None = None, enough: float = PRECISELY) -> Array:
         """The same for several weightings of the rows at once. (fits, rows) -> (fits, coefficients)"""
@@ -150,7 +150,7 @@ class LogisticRegression:
     def _solved(self, slope: Array, probability: Array, weight: Array, free: NDArray[np.intp]) -> Array:
         curvature = self._curvature(probability, weight, free) + self.prior.precision[np.ix_(free, free)]
         try:
-            return np.linalg.solve(curvature, slope[free])
+            return np.asarray(np.linalg.solve(curvature, slope[free]))
         except np.linalg.LinAlgError:
             return _least_squares(curvature, slope[free])
 

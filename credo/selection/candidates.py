@@ -65,8 +65,18 @@ def _relevance(taught: Taught, columns: Forms, settings: Settings) -> dict[str, 
     if settings.estimate != "ml":  # whose evidence knows no prior
         for term, value in taught.log_bayes_factors(columns, settings).items():
             factors.setdefault(term.name, []).append(value)
-    means = {Term("", name): float(np.logaddexp.reduce(own) - np.log(len(own))) for name, own in factors.items()}
+    means = {Term("", name): value for name, value in zip(factors, _log_means(list(factors.values())), strict=True)}
     return {term.name: value for term, value in relevances(means).items()} if means else {}
+
+
+def _log_means(logs: Sequence[Sequence[float]]) -> Array:
+    """log of the mean of each."""
+    sizes, found = np.array([len(each) for each in logs], dtype=np.intp), np.empty(len(logs))
+    for size in np.unique(sizes):
+        some = np.flatnonzero(sizes == size)
+        table = np.array([logs[i] for i in some])
+        found[some] = np.logaddexp.reduce(table, axis=1) - np.log(size)
+    return found
 
 
 def chosen_forms(scores: TermScores, columns: Forms) -> dict[str, tuple[str, ...]]:
@@ -74,19 +84,24 @@ def chosen_forms(scores: TermScores, columns: Forms) -> dict[str, tuple[str, ...
 
     A less plain one must be better by more than a standard error of the difference.
     """
-    compared = [Term(form, name) for name, forms in columns.items() if len(forms) > 1 for form in forms]
-    each = dict(zip(compared, _losses(scores.of(compared)), strict=True))
-    found = {}
+    found = {name: tuple(forms) for name, forms in columns.items()}
+    for ordered, names in _by_forms(columns).items():
+        losses = [_losses(scores.of([Term(form, name) for name in names])) for form in ordered]  # (columns, rows)
+        least, best = losses[0], np.zeros(len(names), dtype=np.intp)
+        for i, other in enumerate(losses[1:], 1):
+            better = gains(least - other, scores.weight)
+            best, least = np.where(better, i, best), np.where(better[:, None], other, least)
+        found |= {name: (ordered[i],) for name, i in zip(names, best, strict=True)}
+    return found
+
+
+def _by_forms(columns: Forms) -> dict[tuple[str, ...], list[str]]:
+    """Columns that have a choice of forms, by what there is to choose from, the plainest first."""
+    found: dict[tuple[str, ...], list[str]] = {}
     for name, forms in columns.items():
-        ordered = [form for form in NUMBER_FORMS if form in forms]
-        if len(ordered) < 2:
-            found[name] = tuple(forms)
-            continue
-        losses = {form: each[Term(form, name)] for form in ordered}
-        best = ordered[0]
-        for form in ordered[1:]:
-            best = form if gains(losses[best] - losses[form], scores.weight) else best
-        found[name] = (best,)
+        ordered = tuple(form for form in NUMBER_FORMS if form in forms)
+        if len(ordered) > 1:
+            found.setdefault(ordered, []).append(name)
     return found
 
 
@@ -105,15 +120,17 @@ def _resettled(
     """With smoothing, strength and shrinkage, one after the other, as they predict best."""
     if taught.model.refits:
         return settings, scores
+    least: float | None = None
     for name, values in OTHERS.items():
         depends = DEPENDING[name]
         open_ = settings.m is None if name == "smoothing" else settings.estimate != "ml"
         own = [term for term in scores.terms if term.form in depends and (term.name == ALL) == (name == "shrinkage")]
         if not own or not open_:
             continue
-        rest = scores.of([term for term in scores.terms if term not in set(own)])
+        moving = set(own)
+        rest = scores.of([term for term in scores.terms if term not in moving])
         touched = {name: tuple(form for form in each if form in depends) for name, each in forms.items()}
-        least = _one_weight_loss(scores, relevance)
+        least = _one_weight_loss(scores, relevance) if least is None else least
         for value in values:
             if value == getattr(settings, name):
                 continue

@@ -88,9 +88,7 @@ def with_discount(stack: Stack, blanked: HeldOut, class_weights: Array) -> Stack
 
     best, step = 0.0, LARGEST_DISCOUNT
     for _ in range(ROUNDS_OF_DISCOUNTS):
-        tried, step = np.linspace(
-            max(best - step, 0.0), min(best + step, LARGEST_DISCOUNT), DISCOUNTS, retstep=True
-        )
+        tried, step = np.linspace(max(best - step, 0.0), min(best + step, LARGEST_DISCOUNT), DISCOUNTS, retstep=True)
         best = float(tried[np.argmax(log_posterior(tried))])
     return replace(stack, discount=best)
 

@@ -54,9 +54,7 @@ class TermScores:
     def only(self, places: Sequence[int]) -> TermScores:
         """Some of the terms."""
         kept = list(places)
-        return replace(
-            self, terms=tuple(self.terms[j] for j in kept), log_likelihood=self.log_likelihood[:, :, kept]
-        )
+        return replace(self, terms=tuple(self.terms[j] for j in kept), log_likelihood=self.log_likelihood[:, :, kept])
 
     def of(self, terms: Sequence[Term]) -> TermScores:
         places = {term: j for j, term in enumerate(self.terms)}

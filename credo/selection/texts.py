@@ -107,8 +107,12 @@ def _likelihood(scores: TermScores, odds: TermScores, errors: float) -> tuple[st
     return best
 
 
-def gains(gain: Array, weight: Array, errors: float = 1.0) -> bool:
-    """Whether the mean gain of rows exceeds so many standard errors: the best of many looks good by chance."""
-    mean = np.average(gain, weights=weight)
+def gains(gain: Array, weight: Array, errors: float = 1.0) -> Any:
+    """Whether the mean gain of rows exceeds so many standard errors: the best of many looks good by chance.
+
+    gain: (..., rows)
+    """
+    share = weight / weight.sum()
+    mean = gain @ share
     size = weight.sum() ** 2 / (weight**2).sum()  # the effective number of rows
-    return bool(mean > errors * np.sqrt(np.average((gain - mean) ** 2, weights=weight) / size))
+    return mean > errors * np.sqrt((gain - mean[..., None]) ** 2 @ share / size)

@@ -94,7 +94,8 @@ class Regression:
     def losses(self) -> Array:
         """-log P(class) of each row at the mode: for comparing a few choices on many rows."""
         theta = self._regression().mode(self.scores.weight, enough=ROUGHLY)
-        return -np.log(np.maximum(true_probabilities(self._features, self.scores, theta[None])[0], np.finfo(float).tiny))
+        found = true_probabilities(self._features, self.scores, theta[None])[0]
+        return np.asarray(-np.log(np.maximum(found, np.finfo(float).tiny)))
 
     def _regression(self) -> LogisticRegression:
         return LogisticRegression(self._features, self.scores.log_prior, self.scores.truth, self._prior)

@@ -70,7 +70,8 @@ class BinScorer(Scorer):
     @cached_property
     def _table(self) -> TableScorer:
         bins = self._bins
-        return TableScorer(self.names, bins.counts, bins.sizes, self.settings, np.zeros(bins.counts.shape[1], dtype=bool))
+        undeclared = np.zeros(bins.counts.shape[1], dtype=bool)
+        return TableScorer(self.names, bins.counts, bins.sizes, self.settings, undeclared)
 
     def _layout(self) -> Bins:
         """As Sketch has it: ⌊c·B/n⌋, c being the weight of smaller values; of all columns at once."""
@@ -78,7 +79,8 @@ class BinScorer(Scorer):
 
         columns, present = np.arange(len(self.names)), self.pooled > 0
         column, counts = self._column[present], self.pooled[present]
-        n, first = np.bincount(column, counts, len(columns)), np.searchsorted(column, columns)
+        n: Array = np.bincount(column, counts, len(columns)).astype(np.float64)
+        first = np.searchsorted(column, columns)
         reached = np.cumsum(counts) - counts
         below = reached - np.append(reached, 0.0)[first][column]
         scaled = np.floor(below * most_bins(n, self.coarse)[column] / n[column])
@@ -91,7 +93,9 @@ class BinScorer(Scorer):
         inside = np.where(some, flat - (np.cumsum(sizes) - sizes)[self._column], -1)
         (codes, at, entries), total = self.entries, int(sizes.sum())
         kept = some[at]
-        binned = np.bincount(codes[kept] * total + flat[at[kept]], entries[kept], self.classes * total)
+        binned: Array = np.bincount(codes[kept] * total + flat[at[kept]], entries[kept], self.classes * total).astype(
+            np.float64
+        )
         return Bins(np.append(inside, -1).astype(np.int32), sizes, binned.reshape(self.classes, total))
 
     def _coded(self, cells: Cells) -> Cells:
@@ -105,14 +109,14 @@ class BinScorer(Scorer):
         return self._table.each_left_out(self._coded(cells), own, places)
 
     def without(self, cells: Cells, own: Hard, gone: Rows) -> BinScorer:
-        rows, places = own.take(gone), cells[gone]
-        known = places >= 0
-        weights = np.broadcast_to(rows.weight[:, None], places.shape)[known]
-        codes = np.broadcast_to(rows.codes[:, None], places.shape)[known]
-        at = places[known].astype(np.intp)
+        rows, chosen = own.take(gone), cells[gone]
+        known = chosen >= 0
+        weights = np.broadcast_to(rows.weight[:, None], chosen.shape)[known]
+        codes = np.broadcast_to(rows.codes[:, None], chosen.shape)[known].astype(np.intp)
+        at = chosen[known].astype(np.intp)
         pooled = self.pooled - np.bincount(at, weights, len(self.pooled))
-        parts = zip(self.entries, (codes, at, -weights), strict=True)
-        entries = tuple(np.concatenate(pair) for pair in parts)
+        classes, places, counts = self.entries
+        entries = np.append(classes, codes), np.append(places, at), np.append(counts, -weights)
         return replace(self, pooled=pooled, entries=entries, bins=None)
 
     def under(self, settings: Settings) -> BinScorer:
