@@ -23,11 +23,12 @@ class JointScorer(Scorer):
 
     likelihood: TogetherLikelihood
 
-    voices = (ALL,)
-
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.likelihood.names
+
+    def voices(self, places: Positions) -> tuple[str, ...]:  # noqa: ARG002 - columns don't come apart
+        return (ALL,)
 
     def read(self, batch: Batch) -> Cells:
         return self.likelihood.read(batch)

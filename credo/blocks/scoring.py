@@ -31,7 +31,10 @@ class Scorer(ABC):
     """The terms of one block under its evidence."""
 
     names: tuple[str, ...]
-    voices: tuple[str, ...]  # names of the terms: one per column, or one for all columns together
+
+    def voices(self, places: Positions) -> tuple[str, ...]:
+        """The names of the terms of some columns: one for each, unless they are read together."""
+        return tuple(self.names[j] for j in places)
 
     @abstractmethod
     def read(self, batch: Batch) -> Cells:
@@ -86,10 +89,6 @@ class TableScorer(Scorer):
     reader: Any = None  # the likelihood that encodes cells
 
     missing = -1
-
-    @property
-    def voices(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.names
 
     def read(self, batch: Batch) -> Cells:
         return np.ascontiguousarray(self.reader.read(batch).codes.T)

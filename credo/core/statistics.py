@@ -262,6 +262,12 @@ class Moments(Statistics):
         """From sums of 1, x and x², each of three floats. (3, groups, columns)"""
         return cls(*(Exact.of(*pair) + Exact.of(more) for *pair, more in zip(high, low, rest, strict=True)))
 
+    @classmethod
+    def of_scatter(cls, n: Array, mean: Array, scatter: Array) -> Moments:
+        """The sums of rows with such a mean and scatter."""
+        total = Exact.of(n) * mean
+        return cls(Exact.of(n), total, total * mean + Exact.of(scatter))
+
     def about(self, shift: Array) -> Moments:
         """The same of x - shift: Σ(x - c) = Σx - nc, Σ(x - c)² = Σx² - 2cΣx + nc². Nothing is lost."""
         c = Exact.of(shift)

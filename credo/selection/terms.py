@@ -197,7 +197,7 @@ class TaughtByScorers(Taught):
         own = sample.member(len(self.class_weights))
         terms, found = list[Term](), []
         for form, scorer, cells, places in self._chosen(sample, forms, settings):
-            terms += _named(form, scorer, places)
+            terms += [Term(form, name) for name in scorer.voices(places)]
             found.append(scorer.each_left_out(cells, own, places))
         return self._scores(sample, terms, found, self._log_prior_left_out(own))
 
@@ -205,7 +205,7 @@ class TaughtByScorers(Taught):
         shape = (sample.rows, len(self.class_weights))
         terms, found = list[Term](), []
         for form, scorer, cells, places in self._chosen(sample, forms, settings):
-            terms += _named(form, scorer, places)
+            terms += [Term(form, name) for name in scorer.voices(places)]
             found.append(scorer.each(cells, places))
         return self._scores(sample, terms, found, np.broadcast_to(self._log_prior(self.class_weights), shape))
 
@@ -261,11 +261,6 @@ class TaughtByScorers(Taught):
 def _cells(sample: Sample) -> tuple[Cells, ...]:
     assert sample.encoded is not None
     return sample.encoded.cells
-
-
-def _named(form: str, scorer: Scorer, places: Positions) -> list[Term]:
-    voices = scorer.voices if len(scorer.voices) < len(scorer.names) else [scorer.names[j] for j in places]
-    return [Term(form, name) for name in voices]
 
 
 def _beside(found: Sequence[Array], piece: Piece) -> Array:

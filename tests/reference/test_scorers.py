@@ -36,7 +36,6 @@ def mixed(rows: int = 90, copies: bool = False) -> dict[str, Any]:
         "income": np.exp(rng.normal(truth, 1.0)) * 1e6,
         "offset": 1e9 + rng.normal(truth, 2.0),
         "rounded": np.round(rng.normal(truth, 2.0)),
-        "constant": np.full(rows, 0.1),
         "born": (np.datetime64("2020-01-01") + rng.integers(0, 900, rows) * np.timedelta64(1, "D")),
         "kind": np.array(["a", "b", "c"], dtype=object)[truth],
     }
@@ -90,6 +89,25 @@ def test_a_sample_of_the_rows_is_taken_out_of_all_evidence(monkeypatch: pytest.M
         fast.held_out(coded.take(gone), model.views, model.settings),
         slow.held_out(plain.take(gone), model.views, model.settings),
     )
+
+
+@pytest.mark.parametrize("names", [["height"], ["sky"], ["height", "sky"]])
+def test_few_columns_have_the_terms_of_many(names: list[str]) -> None:
+    """A single column that is read together with no other has the term of columns that are."""
+    model, plain, coded = both_ways({name: mixed()[name] for name in [*names, "kind"]})
+    gone = plain.folds(5, 0) == 1
+    slow, fast = TaughtByEvidence(model).without(plain, gone), taught(model, coded).without(coded, gone)
+    expected = slow.held_out(plain.take(gone), model.views, model.settings)
+    found = fast.held_out(coded.take(gone), model.views, model.settings)
+    assert set(found.terms) == set(expected.terms)
+    same(found, expected)
+
+
+def test_a_constant_column_says_nothing_without_a_fold() -> None:
+    model, _, coded = both_ways(mixed() | {"constant": np.full(90, 0.1)})
+    fast = taught(model, coded).without(coded, coded.folds(5, 0) == 0)
+    found = fast.held_out(coded, {"constant": ("gaussian", "log")}, model.settings)
+    assert not found.log_likelihood.any()
 
 
 def test_blanked_cells_are_missing() -> None:

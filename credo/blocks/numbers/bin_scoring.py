@@ -40,10 +40,6 @@ class BinScorer(Scorer):
 
     missing = -1
 
-    @property
-    def voices(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.names
-
     @cached_property
     def _ends(self) -> Positions:
         """Of each column's values."""

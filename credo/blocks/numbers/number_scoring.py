@@ -39,14 +39,10 @@ class NumberScorer(Scorer):
     reader: NumbersLikelihood
     statistics: Moments  # (classes, columns)
     settings: Settings
-    known: Summary | None = None
+    known: Summary | None = None  # of the rows that are left, where some were taken out
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.reader.names
-
-    @property
-    def voices(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.reader.names
 
     def read(self, batch: Batch) -> Cells:
@@ -119,6 +115,8 @@ class NumberScorer(Scorer):
         return found if known.all() else np.where(known[:, None], found, 0.0)
 
     def without(self, cells: Cells, own: Hard, gone: Rows) -> NumberScorer:
+        if ((own.weight @ ~np.isnan(cells)) == self.statistics.n.value.sum(0)).all():  # these rows are all there are
+            return replace(self, known=summary_of_rows(cells[~gone], own.take(~gone)))
         left = self.statistics.without(Moments.of(cells[gone], own.take(gone)))
         if left is None:
             raise EvidenceError(NEVER)
@@ -130,6 +128,25 @@ class NumberScorer(Scorer):
     def log_bayes_factors(self) -> Array:
         apart = self._prior.log_evidence(self._summary.each).sum(0) - self._prior.log_evidence(self._summary.pooled)[0]
         return np.where(self._varies, apart, 0.0)
+
+
+def summary_of_rows(x: Array, own: Hard) -> Summary:
+    """From the rows themselves, NaN where a cell is missing: about each class's own mean, nothing cancels."""
+    known = ~np.isnan(x)
+    filled, member = np.where(known, x, 0.0), np.zeros((own.groups, own.rows))
+    member[own.codes, np.arange(own.rows)] = own.weight
+    n = member @ known
+    everyone = n.sum(0)
+    shift = own.weight @ filled / np.where(everyone > 0, everyone, 1.0)
+    z = np.where(known, x - shift, 0.0)
+    mean = member @ z / np.where(n > 0, n, 1.0)
+    scatter = member @ np.where(known, z - mean[own.codes], 0.0) ** 2
+    place = (n * mean).sum(0) / np.where(everyone > 0, everyone, 1.0)
+    varies = np.fmax.reduce(x, axis=0, initial=-np.inf) > np.fmin.reduce(x, axis=0, initial=np.inf)
+    pooled = np.where(varies, scatter.sum(0) + (n * (mean - place) ** 2).sum(0), 0.0)
+    each = Moments.of_scatter(n[:, :, None], mean[:, :, None], scatter[:, :, None])
+    together = (part[None, :, None] for part in (everyone, place, pooled))
+    return Summary(shift, each, Moments.of_scatter(*together))
 
 
 def _each(moments: Moments) -> Moments:
