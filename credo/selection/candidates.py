@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from credo.blocks.block import ALL, Settings
 from credo.models.forms import CALENDAR_FORMS, NUMBER_FORMS, TEXT_FORMS, WORD_FORMS
 from credo.numerics.exact import Array
 from credo.selection.sample import Sample
-from credo.selection.terms import Forms, Taught, Term, TermScores, beside
+from credo.selection.terms import Forms, Taught, Term, TermScores
 from credo.selection.texts import chosen_readings, gains
 from credo.selection.weighting import Group, Regression, Weighting, relevances
 
@@ -55,8 +56,8 @@ def candidates(taught: Taught, sample: Sample) -> Candidates:
     chosen = chosen_forms(scores, columns)
     forms = {name: (*chosen[name], *texts[name], *joint[name]) for name in model.views}
     scores = scores.of([term for term in scores.terms if term.name == ALL or term.form in forms[term.name]])
-    settings, scores = _resettled(taught, sample, forms, settings, scores, relevance)
-    return Candidates(forms, settings, _weightings(scores, relevance))
+    settings, scores, start = _resettled(taught, sample, forms, settings, scores, relevance)
+    return Candidates(forms, settings, _weightings(scores, relevance, start))
 
 
 def _relevance(taught: Taught, columns: Forms, settings: Settings) -> dict[str, float]:
@@ -116,39 +117,44 @@ def _losses(scores: TermScores) -> Array:
 
 def _resettled(
     taught: Taught, sample: Sample, forms: Forms, settings: Settings, scores: TermScores, relevance: Mapping[str, float]
-) -> tuple[Settings, TermScores]:
-    """With smoothing, strength and shrinkage, one after the other, as they predict best."""
-    if taught.model.refits:
-        return settings, scores
-    least: float | None = None
-    for name, values in OTHERS.items():
+) -> tuple[Settings, TermScores, Array | None]:
+    """With smoothing, strength and shrinkage, one after the other, as they predict best; and the coefficients of one
+    weight a group, if they were needed."""
+    best: _OneWeight | None = None
+    for name, values in OTHERS.items() if not taught.model.refits else ():
         depends = DEPENDING[name]
         open_ = settings.m is None if name == "smoothing" else settings.estimate != "ml"
         own = [term for term in scores.terms if term.form in depends and (term.name == ALL) == (name == "shrinkage")]
         if not own or not open_:
             continue
-        moving = set(own)
-        rest = scores.of([term for term in scores.terms if term not in moving])
         touched = {name: tuple(form for form in each if form in depends) for name, each in forms.items()}
-        least = _one_weight_loss(scores, relevance) if least is None else least
+        best = _OneWeight.of(scores, relevance) if best is None else best
         for value in values:
             if value == getattr(settings, name):
                 continue
             other = replace(settings, **{name: value})  # type: ignore[arg-type]
-            moved = beside([rest, taught.left_out(sample, touched, other).of(own)])
-            loss = _one_weight_loss(moved, relevance)
-            if loss >= least:
+            moved = scores.replaced(taught.left_out(sample, touched, other).of(own))
+            found = _OneWeight.of(moved, relevance)
+            if found.loss >= best.loss:
                 break
-            settings, scores, least = other, moved, loss
-    return settings, scores
+            settings, scores, best = other, moved, found
+    return settings, scores, None if best is None else best.theta
 
 
-def _one_weight_loss(scores: TermScores, relevance: Mapping[str, float]) -> float:
-    groups = _groups(scores.terms, relevance, own=False)
-    return float(np.average(Regression(scores, groups).losses(), weights=scores.weight))
+class _OneWeight(NamedTuple):
+    """How well terms predict with one weight a group, and its coefficients."""
+
+    loss: float
+    theta: Array
+
+    @classmethod
+    def of(cls, scores: TermScores, relevance: Mapping[str, float]) -> _OneWeight:
+        regression = Regression(scores, _groups(scores.terms, relevance, own=False))
+        theta = regression.roughly()
+        return cls(float(np.average(regression.losses(theta), weights=scores.weight)), theta)
 
 
-def _weightings(scores: TermScores, relevance: Mapping[str, float]) -> dict[str, Weighting]:
+def _weightings(scores: TermScores, relevance: Mapping[str, float], start: Array | None) -> dict[str, Weighting]:
     joint = [term for term in scores.terms if term.form in JOINT_FORMS]
     columns = scores.of([term for term in scores.terms if term.form not in JOINT_FORMS])
     textual = _textual(scores)
@@ -162,7 +168,8 @@ def _weightings(scores: TermScores, relevance: Mapping[str, float]) -> dict[str,
         found[TIED] = Regression(alone, [Group((tied,), np.ones(1))], mixed=tied).fitted()
     groups = _groups(scores.terms, relevance, own=True)
     if joint or any(len(group.terms) > 1 for group in groups):  # else it is the first again
-        found[EVERY_TERM] = Regression(scores, groups, mixed=tied).fitted(label_noise=textual)
+        regression = Regression(scores, groups, mixed=tied)
+        found[EVERY_TERM] = regression.fitted(textual, None if start is None else regression.widened(start))
     return found or {ONE_WEIGHT: Weighting((), np.zeros(0), np.zeros(scores.classes))}  # where no column is relevant
 
 

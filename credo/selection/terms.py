@@ -60,6 +60,12 @@ class TermScores:
         places = {term: j for j, term in enumerate(self.terms)}
         return self.only([places[term] for term in terms])
 
+    def replaced(self, others: TermScores) -> TermScores:
+        """With what others say of some of the terms."""
+        places, found = {term: j for j, term in enumerate(self.terms)}, self.log_likelihood.copy()
+        found[:, :, [places[term] for term in others.terms]] = others.log_likelihood
+        return replace(self, log_likelihood=found)
+
     def named(self, name: str) -> TermScores:
         """The terms of one column."""
         return self.only([j for j, term in enumerate(self.terms) if term.name == name])

@@ -83,17 +83,31 @@ class Regression:
     groups: Sequence[Group]
     mixed: Term | None = None
 
-    def fitted(self, label_noise: bool = False) -> Weighting:
+    def fitted(self, label_noise: bool = False, start: Array | None = None) -> Weighting:
         """The most probable weights; label noise, if rows may have it, is estimated beside them by EM."""
         regression, weight = self._regression(), self.scores.weight
-        theta = regression.mode(weight, enough=ROUGHLY if label_noise else PRECISELY)
+        theta = regression.mode(weight, start, ROUGHLY if label_noise else PRECISELY)
         if label_noise:
             theta = with_noise(regression, self._features, self.scores, theta[None], weight[None])[0][0]
         return self._weighting(theta)
 
-    def losses(self) -> Array:
-        """-log P(class) of each row at the mode: for comparing a few choices on many rows."""
-        theta = self._regression().mode(self.scores.weight, enough=ROUGHLY)
+    def roughly(self) -> Array:
+        """The coefficients at the mode, for comparing a few choices."""
+        return self._regression().mode(self.scores.weight, enough=ROUGHLY)
+
+    def widened(self, theta: Array) -> Array:
+        """Where to begin, if so much is known of groups whose terms share one weight each, and of biases."""
+        groups = [g for g, _ in self._coefficients]
+        count, size = len(self.groups), len(self._prior.mean)
+        found = np.zeros(size)
+        found[: len(groups)] = theta[groups]
+        biases = len(theta) - count
+        found[len(groups) : len(groups) + biases] = theta[count:]
+        return found
+
+    def losses(self, theta: Array | None = None) -> Array:
+        """-log P(class) of each row, at the mode if coefficients aren't given."""
+        theta = self.roughly() if theta is None else theta
         found = true_probabilities(self._features, self.scores, theta[None])[0]
         return np.asarray(-np.log(np.maximum(found, np.finfo(float).tiny)))
 
