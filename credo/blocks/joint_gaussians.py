@@ -7,7 +7,7 @@ or as are known, if these are fewer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -171,31 +171,36 @@ class JointGaussians:
 
     def _one_by_one(self, z: Array, some: NDArray[np.bool_], hidden: bool, own: Hard | None) -> Distances:
         """Of rows, each with its own missing features: `some` are the hidden ones, or the known ones."""
+        if hidden:
+            flat = self.flat(z)
+            return self._hiding(flat, self._pulled(flat, slice(None)), some, own)
+        white, log_determinant = self._cut(self.scale, z[:, None] - self.belief.mean, some)
+        along = None if own is None or not self.tied else _products(white, white[np.arange(len(z)), own.codes])
+        return Distances(_squares(white), along, log_determinant, 0)
+
+    def _hiding(self, flat: Array, pulled: Array, some: NDArray[np.bool_], own: Hard | None) -> Distances:
+        """Of rows, each without some of its features, from W (z - μ) and P (z - μ)."""
+        white, more = self._cut(self.precision, pulled, some)
+        along, rows = None, np.arange(len(flat))
+        if own is not None and self.tied:
+            along = _products(flat, flat[rows, own.codes]) - _products(white, white[rows, own.codes])
+        return Distances(_squares(flat) - _squares(white), along, self.log_determinant + more, 0)
+
+    def _cut(self, matrices: Array, vectors: Array, some: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """L⁻¹v and log|LL′| of some features, different ones for each row. (rows, classes, size), (rows, classes or 1)
+
+        matrices: (classes or 1, d, d), vectors: (rows, classes, d), some: (rows, d)
+        """
         places, inside = _padded_places(some)
-        flat = self.flat(z) if hidden else None
-        if flat is not None:
-            vectors, matrices = self._pulled(flat, slice(None)), self.precision
-        else:
-            vectors, matrices = z[:, None] - self.belief.mean, self.scale
         vectors = np.where(inside[:, None], np.take_along_axis(vectors, places[:, None], 2), 0.0)
         both = inside[:, :, None] & inside[:, None, :]
         chosen = matrices[:, places[:, :, None], places[:, None, :]]  # (classes or 1, rows, size, size)
         chosen = np.where(both, chosen, np.eye(places.shape[1])).swapaxes(0, 1)
         if self.tied:
             white, log_determinant = _bordered(chosen[:, 0], vectors)
-            log_determinant = log_determinant[:, None]
-        else:
-            white, log_determinant = _bordered(chosen, vectors[:, :, None])
-            white = white[:, :, 0]
-        rows = np.arange(len(z))
-        squared, along = _squares(white), None
-        if own is not None and self.tied:
-            along = _products(white, white[rows, own.codes])
-        if flat is None:
-            return Distances(squared, along, log_determinant, 0)
-        if own is not None and along is not None:
-            along = _products(flat, flat[rows, own.codes]) - along
-        return Distances(_squares(flat) - squared, along, self.log_determinant + log_determinant, 0)
+            return white, log_determinant[:, None]
+        white, log_determinant = _bordered(chosen, vectors[:, :, None])
+        return white[:, :, 0], log_determinant
 
     # Densities
 
@@ -230,14 +235,30 @@ class JointGaussians:
         found[rows, own.codes] = self._student(moved, own_determinant, kappa - w, belief.degrees[own.codes] - w, d)
         return found
 
-    def without_each(self, z: Array, columns: list[Positions]) -> Iterator[Array]:
-        """Log-densities of rows whose features are all known, each time without those of a column. (rows, classes)"""
-        flat = self.flat(z)
+    def without_each(self, z: Array, columns: Sequence[Positions]) -> Iterator[Array]:
+        """Log-densities of rows, each time without the features of one column; 0 where nothing is left. (rows, classes)
+
+        What all features say is found once.
+        """
+        absent = np.isnan(z)
+        whole, some = np.flatnonzero(~absent.any(1)), np.flatnonzero(absent.any(1))
+        flat = self.flat(np.where(absent, 0.0, z))
+        pulled = self._pulled(flat[some], slice(None))
         for gone in columns:
-            if len(gone) == z.shape[1]:
-                yield np.zeros(flat.shape[:2])
-            else:
-                yield self.log_density(self._less(flat, gone, None))
+            found, missing = np.zeros(flat.shape[:2]), absent[some]
+            if len(whole) and len(gone) < z.shape[1]:
+                found[whole] = self.log_density(self._less(flat[whole], gone, None))
+            missing[:, gone] = True
+            count = missing.sum(1)
+            for rows in self._chunks(np.flatnonzero(2 * count <= z.shape[1]), count[2 * count <= z.shape[1]]):
+                distances = self._hiding(flat[some[rows]], pulled[rows], missing[rows], None)
+                d = (z.shape[1] - count[rows])[:, None]
+                found[some[rows]] = self.log_density(distances._replace(d=d))
+            rest = np.flatnonzero(2 * count > z.shape[1])
+            left = np.where(missing[rest], np.nan, z[some[rest]])
+            for rows, distances in self.parts(left, None) if len(rest) else ():
+                found[some[rest[rows]]] = self.log_density(distances)
+            yield found
 
     def each(self, z: Array) -> list[Array]:
         """Feature by feature: they sum to the log-density. (rows, classes) each"""

@@ -298,17 +298,10 @@ class TogetherLikelihood(Likelihood):
         """What each column's cells add to those of all others. said: what all of them say"""
         columns, z = self.encoding.columns[self.spoken], self._centred(cells)
         found = {name: np.zeros_like(said) for name in self.names}
-        whole = np.flatnonzero(~np.isnan(z).any(1))
-        rest = np.flatnonzero(np.isnan(z).any(1))
         spoken = np.unique(columns)
         places = [np.flatnonzero(columns == column) for column in spoken]
-        for column, without in zip(spoken, self.gaussians.without_each(z[whole], places), strict=True):
-            found[self.names[column]][whole] = said[whole] - self.weight * without
-        for column in spoken if len(rest) else ():
-            blanked, out = cells[rest], np.zeros((len(rest), said.shape[1]))
-            blanked[:, self.encoding.columns == column] = np.nan
-            self.add(blanked, out)
-            found[self.names[column]][rest] = said[rest] - out
+        for column, without in zip(spoken, self.gaussians.without_each(z, places), strict=True):
+            found[self.names[column]] = said - self.weight * without
         return found
 
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:

@@ -194,6 +194,10 @@ def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
     listed = [column.levels for column in columns if column.levels is not None]
     if not listed:
         return first, [np.empty(0, dtype=np.intp) for _ in columns]
+    if len(listed) == 1:
+        (only,) = (column for column in columns if column.levels is not None)
+        places = [np.arange(0 if column.levels is None else len(only.levels)) for column in columns]
+        return replace(first, levels=only.levels, declared=only.declared), places
     columns = [replace(c, levels=listed[0][:0]) if c.levels is None else c for c in columns]
     first = columns[0]
     if all(column.levels.equals(first.levels) for column in columns[1:]):

@@ -115,7 +115,9 @@ def taught(model: Any, sample: Sample) -> Taught:
     """By scorers, where the sample's cells are encoded for them; else by evidence."""
     if sample.encoded is None:
         return TaughtByEvidence(model)
-    return TaughtByScorers(model, model.class_weights, sample.encoded.scorers)
+    found = TaughtByScorers(model, model.class_weights, sample.encoded.scorers)
+    whole = float(sample.mass.sum()) == float(model.n)
+    return found.without(sample, np.zeros(sample.rows, dtype=bool)) if whole else found  # sums are found in floats
 
 
 @dataclass(frozen=True, eq=False)
