@@ -75,7 +75,7 @@ def _log_means(logs: Sequence[Sequence[float]]) -> Array:
     sizes, found = np.array([len(each) for each in logs], dtype=np.intp), np.empty(len(logs))
     for size in np.unique(sizes):
         some = np.flatnonzero(sizes == size)
-        table = np.array([logs[i] for i in some])
+        table = np.array([logs[i] for i in some.tolist()])
         found[some] = np.logaddexp.reduce(table, axis=1) - np.log(size)
     return found
 
