@@ -11,8 +11,8 @@ from importlib import import_module, metadata
 from pathlib import Path
 
 BENCHMARKS = (
-    "first_use", "beta_intervals", "group_by", "million_groups", "classifiers", "quality", "trust", "text",
-    "text_quality", "networks", "network_learning",
+    "first_use", "beta_intervals", "group_by", "million_groups", "classifiers", "learning_time", "quality", "trust",
+    "text", "text_quality", "networks", "network_learning",
 )  # fmt: skip
 PEERS = (
     "credo-bayes", "numpy", "scipy", "numba", "pyarrow", "duckdb", "conjugate-models", "scikit-learn", "river",

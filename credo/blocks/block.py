@@ -18,6 +18,7 @@ from credo.data.schema import Axis
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.blocks.scoring import Scorer
     from credo.blocks.tally import Tally
 
 ALL = "(all together)"  # the voice of columns that have one weight
@@ -110,6 +111,11 @@ class Likelihood(ABC):
         Columns that covary are taken one after another: what each says is what it adds to those before it.
         """
 
+    def hidden(self, cells: Any, said: Array) -> dict[str, Array] | None:  # noqa: ARG002 - few know a fast way
+        """What goes of what all columns say when one column's cells are hidden; None where only reading the others
+        again can tell. (rows, classes) each"""
+        return None
+
     @property
     def refits(self) -> bool:
         """Whether leaving a row out means computing everything anew."""
@@ -130,8 +136,19 @@ class Likelihood(ABC):
         What is the same for all classes may be left out.
         """
 
+    def scorer(self) -> Scorer | None:
+        """What scores its columns by themselves, from evidence that rows can be taken out of; None where there is no
+        such thing."""
+        return None
+
+    def cells_to_score(self, cells: Any) -> Any:
+        """Cells as its scorer takes them, rows first."""
+        raise NotImplementedError
+
     def each(self, cells: Any, shape: tuple[int, int]) -> Array:
         """log p(cells | class) of each voice by itself, unweighted. (rows, classes, voices)"""
+        if (scorer := self.scorer()) is not None:
+            return scorer.each(self.cells_to_score(cells), np.arange(len(self.names)))
         found = np.zeros((*shape, len(self.voices)))
         for j in range(len(self.voices)):
             out = np.zeros(shape)
@@ -144,6 +161,8 @@ class Likelihood(ABC):
 
         For tuning it is enough if a row leaves its class, and not the pooled prior.
         """
+        if (scorer := self.scorer()) is not None:
+            return scorer.each_left_out(self.cells_to_score(cells), own, np.arange(len(self.names)))
         found = np.zeros((own.rows, own.groups, len(self.voices)))
         for j in range(len(self.voices)):
             out = np.zeros(found.shape[:2])

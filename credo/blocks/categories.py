@@ -21,6 +21,7 @@ from credo.errors import PriorError
 from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
+    from credo.blocks.scoring import TableScorer
     from credo.blocks.tally import Tally
 
 
@@ -214,29 +215,24 @@ class CategoriesLikelihood(Independent):
         tables, counts, offsets, divisors = self._evidence_tables
         add_tables_left_out(cells.codes, own.codes, own.weight, self._starts, tables, counts, offsets, divisors, out)
 
-    def each(self, cells: CodedCells, shape: tuple[int, int]) -> Array:
-        found = np.zeros((*shape, len(self.columns)))
-        for j, (share, codes) in enumerate(zip(self.shares, cells.codes, strict=True)):
-            with np.errstate(divide="ignore"):
-                table = np.log(share.T)  # (levels, classes)
-            found[:, :, j] = np.concatenate([table, np.zeros((1, len(share)))])[codes]
-        return found
+    def scorer(self) -> TableScorer | None:
+        if self.settings.estimate not in ("bayes", "mean") or self.depends is not None:
+            return None
+        from credo.blocks.scoring import TableScorer
 
-    def each_nearly_left_out(self, cells: CodedCells, own: Hard) -> Array:
-        """Of its own class, θ = (n - w + a)/Σ; a value that no other row has says nothing."""
-        if self.settings.estimate not in ("bayes", "mean"):
-            return super().each_nearly_left_out(cells, own)
-        found, rows = self.each(cells, (own.rows, own.groups)), np.arange(own.rows)
-        for j, (n, a, codes) in enumerate(zip(self.counts, self._offsets, cells.codes, strict=True)):
-            if not len(a):
-                continue
-            v, w = np.maximum(codes, 0), own.weight
-            left, total = n[own.codes, v] - w, n.sum(1)[own.codes] - w
-            with np.errstate(divide="ignore", invalid="ignore"):
-                mine = np.log(np.maximum(left, 0.0) + a[v]) - np.log(np.maximum(total, 0.0) + a.sum())
-            found[rows, own.codes, j] = mine
-            found[(codes < 0) | (n.sum(0)[v] - w <= ALONE * w), :, j] = 0.0
-        return found
+        classes = len(self.counts[0]) if self.counts else 0
+        counts = np.concatenate([np.empty((classes, 0)), *self.counts], axis=1)
+        sizes = np.array([n.shape[1] for n in self.counts], dtype=np.intp)
+        declared = [np.arange(len(column.levels)) < column.declared for column in self.columns]
+        shares = None
+        if self.settings.m is not None:
+            given = [column.name in self.settings.p for column in self.columns]
+            pairs = zip(given, self.concentrations, strict=True)
+            shares = np.concatenate([a / self.settings.m if own else np.full(len(a), np.nan) for own, a in pairs])
+        return TableScorer(self.names, counts, sizes, self.settings, np.concatenate(declared), shares, self)
+
+    def cells_to_score(self, cells: CodedCells) -> Codes:
+        return cells.codes.T
 
     def pick(self, places: Sequence[int]) -> CategoriesLikelihood:
         return replace(

@@ -45,6 +45,12 @@ class Mixed(Likelihood):
         each = self.inner.said(cells, shape)
         return {name: self.weights[0] * said + said @ self.mixture.T for name, said in each.items()}
 
+    def hidden(self, cells: Any, said: Array) -> dict[str, Array] | None:
+        whole = np.zeros_like(said)
+        self.inner.add(cells, whole)
+        each = self.inner.hidden(cells, whole)
+        return each and {name: self.weights[0] * gone + gone @ self.mixture.T for name, gone in each.items()}
+
     def add_left_out(self, cells: Any, own: Hard, out: Array) -> None:
         """Neither weighed nor mixed."""
         self.inner.add_left_out(cells, own, out)

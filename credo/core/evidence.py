@@ -249,6 +249,10 @@ def _gathered(
     first = having[0][0].statistics
     sizes = [first.n.shape[i] if axis is None else len(schema[axis].levels) for i, axis in enumerate(axes)]
     every = [np.arange(size) for size in sizes]
+    if len(having) == 1 and all(
+        axis is None or np.array_equal(having[0][1][axis], all_) for axis, all_ in zip(axes, every, strict=True)
+    ):
+        return having[0][0]
     places = [
         [all_ if axis is None else place[axis] for axis, all_ in zip(axes, every, strict=True)] for _, place in having
     ]

@@ -170,9 +170,7 @@ class Counts(Statistics):
     def of(cls, x: Codes, levels: int, member: Membership) -> Self:
         """Codes below 0 are missing cells."""
         if isinstance(member, Hard) and (member.weight == 1).all():  # counting is exact, and several times faster
-            n = np.zeros((member.groups, levels), dtype=np.int64)
-            count_pairs(np.asarray(x, dtype=np.int32), member.codes, n)
-            return cls(Exact.of(n))
+            return cls(Exact.of(_counts_of_pairs(np.asarray(x, dtype=np.int32), levels, member)))
         if isinstance(member, Hard):
             cells = np.where((x >= 0) & (member.codes >= 0), member.codes.astype(np.int64) * levels + x, -1)
             return cls(_weights_of(cells, member.groups * levels, member.weight).reshape((member.groups, levels)))
@@ -263,6 +261,12 @@ class Moments(Statistics):
     def of_pairs(cls, high: Array, low: Array, rest: Array) -> Moments:
         """From sums of 1, x and x², each of three floats. (3, groups, columns)"""
         return cls(*(Exact.of(*pair) + Exact.of(more) for *pair, more in zip(high, low, rest, strict=True)))
+
+    @classmethod
+    def of_scatter(cls, n: Array, mean: Array, scatter: Array) -> Moments:
+        """The sums of rows with such a mean and scatter."""
+        total = Exact.of(n) * mean
+        return cls(Exact.of(n), total, total * mean + Exact.of(scatter))
 
     def about(self, shift: Array) -> Moments:
         """The same of x - shift: Σ(x - c) = Σx - nc, Σ(x - c)² = Σx² - 2cΣx + nc². Nothing is lost."""
@@ -420,6 +424,16 @@ def _cells(places: Sequence[Positions], sizes: Sequence[int]) -> NDArray[np.int6
     for place, size in zip(places, sizes, strict=True):
         cells = (cells[:, None] * size + place).ravel()
     return cells
+
+
+def _counts_of_pairs(x: Codes, levels: int, member: Hard) -> NDArray[np.int64]:
+    """How often each group's code meets each of x's, both being at least 0. (groups, levels)"""
+    if not count_pairs.is_ready:  # NumPy is faster than loading Numba, unless rows are very many
+        cells = np.where((x >= 0) & (member.codes >= 0), member.codes.astype(np.int64) * levels + x, -1)
+        return np.bincount(cells + 1, minlength=member.groups * levels + 1)[1:].reshape(member.groups, levels)
+    n = np.zeros((member.groups, levels), dtype=np.int64)
+    count_pairs(x, member.codes, n)
+    return n
 
 
 def _weights_of(cells: Codes | NDArray[np.int64], size: int, weight: Array) -> Exact:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from credo.data import Batch, cells, source
+from credo.data import Batch, Source, cells, source
 from credo.data.schema import Column, Kind, Schema, checked_kinds, common_type
 from credo.data.spelling import dates
 from credo.engines import local
@@ -200,6 +200,16 @@ def profile(data: object, names: Sequence[str] | None = None, every: Container[s
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
     return found
+
+
+def missing_shares(table: Source, names: Sequence[str]) -> dict[str, float]:
+    """The share of each column's cells that are missing."""
+    rows, found = 0, dict.fromkeys(names, 0)
+    for batch in table.batches(names):
+        rows += batch.rows
+        for name in names:
+            found[name] += cells.missing(batch.column(name)).null_count
+    return {name: n / max(rows, 1) for name, n in found.items()}
 
 
 def infer_schema(data: object, kinds: Mapping[str, str] | None = None) -> Schema:

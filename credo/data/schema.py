@@ -65,11 +65,19 @@ class Column:
 
     def ordered(self) -> tuple[Column, Positions]:
         """Levels in their natural order after the declared ones, and the former place of each."""
+        if pa.types.is_floating(self.levels.type) and not self.declared and _ascending(self.levels):
+            return self, np.arange(len(self.levels))
         fixed, free = self.levels[: self.declared], self.levels[self.declared :]
         order = np.asarray(pc.sort_indices(free), dtype=np.intp) + self.declared
         order = np.concatenate([np.arange(self.declared), order])
         levels = pa.concat_arrays([fixed, self.levels.take(pa.array(order[self.declared :]))])
         return replace(self, levels=levels), order
+
+
+def _ascending(numbers: Any) -> bool:
+    """Whether they are in order, which takes less to see than to sort."""
+    values = numbers.to_numpy(zero_copy_only=False)
+    return bool((values[1:] > values[:-1]).all())
 
 
 @dataclass(frozen=True)
@@ -186,6 +194,10 @@ def _unite_columns(columns: Sequence[Column]) -> tuple[Column, list[Positions]]:
     listed = [column.levels for column in columns if column.levels is not None]
     if not listed:
         return first, [np.empty(0, dtype=np.intp) for _ in columns]
+    if len(listed) == 1:
+        (only,) = (column for column in columns if column.levels is not None)
+        places = [np.arange(0 if column.levels is None else len(only.levels)) for column in columns]
+        return replace(first, levels=only.levels, declared=only.declared), places
     columns = [replace(c, levels=listed[0][:0]) if c.levels is None else c for c in columns]
     first = columns[0]
     if all(column.levels.equals(first.levels) for column in columns[1:]):

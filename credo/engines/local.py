@@ -23,7 +23,6 @@ class Sized(Protocol):
 Part = TypeVar("Part", bound=Sized)
 Result = TypeVar("Result")
 
-FEW = 1000  # rows of a batch that, alone, is done before a thread would have begun
 FAN_IN = 32  # results that are added in one go: uniting levels once for many parts costs little more than once for two
 
 progress: ContextVar[Callable[[int], None] | None] = ContextVar("progress", default=None)
@@ -67,12 +66,10 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 def mapped(function: Callable[[Part], Result], batches: Iterable[Part]) -> Iterator[Result]:
     """function of each batch, in order, a few batches ahead of the reader."""
     coming, count = iter(batches), workers()
-    begun = [*islice(coming, 1)]
-    if begun and begun[0].rows <= FEW:
-        begun += islice(coming, 1)
-        if len(begun) == 1:
-            yield _alone(function, begun[0])
-            return
+    begun = [*islice(coming, 2)]
+    if len(begun) == 1:
+        yield _alone(function, begun[0])
+        return
     try:
         yield from _in_threads(function, chain(begun, coming), count)
     finally:

@@ -211,8 +211,8 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
         log_joint = _told(model, whole, missing)
         first, second = np.argsort(-log_joint, axis=1)[:, :2].T
         each = np.arange(kept.rows)
-        for name in kept.names:
-            if np.isfinite(gone := sum(hidden.get(name, []), np.zeros_like(whole))).all():
+        for name in hidden:
+            if np.isfinite(gone := sum(hidden[name], np.zeros_like(whole))).all():
                 without = _told(model, whole - gone, np.minimum(missing + _hidden_share(model, kept, name), 1.0))
             else:  # what is impossible with it may be possible without
                 without, _ = model._log_joint(model.tuned, kept.without(name), tells=False)
@@ -261,6 +261,8 @@ def _said(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[Array]
             parts = {likelihood.names[0]: said}
         elif likelihood.voices == likelihood.names:
             parts = likelihood.said(cells, said.shape)
+        elif (found := likelihood.hidden(cells, said)) is not None:
+            parts = found
         else:
             with np.errstate(invalid="ignore"):
                 parts = {name: said - _without(likelihood, batch, name, said.shape) for name in likelihood.names}

@@ -174,11 +174,8 @@ def _clear_kinds(table: Source, names: Sequence[str]) -> dict[str, Kind]:
     clear: dict[str, Kind] = {}
     for name in names:
         array = head.column(name)
-        if pa.types.is_floating(array.type) and array.null_count < len(array):  # NaN is null by now
-            clear[name] = "number"
-            continue
-        found = Profile.of(array)
-        if found.kind == "number" and len(found.values) > 2:
+        known = pa.types.is_floating(array.type) and array.null_count < len(array)  # NaN is null by now
+        if known or (pa.types.is_integer(array.type) and len(Profile.of(array).values) > 2):
             clear[name] = "number"
     return clear
 

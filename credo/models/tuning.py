@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class Tuning:
         kept = [place[value] for value in classes]
         return np.array(self.mixture)[np.ix_(kept, kept)]
 
-    @property
+    @cached_property
     def used(self) -> tuple[str, ...]:
         """The columns that it reads."""
         return tuple(name for name, forms in self.forms.items() if forms)
@@ -68,7 +69,7 @@ class Tuning:
         )
 
 
-def worth(missing: Array, discount: float) -> Array:
+def worth(missing: Array, discount: Array | float) -> Array:
     """(1 - missing)^discount: by how much the evidence of rows is multiplied of whose cells such shares are missing.
 
     Columns that covary fill in for each other. Weights that were found on whole rows don't know that.

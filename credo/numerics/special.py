@@ -1,4 +1,5 @@
-"""Quantiles of very many Beta and Gamma beliefs at once: chunks of them on threads, the Betas by Numba where it pays.
+"""Ratios of gamma functions; and quantiles of very many Beta and Gamma beliefs at once: chunks of them on threads,
+the Betas by Numba where it pays.
 
 Fewer than SMALL Betas are SciPy's. Both ways agree to 2e-12 of the value for a and b up to 1e6, and to 2e-11 up to 1e8,
 where it is SciPy that strays (by less than 1e-7 standard deviations).
@@ -16,6 +17,7 @@ from credo.engines.local import workers
 
 Array = NDArray[np.float64]
 
+SERIES = 20.0  # from where on four terms are exact to the last digit
 SMALL = 10_000  # quantiles that SciPy finds in 10 ms; to load Numba takes half a second
 CHUNK = 16_384
 
@@ -121,3 +123,12 @@ def filled(fill: Callable[..., None], inputs: tuple[Array, ...], outputs: int = 
         with ThreadPoolExecutor(workers()) as pool:
             list(pool.map(work, range(0, size, CHUNK)))
     return tuple(array.reshape(shape) for array in results)
+
+
+def log_gamma_ratio(shape: Array) -> Array:
+    """log Γ(a + ½)/Γ(a), by its series where a difference of the two would lose digits."""
+    from scipy.special import gammaln
+
+    a = np.maximum(shape, SERIES)
+    series = 0.5 * np.log(a) - 1 / (8 * a) + 1 / (192 * a**3) - 1 / (640 * a**5) + 17 / (14336 * a**7)
+    return np.where(shape > SERIES, series, gammaln(shape + 0.5) - gammaln(shape))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from credo.blocks.block import ALL, Settings
 from credo.models.forms import CALENDAR_FORMS, NUMBER_FORMS, TEXT_FORMS, WORD_FORMS
 from credo.numerics.exact import Array
 from credo.selection.sample import Sample
-from credo.selection.terms import Forms, Term, TermScores, beside, left_out_scores, log_bayes_factors
+from credo.selection.terms import Forms, Taught, Term, TermScores
 from credo.selection.texts import chosen_readings, gains
 from credo.selection.weighting import Group, Regression, Weighting, relevances
 
@@ -41,32 +41,43 @@ class Candidates:
     weightings: dict[str, Weighting]
 
 
-def candidates(model: Any, sample: Sample) -> Candidates:
+def candidates(taught: Taught, sample: Sample) -> Candidates:
     """What the rows of a sample, left out one by one, say of a model's terms."""
-    settings, chosen_texts = chosen_readings(model, sample)
+    model = taught.model
+    settings, chosen_texts = chosen_readings(taught, sample)
     texts = {name: tuple(form for form in views if form in TEXT_FORMS) for name, views in model.views.items()}
     texts |= chosen_texts
     columns = {n: [f for f in v if f not in (*TEXT_FORMS, *JOINT_FORMS)] for n, v in model.views.items()}
-    relevance = _relevance(model, columns, settings)
+    relevance = _relevance(taught, columns, settings)
     columns = {name: forms if relevance.get(name, 1.0) >= IRRELEVANT else [] for name, forms in columns.items()}
     joint = {name: [form for form in views if form in JOINT_FORMS] for name, views in model.views.items()}
     every = {name: (*columns[name], *texts[name], *joint[name]) for name in model.views}
-    scores = left_out_scores(model, sample, every, settings)
+    scores = taught.left_out(sample, every, settings)
     chosen = chosen_forms(scores, columns)
     forms = {name: (*chosen[name], *texts[name], *joint[name]) for name in model.views}
     scores = scores.of([term for term in scores.terms if term.name == ALL or term.form in forms[term.name]])
-    settings, scores = _resettled(model, sample, forms, settings, scores, relevance)
-    return Candidates(forms, settings, _weightings(scores, relevance))
+    settings, scores, start = _resettled(taught, sample, forms, settings, scores, relevance)
+    return Candidates(forms, settings, _weightings(scores, relevance, start))
 
 
-def _relevance(model: Any, columns: Forms, settings: Settings) -> dict[str, float]:
+def _relevance(taught: Taught, columns: Forms, settings: Settings) -> dict[str, float]:
     """The probability that each column depends on the class, whichever form is the right one."""
     factors: dict[str, list[float]] = {}
     if settings.estimate != "ml":  # whose evidence knows no prior
-        for term, value in log_bayes_factors(model, columns, settings).items():
+        for term, value in taught.log_bayes_factors(columns, settings).items():
             factors.setdefault(term.name, []).append(value)
-    means = {Term("", name): float(np.logaddexp.reduce(own) - np.log(len(own))) for name, own in factors.items()}
+    means = {Term("", name): value for name, value in zip(factors, _log_means(list(factors.values())), strict=True)}
     return {term.name: value for term, value in relevances(means).items()} if means else {}
+
+
+def _log_means(logs: Sequence[Sequence[float]]) -> Array:
+    """log of the mean of each."""
+    sizes, found = np.array([len(each) for each in logs], dtype=np.intp), np.empty(len(logs))
+    for size in np.unique(sizes):
+        some = np.flatnonzero(sizes == size)
+        table = np.array([logs[i] for i in some.tolist()])
+        found[some] = np.logaddexp.reduce(table, axis=1) - np.log(size)
+    return found
 
 
 def chosen_forms(scores: TermScores, columns: Forms) -> dict[str, tuple[str, ...]]:
@@ -74,60 +85,76 @@ def chosen_forms(scores: TermScores, columns: Forms) -> dict[str, tuple[str, ...
 
     A less plain one must be better by more than a standard error of the difference.
     """
-    place = {term: j for j, term in enumerate(scores.terms)}
-    found = {}
-    for name, forms in columns.items():
-        ordered = [form for form in NUMBER_FORMS if form in forms]
-        if len(ordered) < 2:
-            found[name] = tuple(forms)
-            continue
-        losses = {form: _losses(scores, place[Term(form, name)]) for form in ordered}
-        best = ordered[0]
-        for form in ordered[1:]:
-            best = form if gains(losses[best] - losses[form], scores.weight) else best
-        found[name] = (best,)
+    found = {name: tuple(forms) for name, forms in columns.items()}
+    for ordered, names in _by_forms(columns).items():
+        losses = [_losses(scores.of([Term(form, name) for name in names])) for form in ordered]  # (columns, rows)
+        least, best = losses[0], np.zeros(len(names), dtype=np.intp)
+        for i, other in enumerate(losses[1:], 1):
+            better = gains(least - other, scores.weight)
+            best, least = np.where(better, i, best), np.where(better[:, None], other, least)
+        found |= {name: (ordered[i],) for name, i in zip(names, best, strict=True)}
     return found
 
 
-def _losses(scores: TermScores, term: int) -> Array:
-    log_joint = scores.log_prior + scores.log_likelihood[:, :, term]
+def _by_forms(columns: Forms) -> dict[tuple[str, ...], list[str]]:
+    """Columns that have a choice of forms, by what there is to choose from, the plainest first."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for name, forms in columns.items():
+        ordered = tuple(form for form in NUMBER_FORMS if form in forms)
+        if len(ordered) > 1:
+            found.setdefault(ordered, []).append(name)
+    return found
+
+
+def _losses(scores: TermScores) -> Array:
+    """-log P(class) of each row by each term alone. (terms, rows)"""
+    log_joint = scores.log_prior[:, :, None] + scores.log_likelihood
+    top = log_joint.max(1)
     own = log_joint[np.arange(scores.rows), scores.truth]
-    return np.asarray(np.logaddexp.reduce(log_joint, axis=1) - own)
+    log_joint -= top[:, None]
+    return np.asarray((np.log(np.exp(log_joint, out=log_joint).sum(1)) + top - own).T)
 
 
 def _resettled(
-    model: Any, sample: Sample, forms: Forms, settings: Settings, scores: TermScores, relevance: Mapping[str, float]
-) -> tuple[Settings, TermScores]:
-    """With smoothing, strength and shrinkage, one after the other, as they predict best."""
-    if model.refits:
-        return settings, scores
-    for name, values in OTHERS.items():
+    taught: Taught, sample: Sample, forms: Forms, settings: Settings, scores: TermScores, relevance: Mapping[str, float]
+) -> tuple[Settings, TermScores, Array | None]:
+    """With smoothing, strength and shrinkage, one after the other, as they predict best; and the coefficients of one
+    weight a group, if they were needed."""
+    best: _OneWeight | None = None
+    for name, values in OTHERS.items() if not taught.model.refits else ():
         depends = DEPENDING[name]
         open_ = settings.m is None if name == "smoothing" else settings.estimate != "ml"
         own = [term for term in scores.terms if term.form in depends and (term.name == ALL) == (name == "shrinkage")]
         if not own or not open_:
             continue
-        rest = scores.of([term for term in scores.terms if term not in set(own)])
         touched = {name: tuple(form for form in each if form in depends) for name, each in forms.items()}
-        least = _one_weight_loss(scores, relevance)
+        best = _OneWeight.of(scores, relevance) if best is None else best
         for value in values:
             if value == getattr(settings, name):
                 continue
             other = replace(settings, **{name: value})  # type: ignore[arg-type]
-            moved = beside([rest, left_out_scores(model, sample, touched, other).of(own)])
-            loss = _one_weight_loss(moved, relevance)
-            if loss >= least:
+            moved = scores.replaced(taught.left_out(sample, touched, other).of(own))
+            found = _OneWeight.of(moved, relevance)
+            if found.loss >= best.loss:
                 break
-            settings, scores, least = other, moved, loss
-    return settings, scores
+            settings, scores, best = other, moved, found
+    return settings, scores, None if best is None else best.theta
 
 
-def _one_weight_loss(scores: TermScores, relevance: Mapping[str, float]) -> float:
-    groups = _groups(scores.terms, relevance, own=False)
-    return float(np.average(Regression(scores, groups).losses(), weights=scores.weight))
+class _OneWeight(NamedTuple):
+    """How well terms predict with one weight a group, and its coefficients."""
+
+    loss: float
+    theta: Array
+
+    @classmethod
+    def of(cls, scores: TermScores, relevance: Mapping[str, float]) -> _OneWeight:
+        regression = Regression(scores, _groups(scores.terms, relevance, own=False))
+        theta = regression.roughly()
+        return cls(float(np.average(regression.losses(theta), weights=scores.weight)), theta)
 
 
-def _weightings(scores: TermScores, relevance: Mapping[str, float]) -> dict[str, Weighting]:
+def _weightings(scores: TermScores, relevance: Mapping[str, float], start: Array | None) -> dict[str, Weighting]:
     joint = [term for term in scores.terms if term.form in JOINT_FORMS]
     columns = scores.of([term for term in scores.terms if term.form not in JOINT_FORMS])
     textual = _textual(scores)
@@ -141,7 +168,8 @@ def _weightings(scores: TermScores, relevance: Mapping[str, float]) -> dict[str,
         found[TIED] = Regression(alone, [Group((tied,), np.ones(1))], mixed=tied).fitted()
     groups = _groups(scores.terms, relevance, own=True)
     if joint or any(len(group.terms) > 1 for group in groups):  # else it is the first again
-        found[EVERY_TERM] = Regression(scores, groups, mixed=tied).fitted(label_noise=textual)
+        regression = Regression(scores, groups, mixed=tied)
+        found[EVERY_TERM] = regression.fitted(textual, None if start is None else regression.widened(start))
     return found or {ONE_WEIGHT: Weighting((), np.zeros(0), np.zeros(scores.classes))}  # where no column is relevant
 
 

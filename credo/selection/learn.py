@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from credo.core.learning import Weight, Weights
 from credo.data import Source, source
-from credo.data.profile import Profile, profile
+from credo.data.profile import Profile, missing_shares, profile
 from credo.engines import local
 from credo.errors import DataError, EvidenceError, suggest
 from credo.families.normal_inverse_wishart import Covariance
@@ -178,18 +178,20 @@ def _columns(model: Classifier, table: Source, weights: Weights) -> tuple[Read, 
     """Every column of the table, as it was read."""
     assert model.tuning is not None
     names = [name for name in table.names if name != model.target and name != weights.column]
-    profiles = profile(table, names)
+    ignored = [name for name in names if name not in model.views]
+    profiles = profile(table, ignored) if ignored else {}
+    missing = missing_shares(table, names)
     sizes = contributions(model, table, EXPLAINED)
     found = []
     for name in names:
         forms = model.tuning.forms.get(name, ())
-        kind = _kind(model, name, profiles[name])
-        found.append(Read(name, kind, " + ".join(forms), profiles[name].missing_share, sizes.get(name, 0.0)))
+        kind = _kind(model, name, profiles)
+        found.append(Read(name, kind, " + ".join(forms), missing[name], sizes.get(name, 0.0)))
     return tuple(found)
 
 
-def _kind(model: Classifier, name: str, found: Profile) -> str:
-    if name not in model.views:
-        return str((model.kinds or {}).get(name, found.kind))
+def _kind(model: Classifier, name: str, ignored: Mapping[str, Profile]) -> str:
+    if name in ignored:
+        return str((model.kinds or {}).get(name, ignored[name].kind))
     first = model.views[name][0]
     return next((kind for kind, form in FORM_OF.items() if form == first), "text" if first in TEXT_FORMS else "number")

@@ -7,8 +7,9 @@ is: these are rows like any others. By how many of them chance explains, the two
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from credo.blocks.scoring import Cells, Scorer, whole_numbers
 from credo.core.evidence import Evidence
 from credo.core.learning import Weights
 from credo.core.membership import Codes, Hard
@@ -43,32 +45,71 @@ class Piece:
 
 
 @dataclass(frozen=True, eq=False)
+class Encoded:
+    """Cells as scorers take them, encoded once for all rows of a sample."""
+
+    scorers: tuple[tuple[str, Scorer], ...]  # of the whole evidence, each with its form
+    cells: tuple[Cells, ...]  # (rows, ...) of each scorer
+    missing: NDArray[np.bool_]  # (rows, columns)
+    names: Mapping[str, int]  # the place of each column
+
+    def take(self, rows: NDArray[np.bool_]) -> Encoded:
+        return replace(self, cells=tuple(each[rows] for each in self.cells), missing=self.missing[rows])
+
+    def blanked(self, names: Sequence[str], gone: NDArray[np.bool_]) -> Encoded:
+        """With cells of these columns missing, too. gone: (rows, names)"""
+        places, cells = {name: j for j, name in enumerate(names)}, []
+        for (_, scorer), own in zip(self.scorers, self.cells, strict=True):
+            pairs = [(j, places[name]) for j, name in enumerate(scorer.names) if name in places]
+            inside, which = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+            cells.append(scorer.blanked(own, inside, gone[:, which]))
+        missing = self.missing.copy()
+        missing[:, [self.names[name] for name in names]] |= gone
+        return replace(self, cells=tuple(cells), missing=missing)
+
+
+@dataclass(frozen=True, eq=False)
 class Sample:
     """Rows that have a class, copies counted as one: parts of a table, and what is known of each row."""
 
-    parts: tuple[Batch, ...]
+    source: tuple[Batch, ...]
     codes: Codes  # (rows,) classes
     weight: Array  # (rows,) copies counting as one
     mass: Array  # (rows,) of all copies together
     prints: Fingerprints  # (rows,)
     stride: int = 1  # one of how many distinct rows is here
+    chosen: NDArray[np.intp] | None = None  # which rows of the parts these are, if not all
+    encoded: Encoded | None = None
 
     @property
     def rows(self) -> int:
         return len(self.codes)
 
+    @cached_property
+    def parts(self) -> tuple[Batch, ...]:
+        """The rows themselves."""
+        if self.chosen is None:
+            return self.source
+        ends = np.cumsum([part.rows for part in self.source])
+        found = []
+        for part, end in zip(self.source, ends, strict=True):
+            first, last = np.searchsorted(self.chosen, [end - part.rows, end])
+            if last > first:
+                rows = self.chosen[first:last] - (end - part.rows)
+                found.append(part if len(rows) == part.rows else part.take(rows))
+        return tuple(found)
+
     def take(self, chosen: NDArray[np.bool_]) -> Sample:
         """Some of the rows."""
-        parts, start = [], 0
-        for part in self.parts:
-            rows = np.flatnonzero(chosen[start : start + part.rows])
-            start += part.rows
-            if len(rows):
-                parts.append(part if len(rows) == part.rows else part.take(rows))
+        places = np.flatnonzero(chosen) if self.chosen is None else self.chosen[chosen]
         return replace(
-            self, parts=tuple(parts), codes=self.codes[chosen], weight=self.weight[chosen], mass=self.mass[chosen],
-            prints=self.prints[chosen],
+            self, codes=self.codes[chosen], weight=self.weight[chosen], mass=self.mass[chosen],
+            prints=self.prints[chosen], chosen=places, encoded=self.encoded and self.encoded.take(chosen),
         )  # fmt: skip
+
+    def member(self, classes: int) -> Hard:
+        """Which class each row is in, with the weight of all copies, as the evidence has it."""
+        return Hard(self.codes, classes, self.mass)
 
     def thinned(self, rows: int) -> Sample:
         """About so many of them, if there are more."""
@@ -89,14 +130,16 @@ class Sample:
         """With cells of these columns missing at random, few in some rows, many in others."""
         wanted = mixed(self.prints, salt=seed + 101) / 2.0**64  # (rows,)
         cells = np.stack([mixed(self.prints, salt=seed + 102 + j) / 2.0**64 for j in range(len(names))], axis=1)
-        gone, parts, start = cells < wanted[:, None], [], 0
+        gone, parts, start = cells < wanted[:, None], list[Batch](), 0
+        if self.encoded is not None:
+            return replace(self, encoded=self.encoded.blanked(names, gone))
         for part in self.parts:
             rows = gone[start : start + part.rows]
             columns = {name: pc.if_else(pa.array(rows[:, j]), None, part.column(name)) for j, name in enumerate(names)}
             rest = part.only([name for name in part.names if name not in columns])
             parts.append(replace(rest, columns={**rest.columns, **columns}))
             start += part.rows
-        return replace(self, parts=tuple(parts))
+        return replace(self, source=tuple(parts), chosen=None)
 
     def pieces(self, classes: int) -> list[Piece]:
         """Each part with the classes of its rows."""
@@ -142,6 +185,23 @@ def drawn(model: Any, table: Source, weights: Weights, terms: int) -> Sample:
         raise DataError("no row has a class and a weight above 0")
     texts = np.array([any(form in TEXT_FORMS for form in model.views.get(name, ())) for name in names])
     return _without_copies(found, np.concatenate(cells, axis=1), texts)
+
+
+def encoded(model: Any, sample: Sample) -> Sample:
+    """With its cells encoded, if all blocks of the model have scorers, and weights are whole numbers."""
+    if model.refits or not whole_numbers([sample.mass, model.class_weights]):
+        return sample
+    scorers = []
+    for form, likelihood in model.terms_of(model.views, model.settings).likelihoods:
+        scorer = likelihood.scorer()
+        if scorer is None:
+            return sample
+        scorers.append((form, scorer))
+    batches = [part.filled(model.views) for part in sample.parts]
+    names = {name: j for j, name in enumerate(model.views)}
+    missing = np.concatenate([[batch.column(name).is_null() for name in names] for batch in batches], axis=1).T
+    cells = tuple(np.concatenate([scorer.read(batch) for batch in batches]) for _, scorer in scorers)
+    return replace(sample, encoded=Encoded(tuple(scorers), cells, missing, names))
 
 
 def _without_copies(sample: Sample, cells: Fingerprints, texts: NDArray[np.bool_]) -> Sample:

@@ -68,11 +68,10 @@ class Stack:
         log_odds = worth(held_out.missing, self.discount)[:, None] * (rows.log_likelihood @ self.shares)
         return with_label_noise(rows.log_prior + log_odds, rows.log_prior, noise_rates(self.noise, class_weights))
 
-    def log_likelihood(self, held_out: HeldOut, class_weights: Array | None = None) -> float:
-        """Of the classes of held-out rows; all with the same rate of noise, unless their classes' weights are given."""
-        n = np.full(held_out.rows.classes, np.inf) if class_weights is None else class_weights
-        found = self.log_probabilities(held_out, n)
-        return float(held_out.rows.weight @ found[np.arange(held_out.rows.rows), held_out.rows.truth])
+    def true_log_probabilities(self, held_out: HeldOut, class_weights: Array) -> Array:
+        """log P(truth) of held-out rows. (rows,)"""
+        found = self.log_probabilities(held_out, class_weights)
+        return np.asarray(found[np.arange(held_out.rows.rows), held_out.rows.truth])
 
 
 def with_discount(stack: Stack, blanked: HeldOut, class_weights: Array) -> Stack:
@@ -80,29 +79,41 @@ def with_discount(stack: Stack, blanked: HeldOut, class_weights: Array) -> Stack
     if not blanked.rows.rows or not stack.shares.any():
         return stack
 
-    def log_posterior(each: Stack) -> float:
-        return each.log_likelihood(blanked, class_weights) - each.discount
+    rows, rates = blanked.rows, noise_rates(stack.noise, class_weights)
+    log_odds, own = rows.log_likelihood @ stack.shares, np.arange(rows.rows)
 
-    below, above = 0.0, LARGEST_DISCOUNT
+    def log_posterior(d: Array) -> Array:
+        log_joint = rows.log_prior + worth(blanked.missing, d[:, None])[:, :, None] * log_odds
+        return with_label_noise(log_joint, rows.log_prior, rates)[:, own, rows.truth] @ rows.weight - d
+
+    best, step = 0.0, LARGEST_DISCOUNT
     for _ in range(ROUNDS_OF_DISCOUNTS):
-        tried, step = np.linspace(below, above, DISCOUNTS, retstep=True)
-        stack = max((replace(stack, discount=float(d)) for d in tried), key=log_posterior)
-        below, above = max(stack.discount - step, 0.0), min(stack.discount + step, LARGEST_DISCOUNT)
-    return stack
+        tried, step = np.linspace(max(best - step, 0.0), min(best + step, LARGEST_DISCOUNT), DISCOUNTS, retstep=True)
+        best = float(tried[np.argmax(log_posterior(tried))])
+    return replace(stack, discount=best)
 
 
 def stacked(held_out: TermScores) -> Stack:
     """The most probable shares, averaged with "worth nothing" by their evidence. Rows count as whole."""
+    return stacks(held_out, held_out.weight[None])[0]
+
+
+def stacks(held_out: TermScores, weights: Array) -> list[Stack]:
+    """The same for several weightings of the rows. weights: (fits, rows)"""
     count = len(held_out.terms)
     prior = GaussianPrior(np.full(count, 1 / count), np.eye(count) * count, np.ones(count, dtype=bool))
     regression = LogisticRegression(held_out.log_likelihood, held_out.log_prior, held_out.truth, prior)
-    theta = regression.mode(held_out.weight)
-    shares, noise, weight = with_noise(regression, held_out.log_likelihood, held_out, theta, ROUNDS)
-    stack = Stack(shares, noise)
+    theta = regression.modes(weights)
+    found = with_noise(regression, held_out.log_likelihood, held_out, theta, weights, ROUNDS)
     whole = HeldOut(held_out, np.zeros(held_out.rows), np.zeros(held_out.rows, dtype=np.intp))
-    gained = stack.log_likelihood(whole) - Stack(0 * shares, 0.0).log_likelihood(whole)
-    log_factor = gained + regression.log_occam_factor(shares, weight)
-    return Stack(shares / (1 + np.exp(-np.clip(log_factor, -ENOUGH, ENOUGH))), noise)
+    many = np.full(held_out.classes, np.inf)  # rows of each class: all have the same rate of noise
+    alone = Stack(np.zeros(count), 0.0).true_log_probabilities(whole, many)
+    stacks = []
+    for own, shares, noise, told in zip(weights, *found, strict=True):
+        gained = float(own @ (Stack(shares, float(noise)).true_log_probabilities(whole, many) - alone))
+        log_factor = gained + regression.log_occam_factor(shares, told)
+        stacks.append(Stack(shares / (1 + np.exp(-np.clip(log_factor, -ENOUGH, ENOUGH))), float(noise)))
+    return stacks
 
 
 def cross_fitted(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> Array:
@@ -110,9 +121,10 @@ def cross_fitted(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> A
     found = np.empty_like(held_out.rows.log_prior)
     if len(np.unique(held_out.fold)) == 1:
         held_out, blanked = (replace(each, fold=np.arange(each.rows.rows) % 2) for each in (held_out, blanked))
-    for k in np.unique(held_out.fold):
+    folds = np.unique(held_out.fold)
+    weights = np.stack([np.where(held_out.fold == k, 0.0, held_out.rows.weight) for k in folds])
+    for k, stack in zip(folds, stacks(held_out.rows, weights), strict=True):
         rows = held_out.fold == k
-        stack = stacked(held_out.rows.take(~rows))
         if held_out.missing[rows].any():
             stack = with_discount(stack, blanked.take(blanked.fold != k), class_weights)
         found[rows] = stack.log_probabilities(held_out.take(rows), class_weights)

@@ -6,7 +6,8 @@ one by one, in closed form; rows of a held-out fold are scored by the evidence o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -14,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.blocks.block import Independent, Likelihood, Settings
-from credo.core.membership import Codes
+from credo.blocks.scoring import Cells, Scorer
+from credo.core.membership import Codes, Hard
+from credo.core.statistics import Positions
 from credo.models.forms import TEXT_FORMS
 from credo.numerics.exact import Array
 from credo.selection.sample import Piece, Sample
@@ -51,13 +54,17 @@ class TermScores:
     def only(self, places: Sequence[int]) -> TermScores:
         """Some of the terms."""
         kept = list(places)
-        return replace(
-            self, terms=tuple(self.terms[j] for j in kept), log_likelihood=self.log_likelihood[:, :, kept]
-        )
+        return replace(self, terms=tuple(self.terms[j] for j in kept), log_likelihood=self.log_likelihood[:, :, kept])
 
     def of(self, terms: Sequence[Term]) -> TermScores:
         places = {term: j for j, term in enumerate(self.terms)}
         return self.only([places[term] for term in terms])
+
+    def replaced(self, others: TermScores) -> TermScores:
+        """With what others say of some of the terms."""
+        places, found = {term: j for j, term in enumerate(self.terms)}, self.log_likelihood.copy()
+        found[:, :, [places[term] for term in others.terms]] = others.log_likelihood
+        return replace(self, log_likelihood=found)
 
     def named(self, name: str) -> TermScores:
         """The terms of one column."""
@@ -74,61 +81,212 @@ def beside(scores: Sequence[TermScores]) -> TermScores:
     return replace(scores[0], terms=terms, log_likelihood=np.concatenate([s.log_likelihood for s in scores], axis=2))
 
 
-def left_out_scores(model: Any, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
-    """Of rows of the evidence, each as if it weren't there; by folds, where leaving one out means a refit."""
-    if model.refits:
-        return _by_folds(model, sample, forms)
-    likelihoods = model.terms_of(forms, settings).likelihoods
+class Taught(ABC):
+    """A model as tuning sees it: its evidence, some rows of the sample taken out."""
 
-    def of_piece(piece: Piece) -> tuple[NDArray[Any], ...]:
-        batch, own = piece.batch.filled(model.views), piece.own
-        found = [each.each_nearly_left_out(each.read(batch), own) for _, each in likelihoods]
-        return _beside(found, piece), model.log_prior_left_out(own), own.codes, piece.weight
+    model: Any  # its views and settings; its evidence may hold more rows
+    class_weights: Array
 
-    return _scores(likelihoods, sample.mapped(of_piece, len(model.classes)))
+    @abstractmethod
+    def without(self, sample: Sample, gone: NDArray[np.bool_]) -> Taught:
+        """The same without some rows of the sample; their classes stay known."""
+
+    @abstractmethod
+    def left_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
+        """Of rows of the evidence, each as if it weren't there."""
+
+    @abstractmethod
+    def held_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
+        """Of rows that the evidence doesn't hold."""
+
+    @abstractmethod
+    def missing_shares(self, sample: Sample, names: Sequence[str]) -> Array:
+        """Of each row, the share of these columns whose cells are missing, or hold an unseen category. (rows,)"""
+
+    @abstractmethod
+    def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[Term, float]:
+        """log p(cells | classes)/p(cells) of each column by itself: whether it depends on the class.
+
+        Unlike a score of left-out rows, it looks good by chance only as rarely as its size says.
+        """
 
 
-def held_out_scores(model: Any, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
-    """Of rows that the evidence doesn't hold."""
-    terms = model.terms_of(forms, settings)
+def taught(model: Any, sample: Sample) -> Taught:
+    """By scorers, where the sample's cells are encoded for them; else by evidence."""
+    if sample.encoded is None:
+        return TaughtByEvidence(model)
+    found = TaughtByScorers(model, model.class_weights, sample.encoded.scorers)
+    whole = float(sample.mass.sum()) == float(model.n)
+    return found.without(sample, np.zeros(sample.rows, dtype=bool)) if whole else found  # sums are found in floats
 
-    def of_piece(piece: Piece) -> tuple[NDArray[Any], ...]:
-        batch, own, shape = piece.batch.filled(model.views), piece.own, (piece.rows, piece.own.groups)
-        found = [each.each(each.read(batch), shape) for _, each in terms.likelihoods]
-        return _beside(found, piece), np.broadcast_to(terms.log_prior, shape), own.codes, piece.weight
 
-    return _scores(terms.likelihoods, sample.mapped(of_piece, len(model.classes)))
+@dataclass(frozen=True, eq=False)
+class TaughtByEvidence(Taught):
+    """Any model: rows are summarised, and their evidence subtracted."""
+
+    model: Any
+
+    @property
+    def class_weights(self) -> Array:  # type: ignore[override]
+        found: Array = self.model.class_weights
+        return found
+
+    def without(self, sample: Sample, gone: NDArray[np.bool_]) -> TaughtByEvidence:
+        evidence = sample.take(gone).evidence(self.model)
+        return TaughtByEvidence(self.model.taught_by(self.model.seen.without(evidence), evidence))
+
+    def left_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
+        """By folds, where leaving one row out means a refit."""
+        model = self.model
+        if model.refits:
+            return self._by_folds(sample, forms)
+        likelihoods = model.terms_of(forms, settings).likelihoods
+
+        def of_piece(piece: Piece) -> tuple[NDArray[Any], ...]:
+            batch, own = piece.batch.filled(model.views), piece.own
+            found = [each.each_nearly_left_out(each.read(batch), own) for _, each in likelihoods]
+            return _beside(found, piece), model.log_prior_left_out(own), own.codes, piece.weight
+
+        return _scores(_terms(likelihoods), sample.mapped(of_piece, len(model.classes)))
+
+    def held_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
+        model, terms = self.model, self.model.terms_of(forms, settings)
+
+        def of_piece(piece: Piece) -> tuple[NDArray[Any], ...]:
+            batch, own, shape = piece.batch.filled(model.views), piece.own, (piece.rows, piece.own.groups)
+            found = [each.each(each.read(batch), shape) for _, each in terms.likelihoods]
+            return _beside(found, piece), np.broadcast_to(terms.log_prior, shape), own.codes, piece.weight
+
+        return _scores(_terms(terms.likelihoods), sample.mapped(of_piece, len(model.classes)))
+
+    def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[Term, float]:
+        found: dict[Term, float] = {}
+        for form, likelihood in self.model.terms_of(forms, settings).likelihoods:
+            if isinstance(likelihood, Independent):
+                each = likelihood.log_evidence() - likelihood.as_one().log_evidence()
+                found |= {Term(form, name): float(value) for name, value in zip(likelihood.names, each, strict=True)}
+        return found
+
+    def missing_shares(self, sample: Sample, names: Sequence[str]) -> Array:
+        return np.concatenate([self.model.missing_share(batch, names) for batch in sample.parts])
+
+    def _by_folds(self, sample: Sample, forms: Forms) -> TermScores:
+        count = max(2, min(INNER_FOLDS, sample.rows))
+        fold = sample.folds(count, seed=0)
+        order, parts = [], []
+        for k in range(count):
+            rows = fold == k
+            if rows.any():
+                others = self.without(sample, rows)
+                parts.append(others.held_out(sample.take(rows), forms, others.model.settings))
+                order.append(np.flatnonzero(rows))
+        place = np.argsort(np.concatenate(order))
+        arrays = [[p.log_likelihood, p.log_prior, p.truth, p.weight] for p in parts]
+        joined = [np.concatenate(each)[place] for each in zip(*arrays, strict=True)]
+        return TermScores(parts[0].terms, *joined)
+
+
+@dataclass(frozen=True, eq=False)
+class TaughtByScorers(Taught):
+    """Rows are encoded, and subtracted as arrays."""
+
+    model: Any
+    class_weights: Array
+    scorers: tuple[tuple[str, Scorer], ...]  # each with its form
+
+    def without(self, sample: Sample, gone: NDArray[np.bool_]) -> TaughtByScorers:
+        own = sample.member(len(self.class_weights))
+        pairs = zip(self.scorers, _cells(sample), strict=True)
+        scorers = tuple((form, scorer.without(cells, own, gone)) for (form, scorer), cells in pairs)
+        weights = self.class_weights - np.bincount(own.codes[gone], own.weight[gone], own.groups)
+        return TaughtByScorers(self.model, weights, scorers)
+
+    def left_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
+        own = sample.member(len(self.class_weights))
+        terms, found = list[Term](), []
+        for form, scorer, cells, places in self._chosen(sample, forms, settings):
+            terms += [Term(form, name) for name in scorer.voices(places)]
+            found.append(scorer.each_left_out(cells, own, places))
+        return self._scores(sample, terms, found, self._log_prior_left_out(own))
+
+    def held_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
+        shape = (sample.rows, len(self.class_weights))
+        terms, found = list[Term](), []
+        for form, scorer, cells, places in self._chosen(sample, forms, settings):
+            terms += [Term(form, name) for name in scorer.voices(places)]
+            found.append(scorer.each(cells, places))
+        return self._scores(sample, terms, found, np.broadcast_to(self._log_prior(self.class_weights), shape))
+
+    def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[Term, float]:
+        found: dict[Term, float] = {}
+        for form, scorer in self._under(settings):
+            each = scorer.log_bayes_factors()
+            if each is not None:
+                pairs = zip(scorer.names, each, strict=True)
+                found |= {Term(form, name): float(value) for name, value in pairs if form in forms.get(name, ())}
+        return found
+
+    def missing_shares(self, sample: Sample, names: Sequence[str]) -> Array:
+        assert sample.encoded is not None
+        absent = sample.encoded.missing.copy()
+        for (form, scorer), cells in zip(self.scorers, sample.encoded.cells, strict=True):
+            if form == "category":
+                absent[:, [sample.encoded.names[name] for name in scorer.names]] |= scorer.unseen(cells)
+        chosen = [sample.encoded.names[name] for name in names]
+        return np.asarray(absent[:, chosen].sum(1) / max(len(chosen), 1))
+
+    def _under(self, settings: Settings) -> list[tuple[str, Scorer]]:
+        own = self.model.settings  # what was found before under these is kept
+        return [(form, scorer if settings == own else scorer.under(settings)) for form, scorer in self.scorers]
+
+    def _chosen(
+        self, sample: Sample, forms: Forms, settings: Settings
+    ) -> Iterator[tuple[str, Scorer, Cells, Positions]]:
+        """The scorers of these forms, with the places of their columns."""
+        for (form, scorer), cells in zip(self._under(settings), _cells(sample), strict=True):
+            places = [j for j, name in enumerate(scorer.names) if form in forms.get(name, ())]
+            if places:
+                yield form, scorer, cells, np.array(places, dtype=np.intp)
+
+    def _scores(self, sample: Sample, terms: Sequence[Term], found: Sequence[Array], log_prior: Array) -> TermScores:
+        joined = np.concatenate([np.empty((*log_prior.shape, 0)), *found], axis=2)
+        return _scores(tuple(terms), (joined, log_prior, sample.codes, sample.weight))
+
+    def _log_prior(self, n: Array) -> Array:
+        found: Array = self.model.log_class_prior(n)
+        return found
+
+    def _log_prior_left_out(self, own: Hard) -> Array:
+        """log P(class) without each row. (rows, classes)"""
+        plain = bool((own.weight == 1).all()) and own.rows > own.groups
+        one = Hard.of(np.arange(own.groups), own.groups) if plain else own  # one of each class stands for its rows
+        n, rows = np.repeat(self.class_weights[None], one.rows, axis=0), np.arange(one.rows)
+        n[rows, one.codes] = np.maximum(n[rows, one.codes] - one.weight, 0.0)
+        found = self._log_prior(n)
+        return found[own.codes] if plain else found
+
+
+def _cells(sample: Sample) -> tuple[Cells, ...]:
+    assert sample.encoded is not None
+    return sample.encoded.cells
 
 
 def _beside(found: Sequence[Array], piece: Piece) -> Array:
     return np.concatenate([np.empty((piece.rows, piece.own.groups, 0)), *found], axis=2)
 
 
-def without(model: Any, sample: Sample) -> Any:
-    """The model without these rows; their classes stay known."""
-    evidence = sample.evidence(model)
-    return model.taught_by(model.seen.without(evidence), evidence)
+def _terms(likelihoods: Sequence[tuple[str, Likelihood]]) -> tuple[Term, ...]:
+    return tuple(Term(form, name) for form, likelihood in likelihoods for name in likelihood.voices)
 
 
-def log_bayes_factors(model: Any, forms: Forms, settings: Settings) -> dict[Term, float]:
-    """log p(cells | classes)/p(cells) of each column by itself: whether it depends on the class.
-
-    Unlike a score of left-out rows, it looks good by chance only as rarely as its size says.
-    """
-    found: dict[Term, float] = {}
-    for form, likelihood in model.terms_of(forms, settings).likelihoods:
-        if isinstance(likelihood, Independent):
-            each = likelihood.log_evidence() - likelihood.as_one().log_evidence()
-            found |= {Term(form, name): float(value) for name, value in zip(likelihood.names, each, strict=True)}
-    return found
-
-
-def _scores(likelihoods: Sequence[tuple[str, Likelihood]], found: Sequence[NDArray[Any]]) -> TermScores:
-    terms = tuple(Term(form, name) for form, likelihood in likelihoods for name in likelihood.voices)
+def _scores(terms: tuple[Term, ...], found: Sequence[NDArray[Any]]) -> TermScores:
     scores, log_prior, codes, weight = found
-    for j, term in enumerate(terms):
-        each = scores[:, :, j]
-        scores[:, :, j] = centred(_bounded(each)) if term.form in TEXT_FORMS else _within(each)
+    texts = np.array([term.form in TEXT_FORMS for term in terms], dtype=bool)
+    for j in np.flatnonzero(texts):
+        scores[:, :, j] = centred(_bounded(scores[:, :, j]))
+    if not texts.all():
+        others = slice(None) if not texts.any() else ~texts
+        scores[:, :, others] = _within(scores[:, :, others])
     return TermScores(terms, scores, _within(log_prior), codes.astype(np.int32), weight)
 
 
@@ -136,23 +294,6 @@ def _within(log_values: Array) -> Array:
     """What is impossible is very improbable beside the row's most probable class; so it doesn't depend on units."""
     top = log_values.max(1, keepdims=True)
     return np.asarray(np.maximum(log_values, np.where(np.isneginf(top), 0.0, top) + IMPOSSIBLE))
-
-
-def _by_folds(model: Any, sample: Sample, forms: Forms) -> TermScores:
-    count = max(2, min(INNER_FOLDS, sample.rows))
-    fold = sample.folds(count, seed=0)
-    order, parts = [], []
-    for k in range(count):
-        rows = fold == k
-        if rows.any():
-            part = sample.take(rows)
-            taught = without(model, part)
-            parts.append(held_out_scores(taught, part, forms, taught.settings))
-            order.append(np.flatnonzero(rows))
-    place = np.argsort(np.concatenate(order))
-    arrays = [[p.log_likelihood, p.log_prior, p.truth, p.weight] for p in parts]
-    joined = [np.concatenate(each)[place] for each in zip(*arrays, strict=True)]
-    return TermScores(parts[0].terms, *joined)
 
 
 def centred(scores: Array) -> Array:

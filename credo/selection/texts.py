@@ -19,7 +19,7 @@ from credo.data.schema import Axis
 from credo.models.forms import ODDS_FORMS, WORD_FORMS
 from credo.numerics.exact import Array
 from credo.selection.sample import Piece, Sample
-from credo.selection.terms import Forms, Term, TermScores, beside, centred, left_out_scores
+from credo.selection.terms import Forms, Taught, Term, TermScores, beside, centred
 from credo.selection.weighting import Group, Regression
 
 CELLS, ROWS = 40_000, (500, 6000)  # documents x classes that choices are made on; the fewest and the most documents
@@ -29,8 +29,9 @@ COARSE: Grid = (0.25, 2.0, 16.0, 128.0, 1024.0), (0.0, 1.0, 2.0, 3.0)
 SMOOTHING = 0.1  # of likelihoods that are compared: 1, the default, is far too much for most, and tuning lowers it
 
 
-def chosen_readings(model: Any, sample: Sample) -> tuple[Settings, dict[str, tuple[str, ...]]]:
+def chosen_readings(taught: Taught, sample: Sample) -> tuple[Settings, dict[str, tuple[str, ...]]]:
     """The settings, with those of log-odds; and the forms that each text column may have."""
+    model = taught.model
     texts = {name: views for name, views in model.views.items() if any(form in ODDS_FORMS for form in views)}
     if not texts:
         return model.settings, {}
@@ -38,7 +39,7 @@ def chosen_readings(model: Any, sample: Sample) -> tuple[Settings, dict[str, tup
     odds, best = _chosen_odds(model, thin, _only(texts, ODDS_FORMS))
     settings, words = replace(model.settings, odds=odds), _only(texts, WORD_FORMS)
     smoothed = settings.smoothing if settings.estimate == "map" else min(settings.smoothing, SMOOTHING)
-    scores = left_out_scores(model, thin, words, replace(settings, smoothing=smoothed))
+    scores = taught.left_out(thin, words, replace(settings, smoothing=smoothed))
     readings = {}
     for name, views in texts.items():
         likelihood = _likelihood(scores.named(name), best.named(name), CLEARLY if thin.stride > 1 else 0.0)
@@ -106,8 +107,12 @@ def _likelihood(scores: TermScores, odds: TermScores, errors: float) -> tuple[st
     return best
 
 
-def gains(gain: Array, weight: Array, errors: float = 1.0) -> bool:
-    """Whether the mean gain of rows exceeds so many standard errors: the best of many looks good by chance."""
-    mean = np.average(gain, weights=weight)
+def gains(gain: Array, weight: Array, errors: float = 1.0) -> Any:
+    """Whether the mean gain of rows exceeds so many standard errors: the best of many looks good by chance.
+
+    gain: (..., rows)
+    """
+    share = weight / weight.sum()
+    mean = gain @ share
     size = weight.sum() ** 2 / (weight**2).sum()  # the effective number of rows
-    return bool(mean > errors * np.sqrt(np.average((gain - mean) ** 2, weights=weight) / size))
+    return mean > errors * np.sqrt((gain - mean[..., None]) ** 2 @ share / size)

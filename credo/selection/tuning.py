@@ -26,9 +26,9 @@ from credo.notices import tell
 from credo.numerics.exact import Array
 from credo.selection.candidates import Candidates, candidates
 from credo.selection.report import Tried
-from credo.selection.sample import Sample, drawn
+from credo.selection.sample import Sample, drawn, encoded
 from credo.selection.stacking import HeldOut, Stack, cross_fitted, stacked, with_discount
-from credo.selection.terms import TermScores, held_out_scores, without
+from credo.selection.terms import Taught, TermScores, taught
 from credo.selection.weighting import Weighting, pooled
 
 if TYPE_CHECKING:
@@ -89,19 +89,20 @@ def tune(model: Classifier, table: Source, weight: Weight, seed: int) -> Any:
 def tuned(model: Any, table: Source, weight: Weight, seed: int) -> Tuned:
     """A model whose columns are counted in all their forms, tuned on the rows that it was taught by."""
     terms = sum(len(views) for views in model.views.values())
-    sample = drawn(model, table, Weights.of(weight), terms)
+    sample = encoded(model, drawn(model, table, Weights.of(weight), terms))
     if sample.rows < 2:
         raise DataError("tuning needs at least two different rows that have a class")
     fold, folds = _folds(sample, seed)
-    judged = [_judged(model, sample, fold == k) for k in folds[:BLANKED_FOLDS]]
-    judged += [_judged(model, sample, fold == k, blanks=False) for k in folds[BLANKED_FOLDS:]]
+    learned = taught(model, sample)
+    judged = [_judged(learned, sample, fold == k) for k in folds[:BLANKED_FOLDS]]
+    judged += [_judged(learned, sample, fold == k, blanks=False) for k in folds[BLANKED_FOLDS:]]
     names = tuple(dict.fromkeys(name for each in judged for name in each.candidates.weightings))
     held_out = HeldOut.joined([each.candidates_as_terms(names, k) for k, each in enumerate(judged)])
     nobody = held_out.take(np.zeros_like(held_out.fold, dtype=bool))
     blanks = [each.blanked.candidates_as_terms(names, k) for k, each in enumerate(judged) if each.blanked is not None]
     blanked = HeldOut.joined([nobody, *blanks])
     known = model.class_weights
-    final = judged[0].candidates if sample.rows > MANY else candidates(model, sample)
+    final = judged[0].candidates if sample.rows > MANY else candidates(learned, sample)
     if not held_out.rows.rows:
         tell("each class has one row (copies counted once): none can be held out, so how good it is can't be known")
         held_out = _by_shares(model, sample, names)
@@ -142,25 +143,25 @@ def _folds(sample: Sample, seed: int) -> tuple[NDArray[np.intp], range]:
     return sample.folds(count, seed), range(looked_at)
 
 
-def _judged(model: Any, sample: Sample, held_out: NDArray[np.bool_], blanks: bool = True) -> _Judged:
+def _judged(learned: Taught, sample: Sample, held_out: NDArray[np.bool_], blanks: bool = True) -> _Judged:
     part, rest = sample.take(held_out), sample.take(~held_out)
-    taught = without(model, part)
-    found = candidates(taught, rest)
-    own = _said(taught, part, found)
+    others = learned.without(sample, held_out)
+    found = candidates(others, rest)
+    own = _said(others, part, found)
     used = [name for name, forms in found.forms.items() if forms]
     if not blanks or not used:
         return own
-    return replace(own, blanked=_said(taught, part.thinned(BLANKED).blanked(used, seed=0), found))
+    return replace(own, blanked=_said(others, part.thinned(BLANKED).blanked(used, seed=0), found))
 
 
-def _said(taught: Any, part: Sample, found: Candidates) -> _Judged:
+def _said(taught: Taught, part: Sample, found: Candidates) -> _Judged:
     """What candidates say of rows that are held out."""
-    every = held_out_scores(taught, part, found.forms, found.settings)
+    every = taught.held_out(part, found.forms, found.settings)
     known = taught.class_weights[every.truth] > 0
     rows = every.take(known)
     log_odds = {name: each.log_odds(rows) for name, each in found.weightings.items()}
     used = [name for name, forms in found.forms.items() if forms]
-    missing = np.concatenate([taught.missing_share(batch, used) for batch in part.parts])
+    missing = taught.missing_shares(part, used)
     return _Judged(found, rows, log_odds, missing[known], every.take(~known))
 
 

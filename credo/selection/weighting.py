@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,23 +83,38 @@ class Regression:
     groups: Sequence[Group]
     mixed: Term | None = None
 
-    def fitted(self, label_noise: bool = False) -> Weighting:
+    def fitted(self, label_noise: bool = False, start: Array | None = None) -> Weighting:
         """The most probable weights; label noise, if rows may have it, is estimated beside them by EM."""
         regression, weight = self._regression(), self.scores.weight
-        theta = regression.mode(weight, enough=ROUGHLY if label_noise else PRECISELY)
+        theta = regression.mode(weight, start, ROUGHLY if label_noise else PRECISELY)
         if label_noise:
-            theta, _, _ = with_noise(regression, self._features, self.scores, theta)
+            theta = with_noise(regression, self._features, self.scores, theta[None], weight[None])[0][0]
         return self._weighting(theta)
 
-    def losses(self) -> Array:
-        """-log P(class) of each row at the mode: for comparing a few choices on many rows."""
-        theta = self._regression().mode(self.scores.weight, enough=ROUGHLY)
-        return -np.log(np.maximum(true_probabilities(self._features, self.scores, theta), np.finfo(float).tiny))
+    def roughly(self) -> Array:
+        """The coefficients at the mode, for comparing a few choices."""
+        return self._regression().mode(self.scores.weight, enough=ROUGHLY)
+
+    def widened(self, theta: Array) -> Array:
+        """Where to begin, if so much is known of groups whose terms share one weight each, and of biases."""
+        groups = [g for g, _ in self._coefficients]
+        count, size = len(self.groups), len(self._prior.mean)
+        found = np.zeros(size)
+        found[: len(groups)] = theta[groups]
+        biases = len(theta) - count
+        found[len(groups) : len(groups) + biases] = theta[count:]
+        return found
+
+    def losses(self, theta: Array | None = None) -> Array:
+        """-log P(class) of each row, at the mode if coefficients aren't given."""
+        theta = self.roughly() if theta is None else theta
+        found = true_probabilities(self._features, self.scores, theta[None])[0]
+        return np.asarray(-np.log(np.maximum(found, np.finfo(float).tiny)))
 
     def _regression(self) -> LogisticRegression:
         return LogisticRegression(self._features, self.scores.log_prior, self.scores.truth, self._prior)
 
-    @property
+    @cached_property
     def _coefficients(self) -> list[tuple[int, dict[Term, float]]]:
         return [(g, each) for g, group in enumerate(self.groups) for each in group.coefficients()]
 
@@ -110,12 +126,12 @@ class Regression:
     def _has_biases(self) -> bool:
         return self.scores.classes <= FEW_CLASSES
 
-    @property
+    @cached_property
     def _pairs(self) -> list[tuple[int, int]]:
         classes = range(self.scores.classes)
         return [(a, b) for a in classes for b in classes if a != b] if self._mixes else []
 
-    @property
+    @cached_property
     def _features(self) -> Array:
         """(rows, classes, coefficients)"""
         scores, rows, classes = self.scores, self.scores.rows, self.scores.classes
@@ -134,7 +150,7 @@ class Regression:
             parts.append(cells)
         return np.concatenate(parts, axis=2)
 
-    @property
+    @cached_property
     def _prior(self) -> GaussianPrior:
         groups = np.array([g for g, _ in self._coefficients])
         biases = self.scores.classes if self._has_biases else 0
@@ -163,31 +179,36 @@ class Regression:
 
 
 def true_probabilities(features: Array, scores: TermScores, theta: Array) -> Array:
-    """P(truth) of each row. (rows,)"""
-    logits = scores.log_prior + features @ theta
-    logits = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
-    return np.asarray(np.exp(logits[np.arange(scores.rows), scores.truth]))
+    """P(truth) of each row, by several fits. (fits, coefficients) -> (fits, rows)"""
+    rows, classes, size = features.shape
+    logits = (theta @ features.reshape(-1, size).T).reshape(-1, rows, classes) + scores.log_prior
+    top = logits.max(2)
+    own = logits[:, np.arange(rows), scores.truth] - top
+    logits -= top[:, :, None]
+    return np.asarray(np.exp(own) / np.exp(logits, out=logits).sum(2))
 
 
 def with_noise(
-    regression: LogisticRegression, features: Array, scores: TermScores, theta: Array, rounds: int = ROUNDS
-) -> tuple[Array, float, Array]:
-    """The coefficients, the rate of label noise, and what rows weigh that aren't noise, by EM.
+    regression: LogisticRegression, features: Array, scores: TermScores, theta: Array, weights: Array,
+    rounds: int = ROUNDS,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """The coefficients, the rate of label noise, and what rows weigh that aren't noise, by EM; of several fits, each
+    with its own weights of the rows. theta: (fits, coefficients), weights: (fits, rows)
 
-    A row is explained by the terms, or by the prior alone.
-
-    The rate has a uniform prior: n rows that were all predicted well leave about 1/(n + 2).
+    A row is explained by the terms, or by the prior alone. The rate has a uniform prior: n rows that were all predicted
+    well leave about 1/(n + 2).
     """
-    weight, n = scores.weight, float(scores.weight.sum())
+    n = weights.sum(1)
     prior = scores.log_prior - np.logaddexp.reduce(scores.log_prior, axis=1, keepdims=True)
     alone = np.exp(prior[np.arange(scores.rows), scores.truth])
     rate = 1 / (n + 2)
     for again in reversed(range(rounds)):
-        told = (1 - rate) * true_probabilities(features, scores, theta)
-        noisy = rate * alone / np.maximum(told + rate * alone, np.finfo(float).tiny)
-        rate = (float(weight @ noisy) + 1) / (n + 2)
-        theta = regression.mode(weight * (1 - noisy), theta, ROUGHLY if again else PRECISELY)
-    return theta, rate, weight * (1 - noisy)
+        noisy = rate[:, None] * alone
+        told = (1 - rate)[:, None] * true_probabilities(features, scores, theta)
+        noisy = noisy / np.maximum(told + noisy, np.finfo(float).tiny)
+        rate = (np.einsum("fr,fr->f", weights, noisy) + 1) / (n + 2)
+        theta = regression.modes(weights * (1 - noisy), theta, ROUGHLY if again else PRECISELY)
+    return theta, rate, weights * (1 - noisy)
 
 
 def relevances(log_bayes_factors: Mapping[Term, float]) -> dict[Term, float]:

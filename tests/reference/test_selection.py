@@ -22,7 +22,7 @@ from credo.numerics.exact import Array
 from credo.numerics.logistic import GaussianPrior, LogisticRegression
 from credo.selection.learn import _joined
 from credo.selection.sample import drawn
-from credo.selection.terms import Term, left_out_scores, without
+from credo.selection.terms import TaughtByEvidence, Term
 from credo.selection.tuning import widened
 
 
@@ -50,6 +50,21 @@ def test_the_mode_is_where_an_optimiser_ends(seed: int, bounded: bool) -> None:
     np.testing.assert_allclose(model.mode(weight, enough=1e-12), best.x, atol=1e-4)
 
 
+@pytest.mark.parametrize("size", [2, 6])
+def test_fits_of_several_weightings_are_those_of_each(size: int) -> None:
+    """Few coefficients are solved for all fits at once, more one after another; rows of weight 0 don't count."""
+    rng = np.random.default_rng(size)
+    features, offset, truth = rng.normal(size=(90, 3, size)), rng.normal(size=(90, 3)), rng.integers(0, 3, 90)
+    prior = GaussianPrior(np.full(size, 0.3), np.eye(size) * 2, np.arange(size) < 2)
+    weights = rng.gamma(2.0, size=(5, 90)) * (np.arange(90) % 5 != np.arange(5)[:, None])
+    found = LogisticRegression(features, offset, truth, prior).modes(weights, enough=1e-12)
+    for k, weight in enumerate(weights):
+        rows = weight > 0
+        alone = LogisticRegression(features[rows], offset[rows], truth[rows], prior).mode(weight[rows], enough=1e-12)
+        np.testing.assert_allclose(found[k], alone, atol=1e-9)
+    assert (found[:, :2] >= 0).all()
+
+
 def test_the_bayes_factor_is_an_integral() -> None:
     rng = np.random.default_rng(0)
     features, truth = rng.normal(size=(60, 2, 1)), rng.integers(0, 2, 60)
@@ -62,7 +77,7 @@ def test_the_bayes_factor_is_an_integral() -> None:
         return float((logits[np.arange(60), truth] - np.logaddexp.reduce(logits, axis=1)).sum())
 
     def density(theta: float) -> float:
-        prior_density = np.sqrt(2.0 / (2 * np.pi)) * np.exp(-(theta - 0.5) ** 2)
+        prior_density = np.sqrt(2.0 / (2 * np.pi)) * np.exp(-((theta - 0.5) ** 2))
         return float(np.exp(log_likelihood(theta) - log_likelihood(0.0)) * prior_density)
 
     mode = model.mode(weight)
@@ -119,8 +134,8 @@ def test_copies_are_one_row_of_their_weight() -> None:
     assert dict(zip(sample.prints.tolist(), sample.folds(5, 0).tolist(), strict=True)) == dict(
         zip(other.prints.tolist(), other.folds(5, 0).tolist(), strict=True)
     )
-    whole = without(model, sample.take(sample.folds(5, 0) == 0))
-    assert whole.n == 2 * (sample.folds(5, 0) != 0).sum()
+    whole = TaughtByEvidence(model).without(sample, sample.folds(5, 0) == 0)
+    assert whole.class_weights.sum() == 2 * (sample.folds(5, 0) != 0).sum()
 
 
 def test_rows_that_are_the_same_by_chance_are_no_copies() -> None:
@@ -137,7 +152,7 @@ def test_categories_left_out_for_tuning_are_left_out() -> None:
     table, weight = messy(60), np.random.default_rng(1).integers(1, 4, 60).astype(float)
     model = wide(table, weight)
     sample = drawn(model, source(table), Weights.of(weight), 10)
-    scores = left_out_scores(model, sample, model.views, model.settings).of([Term("category", "sky")])
+    scores = TaughtByEvidence(model).left_out(sample, model.views, model.settings).of([Term("category", "sky")])
     likelihood = dict(model.terms_of(model.views, model.settings).likelihoods)["category"]
     (piece,) = sample.pieces(3)
     out = np.zeros((60, 3))
@@ -157,7 +172,7 @@ def test_gaussians_left_out_keep_their_prior(form: str) -> None:
     found = likelihood.each_nearly_left_out(likelihood.read(piece.batch), piece.own)[:, :, 0]
     z = likelihood.read(piece.batch) - likelihood.centre
     place, pooled = likelihood.everyone
-    n, _, scatter = likelihood.centred
+    n, scatter = likelihood.summary.n, likelihood.summary.scatter
     variance = (np.diagonal(scatter, axis1=1, axis2=2).sum(0) + pooled) / (n.sum() + 1)
     for i in range(0, 40, 7):
         rest = np.arange(40) != i
@@ -215,7 +230,7 @@ def test_rows_with_cells_of_their_own_missing_are_as_those_of_one_pattern(
     form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Gaussians are cut to a pattern for each of its rows at once, or row by row."""
-    from credo.blocks import one_hot as together
+    from credo.blocks import joint_gaussians as together
 
     table = messy(80)
     model = wide(table)

@@ -27,6 +27,7 @@ from credo.errors import PriorError
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.blocks.numbers.bin_scoring import BinScorer
     from credo.blocks.tally import Tally
 
 DROPPED = 41  # of a float's 52 bits after the first
@@ -293,6 +294,20 @@ class BinnedLikelihood(Independent):
                 others, mine = sketch.left_out(place, own.weight[rows])
             others[np.arange(len(rows)), codes] = mine[np.arange(len(rows)), codes]
             out[rows] += others
+
+    def scorer(self) -> BinScorer | None:
+        from credo.blocks.numbers.bin_scoring import BinScorer
+        from credo.blocks.scoring import whole_numbers
+
+        counts = [sketch.counts for sketch in self.sketches]
+        usual = self.settings.estimate in ("bayes", "mean") and self.depends is None
+        if not usual or not whole_numbers(counts):
+            return None
+        values = tuple(sketch.values for sketch in self.sketches)
+        table = np.concatenate(counts, axis=1)
+        codes, places = np.nonzero(table)
+        entries = codes, places, table[codes, places]
+        return BinScorer(self.names, len(table), values, table.sum(0), entries, self.settings, self.sketches[0].coarse)
 
     def each(self, cells: Array, shape: tuple[int, int]) -> Array:
         return self.bins.each(self._coded(cells), shape)

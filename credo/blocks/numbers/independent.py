@@ -24,13 +24,14 @@ from credo.families import NormalInverseGamma
 from credo.families.normal import Gaussian
 from credo.families.priors import of_numbers
 from credo.numerics.exact import Array
+from credo.numerics.special import log_gamma_ratio
 
 if TYPE_CHECKING:
+    from credo.blocks.numbers.number_scoring import NumberScorer
     from credo.blocks.tally import Tally
 
 RUN = 60  # columns whose squared distances are multiplied before a logarithm is taken
 LOST = 1e-5  # what is left of a sum of squares without a row, at which digits were lost
-SERIES = 20.0  # from where on four terms are exact to the last digit
 INTEGRATED = ("bayes", "mean")  # estimates that follow from the posterior's parameters
 CHUNK = 2**20  # cells of rows that are left out one by one, exactly
 
@@ -223,7 +224,7 @@ class NumbersLikelihood(Independent):
         shape, after = self.posterior.shape, self.posterior.strength
         scale = np.where(self.spoken, self.posterior.scale, 1.0)
         inverse = after / (after + 1) / (2 * scale)
-        return inverse, shape + 0.5, _log_gamma_ratio(shape) + 0.5 * np.log(inverse / np.pi)
+        return inverse, shape + 0.5, log_gamma_ratio(shape) + 0.5 * np.log(inverse / np.pi)
 
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
         """By one kernel; exactly one by one where digits were lost, or weights differ from 1."""
@@ -244,40 +245,13 @@ class NumbersLikelihood(Independent):
             said[rows] += self._exactly(cells[rows, j], j, own.take(rows))
         out += said
 
-    def each(self, cells: Array, shape: tuple[int, int]) -> Array:
-        if self.settings.estimate not in INTEGRATED:
-            return super().each(cells, shape)
-        post = self.posterior
-        away = (cells - self.shift)[:, None] - post.location
-        return self._known(cells, self._log_density(away, post.strength, post.shape, post.scale))
+    def scorer(self) -> NumberScorer | None:
+        from credo.blocks.numbers.number_scoring import NumberScorer
 
-    def each_nearly_left_out(self, cells: Array, own: Hard) -> Array:
-        """Without x, of weight w: κ′ = κ - w, a′ = a - w/2, b′ = b - ½ wκ/κ′ (x - m)², x - m′ = κ/κ′ (x - m)."""
-        if self.settings.estimate not in INTEGRATED:
-            return super().each_nearly_left_out(cells, own)
-        found = self.each(cells, (own.rows, own.groups))
-        post, w = self.posterior, own.weight[:, None]
-        kappa, away = post.strength[own.codes], cells - self.shift - post.location[own.codes]
-        left = np.where(np.isnan(cells), 1.0, kappa - w)
-        scale = np.maximum(post.scale[own.codes] - 0.5 * w * kappa / left * away**2, self.prior.scale)
-        mine = self._log_density(kappa / left * away, left, post.shape[own.codes] - 0.5 * w, scale)
-        found[np.arange(own.rows), own.codes] = self._known(cells, mine)
-        return found
+        return NumberScorer(self, self.statistics, self.settings) if self.settings.estimate in INTEGRATED else None
 
-    def _log_density(self, away: Array, strength: Array, shape: Array, scale: Array) -> Array:
-        """Of numbers so far from the location of a normal-inverse-gamma: Student's t, or a normal of its mean."""
-        scale = np.where(self.spoken, scale, 1.0)
-        if self.settings.estimate == "mean":
-            variance = scale / (shape - 1)
-            return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + away**2 / variance))
-        inverse = strength / (strength + 1) / (2 * scale)
-        constant = _log_gamma_ratio(shape) + 0.5 * np.log(inverse / np.pi)
-        return np.asarray(constant - (shape + 0.5) * np.log1p(inverse * away**2))
-
-    def _known(self, cells: Array, log_density: Array) -> Array:
-        """0 where a cell is missing, or a column has no variance."""
-        known = ~np.isnan(cells) & self.spoken
-        return np.where(known if log_density.ndim == 2 else known[:, None], log_density, 0.0)
+    def cells_to_score(self, cells: Array) -> Array:
+        return cells
 
     @property
     def _strength(self) -> float:
@@ -342,7 +316,7 @@ class NumbersLikelihood(Independent):
         pull = s / np.where(after > 0, after, 1.0)
         if self.settings.estimate == "bayes":
             grow = after / (after + 1)
-            return pull, grow, shape + 0.5, _log_gamma_ratio(shape) + 0.5 * np.log(grow / np.pi)
+            return pull, grow, shape + 0.5, log_gamma_ratio(shape) + 0.5 * np.log(grow / np.pi)
         factor = {"map": after + 5, "mean": after, "ml": after}[self.settings.estimate]
         with np.errstate(divide="ignore"):
             return pull, 0.5 * factor, shape, 0.5 * np.log(factor)
@@ -513,12 +487,3 @@ def _ends(power: Array) -> Any:
         ends[j] |= run == RUN
         run = 0 if ends[j] else run
     return ends
-
-
-def _log_gamma_ratio(shape: Array) -> Array:
-    """log Γ(a + ½)/Γ(a), by its series where a difference of the two would lose digits."""
-    from scipy.special import gammaln
-
-    a = np.maximum(shape, SERIES)
-    series = 0.5 * np.log(a) - 1 / (8 * a) + 1 / (192 * a**3) - 1 / (640 * a**5) + 17 / (14336 * a**7)
-    return np.where(shape > SERIES, series, gammaln(shape + 0.5) - gammaln(shape))

@@ -1,0 +1,124 @@
+"""credo.learn beside scikit-learn's HistGradientBoosting: processor seconds, on real tables and on extreme ones.
+
+The real tables lie beside the checkout (../shared/data/tables); without them the others are measured, and that is said.
+Boosting stops early, and otherwise has its defaults. Both use one thread (threads of both would only add overhead on
+tables this small), and are measured in turns.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import credo
+from benchmarks.quality import SPECS, TABLES, load
+from benchmarks.timing import Line
+
+PEER = "HistGradientBoosting"
+TIMES = 2
+
+
+def wide() -> tuple[pd.DataFrame, Any]:
+    """127 rows of 4,000 numbers, of which 20 tell two classes apart."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(127) % 2
+    x = rng.normal(size=(127, 4000))
+    x[:, :20] += truth[:, None]
+    return _numbered(x), np.array(["a", "b"])[truth]
+
+
+def frequencies() -> tuple[pd.DataFrame, Any]:
+    """4,600 rows of 57 numbers, most of them 0, as of words in mail."""
+    rng = np.random.default_rng(1)
+    truth = (rng.random(4600) < 0.4).astype(int)
+    there = rng.random((4600, 57)) < 0.3 + 0.2 * truth[:, None] * rng.random(57)
+    return _numbered(rng.exponential(size=(4600, 57)) * there), np.array(["a", "b"])[truth]
+
+
+def many_classes() -> tuple[pd.DataFrame, Any]:
+    """2,000 rows of 8 numbers and 500 classes."""
+    rng = np.random.default_rng(2)
+    truth = np.arange(2000) % 500
+    x = 2 * rng.normal(size=(500, 8))[truth] + rng.normal(size=(2000, 8))
+    return _numbered(x), np.array([f"c{k}" for k in truth])
+
+
+def many_categories() -> tuple[pd.DataFrame, Any]:
+    """226 rows of 69 categories and 24 classes."""
+    rng = np.random.default_rng(3)
+    truth = rng.choice(24, 226, p=np.r_[0.25, 0.2, 0.1, np.full(21, 0.45 / 21)])
+    shares = rng.random((24, 69, 3)) ** 2
+    reached = np.cumsum(shares / shares.sum(2, keepdims=True), axis=2)[truth]
+    codes = np.minimum((rng.random((226, 69, 1)) > reached).sum(2), 2)
+    cells = pd.DataFrame({f"x{j}": np.array(["u", "v", "w"], dtype=object)[codes[:, j]] for j in range(69)})
+    return cells.mask(rng.random(cells.shape) < 0.02), np.array([f"c{k}" for k in truth])
+
+
+def _numbered(x: Any) -> pd.DataFrame:
+    return pd.DataFrame(x, columns=[f"x{j}" for j in range(x.shape[1])])
+
+
+EXTREMES: dict[str, Callable[[], tuple[pd.DataFrame, Any]]] = {
+    "127 rows x 4,000 numbers": wide,
+    "4,600 rows x 57 numbers": frequencies,
+    "2,000 rows, 500 classes": many_classes,
+    "226 rows x 69 categories, 24 classes": many_categories,
+}
+
+
+def boosted(x: pd.DataFrame, y: Any) -> Any:
+    """Categories as they are; those of more values than it takes as numbers."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    cells = x.copy()
+    for name in x:
+        if x[name].dtype.kind != "f":
+            coded = x[name].astype("category")
+            cells[name] = coded if len(coded.cat.categories) <= 255 else coded.cat.codes.astype(float)
+    rare = np.unique(y, return_counts=True)[1].min() < 2  # with which it can't hold out a part by class
+    return HistGradientBoostingClassifier(early_stopping=not rare, random_state=0).fit(cells, y)
+
+
+def seconds(run: Callable[[], Any]) -> float:
+    start = time.process_time()
+    run()
+    return time.process_time() - start
+
+
+def beside(what: str, x: pd.DataFrame, y: Any) -> Line:
+    """The better of a few runs of each, in turns."""
+    pairs = [(seconds(lambda: credo.learn(x, target=y)), seconds(lambda: boosted(x, y))) for _ in range(TIMES)]
+    ours, theirs = (min(each) for each in zip(*pairs, strict=True))
+    return Line(f"credo.learn: {what}", PEER, ours, theirs, target=1.0)
+
+
+def run() -> Iterator[Line | str]:
+    from threadpoolctl import threadpool_limits
+
+    before = os.environ.get("CREDO_THREADS")
+    os.environ["CREDO_THREADS"] = "1"
+    try:
+        with warnings.catch_warnings(), threadpool_limits(1):
+            warnings.simplefilter("ignore")
+            yield from _lines()
+    finally:
+        os.environ.pop("CREDO_THREADS")
+        if before is not None:
+            os.environ["CREDO_THREADS"] = before
+
+
+def _lines() -> Iterator[Line | str]:
+    beside("", *frequencies())  # both loaded, and compiled where that pays
+    for what, made in EXTREMES.items():
+        yield beside(what, *made())
+    if not TABLES.is_dir():
+        yield f"| credo.learn on real tables | - | skipped: no {TABLES.name} beside the checkout | | | |"
+        return
+    for name in SPECS:
+        yield beside(name, *load(name))

@@ -1,0 +1,331 @@
+"""Gaussians of the classes over many features: log-densities of rows, some of whose features may be missing.
+
+With P = Σ⁻¹ and v = P (z - μ), whatever stands where features m are missing, the others' squared distance is
+(z - μ)′v - vₘ′ Pₘₘ⁻¹ vₘ, and their log-determinant log|Σ| + log|Pₘₘ|. So a row costs as many features as are missing,
+or as are known, if these are fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.blocks.numbers.covariances import Spread, log_densities, log_density, squared_distances
+from credo.core.membership import Hard
+from credo.core.statistics import Positions
+from credo.numerics.exact import Array
+
+FEW = 16  # rows with the same missing cells, from which on they are done together
+CHUNK = 2**20  # cells of the matrices of rows that aren't
+HUGE = 1e300  # a diagonal that keeps a bordered matrix positive definite
+
+
+class Distances(NamedTuple):
+    """Of rows from the classes' means, in units of the scale."""
+
+    squared: Array  # (rows, classes)
+    along: Array | None  # products with the distance from the row's own class, where the scale is shared
+    log_determinant: Array  # of the scale, over the known features. (rows or 1, classes or 1)
+    d: Any  # how many features are known: a number, or (rows, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class JointGaussians:
+    """What is known of the classes' Gaussians over some features."""
+
+    belief: Spread
+    size: int  # of all features, on which the degrees of freedom depend
+    tied: bool
+
+    def over(self, seen: Positions) -> JointGaussians:
+        """Some of the features."""
+        inside = np.ix_(np.arange(len(self.belief.scale)), seen, seen)
+        part = self.belief._replace(mean=self.belief.mean[:, seen], scale=self.belief.scale[inside])
+        return JointGaussians(part, self.size, self.tied)
+
+    @cached_property
+    def scale(self) -> Array:
+        """One for all classes where it is shared. (classes or 1, d, d)"""
+        return self.belief.scale[:1] if self.tied else self.belief.scale
+
+    @cached_property
+    def white(self) -> Array:
+        """W with W′W = scale⁻¹, lower triangular. (classes or 1, d, d)"""
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(self.scale)))
+
+    @cached_property
+    def precision(self) -> Array:
+        return np.asarray(np.matmul(self.white.swapaxes(1, 2), self.white))
+
+    @cached_property
+    def log_determinant(self) -> Array:
+        """(1, classes or 1)"""
+        return np.asarray(-2 * np.log(np.diagonal(self.white, axis1=1, axis2=2)).sum(1)[None])
+
+    @property
+    def factor(self) -> float:
+        """Σ = scale/factor, where it is shared."""
+        return float(self.belief.degrees[0] - self.size - 1)
+
+    @cached_property
+    def linear(self) -> tuple[Array, Array]:
+        """Slopes and halves of each feature: its part of the log-likelihood is slope·z - half. (d, classes)
+
+        Less what the classes share, of which they have the mean: where they are mixed, that would matter.
+        """
+        mean = self.belief.mean
+        slope = self.factor * self.white[0].T @ (self.white[0] @ mean.T)
+        half = 0.5 * slope * mean.T
+        return slope - slope.mean(1, keepdims=True), half - half.mean(1, keepdims=True)
+
+    def flat(self, z: Array) -> Array:
+        """W (z - μ). (rows, classes, d)"""
+        if self.tied:
+            return np.asarray((z @ self.white[0].T)[:, None] - self.belief.mean @ self.white[0].T)
+        return np.asarray(np.matmul(z - self.belief.mean[:, None], self.white.swapaxes(1, 2)).swapaxes(0, 1))
+
+    # Distances of rows
+
+    def distances(self, z: Array, own: Hard | None) -> Distances:
+        """Of rows whose features are all known."""
+        if not self.tied:
+            squared = squared_distances(z, self.belief.mean, self.white, shared=False)
+            return Distances(squared, None, self.log_determinant, z.shape[1])
+        flat = self.flat(z)
+        along = None if own is None else _products(flat, flat[np.arange(len(z)), own.codes])
+        return Distances(_squares(flat), along, self.log_determinant, z.shape[1])
+
+    def parts(self, z: Array, own: Hard | None) -> Iterator[tuple[Any, Distances]]:
+        """Of any rows, NaN where a feature is missing: which rows, and how far they are. Rows of which nothing is known
+        aren't among them."""
+        absent = np.isnan(z)
+        missing = absent.sum(1)
+        if not missing.any():
+            yield slice(None), self.distances(z, own)
+            return
+        if len(whole := np.flatnonzero(missing == 0)):
+            yield whole, self.distances(z[whole], _taken(own, whole))
+        rest = np.flatnonzero((missing > 0) & (missing < z.shape[1]))
+        if not len(rest):
+            return
+        filled, first, which, count = _by_pattern(z, absent, rest)
+        for pattern in np.flatnonzero(count >= FEW):
+            rows = rest[which == pattern]
+            yield rows, self._alike(filled[rows], absent[first[pattern]], _taken(own, rows))
+        single = rest[count[which] < FEW]
+        hidden = missing[single] <= z.shape[1] - missing[single]
+        for rows, some in ((single[hidden], absent), (single[~hidden], ~absent)):
+            for chunk in self._chunks(rows, some[rows].sum(1)):
+                distances = self._one_by_one(filled[chunk], some[chunk], some is absent, _taken(own, chunk))
+                d = (z.shape[1] - missing[chunk])[:, None]
+                yield chunk, distances._replace(d=d)
+
+    def _alike(self, z: Array, absent: NDArray[np.bool_], own: Hard | None) -> Distances:
+        """Of rows with the same missing features, which hold any numbers."""
+        seen, gone = np.flatnonzero(~absent), np.flatnonzero(absent)
+        if len(seen) <= len(gone):
+            return self.over(seen).distances(z[:, seen], own)
+        return self._less(self.flat(z), gone, own)
+
+    def _less(self, flat: Array, gone: Positions, own: Hard | None) -> Distances:
+        """Without some of the features."""
+        inside = self.precision[:, gone[:, None], gone]
+        root = np.linalg.cholesky(inside)
+        pulled = self._pulled(flat, gone)
+        if self.tied:
+            taken = np.matmul(pulled, np.linalg.inv(root[0]).T)
+        else:
+            taken = np.matmul(pulled.swapaxes(0, 1), np.linalg.inv(root).swapaxes(1, 2)).swapaxes(0, 1)
+        more = 2 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(1)[None]
+        along = None
+        if own is not None and self.tied:
+            rows = np.arange(len(flat))
+            along = _products(flat, flat[rows, own.codes]) - _products(taken, taken[rows, own.codes])
+        d = flat.shape[2] - len(gone)
+        return Distances(_squares(flat) - _squares(taken), along, self.log_determinant + more, d)
+
+    def _pulled(self, flat: Array, places: Positions | slice) -> Array:
+        """P (z - μ) of some features. (rows, classes, places)"""
+        if self.tied:
+            return np.asarray(flat @ self.white[0][:, places])
+        return np.asarray(np.matmul(flat.swapaxes(0, 1), self.white[:, :, places]).swapaxes(0, 1))
+
+    def _chunks(self, rows: Positions, sizes: Positions) -> Iterator[Positions]:
+        """Rows of about the same size together, as many as there is room for."""
+        order = rows[np.argsort(sizes, kind="stable")]
+        sizes, start, classes = np.sort(sizes), 0, len(self.belief.n)
+        while start < len(order):
+            end = start + 1
+            while end < len(order):
+                matrix = (sizes[end] + classes) ** 2 if self.tied else classes * (sizes[end] + 1) ** 2
+                if (end + 1 - start) * matrix > CHUNK:
+                    break
+                end += 1
+            yield order[start:end]
+            start = end
+
+    def _one_by_one(self, z: Array, some: NDArray[np.bool_], hidden: bool, own: Hard | None) -> Distances:
+        """Of rows, each with its own missing features: `some` are the hidden ones, or the known ones."""
+        if hidden:
+            flat = self.flat(z)
+            return self._hiding(flat, self._pulled(flat, slice(None)), some, own)
+        white, log_determinant = self._cut(self.scale, z[:, None] - self.belief.mean, some)
+        along = None if own is None or not self.tied else _products(white, white[np.arange(len(z)), own.codes])
+        return Distances(_squares(white), along, log_determinant, 0)
+
+    def _hiding(self, flat: Array, pulled: Array, some: NDArray[np.bool_], own: Hard | None) -> Distances:
+        """Of rows, each without some of its features, from W (z - μ) and P (z - μ)."""
+        white, more = self._cut(self.precision, pulled, some)
+        along, rows = None, np.arange(len(flat))
+        if own is not None and self.tied:
+            along = _products(flat, flat[rows, own.codes]) - _products(white, white[rows, own.codes])
+        return Distances(_squares(flat) - _squares(white), along, self.log_determinant + more, 0)
+
+    def _cut(self, matrices: Array, vectors: Array, some: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """L⁻¹v and log|LL′| of some features, different ones for each row. (rows, classes, size), (rows, classes or 1)
+
+        matrices: (classes or 1, d, d), vectors: (rows, classes, d), some: (rows, d)
+        """
+        places, inside = _padded_places(some)
+        vectors = np.where(inside[:, None], np.take_along_axis(vectors, places[:, None], 2), 0.0)
+        both = inside[:, :, None] & inside[:, None, :]
+        chosen = matrices[:, places[:, :, None], places[:, None, :]]  # (classes or 1, rows, size, size)
+        chosen = np.where(both, chosen, np.eye(places.shape[1])).swapaxes(0, 1)
+        if self.tied:
+            white, log_determinant = _bordered(chosen[:, 0], vectors)
+            return white, log_determinant[:, None]
+        white, log_determinant = _bordered(chosen, vectors[:, :, None])
+        return white[:, :, 0], log_determinant
+
+    # Densities
+
+    def log_density(self, distances: Distances) -> Array:
+        """Less the mean over classes, where they share Σ. (rows, classes)"""
+        if self.tied:
+            return self._shared(distances.squared, self.factor)
+        belief = self.belief
+        squared, _, log_determinant, d = distances
+        return self._student(squared, log_determinant, belief.strength, belief.degrees, d)
+
+    def log_density_left_out(self, distances: Distances, own: Hard) -> Array:
+        """Of rows of the evidence, each without itself, the prior held as it is.
+
+        Without a row of weight w, class k's mean moves by -w/(κ - w) v, v being the row less the mean, and the scale
+        loses wκ/(κ - w) vv′; its inverse follows by Sherman and Morrison's formula.
+        """
+        squared, along, log_determinant, d = distances
+        belief, rows = self.belief, np.arange(len(squared))
+        own_squared, kappa, w = squared[rows, own.codes], belief.strength[own.codes], own.weight
+        lost = w * kappa / (kappa - w)
+        left = 1 - lost * own_squared
+        moved = (kappa / (kappa - w)) ** 2 * own_squared / left
+        if along is not None:
+            squared = squared + (lost / left)[:, None] * along**2
+            squared[rows, own.codes] = moved
+            return self._shared(squared, (self.factor - w)[:, None])
+        log_determinant = np.broadcast_to(log_determinant, squared.shape)
+        found = self._student(squared, log_determinant, belief.strength, belief.degrees, d)
+        own_determinant = log_determinant[rows, own.codes] + np.log(left)
+        d = d[:, 0] if isinstance(d, np.ndarray) else d
+        found[rows, own.codes] = self._student(moved, own_determinant, kappa - w, belief.degrees[own.codes] - w, d)
+        return found
+
+    def without_each(self, z: Array, columns: Sequence[Positions]) -> Iterator[Array]:
+        """Log-densities of rows, each time without the features of one column; 0 where nothing is left. (rows, classes)
+
+        What all features say is found once.
+        """
+        absent = np.isnan(z)
+        whole, some = np.flatnonzero(~absent.any(1)), np.flatnonzero(absent.any(1))
+        flat = self.flat(np.where(absent, 0.0, z))
+        pulled = self._pulled(flat[some], slice(None))
+        for gone in columns:
+            found, missing = np.zeros(flat.shape[:2]), absent[some]
+            if len(whole) and len(gone) < z.shape[1]:
+                found[whole] = self.log_density(self._less(flat[whole], gone, None))
+            missing[:, gone] = True
+            count = missing.sum(1)
+            for rows in self._chunks(np.flatnonzero(2 * count <= z.shape[1]), count[2 * count <= z.shape[1]]):
+                distances = self._hiding(flat[some[rows]], pulled[rows], missing[rows], None)
+                d = (z.shape[1] - count[rows])[:, None]
+                found[some[rows]] = self.log_density(distances._replace(d=d))
+            rest = np.flatnonzero(2 * count > z.shape[1])
+            left = np.where(missing[rest], np.nan, z[some[rest]])
+            for rows, distances in self.parts(left, None) if len(rest) else ():
+                found[some[rest[rows]]] = self.log_density(distances)
+            yield found
+
+    def each(self, z: Array) -> list[Array]:
+        """Feature by feature: they sum to the log-density. (rows, classes) each"""
+        if self.tied:
+            slope, half = self.linear
+            return [z[:, j, None] * slope[j] - half[j] for j in range(z.shape[1])]
+        freedom = self.belief.degrees - self.size + 1
+        unit = (1 + 1 / self.belief.strength) / freedom
+        return log_densities(z, self.belief.mean, self.white / np.sqrt(unit)[:, None, None], freedom)
+
+    def _shared(self, squared: Array, factor: Array | float) -> Array:
+        """Of squared distances in units of a scale that all classes share."""
+        return np.asarray(-0.5 * factor * (squared - squared.mean(1, keepdims=True)))
+
+    def _student(self, squared: Array, log_determinant: Array, strength: Array, degrees: Array, d: Any) -> Array:
+        """Of squared distances in units of the scale. The predictive is Student's t of scale (1 + 1/κ)/ν."""
+        freedom = degrees - self.size + 1
+        unit = (1 + 1 / strength) / freedom
+        return log_density(squared / unit, log_determinant + d * np.log(unit), freedom, d)
+
+
+def patterns(absent: NDArray[np.bool_]) -> tuple[Positions, Positions, Positions]:
+    """Rows with the same missing features: the first of each kind, which kind each row is, and how many there are."""
+    packed = np.ascontiguousarray(np.packbits(absent, axis=1))
+    _, first, which, count = np.unique(
+        packed.view(np.dtype((np.void, packed.shape[1])))[:, 0],
+        return_index=True, return_inverse=True, return_counts=True,
+    )  # fmt: skip
+    return first, which, count
+
+
+def _by_pattern(z: Array, absent: NDArray[np.bool_], rows: Positions) -> tuple[Array, Positions, Positions, Positions]:
+    """Features with 0 where they are missing; and the patterns of some rows."""
+    first, which, count = patterns(absent[rows])
+    return np.where(absent, 0.0, z), rows[first], which, count
+
+
+def _padded_places(some: NDArray[np.bool_]) -> tuple[Positions, NDArray[np.bool_]]:
+    """The places of some features of each row, and which of them count: rows have different numbers of them."""
+    counts = some.sum(1)
+    places = np.argsort(~some, axis=1, kind="stable")[:, : int(counts.max())]
+    return places, np.arange(places.shape[1]) < counts[:, None]
+
+
+def _bordered(matrices: Array, vectors: Array) -> tuple[Array, Array]:
+    """L⁻¹v and log|A|, A = LL′, by the Cholesky factor of A with the vectors as further rows.
+
+    matrices: (..., size, size), vectors: (..., count, size) -> (..., count, size), (...)
+    """
+    size, count = matrices.shape[-1], vectors.shape[-2]
+    whole = np.zeros((*matrices.shape[:-2], size + count, size + count))
+    whole[..., :size, :size] = matrices
+    whole[..., size:, :size] = vectors
+    more = np.arange(size, size + count)
+    whole[..., more, more] = HUGE
+    root = np.linalg.cholesky(whole)
+    diagonal = np.diagonal(root, axis1=-2, axis2=-1)[..., :size]
+    return root[..., size:, :size], 2 * np.log(diagonal).sum(-1)
+
+
+def _squares(x: Array) -> Array:
+    return np.asarray(np.einsum("nki,nki->nk", x, x))
+
+
+def _products(x: Array, own: Array) -> Array:
+    return np.asarray(np.matmul(x, own[:, :, None])[:, :, 0])
+
+
+def _taken(own: Hard | None, rows: Positions) -> Hard | None:
+    return None if own is None else own.take(rows)

@@ -1,0 +1,75 @@
+"""Scores of all columns together as one Gaussian: one term."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from credo.blocks.block import ALL, Settings
+from credo.blocks.one_hot import Summary, TogetherLikelihood, summary_of_rows
+from credo.blocks.scoring import Cells, Rows, Scorer
+from credo.core.evidence import NEVER
+from credo.core.membership import Hard
+from credo.core.statistics import Positions
+from credo.data import Batch
+from credo.errors import EvidenceError
+from credo.numerics.exact import Array
+
+
+@dataclass(frozen=True, eq=False)
+class JointScorer(Scorer):
+    """log p(z | class), z being the features of all columns."""
+
+    likelihood: TogetherLikelihood
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.likelihood.names
+
+    def voices(self, places: Positions) -> tuple[str, ...]:  # noqa: ARG002 - columns don't come apart
+        return (ALL,)
+
+    def read(self, batch: Batch) -> Cells:
+        return self.likelihood.read(batch)
+
+    def each(self, cells: Cells, places: Positions) -> Array:  # noqa: ARG002 - columns don't come apart
+        out = np.zeros((len(cells), len(self.likelihood.summary.n)))
+        self.likelihood.add(self._seen(cells), out)
+        return out[:, :, None]
+
+    def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:  # noqa: ARG002
+        return self.likelihood.left_out(cells, own)[:, :, None]
+
+    def _seen(self, cells: Cells) -> Cells:
+        """Values without evidence count as missing."""
+        encoding, squares = self.likelihood.encoding, self.likelihood.summary.squares
+        unseen = np.flatnonzero(encoding.of_values & (squares == 0))
+        rows, which = np.nonzero(cells[:, unseen] == 1)
+        if not len(rows):
+            return cells
+        found = cells.copy()
+        hit, feature = np.nonzero(encoding.columns == encoding.columns[unseen[which]][:, None])
+        found[rows[hit], feature] = np.nan
+        return found
+
+    def without(self, cells: Cells, own: Hard, gone: Rows) -> JointScorer:
+        likelihood = self.likelihood
+        if float(own.weight.sum()) == float(likelihood.moments.n.value.sum()):  # these rows are all there are
+            return self._knowing(summary_of_rows(cells[~gone], own.take(~gone)))
+        left = likelihood.moments.without(likelihood.moments_of(cells[gone], own.take(gone)))
+        if left is None:
+            raise EvidenceError(NEVER)
+        return JointScorer(replace(likelihood, moments=left, known=None))
+
+    def _knowing(self, summary: Summary) -> JointScorer:
+        return JointScorer(replace(self.likelihood, known=summary))
+
+    def under(self, settings: Settings) -> JointScorer:
+        return JointScorer(replace(self.likelihood, settings=settings, known=self.likelihood.summary))
+
+    def blanked(self, cells: Cells, places: Positions, gone: Rows) -> Cells:
+        found = cells.copy()
+        for j, rows in zip(places, gone.T, strict=True):
+            found[np.ix_(rows, self.likelihood.encoding.columns == j)] = np.nan
+        return found

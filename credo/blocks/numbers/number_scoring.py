@@ -1,0 +1,154 @@
+"""Scores of independent numbers: Student's t of each column, or a normal at its mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from credo.blocks.block import Settings
+from credo.blocks.scoring import Cells, Rows, Scorer
+from credo.core.evidence import NEVER
+from credo.core.membership import Hard
+from credo.core.statistics import Moments, Positions
+from credo.data import Batch
+from credo.errors import EvidenceError
+from credo.families import NormalInverseGamma
+from credo.families.priors import of_numbers
+from credo.numerics.exact import Array
+from credo.numerics.special import log_gamma_ratio
+
+if TYPE_CHECKING:
+    from credo.blocks.numbers.independent import NumbersLikelihood
+
+
+class Summary(NamedTuple):
+    """Moments about the columns' means, in which a mean of 10⁹ costs no digits. (classes, columns, 1)"""
+
+    shift: Array  # (columns,)
+    each: Moments  # of classes
+    pooled: Moments  # of all classes together: (1, columns, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberScorer(Scorer):
+    """log p(x | class) of each column, parameters integrated out or at their posterior means."""
+
+    reader: NumbersLikelihood
+    statistics: Moments  # (classes, columns)
+    settings: Settings
+    known: Summary | None = None  # of the rows that are left, where some were taken out
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.reader.names
+
+    def read(self, batch: Batch) -> Cells:
+        return self.reader.read(batch)
+
+    @cached_property
+    def _summary(self) -> Summary:
+        if self.known is not None:
+            return self.known
+        pooled = self.statistics.pooled()
+        shift = np.asarray(pooled.mean[0])
+        return Summary(shift, _each(self.statistics.about(shift)), _each(pooled.about(shift)))
+
+    @cached_property
+    def _varies(self) -> Array:
+        """Which columns have any variance: others say nothing. (columns,)"""
+        return np.asarray(self._summary.pooled.scatter[0, :, 0] > 0)
+
+    @cached_property
+    def _prior(self) -> NormalInverseGamma:
+        return of_numbers(self._summary.pooled, self.settings.strength)
+
+    @cached_property
+    def _posterior(self) -> NormalInverseGamma:
+        return self._prior.posterior(self._summary.each)
+
+    @cached_property
+    def _density(self) -> tuple[Array, Array, Array]:
+        """log p(x) = constant - power log(1 + inverse (x - m)²), or constant - inverse (x - m)². (classes, columns)"""
+        post = self._posterior
+        return self._parameters(post.strength, post.shape, np.where(self._varies, post.scale, 1.0))
+
+    def _parameters(self, strength: Array, shape: Array, scale: Array) -> tuple[Array, Array, Array]:
+        if self.settings.estimate == "mean":
+            variance = scale / (shape - 1)
+            return 0.5 / variance, shape, -0.5 * np.log(2 * np.pi * variance)
+        inverse = strength / (strength + 1) / (2 * scale)
+        return inverse, shape + 0.5, log_gamma_ratio(shape) + 0.5 * np.log(inverse / np.pi)
+
+    def _log_density(self, away: Array, inverse: Array, power: Array, constant: Array) -> Array:
+        away *= away
+        away *= inverse
+        if self.settings.estimate != "mean":
+            np.log1p(away, out=away)
+            away *= power
+        return np.subtract(constant, away, out=away)
+
+    def each(self, cells: Cells, places: Positions) -> Array:
+        x = cells[:, places] - self._summary.shift[places]
+        away = x[:, None] - self._posterior.location[:, places]
+        found = self._log_density(away, *(part[:, places] for part in self._density))
+        return self._silenced(found, x, places)
+
+    def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:
+        """Without x, of weight w: κ′ = κ - w, a′ = a - w/2, b′ = b - ½ wκ/κ′ (x - m)², x - m′ = κ/κ′ (x - m)."""
+        x = cells[:, places] - self._summary.shift[places]
+        post, w, at = self._posterior, own.weight[:, None], (own.codes[:, None], places)
+        found = self._log_density(x[:, None] - post.location[:, places], *(part[:, places] for part in self._density))
+        kappa, away = post.strength[at], x - post.location[at]
+        left = np.where(np.isnan(x), 1.0, kappa - w)
+        scale = np.maximum(post.scale[at] - 0.5 * w * kappa / left * away**2, self._prior.scale[..., places])
+        scale = np.where(self._varies[places], scale, 1.0)
+        mine = self._log_density(kappa / left * away, *self._parameters(left, post.shape[at] - 0.5 * w, scale))
+        found[np.arange(own.rows), own.codes] = mine
+        return self._silenced(found, x, places)
+
+    def _silenced(self, found: Array, x: Array, places: Positions) -> Array:
+        """0 where a cell is missing, or a column has no variance."""
+        known = ~np.isnan(x) & self._varies[places]
+        return found if known.all() else np.where(known[:, None], found, 0.0)
+
+    def without(self, cells: Cells, own: Hard, gone: Rows) -> NumberScorer:
+        if ((own.weight @ ~np.isnan(cells)) == self.statistics.n.value.sum(0)).all():  # these rows are all there are
+            return replace(self, known=summary_of_rows(cells[~gone], own.take(~gone)))
+        left = self.statistics.without(Moments.of(cells[gone], own.take(gone)))
+        if left is None:
+            raise EvidenceError(NEVER)
+        return replace(self, statistics=left, known=None)
+
+    def under(self, settings: Settings) -> NumberScorer:
+        return replace(self, settings=settings, known=self._summary)
+
+    def log_bayes_factors(self) -> Array:
+        apart = self._prior.log_evidence(self._summary.each).sum(0) - self._prior.log_evidence(self._summary.pooled)[0]
+        return np.where(self._varies, apart, 0.0)
+
+
+def summary_of_rows(x: Array, own: Hard) -> Summary:
+    """From the rows themselves, NaN where a cell is missing: about each class's own mean, nothing cancels."""
+    known = ~np.isnan(x)
+    filled, member = np.where(known, x, 0.0), np.zeros((own.groups, own.rows))
+    member[own.codes, np.arange(own.rows)] = own.weight
+    n = member @ known
+    everyone = n.sum(0)
+    shift = own.weight @ filled / np.where(everyone > 0, everyone, 1.0)
+    z = np.where(known, x - shift, 0.0)
+    mean = member @ z / np.where(n > 0, n, 1.0)
+    scatter = member @ np.where(known, z - mean[own.codes], 0.0) ** 2
+    place = (n * mean).sum(0) / np.where(everyone > 0, everyone, 1.0)
+    varies = np.fmax.reduce(x, axis=0, initial=-np.inf) > np.fmin.reduce(x, axis=0, initial=np.inf)
+    pooled = np.where(varies, scatter.sum(0) + (n * (mean - place) ** 2).sum(0), 0.0)
+    each = Moments.of_scatter(n[:, :, None], mean[:, :, None], scatter[:, :, None])
+    together = (part[None, :, None] for part in (everyone, place, pooled))
+    return Summary(shift, each, Moments.of_scatter(*together))
+
+
+def _each(moments: Moments) -> Moments:
+    """Every column of every class as a group of its own. (classes, columns, 1)"""
+    return Moments(*(part.reshape((*part.shape, 1)) for part in moments.sums))

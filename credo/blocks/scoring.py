@@ -1,0 +1,207 @@
+"""Scorers: log p(cells | class) of each column by itself, from evidence that rows can be taken out of.
+
+Tuning asks for these again and again: for every fold, form and setting. So cells are encoded once for all rows, as
+arrays whose first axis is the rows, and a fold's evidence is what is left when its rows are subtracted.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.blocks.block import Settings
+from credo.core.evidence import NEVER
+from credo.core.membership import Hard
+from credo.core.statistics import ALONE, Positions
+from credo.data import Batch
+from credo.errors import EvidenceError
+from credo.numerics.exact import Array
+
+Cells = NDArray[Any]  # (rows, ...)
+Rows = NDArray[np.bool_]
+
+
+class Scorer(ABC):
+    """The terms of one block under its evidence."""
+
+    names: tuple[str, ...]
+
+    def voices(self, places: Positions) -> tuple[str, ...]:
+        """The names of the terms of some columns: one for each, unless they are read together."""
+        return tuple(self.names[j] for j in places)
+
+    @abstractmethod
+    def read(self, batch: Batch) -> Cells:
+        """The cells of rows that are in the evidence. (rows, ...)"""
+
+    @abstractmethod
+    def each(self, cells: Cells, places: Positions) -> Array:
+        """log p(cells | class) of some of the columns. (rows, classes, terms)"""
+
+    @abstractmethod
+    def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:
+        """The same for rows that are in the evidence: each leaves its class, but not the pooled prior."""
+
+    @abstractmethod
+    def without(self, cells: Cells, own: Hard, gone: Rows) -> Scorer:
+        """The evidence without some of these rows, which are all of the sample."""
+
+    @abstractmethod
+    def under(self, settings: Settings) -> Scorer:
+        """The same evidence under other settings."""
+
+    def log_bayes_factors(self) -> Array | None:
+        """log p(cells | classes)/p(cells) of each column; None where columns aren't independent."""
+        return None
+
+    def unseen(self, cells: Cells) -> NDArray[np.bool_]:
+        """Which cells hold values without evidence. (rows, columns)"""
+        return np.zeros((len(cells), len(self.names)), dtype=bool)
+
+    def blanked(self, cells: Cells, places: Positions, gone: Rows) -> Cells:
+        """With the cells of some columns missing where `gone` says so. gone: (rows, places)"""
+        found = cells.copy()
+        found[:, places] = np.where(gone, self.missing, cells[:, places])
+        return found
+
+    missing: float = np.nan  # what stands for a missing cell
+
+
+@dataclass(frozen=True, eq=False)
+class TableScorer(Scorer):
+    """log θ of each value, θ = (n + a)/Σ(n + a), of all columns' values side by side.
+
+    A value without evidence is as if unseen: it has no prior mass, and says nothing.
+    """
+
+    names: tuple[str, ...]
+    counts: Array  # (classes, values), whole numbers
+    sizes: Positions  # how many of the values each column has. (columns,)
+    settings: Settings
+    declared: NDArray[np.bool_]  # (values,): whether it counts without evidence, too
+    shares: Array | None = None  # (values,) p of the m-estimate, NaN where it isn't given
+    reader: Any = None  # the likelihood that encodes cells
+
+    missing = -1
+
+    def read(self, batch: Batch) -> Cells:
+        return np.ascontiguousarray(self.reader.read(batch).codes.T)
+
+    @cached_property
+    def _starts(self) -> Positions:
+        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.intp)[: len(self.sizes)]
+
+    @cached_property
+    def _column(self) -> Positions:
+        """Of each value."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    def _summed(self, values: Array) -> Array:
+        """Column by column. (..., values) -> (..., columns)"""
+        found = np.zeros((*values.shape[:-1], len(self.sizes)))
+        filled = self.sizes > 0
+        if filled.any():
+            found[..., filled] = np.add.reduceat(values, self._starts[filled], axis=-1)
+        return found
+
+    @cached_property
+    def _pooled(self) -> Array:
+        return np.asarray(self.counts.sum(0))
+
+    @cached_property
+    def _known(self) -> NDArray[np.bool_]:
+        return (self._pooled > 0) | self.declared
+
+    @cached_property
+    def _levels(self) -> Array:
+        """How many values each column has evidence of. (columns,)"""
+        return self._summed(self._known.astype(np.float64))
+
+    @cached_property
+    def concentration(self) -> Array:
+        """Of the prior, for each value. (values,)"""
+        if self.settings.m is None:
+            return np.asarray(self._known * self.settings.smoothing)
+        even = (1 / np.maximum(self._levels, 1))[self._column]
+        shares = even if self.shares is None else np.where(np.isnan(self.shares), even, self.shares)
+        return np.asarray(self._known * (self.settings.m * shares))
+
+    @cached_property
+    def _totals(self) -> Array:
+        """(classes, columns)"""
+        return self._summed(self.counts)
+
+    @cached_property
+    def _prior_totals(self) -> Array:
+        return self._summed(self.concentration)
+
+    @cached_property
+    def _table(self) -> Array:
+        """log θ, and zeros at the end for what is missing. (values + 1, classes)"""
+        total = (self._totals + self._prior_totals)[:, self._column]
+        even = (1 / np.maximum(self._levels, 1))[self._column]
+        with np.errstate(divide="ignore"):
+            share = np.where(total > 0, (self.counts + self.concentration) / np.where(total > 0, total, 1.0), even)
+            rows = np.where(self._known, np.log(share), 0.0)
+        return np.concatenate([rows.T, np.zeros((1, len(rows)))])
+
+    def _flat(self, codes: Cells, places: Positions) -> Positions:
+        """Among the values of all columns; the last place is that of missing cells. (rows, places)"""
+        chosen = codes[:, places]
+        return np.where(chosen >= 0, chosen + self._starts[places], self.counts.shape[1])
+
+    def unseen(self, cells: Cells) -> NDArray[np.bool_]:
+        return ~np.append(self._known, True)[self._flat(cells, np.arange(len(self.names)))]
+
+    def each(self, cells: Cells, places: Positions) -> Array:
+        return self._table[self._flat(cells, places)].swapaxes(1, 2)
+
+    def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:
+        """Of its own class, θ = (n - w + a)/Σ; a value that no other row has says nothing."""
+        flat, w, none = self._flat(cells, places), own.weight[:, None], np.zeros((len(self.counts), 1))
+        found = self._table[flat]
+        counts, prior = np.append(self.counts, none, axis=1), np.append(self.concentration, 0.0)
+        left = np.maximum(counts[own.codes[:, None], flat] - w, 0.0)
+        total = np.maximum(self._totals[own.codes[:, None], places] - w, 0.0) + self._prior_totals[places]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found[np.arange(own.rows), :, own.codes] = np.log(left + prior[flat]) - np.log(total)
+        found[np.append(self._pooled, 0.0)[flat] - w <= ALONE * w] = 0.0
+        return found.swapaxes(1, 2)
+
+    def without(self, cells: Cells, own: Hard, gone: Rows) -> TableScorer:
+        rows, size = own.take(gone), self.counts.shape[1]
+        flat = self._flat(cells[gone], np.arange(len(self.names)))
+        at = np.where(flat < size, rows.codes[:, None] * size + flat, self.counts.size).ravel()
+        weights = np.repeat(rows.weight, len(self.names))
+        taken = np.bincount(at, weights, self.counts.size + 1)[: self.counts.size].reshape(self.counts.shape)
+        left = self.counts - taken
+        if (left < 0).any():
+            raise EvidenceError(NEVER)
+        return replace(self, counts=left)
+
+    def under(self, settings: Settings) -> TableScorer:
+        return replace(self, settings=settings)
+
+    def log_bayes_factors(self) -> Array:
+        return np.asarray(self._log_evidence(self.counts).sum(0) - self._log_evidence(self._pooled[None])[0])
+
+    def _log_evidence(self, counts: Array) -> Array:
+        """Of each column, parameters integrated out. (groups, values) -> (groups, columns)"""
+        from scipy.special import gammaln
+
+        known = self.concentration > 0
+        prior, n = np.where(known, self.concentration, 1.0), np.where(known, counts, 0.0)
+        each = self._summed(np.where(known, gammaln(prior + n) - gammaln(prior), 0.0))
+        total = np.where(self._prior_totals > 0, self._prior_totals, 1.0)
+        return np.where(self._prior_totals > 0, each + gammaln(total) - gammaln(total + self._summed(n)), 0.0)
+
+
+def whole_numbers(weights: Sequence[Array]) -> bool:
+    """Whether sums of these weights are exact, so that what is subtracted leaves nothing behind."""
+    return all(bool((each == np.rint(each)).all() and (each <= 2.0**52).all()) for each in weights)
