@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
 
-from credo.printable import printable
-
 SHOWN = 60  # characters of a question that an error repeats
 LONGEST = 1200  # characters of an error
-SEARCHED = 10_000  # names, of which more would keep the reader of an error waiting
+SEARCHED = 10_000  # names among which a similar one is looked for
+# Control characters but line feed and tab; marks that change the direction of writing; halves of surrogate pairs.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """The text with a replacement character for each control character: a terminal shows it, and obeys nothing in it.
+
+    >>> printable("caf\u00e9 \\x1b[31mred\\n")
+    'café �[31mred\\n'
+    """
+    return CONTROLS.sub("�", text)
 
 
 class CredoError(Exception):

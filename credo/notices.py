@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from credo.errors import Notice
-from credo.printable import printable
+from credo.errors import Notice, printable
 
 NAMED = 3  # columns that stand for all
 COLUMN = "{column}"  # in what is said of columns: the first of them

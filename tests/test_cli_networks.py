@@ -76,7 +76,7 @@ def test_several_questions(fire: str) -> None:
     text = ran("ask", fire, "P(Storm=yes)", "argmax P(* | Fire=yes)", "P(Storm, Bus=yes)")
     assert "P(Storm=yes) = 0.1\n\nargmax" in text
     assert ["Campfire", "yes"] in rows(text)
-    assert "joint probability with what is given: 0.02117" in text
+    assert "joint probability with the evidence: 0.02117" in text
     assert ["yes", "0.030000"] in [line[:2] for line in rows(text)]
 
 
@@ -120,7 +120,7 @@ def test_options_of_argmax(fire: str) -> None:
     assert ["Storm", "no"] in rows(text)
     assert "... and 3 more variables" in text
     assert "the best that annealing found" in text
-    assert "joint probability with what is given: 0.02117" in text
+    assert "joint probability with the evidence: 0.02117" in text
     (line,) = ran("ask", fire, "argmax P(Storm)", "--method", "gibbs", "--samples", "2000", "--json").splitlines()
     assert json.loads(line)["method"] == "annealing"
     for method in ("loopy", "forward", "likelihood-weighting"):
@@ -129,7 +129,7 @@ def test_options_of_argmax(fire: str) -> None:
 
 def test_options_that_would_say_nothing_are_refused(fire: str, saved: dict[str, str]) -> None:
     assert "explain is exact" in refused("ask", fire, "explain P(Storm | Bus=yes)", "--method", "gibbs")
-    assert "gibbs is how networks infer" in refused("ask", saved["coin"], "P(theta > 0.5)", "--method", "gibbs")
+    assert "method='gibbs' is for networks" in refused("ask", saved["coin"], "P(theta > 0.5)", "--method", "gibbs")
 
 
 def test_which_of_several_questions_failed(tmp_path: Path) -> None:

@@ -23,8 +23,9 @@ from credo.asking.question import (
     shortened,
     unknown,
 )
+from credo.data import Source
 from credo.data.spelling import dates
-from credo.errors import EvidenceError, SizeError
+from credo.errors import DataError, EvidenceError, SizeError
 from credo.models.classifier import Classifier
 from credo.models.explaining import SHOWN_AS, Explanation, Spoken, cell_text
 from credo.models.forms import TEXT_FORMS
@@ -75,12 +76,26 @@ class ClassifierAdapter:
         return _Asking(model, question)
 
 
+def explain_row(
+    model: Classifier, table: Source, row: int, of: str | None, against: str | None, unit: str
+) -> Waterfall:
+    """Of one row, counted from 1, which is found without reading further. Classes are named as text."""
+    seen = 0
+    classes = [next((value for value in model.classes if str(value) == name), name) for name in (of, against)]
+    for batch in table.batches([name for name in table.names if name in model.views] or table.names):
+        if row <= seen + batch.rows:
+            one = Source.of_batch(batch.slice(row - 1 - seen, 1))
+            return waterfall(model.explain(one, *classes, unit=unit))
+        seen += batch.rows
+    raise DataError(f"there is no row {row}: the data has {seen:,}")
+
+
 def waterfall(found: Explanation) -> Waterfall:
     weights = [_weight(found, name) for name in found.strongest]
     texts: list[ExplainedText] = [
         {"name": name, "text": str(found.values[name]), "words": [_word(each) for each in spoken]}
         for name, spoken in found.words.items()
-        if spoken
+        if found.values.get(name)
     ]
     sums = found.prior, weights, found.log_odds, found.probability
     return Waterfall(str(found.of), str(found.against), *sums, found.unit, texts)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from credo.cli.terminal import drop_output, live, remark
+from credo.cli.streams import drop_output, live, remark
 from credo.errors import CredoError
 
 BROKEN_PIPE = 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1

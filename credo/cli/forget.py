@@ -6,7 +6,7 @@ import click
 
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
-from credo.cli.terminal import echo
+from credo.cli.streams import echo
 
 
 @click.command()

@@ -16,7 +16,7 @@ import click
 
 from credo import __version__
 from credo.cli.ending import Stops, in_one_sentence
-from credo.cli.terminal import open_streams, remark
+from credo.cli.streams import open_streams, remark
 from credo.errors import Notice, suggest
 
 COMMANDS = {

@@ -25,10 +25,9 @@ def impute(network: str, data: str, output: str | None) -> None:
       credo impute alarm.bif patients.csv -o whole.csv
       credo impute alarm.bif patients.csv | head
     """
-    from credo.cli.output import TABLES, check, check_apart
-    from credo.cli.predict import put
-    from credo.cli.predictions import network_imputations
+    from credo.cli.output import TABLES, check, check_apart, put
     from credo.cli.saved import loaded_network
+    from credo.streaming.predictions import network_imputations
 
     if output:
         check(output, TABLES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from credo.cli.progress import shown_progress
-from credo.cli.terminal import echo
+from credo.cli.streams import echo
 
 
 @click.command()
@@ -24,7 +24,7 @@ def merge(models: tuple[str, ...], output: str) -> None:
     """
     from credo.cli.output import MODEL, check
     from credo.cli.saved import merged
-    from credo.cli.screen import counted
+    from credo.present.numbers import count_of
     from credo.storage.files import save
     from credo.storage.locks import changing
 
@@ -32,4 +32,4 @@ def merge(models: tuple[str, ...], output: str) -> None:
     with shown_progress("merging"), changing(output):
         model = merged(models)
         save(model, output)
-    echo(f"{output}: {counted(len(models), 'file')} merged, {counted(model.n, 'row')} in all")
+    echo(f"{output}: {count_of(len(models), 'file')} merged, {count_of(model.n, 'row')} in all")

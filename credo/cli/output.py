@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from credo.cli.progress import shown_progress
+from credo.cli.streams import remark
 from credo.errors import DataError, StorageError
 
 MODEL, PAGE = ".credo", ".html"
@@ -50,6 +54,24 @@ def write_tables(tables: Iterable[Any], path: str) -> None:
 
     with explained("save to", path):
         write_whole(Path(path).expanduser().resolve(), encoded(tables, Path(path).suffix.lower()))
+
+
+def put(tables: Generator[Any], output: str | None, data: str, task: str) -> None:
+    """Tables in a file; or, without one, the first rows on a terminal, and all of them as CSV in a pipe."""
+    if output:
+        with shown_progress(task):
+            write_tables(tables, output)
+        remark(f"wrote {output}")
+    elif sys.stdout.isatty():
+        from credo.present.tables import head_content
+        from credo.present.terminal import show
+        from credo.streaming.predictions import PREDICTED
+
+        with closing(tables):
+            show(head_content(next(tables), data, PREDICTED))
+    else:
+        for part in encoded(tables, ".csv"):
+            sys.stdout.buffer.write(part)
 
 
 def encoded(tables: Iterable[Any], ending: str) -> Iterator[bytes]:

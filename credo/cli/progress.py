@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Timer
 
-from credo.cli.terminal import live
+from credo.cli.streams import live
 from credo.engines.local import progress
 
 PATIENCE = 1.0  # seconds, before which a bar would only flicker

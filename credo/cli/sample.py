@@ -24,8 +24,7 @@ def sample(model: str, rows: int, given: tuple[str, ...], seed: int | None, outp
       credo sample alarm.bif --given 'HR=HIGH, BP!=LOW' --seed 0 -o rows.csv
       credo sample pumps.credo --rows 20
     """
-    from credo.cli.output import TABLES, check
-    from credo.cli.predict import put
+    from credo.cli.output import TABLES, check, put
     from credo.cli.saved import drawn
 
     if output:

@@ -48,7 +48,7 @@ class Change(NamedTuple):
 def changed(path: str, output: str | None, change: Callable[[Any], Any], verb: str) -> Change:
     """Put what a change makes of a file in its place, or into another file."""
     from credo.cli.output import MODEL, check
-    from credo.cli.screen import counted
+    from credo.present.numbers import count_of
     from credo.storage.files import save
     from credo.storage.locks import changing
 
@@ -58,7 +58,7 @@ def changed(path: str, output: str | None, change: Callable[[Any], Any], verb: s
         before = loaded_learner(path)
         after = change(before)
         save(after, goal)
-    said = f"{goal}: {counted(abs(after.n - before.n), 'row')} {verb}, {counted(after.n, 'row')} in all"
+    said = f"{goal}: {count_of(abs(after.n - before.n), 'row')} {verb}, {count_of(after.n, 'row')} in all"
     return Change(before, after, said)
 
 
@@ -79,11 +79,11 @@ def predicted(
     path: str, data: object, target: str | None, proba: bool, class_prior: str | None = None
 ) -> Generator[Any]:
     """Predictions of a classifier, or of a network's variable."""
-    from credo.cli.predictions import network_predictions, predictions
     from credo.networks.queries import Answering
     from credo.storage.files import load
+    from credo.streaming.predictions import network_predictions, predictions
 
-    model = loaded(path) if _is_network(path) else load(path)
+    model = loaded(path) if is_network(path) else load(path)
     if isinstance(model, Answering):
         if target is None:
             known = ", ".join(model.variables[:3])
@@ -110,7 +110,7 @@ def _shares(model: Classifier, given: str) -> dict[Any, float]:
     return found
 
 
-def _is_network(path: str) -> bool:
+def is_network(path: str) -> bool:
     from credo.formats import FORMATS
     from credo.formats.files import PACKED
 
@@ -153,7 +153,7 @@ def loaded(path: str) -> Any:
 
     if path.lower().endswith(MODEL):
         return load(path)
-    if not _is_network(path):
+    if not is_network(path):
         known = ", ".join((*FORMATS, MODEL))
         raise StorageError(f"{path} must end in one of {known} (and {PACKED}, if it is a packed network)")
     return read(path)

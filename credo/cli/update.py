@@ -8,7 +8,7 @@ import click
 
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
-from credo.cli.terminal import echo, remark
+from credo.cli.streams import echo, remark
 
 
 @click.command()

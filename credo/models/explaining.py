@@ -93,7 +93,7 @@ class Explanation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from credo.present.beliefs import table_html
+        from credo.present.html import table_html
 
         return table_html(self.table(), repr(self).splitlines()[0])
 

@@ -186,7 +186,7 @@ class Network(Answering):
 
     def plot(self, given: Given = None, ax: Axes | None = None) -> Figure:
         """The arrows, and what is believed of each variable; in axes of your own, if you give them."""
-        from credo.present.networks import plot_network
+        from credo.present.network_plot import plot_network
 
         return plot_network(self, given, ax)
 

@@ -1,4 +1,4 @@
-"""Where the boxes of a picture are, after Sugiyama, Tagawa and Toda (1981): layers, an order in each, distances."""
+"""Layered graph drawing, after Sugiyama, Tagawa and Toda (1981): layers, an order in each, distances."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from credo.networks import graph
 
-SWEEPS, PATIENCE = 24, 8  # of looking for a better order; those that may fail
-NARROW = 0.3  # of a box's room: what an arrow takes that passes a layer
-STRAIGHT, TIGHT = 3, 0.97  # how much more such arrows count; how far from the middle what is near it stays
+SWEEPS, PATIENCE = 24, 8  # of ordering; sweeps without improvement that are allowed
+NARROW = 0.3  # of a box's width: the width of an arrow that passes a layer
+STRAIGHT, TIGHT = 3, 0.97  # weight of such arrows; shrinkage of positions
 
 Parents = Mapping[str, tuple[str, ...]]
 Place = tuple[float, int]
@@ -20,7 +20,7 @@ Node = str | tuple[str, str, int]  # a variable, or where an arrow passes a laye
 
 
 def layout(parents: Parents) -> tuple[dict[str, Place], dict[tuple[str, str], list[Place]]]:
-    """Where each variable is, and where the arrow from each parent passes layers on its way."""
+    """The place of each variable, and the places where the arrow from each parent passes other layers."""
     layer = _layers(parents)
     rows: list[list[Node]] = [[] for _ in range(max(layer.values()) + 1)]
     for name, y in layer.items():
@@ -49,7 +49,7 @@ def layout(parents: Parents) -> tuple[dict[str, Place], dict[tuple[str, str], li
 
 
 def _layers(parents: Parents) -> dict[str, int]:
-    """One below the lowest parent; then as near to the children as that, where more arrows lead to them."""
+    """One below the lowest parent; variables with more children than parents move down to their children."""
     order, below = graph.in_order(parents), graph.children(parents)
     layer: dict[str, int] = {}
     for name in order:
@@ -58,7 +58,7 @@ def _layers(parents: Parents) -> dict[str, int]:
         if len(below[name]) > len(parents[name]):
             layer[name] = min(layer[child] for child in below[name]) - 1
     widest, y = max(8, isqrt(2 * len(layer))), 0
-    while y <= max(layer.values()):  # what has no children may as well stand lower
+    while y <= max(layer.values()):  # variables without children may move down, too
         row = [name for name, own in layer.items() if own == y]
         for name in [name for name in row if not below[name]][: max(0, len(row) - widest)]:
             layer[name] += 1
@@ -69,7 +69,7 @@ def _layers(parents: Parents) -> dict[str, int]:
 def _ordered(
     rows: list[list[Node]], above: Mapping[Node, list[Node]], below: Mapping[Node, list[Node]]
 ) -> list[list[Node]]:
-    """Each row by the middle of its neighbours, down and up again; the order in which the fewest arrows cross."""
+    """Rows sorted by the barycentres of their neighbours, down and up again; the order with the fewest crossings."""
     best, fewest = rows, _crossings(rows, above)
     for sweep in range(SWEEPS):
         rows = [[*row] for row in rows]
@@ -104,7 +104,7 @@ def _crossings(rows: Sequence[Sequence[Node]], above: Mapping[Node, list[Node]])
 def _distances(
     rows: Sequence[Sequence[Node]], above: Mapping[Node, list[Node]], below: Mapping[Node, list[Node]]
 ) -> dict[Node, float]:
-    """Each near the middle of its neighbours, in that order, and as far from the next as both are wide."""
+    """Each node near the barycentre of its neighbours, in that order and without overlaps."""
     from scipy.optimize import isotonic_regression
 
     offsets = []
@@ -126,7 +126,7 @@ def _distances(
 
 
 def _middle(node: Node, near: Sequence[Node], x: Mapping[Node, float]) -> float:
-    """Of the neighbours; what passes layers one after another would like to be straight."""
+    """The barycentre of the neighbours; arrows that pass several layers are kept straight."""
     if not near:
         return x[node]
     weights = [

@@ -88,7 +88,9 @@ def test_values_are_those_that_can_be_given(name: str) -> None:
     for each in found:
         for value in each.get("values") or [example[each["kind"]]]:
             if each is not target:
-                assert sum(credo.ask(model, f"P({target['name']} | {each['name']}={value})").values()) == pytest.approx(1)
+                assert sum(credo.ask(model, f"P({target['name']} | {each['name']}={value})").values()) == pytest.approx(
+                    1
+                )
 
 
 @pytest.mark.parametrize("name", ["network", "naive Bayes", "tuned", "discriminant"])

@@ -10,7 +10,7 @@ from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from credo.printable import printable
+from credo.errors import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
