@@ -585,7 +585,7 @@ def test_a_classifier_without_a_report_is_shown(tmp_path: Path) -> None:
         (("update", "{model}", str(ADS)), "no column 'fault'"),
         (("update", "nope.credo", TABLE), "there is no such file"),
         (("forget", "{model}", "nope.csv"), "there is no file 'nope.csv'"),
-        (("merge", "{model}", "{belief}", "-o", "x.credo"), "these don't merge"),
+        (("merge", "{model}", "{belief}", "-o", "x.credo"), "models of different kinds don't merge"),
         (("merge", "{model}", "nope.credo", "-o", "x.credo"), "there is no such file"),
         (("predict", "{belief}", TABLE), "holds a Belief, not a classifier"),
         (("update", "{prior}", TABLE), "holds a BetaBernoulli, which has learned no rows"),

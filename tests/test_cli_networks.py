@@ -236,7 +236,7 @@ def test_what_convert_refuses(fire: str, tmp_path: Path, saved: dict[str, str]) 
     assert "the name must end in one of .bif" in refused("convert", fire, str(tmp_path / "b.txt"))
     assert "the name must end in one of .bif" in refused("convert", fire, str(tmp_path / "b.credo.gz"))
     assert "there is no folder" in refused("convert", fire, str(tmp_path / "no" / "b.bif"))
-    assert "it is the file that is read" in refused("convert", fire, fire)
+    assert "it is the input file" in refused("convert", fire, fire)
     assert "there is no such file" in refused("convert", str(tmp_path / "no.bif"), str(tmp_path / "b.bif"))
     assert "holds a Belief, not a network" in refused("convert", saved["coin"], str(tmp_path / "b.bif"))
     (tmp_path / "bad.bif").write_text("variable x {")
@@ -291,7 +291,7 @@ def test_predict_says_what_it_needs(fire: str, table: str, saved: dict[str, str]
     out = tmp_path / "out.csv"
     assert "--target says which variable to predict, such as Storm" in refused("predict", fire, table, "-o", str(out))
     assert "there is no variable 'Smoke'" in refused("predict", fire, table, "--target", "Smoke", "-o", str(out))
-    assert "--target is for networks alone" in refused("predict", saved["days"], table, "--target", "x")
+    assert "--target is for networks only" in refused("predict", saved["days"], table, "--target", "x")
     assert not out.exists()
 
 
@@ -335,5 +335,5 @@ def test_missing_cells_are_filled_in(fire: str, table: str, saved: dict[str, str
     ran("impute", fire, table, "-o", str(out))
     assert cells(out) == ["id,Storm,Bus,Fire", "1,yes,no,yes", "2,no,yes,no", "3,no,no,no"]
     assert "not a network" in refused("impute", saved["days"], table)
-    assert "it is the file that is read" in refused("impute", fire, table, "-o", table)
+    assert "it is the input file" in refused("impute", fire, table, "-o", table)
     assert Path(table).read_text().count(",,") == 2  # untouched

@@ -14,7 +14,7 @@ from credo.cli.streams import remark
 
 @click.command()
 @click.argument("data")
-@click.option("--column", "-c", metavar="COLUMN", help="The column that is estimated.  [required]")
+@click.option("--column", "-c", metavar="COLUMN", help="The column to estimate.  [required]")
 @click.option("--by", "-b", metavar="COLUMN", help="A belief for each value of this column.")
 @click.option(
     "--prior",
@@ -28,12 +28,14 @@ from credo.cli.streams import remark
     "--family",
     type=click.Choice(list(NUMBERS)),
     metavar="FAMILY",
-    help="One of those above; by default the column's kind decides.",
+    help="One of the families above; by default by the column's kind.",
 )
 @click.option(
-    "--kind", type=click.Choice(("category", "number", "count")), help="How to read it; by default its values decide."
+    "--kind",
+    type=click.Choice(("category", "number", "count")),
+    help="How to read it; by default inferred.",
 )
-@click.option("--weight", metavar="COLUMN", help="A column that says how much each row counts.")
+@click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
 @click.option("--success", metavar="VALUE", help="Estimate how often this value occurs.")
 @click.option("--mass", default=0.95, show_default=True, help="The probability mass of the intervals.")
 @click.option(
@@ -80,7 +82,7 @@ def estimate(
     from credo.present.terminal import show
 
     check_no_model("estimate", data)
-    column = column_asked_for(data, column, "--column", "which one is estimated")
+    column = column_asked_for(data, column, "--column", "which column to estimate")
     if output:
         check(output)
     with shown_progress("estimating"):
@@ -117,5 +119,5 @@ def learned(
     found = credo.estimate(data, column, by=by, prior=prior, weight=weight, success=success, kinds=kinds)
     used = type(found.family).__name__
     if family and used != class_name(family):
-        raise DataError(f"column {column!r} would be taken for {used}, not {family}: give its numbers with --prior")
+        raise DataError(f"the default prior of column {column!r} is {used}, not {family}: give numbers with --prior")
     return found

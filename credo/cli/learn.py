@@ -36,7 +36,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.argument("data")
 @click.option("--target", "-t", metavar="COLUMN", help="The column that holds the classes.  [required]")
 @click.option("--model", type=click.Choice(MODELS), default="auto", show_default=True, help="Which models are tried.")
-@click.option("--weight", metavar="COLUMN", help="A column that says how much each row counts.")
+@click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
 @click.option(
     "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
     help="How to read a column: category, number, count, date, text, ignore; or a number's form, log or binned.",
@@ -46,7 +46,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 )
 @click.option("--output", "-o", metavar="FILE", help="A .credo file for the model.")
 @click.option("--report", metavar="FILE", help="An .html file for a page with figures.")
-@click.option("--learning-curve", "curve", is_flag=True, help="Scores on a held-out third after ever more rows.")
+@click.option("--learning-curve", "curve", is_flag=True, help="Scores on a held-out third by the rows learned.")
 @click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the learning curve.")
 @reads_data
 def learn(
@@ -59,7 +59,7 @@ def learn(
     plot: str | None,
     **how: Any,
 ) -> None:
-    """Learn to predict a column from the others, and say how well.
+    """Learn to predict a column from the others, and report scores.
 
     DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), a pattern such as 'logs/*.csv', or - (standard
     input). Its columns may be categories, numbers of any scale, dates and texts, with missing cells. Or DATA is a
@@ -106,7 +106,7 @@ def learn(
 
 
 def learned(data: Any, target: str, *, model: Any, weight: str | None, kinds: dict[str, str]) -> Classifier:
-    """The best of all, or of one kind."""
+    """The pooled model of all kinds, or of one."""
     import credo
 
     asked = {name: credo.Number(kind) if kind in FORMS else kind for name, kind in kinds.items()}  # type: ignore[arg-type]

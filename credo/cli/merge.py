@@ -1,4 +1,4 @@
-"""credo merge: what several files learned, in one."""
+"""credo merge: one model from several."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from credo.cli.streams import echo
 @click.argument("models", nargs=-1, required=True)
 @click.option("--output", "-o", required=True, help="A .credo file for the result.")
 def merge(models: tuple[str, ...], output: str) -> None:
-    """What several files learned, in one.
+    """Merge what several models learned.
 
     MODELS are .credo files of one kind, with the same columns and priors, that learned from different rows. The result
-    is as if one had seen all of them.
+    is the same as learning from all of these rows at once.
 
     \b
     Examples:

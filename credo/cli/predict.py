@@ -13,7 +13,7 @@ from credo.cli.reading import opened_data, reads_data
 @click.option("--output", "-o", metavar="FILE", help="A file for all rows: .csv .tsv .jsonl .parquet .arrow.")
 @click.option("--target", metavar="NAME", help="The variable to predict, if MODEL is a network.")
 @click.option("--proba", is_flag=True, help="Add a column with each class's probability.")
-@click.option("--class-prior", metavar="SHARES", help="Class shares that differ from the learned: no=0.9,yes=0.1.")
+@click.option("--class-prior", metavar="SHARES", help="Class probabilities that replace the learned: no=0.9,yes=0.1.")
 @reads_data
 def predict(
     model: str, data: str, output: str | None, target: str | None, proba: bool, class_prior: str | None
@@ -21,8 +21,8 @@ def predict(
     """Predict the class of each row, with its probability.
 
     MODEL is a .credo file of a classifier, or a network (.bif, .xdsl, .net, ...) with --target. DATA is a table with
-    its columns (by name; one that isn't there counts as missing) or, of texts, a folder, mail, or files such as
-    'new/*.txt'. What is written are DATA's own columns, then `predicted` and `probability`. Rows are streamed: a file
+    the model's columns (by name; an absent one counts as missing) or, for texts, a folder, mail, or files such as
+    'new/*.txt'. The output has DATA's own columns, then `predicted` and `probability`. Rows are streamed: a file
     may be larger than memory. Without -o, a terminal shows the first rows, and a pipe gets all of them as CSV.
 
     \b

@@ -16,12 +16,12 @@ from credo.cli.reading import opened_data, reads_data
 )  # fmt: skip
 @reads_data
 def show(file: str, top: int | None) -> None:
-    """Show what is in a file: a table, a network, or a saved model.
+    """Show the contents of a file: a table, a network, or a saved model.
 
-    Of a table (.csv .tsv .jsonl .parquet .arrow, or a pattern such as 'logs/*.csv'): each column's kind, how many cells
-    are missing, and some values. Of a .credo file: what was learned, from which columns, with which prior; groups are
-    in the order of `credo estimate`, the largest mean first. Of a network (.bif .xdsl .net and others, see `credo
-    convert --help`): each variable's states and parents, and the tables of a small one.
+    For a table (.csv .tsv .jsonl .parquet .arrow, or a pattern such as 'logs/*.csv'): each column's kind, the share of
+    missing cells, and some values. For a .credo file: what was learned, from which columns, with which prior; groups
+    are in the order of `credo estimate`, the largest mean first. For a network (.bif .xdsl .net and others, see `credo
+    convert --help`): each variable's states and parents, and the tables of a small network.
 
     \b
     Examples:

@@ -40,7 +40,7 @@ def read(text: str, file: str) -> Network | MarkovNetwork:
         raise scanner.fault(scanner.at, f"expected the end of the file, but found {shown(word)}")
     used = {i for scope, _, _ in factors for i in scope}
     if sum(size for i, size in enumerate(sizes) if i not in used) > ROOM:
-        raise NetworkError(f"{file}: the variables that no table is about have more than {ROOM} states")
+        raise NetworkError(f"{file}: variables without a table have more than {ROOM} states in all")
     states = {f"x{i}": tuple(range(size)) for i, size in enumerate(sizes)}
     if kind == "BAYES" and _is_directed(factors, len(sizes)):
         return _directed(factors, states, Draft(file, scanner.fault))
@@ -68,7 +68,7 @@ def write(network: Network | MarkovNetwork) -> str:
 
 
 def read_evidence(path: FilePath, network: Network | MarkovNetwork) -> dict[str, Any]:
-    """What a .uai.evid file says of a network: {variable: state}.
+    """The evidence in a .uai.evid file: {variable: state}.
 
     The file has the number of observed variables, then each one's number and its state's. The number of samples may
     stand before that, if it is 1.
@@ -82,7 +82,7 @@ def read_evidence(path: FilePath, network: Network | MarkovNetwork) -> dict[str,
     if numbers and len(pairs) != 2 * numbers[start]:
         raise NetworkError(
             f"{path} must have the number of observed variables, then a variable and a state for each, "
-            f"but has {len(numbers)} numbers; of several samples, give one"
+            f"but has {len(numbers)} numbers; give one sample at a time"
         )
     return dict(_observed(scanner, network, start + 1, pairs))
 
@@ -153,7 +153,7 @@ def _integers(scanner: Scanner, count: int, what: str) -> list[int]:
 
 
 def _is_directed(factors: Sequence[Scoped], count: int) -> bool:
-    """Whether each table is P(last | others) of a variable of its own, without circles."""
+    """Whether each table is P(last | others) of a variable of its own, without cycles."""
     if {scope[-1] for scope, _, _ in factors if scope} != set(range(count)) or len(factors) != count:
         return False
     with np.errstate(over="ignore"):
