@@ -25,7 +25,7 @@ from credo.cli.group import COMMANDS, in_options, notices_told
 from credo.cli.prior import KINDS, NUMBERS, class_name
 from credo.errors import Notice
 from credo.families import FAMILIES
-from credo.present.content import Column
+from credo.present.content import TableColumn
 from credo.present.demo import ADS as VISITS
 from credo.present.demo import PUMPS
 from credo.present.numbers import number_form, one_line, written
@@ -395,7 +395,7 @@ def test_notices_go_to_stderr_once(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_numbers_of_a_column_line_up() -> None:
     form = number_form([0.5, 0.25])
-    assert [written(Column("", cells, form)) for cells in ([0.5, 0.25], [0.125, None])] == [
+    assert [written(TableColumn("", cells, form)) for cells in ([0.5, 0.25], [0.125, None])] == [
         ["0.5000", "0.2500"],
         ["0.1250", "-"],
     ]
@@ -404,7 +404,7 @@ def test_numbers_of_a_column_line_up() -> None:
         ([0.0], ["0.000"]),
         ([1e-7, 2e-7], ["1.000e-07", "2.000e-07"]),
     ):
-        assert written(Column("", numbers, number_form(numbers))) == shown
+        assert written(TableColumn("", numbers, number_form(numbers))) == shown
 
 
 def test_pictures_share_a_scale_and_never_fail() -> None:

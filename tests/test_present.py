@@ -18,7 +18,7 @@ from credo.data.profile import profile
 from credo.present import beliefs, classifiers, html, terminal
 from credo.present.answers import answer_content
 from credo.present.belief_charts import belief_charts, numeric_charts, value_estimates
-from credo.present.content import Chart, Column, Content, Drawing, Matrix, Table, Text, json_text, plain
+from credo.present.content import Chart, Content, Drawing, Matrix, Paragraph, Table, TableColumn, json_text, plain
 from credo.present.models import CONTENTS, model_content
 from credo.present.network_plot import network_picture
 from credo.present.numbers import written
@@ -83,7 +83,7 @@ def test_a_terminal_shows_every_text_and_every_name(name: str) -> None:
     text = shown(CASES[name], 300)
     words = " ".join(text.split())
     for content in CASES[name]:
-        if isinstance(content, Text):
+        if isinstance(content, Paragraph):
             assert " ".join(content.text.split()) in words
         elif isinstance(content, Table):
             assert all(cell in text for column in content.columns for cell in written(column))
@@ -94,7 +94,7 @@ def test_a_terminal_shows_every_text_and_every_name(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_no_line_is_wider_than_the_terminal(name: str, width: int) -> None:
-    kept = [each for each in CASES[name] if not (isinstance(each, Text) and each.role == "command")]
+    kept = [each for each in CASES[name] if not (isinstance(each, Paragraph) and each.role == "command")]
     assert max(map(len, shown(kept, width).splitlines())) <= width
 
 
@@ -111,10 +111,10 @@ def test_a_page_shows_the_same_tables(name: str) -> None:
 
 
 def test_columns_without_room_are_counted() -> None:
-    columns = [Column("group", ["a"])]
+    columns = [TableColumn("group", ["a"])]
     for i in range(4):
-        columns.append(Column(f"mean {i}", [0.5], ".3f", rank=min(i, 1)))
-        columns.append(Column("interval", [(0.25, 0.75)], ".3f", rank=2))
+        columns.append(TableColumn(f"mean {i}", [0.5], ".3f", rank=min(i, 1)))
+        columns.append(TableColumn("interval", [(0.25, 0.75)], ".3f", rank=2))
     table = Table(columns, ranks=("more mean", "interval"), elsewhere="-o writes all")
     assert "no room" not in shown([table], 200)
     assert "no room for 1 interval: -o writes all" in shown([table], 95)
@@ -126,7 +126,8 @@ def test_columns_without_room_are_counted() -> None:
 
 def test_drawings_need_room() -> None:
     table = Table(
-        [Column("", ["a", "b"]), Column("P", [0.25, 0.75], "probability")], Drawing("bars", [0.25, 0.75], most=1.0)
+        [TableColumn("", ["a", "b"]), TableColumn("P", [0.25, 0.75], "probability")],
+        Drawing("bars", [0.25, 0.75], most=1.0),
     )
     assert "█" in shown([table], 60)
     assert "█" not in shown([table], 20)
@@ -143,8 +144,13 @@ def test_a_waterfall_keeps_its_sum_when_it_is_cut() -> None:
 
 
 def test_data_of_any_kind_is_json() -> None:
-    data = {"a": np.float64("inf"), "b": (np.int64(3), None, float("nan")), 1: np.array([1.5]), "c": Text("x")}
-    expected = {"a": "Infinity", "b": [3, None, None], "1": [1.5], "c": {"type": "Text", "text": "x", "role": "text"}}
+    data = {"a": np.float64("inf"), "b": (np.int64(3), None, float("nan")), 1: np.array([1.5]), "c": Paragraph("x")}
+    expected = {
+        "a": "Infinity",
+        "b": [3, None, None],
+        "1": [1.5],
+        "c": {"type": "Paragraph", "text": "x", "role": "text"},
+    }
     assert plain(data) == expected
 
 

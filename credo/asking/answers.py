@@ -12,7 +12,7 @@ from credo.asking.protocol import waterfall
 from credo.asking.question import Question
 
 
-class Line(TypedDict):
+class JointProbability(TypedDict):
     """A probability of values together."""
 
     states: dict[str, Any]
@@ -36,7 +36,7 @@ class AnswerData(TypedDict, total=False):
 
     probability: float
     expectation: float | list[dict[str, Any]]
-    probabilities: list[Line]
+    probabilities: list[JointProbability]
     most_probable: dict[str, Any]
     log_joint: float
     distribution: Law | list[Law]
@@ -71,10 +71,10 @@ def answer_data(question: Question, answer: Any) -> AnswerData:
 
 def _probabilities(question: Question, answer: Mapping[Any, float]) -> AnswerData:
     names, errors = question.names, getattr(answer, "standard_error", {})
-    lines: list[Line] = []
+    lines: list[JointProbability] = []
     for states, p in answer.items():
         together = states if len(names) > 1 else (states,)
-        line: Line = {"states": dict(zip(names, together, strict=True)), "probability": p}
+        line: JointProbability = {"states": dict(zip(names, together, strict=True)), "probability": p}
         lines.append({**line, "standard_error": errors[states]} if errors else line)
     if not hasattr(answer, "method"):
         return {"probabilities": lines}

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from credo.asking.protocol import ExplainedText, Inference, Variable, Waterfall, Weight, WordWeight
+from credo.asking.protocol import EvidenceWeight, ExplainedText, Inference, Variable, Waterfall, WordWeight
 from credo.asking.question import (
     OneOf,
     Question,
@@ -33,7 +33,7 @@ from credo.networks.answers import MostProbable
 from credo.numerics.exact import Array
 
 CELLS = 1_000_000  # combinations of values that are enumerated
-KINDS = {"category": "category", "count": "count", "date": "date"}  # of forms; of others, numbers and texts
+KIND_OF_FORM = {"category": "category", "count": "count", "date": "date"}  # of forms; of others, numbers and texts
 
 
 class ClassifierAdapter:
@@ -49,7 +49,7 @@ class ClassifierAdapter:
         found: list[Variable] = [{"name": str(model.target), "kind": "category", "role": "target"}]
         found[0] |= {"values": [*model.classes], "asked": True}
         for name, forms in model.views.items():
-            kind = KINDS.get(forms[0], "text" if forms[0] in TEXT_FORMS else "number")
+            kind = KIND_OF_FORM.get(forms[0], "text" if forms[0] in TEXT_FORMS else "number")
             column: Variable = {"name": name, "kind": kind, "role": "column", "asked": kind == "category"}  # type: ignore[typeddict-item]
             found.append(column | {"values": [*model.seen.schema[name].values]} if kind == "category" else column)
         return found
@@ -101,7 +101,7 @@ def waterfall(found: Explanation) -> Waterfall:
     return Waterfall(str(found.of), str(found.against), *sums, found.unit, texts)
 
 
-def _weight(found: Explanation, name: str) -> Weight:
+def _weight(found: Explanation, name: str) -> EvidenceWeight:
     cell = found.values.get(name, "")
     value = None if cell is None else cell_text(cell)
     return {"name": SHOWN_AS.get(name, name), "value": value, "weight": found.weights[name]}

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from credo.asking.parsing import parse
-from credo.asking.protocol import Inference, Variable, Waterfall, Weight
-from credo.asking.question import Likely, Question, Values, combined, refuse_contradictions, unknown
+from credo.asking.protocol import EvidenceWeight, Inference, Variable, Waterfall
+from credo.asking.question import Likelihoods, Likely, Question, Values, combined, refuse_contradictions, unknown
 from credo.errors import EvidenceError, NetworkError, QuestionError
 from credo.networks.answers import Estimated
 from credo.networks.inference.conflict import said
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from credo.networks.explanation import Moved
 
 ALL = "argmax P(* | "  # a question about all variables
-Weights = dict[str, list[float]]  # the likelihood of each state of a variable
 
 
 class NetworkAdapter:
@@ -56,7 +55,7 @@ class NetworkAdapter:
 
 
 def waterfall(found: Moved) -> Waterfall:
-    weights: list[Weight] = [
+    weights: list[EvidenceWeight] = [
         {"name": each.name, "value": said(each.value), "weight": each.weight} for each in found.findings
     ]
     return Waterfall(f"{found.name}={found.value}", "", found.prior, weights, found.log_odds, found.probability)
@@ -120,7 +119,7 @@ class _Asking:
         self.given = combined(question, (term for term in question.given if not term.done), values)
         refuse_contradictions(question, self.given)
 
-    def findings(self, weights: Weights) -> dict[str, Any]:
+    def findings(self, weights: Likelihoods) -> dict[str, Any]:
         """In the form that networks read: a state, several, or likelihoods."""
         found: dict[str, Any] = {}
         for name, each in weights.items():

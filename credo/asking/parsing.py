@@ -9,11 +9,11 @@ from typing import NoReturn, TypeVar
 
 from credo.asking.question import (
     Above,
-    Kind,
     Likely,
     Name,
     OneOf,
     Question,
+    QuestionKind,
     Term,
     Test,
     Within,
@@ -32,8 +32,8 @@ TOKEN = re.compile(
 )
 ALIKE = {"==": "=", "≠": "!=", "≤": "<=", "≥": ">=", "∈": "in"}
 ORDERS = {"<", "<=", ">", ">="}
-KINDS: dict[str, Kind] = {"p": "P", "e": "E", "argmax": "argmax", "explain": "explain"}
-FORMS = "P(...), E(...), argmax P(...) or explain P(...)"
+KINDS: dict[str, QuestionKind] = {"p": "P", "e": "E", "argmax": "argmax", "explain": "explain"}
+EXPECTED = "P(...), E(...), argmax P(...) or explain P(...)"
 WORD, END = "word", "end"
 MOST = 200_000  # tokens of a question
 T = TypeVar("T")
@@ -103,7 +103,7 @@ class _Parser:
     def question(self) -> Question:
         kind = None if self.word.quoted else KINDS.get(self.word.text.lower())
         if self.sign != WORD or kind is None:
-            self.fail(FORMS)
+            self.fail(EXPECTED)
         self.advance()
         if kind == "explain" or (kind == "argmax" and self.sign != "("):
             if not (self.says("P") or self.says("p")):

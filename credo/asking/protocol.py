@@ -66,7 +66,7 @@ class Adapter(Protocol):
         """What `credo.ask` returns for explain."""
 
 
-class Weight(TypedDict):
+class EvidenceWeight(TypedDict):
     """A finding or a column, and its weight of evidence. The value of a missing cell is None."""
 
     name: str
@@ -97,7 +97,7 @@ class Waterfall:
     of: str
     against: str
     prior: float
-    weights: list[Weight]
+    weights: list[EvidenceWeight]
     log_odds: float
     probability: float
     unit: str = "nats"

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from credo.errors import QuestionError, suggest
 from credo.networks.inference.findings import TRUTH
 
-Kind = Literal["P", "E", "argmax", "explain"]
+QuestionKind = Literal["P", "E", "argmax", "explain"]
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Question:
     """asked: before the bar, empty for `*`, all variables; given: after it."""
 
     text: str
-    kind: Kind
+    kind: QuestionKind
     asked: tuple[Term, ...]
     given: tuple[Term, ...] = ()
 
@@ -234,7 +234,7 @@ def _is_number(value: Any, number: float) -> bool:
     return isinstance(value, Real) and value == number
 
 
-Given = Mapping[str, list[float]]
+Likelihoods = Mapping[str, list[float]]  # of each value of a variable
 
 
 def combined(question: Question, terms: Iterable[Term], values: Mapping[str, Values]) -> dict[str, list[float]]:
@@ -247,7 +247,7 @@ def combined(question: Question, terms: Iterable[Term], values: Mapping[str, Val
     return found
 
 
-def refuse_contradictions(question: Question, given: Given) -> None:
+def refuse_contradictions(question: Question, given: Likelihoods) -> None:
     """The evidence must leave each variable a possible value."""
     for term in question.given:
         if term.name.text in given and not any(given[term.name.text]):

@@ -18,7 +18,7 @@ def demo() -> None:
     from credo.cli.progress import shown_progress
     from credo.notices import quietly
     from credo.present import demo as tour
-    from credo.present.content import GAP, Text
+    from credo.present.content import GAP, Paragraph
     from credo.present.terminal import Screen, show
     from credo.selection.learn import learn
 
@@ -26,7 +26,7 @@ def demo() -> None:
 
     def show_step(step: tour.Step) -> None:
         title, contents = step
-        show([GAP, Text(title, "step")], screen)
+        show([GAP, Paragraph(title, "step")], screen)
         show(contents, screen, tour.INDENT)
 
     show([tour.welcome()], screen)

@@ -34,7 +34,7 @@ def explain(model: str, data: str, row: int, top: int, of: str | None, against: 
     from credo.asking.classifiers import explain_row
     from credo.cli.arguments import check_order
     from credo.cli.saved import loaded_classifier
-    from credo.present.content import Text
+    from credo.present.content import Paragraph
     from credo.present.numbers import one_line
     from credo.present.terminal import show
     from credo.present.waterfalls import explanation_content
@@ -45,4 +45,4 @@ def explain(model: str, data: str, row: int, top: int, of: str | None, against: 
     show(explanation_content(found, f"row {row} of {data}", top))
     if learned.target in table.names:
         target = one_line(learned.target)
-        show([Text(f"the data has {target}: the model may have learned from this very row", "note")])
+        show([Paragraph(f"the data has {target}: the model may have learned from this very row", "note")])

@@ -32,7 +32,7 @@ def show(file: str, top: int | None) -> None:
     """
     from credo.cli.saved import is_network, loaded_network
     from credo.data.profile import profile
-    from credo.present.content import GAP, Text
+    from credo.present.content import GAP, Paragraph
     from credo.present.models import model_content
     from credo.present.tables import profile_content
     from credo.present.terminal import show as show_content
@@ -41,7 +41,7 @@ def show(file: str, top: int | None) -> None:
     with shown_progress("reading"):
         if file.lower().endswith(".credo"):
             header = describe(file)
-            title = Text(f"{file}: {header['kind']}, saved by credo {header['credo']}", "title")
+            title = Paragraph(f"{file}: {header['kind']}, saved by credo {header['credo']}", "title")
             contents = [title, GAP, *model_content(load(file), top)]
         elif is_network(file):
             contents = model_content(loaded_network(file), top)

@@ -11,7 +11,7 @@ from credo.errors import counted
 from credo.families import GammaExponential, LinearRegression
 from credo.families.dirichlet import Dirichlet
 from credo.present import html
-from credo.present.content import GAP, Column, Content, Drawing, Table, Text
+from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
 from credo.present.numbers import count_of, number_form, percent
 from credo.present.tables import schema_table
 
@@ -123,24 +123,24 @@ def belief_content(belief: Belief, table: Any, title: str, mass: float, top: int
     columns = table.slice(0, top).to_pydict()
     form = number_form(columns["mean"])
     contents: list[Content] = [
-        Text(f"{title}: {count_of(belief.n, 'observation')}", "title"),
+        Paragraph(f"{title}: {count_of(belief.n, 'observation')}", "title"),
         GAP,
         Table(
             [
-                Column(" ", columns["parameter"]),
-                Column("mean", columns["mean"], form),
-                Column("mode", columns["mode"], form),
-                Column("max. likelihood", columns["maximum_likelihood"], form),
-                Column(f"{percent(mass)} interval", [*zip(columns["low"], columns["high"], strict=True)], form),
+                TableColumn(" ", columns["parameter"]),
+                TableColumn("mean", columns["mean"], form),
+                TableColumn("mode", columns["mode"], form),
+                TableColumn("max. likelihood", columns["maximum_likelihood"], form),
+                TableColumn(f"{percent(mass)} interval", [*zip(columns["low"], columns["high"], strict=True)], form),
             ]
         ),
         GAP,
-        Text(f"prior  {belief.prior}", "note"),
+        Paragraph(f"prior  {belief.prior}", "note"),
     ]
     if table.num_rows > top:
         rest = count_of(table.num_rows - top, "more value")
-        return [*contents, Text(f"{rest}: --top prints more, -o writes all")]
-    return [*contents, Text(f"belief {belief.posterior}", "note")]
+        return [*contents, Paragraph(f"{rest}: --top prints more, -o writes all")]
+    return [*contents, Paragraph(f"belief {belief.posterior}", "note")]
 
 
 def groups_content(
@@ -149,21 +149,21 @@ def groups_content(
     """A row for each group of `Beliefs.table`: the first by their mean, their rows or their names."""
     estimates = _estimates(beliefs, table)
     shown = _first(table, {"mean": estimates[0], "rows": "rows", "name": beliefs.by}[sort], beliefs.by, top)
-    columns = [Column(beliefs.by, shown[beliefs.by])]
-    columns += [Column(name, shown[name], "cell") for name in ("value",) if name in shown]
-    columns += [Column(name, shown[name], "count") for name in ("rows", "missing") if name in shown]
+    columns = [TableColumn(beliefs.by, shown[beliefs.by])]
+    columns += [TableColumn(name, shown[name], "cell") for name in ("value",) if name in shown]
+    columns += [TableColumn(name, shown[name], "count") for name in ("rows", "missing") if name in shown]
     for i, name in enumerate(estimates):
         form = number_form(shown[name])
         ends = [*zip(shown[f"{name}_low"], shown[f"{name}_high"], strict=True)]
-        columns.append(Column(name, shown[name], form, rank=min(i, 1)))
-        columns.append(Column(f"{percent(mass)} interval", ends, form, rank=2))
+        columns.append(TableColumn(name, shown[name], form, rank=min(i, 1)))
+        columns.append(TableColumn(f"{percent(mass)} interval", ends, form, rank=2))
     drawing = None
     if len(estimates) == 1:
         cells = [(mean, *each) for mean, each in zip(shown[estimates[0]], columns[-1].cells, strict=True)]
         drawing = Drawing("intervals", cells, widest=WIDEST)
     elsewhere = "-o writes all" if writes else "a wider window shows more"
     contents: list[Content] = [
-        Text(f"{', '.join(beliefs.columns)} by {beliefs.by}: {count_of(len(beliefs), 'group')}", "title"),
+        Paragraph(f"{', '.join(beliefs.columns)} by {beliefs.by}: {count_of(len(beliefs), 'group')}", "title"),
         GAP,
         Table(columns, drawing, ("more value", "interval"), elsewhere),
         GAP,
@@ -171,10 +171,10 @@ def groups_content(
     if table.num_rows > top:
         noun = "more group" if table.num_rows == len(beliefs) else "more pair"
         all_of_them = "--top prints more, -o writes all" if writes else "--top prints more"
-        contents.append(Text(f"{count_of(table.num_rows - top, noun)}: {all_of_them}"))
-    contents.append(Text(f"prior ({beliefs.rule}) {beliefs.prior}", "note"))
+        contents.append(Paragraph(f"{count_of(table.num_rows - top, noun)}: {all_of_them}"))
+    contents.append(Paragraph(f"prior ({beliefs.rule}) {beliefs.prior}", "note"))
     if absent := _absent(beliefs):
-        contents.append(Text(f"left out {absent}", "note"))
+        contents.append(Paragraph(f"left out {absent}", "note"))
     return contents
 
 
@@ -211,7 +211,7 @@ def _absent(beliefs: Beliefs) -> str:
 
 
 def saved_belief_content(belief: Belief, top: int | None = None) -> list[Content]:  # noqa: ARG001 - all is shown
-    return [*_schema(belief), Text(repr(belief))]
+    return [*_schema(belief), Paragraph(repr(belief))]
 
 
 def saved_groups_content(beliefs: Beliefs, top: int | None = None) -> list[Content]:

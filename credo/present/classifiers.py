@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from credo.present.content import GAP, Column, Content, Drawing, Matrix, Table, Text
+from credo.present.content import GAP, Content, Drawing, Matrix, Paragraph, Table, TableColumn
 from credo.present.numbers import FEW, count_of, listed, number_form, one_line, whole
 
 if TYPE_CHECKING:
-    from credo.data.schema import Column as SchemaColumn
+    from credo.data.schema import Column
     from credo.models.classifier import Classifier
     from credo.models.metrics import Scores
     from credo.selection.learning_curve import LearningCurve
@@ -25,20 +25,20 @@ def learned_content(model: Classifier, data: str, top: int = TOP) -> list[Conten
     """The report of `credo.learn`."""
     report: Report = model.report
     title = f"{data}: {count_of(len(report.columns), 'column')} beside {one_line(report.target)}"
-    return [Text(title, "title"), *_classes(model), GAP, *_columns(report, top), GAP, *_judged(report)]
+    return [Paragraph(title, "title"), *_classes(model), GAP, *_columns(report, top), GAP, *_judged(report)]
 
 
 def classifier_content(model: Classifier, top: int | None = None) -> list[Content]:
     """What a model has learned."""
     if model.evidence is None:
-        return [Text(repr(model))]
+        return [Paragraph(repr(model))]
     contents, report = _classes(model), model.report
     if report is not None and report.rows != model.n:
         rows = count_of(report.rows, "row")
-        contents.append(Text(f"The report below is about the {rows} that it first learned from."))
+        contents.append(Paragraph(f"The report below is about the {rows} that it first learned from."))
     contents += [GAP, *(_views(model, top or TOP) if report is None else _columns(report, top or TOP)), GAP]
     if model.tuning is not None:
-        contents.append(Text(f"tuned: {model.tuning.described(model.n)}"))
+        contents.append(Paragraph(f"tuned: {model.tuning.described(model.n)}"))
     return contents if report is None else [*contents, GAP, *_judged(report)]
 
 
@@ -48,9 +48,9 @@ def _classes(model: Classifier) -> list[Content]:
     found = sorted(zip(model.class_weights, model.classes, strict=True), key=lambda pair: -pair[0])
     few = ", ".join(f"{one_line(value, VALUE)} {whole(n)}" for n, value in found[:HEAVIEST])
     more = f", ... ({len(found):,} classes)" if len(found) > HEAVIEST else ""
-    contents: list[Content] = [Text(f"{target}: {count_of(model.n, 'row')}, {few}{more}")]
+    contents: list[Content] = [Paragraph(f"{target}: {count_of(model.n, 'row')}, {few}{more}")]
     if model.unlabelled:
-        contents.append(Text(f"left out: {count_of(model.unlabelled, 'row')} without {target}"))
+        contents.append(Paragraph(f"left out: {count_of(model.unlabelled, 'row')} without {target}"))
     return contents
 
 
@@ -59,11 +59,11 @@ def columns_table(report: Report, top: int) -> Table:
     shown = report.important[:top]
     return Table(
         [
-            Column("column", [each.name for each in shown], wraps=True),
-            Column("kind", [each.kind for each in shown]),
-            Column("read as", [each.form or LEFT_OUT for each in shown], longest=FORM),
-            Column("missing", [each.missing for each in shown], "share"),
-            Column("matters", [each.weight if each.form else None for each in shown], ".2f"),
+            TableColumn("column", [each.name for each in shown], wraps=True),
+            TableColumn("kind", [each.kind for each in shown]),
+            TableColumn("read as", [each.form or LEFT_OUT for each in shown], longest=FORM),
+            TableColumn("missing", [each.missing for each in shown], "share"),
+            TableColumn("matters", [each.weight if each.form else None for each in shown], ".2f"),
         ],
         Drawing("bars", [each.weight for each in shown], narrowest=4, widest=16),
     )
@@ -72,9 +72,9 @@ def columns_table(report: Report, top: int) -> Table:
 def _columns(report: Report, top: int) -> list[Content]:
     contents: list[Content] = [columns_table(report, top)]
     if (rest := len(report.columns) - top) > 0:
-        contents.append(Text(f"{count_of(rest, 'more column')} of less weight: --top prints more"))
+        contents.append(Paragraph(f"{count_of(rest, 'more column')} of less weight: --top prints more"))
     matters = "matters: mean change of the log-odds of the two most probable classes, in nats"
-    return [*contents, Text(matters, "note")]
+    return [*contents, Paragraph(matters, "note")]
 
 
 def tried_table(report: Report) -> Table:
@@ -82,14 +82,14 @@ def tried_table(report: Report) -> Table:
     losses = [each.log_loss for each in report.tried]
     return Table(
         [
-            Column(
+            TableColumn(
                 "model",
                 [each.name for each in report.tried],
                 longest=len(max((each.name for each in report.tried), key=len, default="")),
             ),
-            Column("log-loss", losses, number_form(losses)),
-            Column("accuracy", [each.accuracy for each in report.tried], ".3f"),
-            Column("share", [each.share for each in report.tried], ".2f"),
+            TableColumn("log-loss", losses, number_form(losses)),
+            TableColumn("accuracy", [each.accuracy for each in report.tried], ".3f"),
+            TableColumn("share", [each.share for each in report.tried], ".2f"),
         ]
     )
 
@@ -99,11 +99,11 @@ def _judged(report: Report) -> list[Content]:
     scores = report.scores
     rows = f"Scores on {count_of(len(scores.truth), 'held-out row')}"
     return [
-        Text("Models tried, scored on held-out rows", "title"),
+        Paragraph("Models tried, scored on held-out rows", "title"),
         tried_table(report),
-        Text(f"Pooled: {one_line(report.why, 200)}."),
+        Paragraph(f"Pooled: {one_line(report.why, 200)}."),
         GAP,
-        Text(f"{rows}, used neither for learning nor for tuning ({scores.how})", "title"),
+        Paragraph(f"{rows}, used neither for learning nor for tuning ({scores.how})", "title"),
         *_figures(scores),
         GAP,
         *confusion_content(scores, CLASSES, PAIRS),
@@ -119,7 +119,7 @@ def _figures(scores: Scores) -> list[Content]:
         "ECE": (scores.ece, "expected calibration error"),
     }
     return [
-        Text(f"  {name:<9} {format(figure, number_form([figure])):<9} {about}")
+        Paragraph(f"  {name:<9} {format(figure, number_form([figure])):<9} {about}")
         for name, (figure, about) in figures.items()
     ]
 
@@ -129,13 +129,15 @@ def confusion_content(scores: Scores, most: int, pairs: int) -> list[Content]:
     if len(scores.classes) <= most:
         names = [str(value) for value in scores.classes]
         title = "Confusion matrix (rows: true class, columns: predicted)"
-        return [Text(title, "title"), Matrix(names, scores.confusion.tolist())]
+        return [Paragraph(title, "title"), Matrix(names, scores.confusion.tolist())]
     found = scores.most_confused(pairs)
     if not found:
-        return [Text(f"None of the {len(scores.classes):,} classes was confused with another.")]
+        return [Paragraph(f"None of the {len(scores.classes):,} classes was confused with another.")]
     truth, predicted, rows = zip(*found, strict=True)
-    table = Table([Column("truth", truth), Column("predicted", predicted), Column("rows", rows, "count")])
-    return [Text(f"Most confused of {len(scores.classes):,} classes", "title"), table]
+    table = Table(
+        [TableColumn("truth", truth), TableColumn("predicted", predicted), TableColumn("rows", rows, "count")]
+    )
+    return [Paragraph(f"Most confused of {len(scores.classes):,} classes", "title"), table]
 
 
 def views_table(model: Classifier, top: int) -> Table:
@@ -145,20 +147,20 @@ def views_table(model: Classifier, top: int) -> Table:
     schema = {column.name: column for column in model.seen.schema}
     return Table(
         [
-            Column("column", names),
-            Column("read as", [" + ".join(chosen.get(name, ())) or LEFT_OUT for name in names], longest=FORM),
-            Column("values", [_values(schema.get(name)) for name in names], longest=FORM * 4, wraps=True),
+            TableColumn("column", names),
+            TableColumn("read as", [" + ".join(chosen.get(name, ())) or LEFT_OUT for name in names], longest=FORM),
+            TableColumn("values", [_values(schema.get(name)) for name in names], longest=FORM * 4, wraps=True),
         ]
     )
 
 
 def _views(model: Classifier, top: int) -> list[Content]:
     rest = len(model.views) - top
-    more = [Text(f"{count_of(rest, 'more column')}: --top prints more")] if rest > 0 else []
+    more = [Paragraph(f"{count_of(rest, 'more column')}: --top prints more")] if rest > 0 else []
     return [views_table(model, top), *more]
 
 
-def _values(column: SchemaColumn | None) -> str:
+def _values(column: Column | None) -> str:
     """Some values of a category; of texts, how many words they have."""
     if column is None or column.levels is None:
         return ""
@@ -173,14 +175,14 @@ def curve_content(curve: LearningCurve) -> list[Content]:
     again = ", tuned again for each size" if curve.tuned else ""
     low, high = min(curve.accuracy), max(curve.accuracy)
     columns = [
-        Column("rows", curve.sizes, "count"),
-        Column("accuracy", curve.accuracy, ".4f"),
-        Column("log-loss", curve.log_loss, ".4f"),
+        TableColumn("rows", curve.sizes, "count"),
+        TableColumn("accuracy", curve.accuracy, ".4f"),
+        TableColumn("log-loss", curve.log_loss, ".4f"),
     ]
     points = [(value, value, value) for value in curve.accuracy]
     header = f"accuracy, {low:.3f} to {high:.3f}"
     return [
         GAP,
-        Text(f"Learning curve, on {curve.scores[0].n:g} held-out rows{again}", "title"),
+        Paragraph(f"Learning curve, on {curve.scores[0].n:g} held-out rows{again}", "title"),
         Table(columns, Drawing("intervals", points, header, narrowest=24, widest=24)),
     ]

@@ -16,7 +16,7 @@ LONGEST = 32  # characters of a name in a table
 
 
 @dataclass(frozen=True)
-class Text:
+class Paragraph:
     """Lines of the role "lines" are laid out already."""
 
     text: str = ""
@@ -24,7 +24,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """Cells, and how they are written: as "text", "cell" (of any type), "count", "share", "probability", or by a format
     specification such as ".3f". A pair is an interval, None is missing."""
 
@@ -51,7 +51,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Table:
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
     drawing: Drawing | None = None
     ranks: tuple[str, ...] = ()  # what columns of rank 1, 2, ... hold, for a note that counts those left out
     elsewhere: str = ""  # where these are found
@@ -95,15 +95,15 @@ class Chart:
     note: str = ""  # instead of a picture
 
 
-Content = Text | Table | Matrix | ColouredText | Chart
-GAP = Text()
+Content = Paragraph | Table | Matrix | ColouredText | Chart
+GAP = Paragraph()
 
 
 def plain(value: Any) -> Any:
     """Content, or any data, in JSON's types: a dataclass becomes an object with its `type`.
 
-    >>> plain([Text("rows", "title"), float("inf")])
-    [{'type': 'Text', 'text': 'rows', 'role': 'title'}, 'Infinity']
+    >>> plain([Paragraph("rows", "title"), float("inf")])
+    [{'type': 'Paragraph', 'text': 'rows', 'role': 'title'}, 'Infinity']
     """
     if is_dataclass(value) and not isinstance(value, type):
         own = {each.name: plain(getattr(value, each.name)) for each in fields(value)}

@@ -12,7 +12,7 @@ from shutil import which
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from credo.present.content import GAP, Column, Content, Drawing, Table, Text
+from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
 from credo.present.numbers import one_line, whole
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ Step = tuple[str, list[Content]]  # a title and what is below it
 def welcome() -> Content:
     from credo import __version__
 
-    return Text(f"credo {__version__}: what is wrong with a pump?", "title")
+    return Paragraph(f"credo {__version__}: what is wrong with a pump?", "title")
 
 
 def steps(model: Classifier, pumps: Any) -> Iterator[Step]:
@@ -59,8 +59,8 @@ def table() -> Step:
     rows, kinds = next(iter(profiles.values())).rows, [each.kind for each in profiles.values()]
     columns = f"{kinds.count('number')} columns of numbers, {kinds.count('category')} of categories"
     return "1. The table", [
-        Text(f"{_short_path(PUMPS)}: {rows:,} pumps, all of them made up."),
-        Text(f"{columns}, some cells missing."),
+        Paragraph(f"{_short_path(PUMPS)}: {rows:,} pumps, all of them made up."),
+        Paragraph(f"{columns}, some cells missing."),
     ]
 
 
@@ -74,17 +74,17 @@ def learning(report: Report) -> Step:
         "matter most come first:"
     )
     columns = [
-        Column("column", [each.name for each in shown]),
-        Column("kind", [each.kind for each in shown]),
-        Column("missing", [each.missing for each in shown], "share"),
-        Column("read as", [each.form or "left out" for each in shown], longest=WIDTH),
+        TableColumn("column", [each.name for each in shown]),
+        TableColumn("kind", [each.kind for each in shown]),
+        TableColumn("missing", [each.missing for each in shown], "share"),
+        TableColumn("read as", [each.form or "left out" for each in shown], longest=WIDTH),
     ]
     return f"2. Learning to predict {TARGET!r}", [
-        *map(Text, wrap(about, WIDTH)),
+        *map(Paragraph, wrap(about, WIDTH)),
         GAP,
         Table(columns, Drawing("bars", [each.weight for each in shown], "matters", widest=20)),
         GAP,
-        Text(f"Left out: {whole(report.unlabelled)} pumps whose {TARGET} is missing."),
+        Paragraph(f"Left out: {whole(report.unlabelled)} pumps whose {TARGET} is missing."),
     ]
 
 
@@ -92,9 +92,9 @@ def predicting(model: Classifier) -> Step:
     from credo.streaming.predictions import predictions
 
     found = next(predictions(model, NEW, each=True)).to_pydict()
-    columns = [Column("", [_described(row) for row in NEW]), Column("fault", found["predicted"])]
-    columns += [Column(f"P({value})", found[f"P({value})"], ".3f") for value in model.classes]
-    return "3. Predicting: three new pumps", [Text("Missing values are marginalised."), GAP, Table(columns)]
+    columns = [TableColumn("", [_described(row) for row in NEW]), TableColumn("fault", found["predicted"])]
+    columns += [TableColumn(f"P({value})", found[f"P({value})"], ".3f") for value in model.classes]
+    return "3. Predicting: three new pumps", [Paragraph("Missing values are marginalised."), GAP, Table(columns)]
 
 
 def _described(row: dict[str, Any]) -> str:
@@ -109,8 +109,8 @@ def explaining(model: Classifier) -> Step:
     found = waterfall(model.explain(NEW[0]))
     known = replace(found, weights=[each for each in found.weights if each["value"] is not None])
     return f"4. Explaining: why is the first predicted to be {found.of!r}?", [
-        Text("The prior and the columns' weights of evidence add up to the log-odds of"),
-        Text(f"{found.of} (to the right) against {found.against} (to the left)."),
+        Paragraph("The prior and the columns' weights of evidence add up to the log-odds of"),
+        Paragraph(f"{found.of} (to the right) against {found.against} (to the left)."),
         GAP,
         waterfall_table(known, STRONGEST, "column", ("", ""), "+.2f"),
     ]
@@ -125,8 +125,10 @@ def unlearning(model: Any, pumps: Any) -> Step:
     apart = abs(left.predict_proba(pumps) - never.predict_proba(pumps)).max()
     same = "the same in every bit" if apart == 0 else f"no probability differs by more than {apart:.0e}"
     return f"5. Unlearning: the sensors at the {FORGOTTEN} were wrong", [
-        Text(f"{model.n - left.n:g} pumps are forgotten, without learning the other {left.n:g} again. Learned and"),
-        Text(f"forgotten, or never learned: {same}."),
+        Paragraph(
+            f"{model.n - left.n:g} pumps are forgotten, without learning the other {left.n:g} again. Learned and"
+        ),
+        Paragraph(f"forgotten, or never learned: {same}."),
     ]
 
 
@@ -136,18 +138,18 @@ def estimating(pumps: Any) -> Step:
     beliefs: Any = credo.estimate(pumps, TARGET, by="maker", success="bearing")
     makers = sorted(beliefs, key=lambda maker: -beliefs[maker].mean())
     columns = [
-        Column("maker", makers),
-        Column("pumps", [beliefs[maker].n for maker in makers], "count"),
-        Column("fail", [beliefs[maker].mean() for maker in makers], ".3f"),
-        Column("", [beliefs[maker].interval() for maker in makers], ".3f"),
+        TableColumn("maker", makers),
+        TableColumn("pumps", [beliefs[maker].n for maker in makers], "count"),
+        TableColumn("fail", [beliefs[maker].mean() for maker in makers], ".3f"),
+        TableColumn("", [beliefs[maker].interval() for maker in makers], ".3f"),
     ]
     greater = beliefs[makers[1]].probability_greater(beliefs[makers[2]])
     return "6. Estimating: which maker's bearings fail?", [
-        Text("A belief is a prior and evidence. Intervals are 95% credible intervals."),
+        Paragraph("A belief is a prior and evidence. Intervals are 95% credible intervals."),
         GAP,
         Table(columns),
         GAP,
-        Text(f"P({makers[1]} > {makers[2]}) = {greater:.3f}"),
+        Paragraph(f"P({makers[1]} > {makers[2]}) = {greater:.3f}"),
     ]
 
 
@@ -162,7 +164,7 @@ def next_commands() -> Step:
         f"estimate {ads} --column converted --by ad",
         "--help",
     )
-    return "7. Try next", [Text(f"{program} {words}", "command") for words in commands]
+    return "7. Try next", [Paragraph(f"{program} {words}", "command") for words in commands]
 
 
 def _short_path(path: Path) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from credo.present.content import Column, Drawing, Matrix, Table
+from credo.present.content import Drawing, Matrix, Table, TableColumn
 from credo.present.numbers import written
 
-ROWS = 12  # of a table in a notebook
+NOTEBOOK_ROWS = 12  # of a table in a notebook
 RIGHT, WRONG = "68,119,170", "238,102,119"  # colours of a confusion matrix
 
 
@@ -38,7 +38,7 @@ def table(content: Table, kind: str = "") -> str:
     return tabulated(headers, zip(*cells, strict=True), kind)
 
 
-def _cells(column: Column) -> list[str]:
+def _cells(column: TableColumn) -> list[str]:
     if column.form == "text":
         return [named(cell) for cell in column.cells]
     return ["–" if cell == "-" else escape(cell) for cell in written(column)]
@@ -53,7 +53,7 @@ def matrix(content: Matrix) -> str:
     """Each cell coloured by its share of the row."""
     rows = []
     for i, (name, counts) in enumerate(zip(content.names, content.counts, strict=True)):
-        total, shown = max(sum(counts), 1e-300), written(Column("", counts, "count"))
+        total, shown = max(sum(counts), 1e-300), written(TableColumn("", counts, "count"))
         shades = (f"rgba({RIGHT if i == j else WRONG},{0.75 * n / total:.2f})" for j, n in enumerate(counts))
         style = "border-radius:3px;padding:0.15rem 0.5rem"
         cells = (
@@ -79,9 +79,9 @@ def captioned(caption: str, headers: Sequence[str], rows: Iterable[Sequence[str]
 def table_html(arrow: Any, caption: str) -> str:
     """The first rows of an Arrow table."""
     head = "".join(f"<th>{escape(name)}</th>" for name in arrow.column_names)
-    rows = arrow.slice(0, ROWS).to_pylist()
+    rows = arrow.slice(0, NOTEBOOK_ROWS).to_pylist()
     body = "".join("<tr>" + "".join(f"<td>{escape(_cell(v))}</td>" for v in row.values()) + "</tr>" for row in rows)
-    more = f"<p>{arrow.num_rows - ROWS:,} more rows</p>" if arrow.num_rows > ROWS else ""
+    more = f"<p>{arrow.num_rows - NOTEBOOK_ROWS:,} more rows</p>" if arrow.num_rows > NOTEBOOK_ROWS else ""
     return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{body}</table>{more}"
 
 

@@ -9,24 +9,24 @@ from math import isqrt
 import numpy as np
 
 from credo.networks import graph
+from credo.networks.graph import Parents
 
 SWEEPS, PATIENCE = 24, 8  # of ordering; sweeps without improvement that are allowed
 NARROW = 0.3  # of a box's width: the width of an arrow that passes a layer
 STRAIGHT, TIGHT = 3, 0.97  # weight of such arrows; shrinkage of positions
 
-Parents = Mapping[str, tuple[str, ...]]
 Place = tuple[float, int]
-Node = str | tuple[str, str, int]  # a variable, or where an arrow passes a layer
+LayoutNode = str | tuple[str, str, int]  # a variable, or where an arrow passes a layer
 
 
 def layout(parents: Parents) -> tuple[dict[str, Place], dict[tuple[str, str], list[Place]]]:
     """The place of each variable, and the places where the arrow from each parent passes other layers."""
     layer = _layers(parents)
-    rows: list[list[Node]] = [[] for _ in range(max(layer.values()) + 1)]
+    rows: list[list[LayoutNode]] = [[] for _ in range(max(layer.values()) + 1)]
     for name, y in layer.items():
         rows[y].append(name)
-    above: dict[Node, list[Node]] = {}
-    ways: dict[tuple[str, str], list[Node]] = {}
+    above: dict[LayoutNode, list[LayoutNode]] = {}
+    ways: dict[tuple[str, str], list[LayoutNode]] = {}
     for name, own in parents.items():
         above.setdefault(name, [])
         for parent in own:
@@ -37,7 +37,7 @@ def layout(parents: Parents) -> tuple[dict[str, Place], dict[tuple[str, str], li
             way = [parent, *ways[parent, name], name]
             for before, after in pairwise(way):
                 above.setdefault(after, []).append(before)
-    below: dict[Node, list[Node]] = {node: [] for row in rows for node in row}
+    below: dict[LayoutNode, list[LayoutNode]] = {node: [] for row in rows for node in row}
     for node, near in above.items():
         for other in near:
             below[other].append(node)
@@ -67,8 +67,10 @@ def _layers(parents: Parents) -> dict[str, int]:
 
 
 def _ordered(
-    rows: list[list[Node]], above: Mapping[Node, list[Node]], below: Mapping[Node, list[Node]]
-) -> list[list[Node]]:
+    rows: list[list[LayoutNode]],
+    above: Mapping[LayoutNode, list[LayoutNode]],
+    below: Mapping[LayoutNode, list[LayoutNode]],
+) -> list[list[LayoutNode]]:
     """Rows sorted by the barycentres of their neighbours, down and up again; the order with the fewest crossings."""
     best, fewest = rows, _crossings(rows, above)
     for sweep in range(SWEEPS):
@@ -89,7 +91,7 @@ def _ordered(
     return best
 
 
-def _crossings(rows: Sequence[Sequence[Node]], above: Mapping[Node, list[Node]]) -> int:
+def _crossings(rows: Sequence[Sequence[LayoutNode]], above: Mapping[LayoutNode, list[LayoutNode]]) -> int:
     """How many pairs of arrows cross."""
     total = 0
     for upper, lower in pairwise(rows):
@@ -102,8 +104,10 @@ def _crossings(rows: Sequence[Sequence[Node]], above: Mapping[Node, list[Node]])
 
 
 def _distances(
-    rows: Sequence[Sequence[Node]], above: Mapping[Node, list[Node]], below: Mapping[Node, list[Node]]
-) -> dict[Node, float]:
+    rows: Sequence[Sequence[LayoutNode]],
+    above: Mapping[LayoutNode, list[LayoutNode]],
+    below: Mapping[LayoutNode, list[LayoutNode]],
+) -> dict[LayoutNode, float]:
     """Each node near the barycentre of its neighbours, in that order and without overlaps."""
     from scipy.optimize import isotonic_regression
 
@@ -125,7 +129,7 @@ def _distances(
     return {node: at - first for node, at in x.items()}
 
 
-def _middle(node: Node, near: Sequence[Node], x: Mapping[Node, float]) -> float:
+def _middle(node: LayoutNode, near: Sequence[LayoutNode], x: Mapping[LayoutNode, float]) -> float:
     """The barycentre of the neighbours; arrows that pass several layers are kept straight."""
     if not near:
         return x[node]

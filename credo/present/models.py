@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from credo.asking.protocol import registered
-from credo.present.content import Content, Text
+from credo.present.content import Content, Paragraph
 
 CONTENTS = {
     "credo.models.classifier.Classifier": "credo.present.classifiers.classifier_content",
@@ -18,5 +18,5 @@ CONTENTS = {
 def model_content(model: object, top: int | None = None) -> list[Content]:
     """What a model has learned; of a kind that isn't registered, its repr."""
     found: Any = registered(model, CONTENTS)
-    contents: list[Content] = [Text(repr(model))] if found is None else found(model, top)
+    contents: list[Content] = [Paragraph(repr(model))] if found is None else found(model, top)
     return contents

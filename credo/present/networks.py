@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from credo.errors import counted
-from credo.present.content import GAP, Column, Content, Table, Text
+from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
 from credo.present.numbers import count_of, listed
 
 if TYPE_CHECKING:
@@ -87,18 +87,18 @@ def network_content(net: Network, top: int | None = None) -> list[Content]:
     """Each variable's states and parents; the tables of a small network."""
     top = top or TOP
     if len(net.parents) <= SMALL:
-        return [Text("\n".join(_arrows(net))), Text("\n".join(_tables(net)), "lines")]
+        return [Paragraph("\n".join(_arrows(net))), Paragraph("\n".join(_tables(net)), "lines")]
     names = [*net.parents][:top]
     states = [net.states.get(name, ()) for name in names]  # none without tables
     table = Table(
         [
-            Column("variable", names),
-            Column("states", [listed(each, len(each)) for each in states], longest=CELL, wraps=True),
-            Column("parents", [", ".join(net.parents[name]) for name in names], longest=CELL, wraps=True),
+            TableColumn("variable", names),
+            TableColumn("states", [listed(each, len(each)) for each in states], longest=CELL, wraps=True),
+            TableColumn("parents", [", ".join(net.parents[name]) for name in names], longest=CELL, wraps=True),
         ]
     )
-    rest = [GAP, Text(f"{count_of(len(net.parents) - top, 'more variable')}: --top prints more")]
-    return [Text(headline(net), "title"), GAP, table, *(rest if len(net.parents) > top else [])]
+    rest = [GAP, Paragraph(f"{count_of(len(net.parents) - top, 'more variable')}: --top prints more")]
+    return [Paragraph(headline(net), "title"), GAP, table, *(rest if len(net.parents) > top else [])]
 
 
 def explained(moved: Moved) -> str:

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from credo.errors import printable
-from credo.present.content import LONGEST, Column
+from credo.present.content import LONGEST, TableColumn
 
 BREAKS = re.compile(r"\s*[\t\r\n\v\f\x85\u2028\u2029]\s*")
 BLANKS = re.compile(r"[^\S ]")  # such as no-break spaces
@@ -98,19 +98,19 @@ def listed(values: Sequence[Any], count: int, how: str = "in all") -> str:
     return few + (f", ... ({count:,} {how})" if count > FEW else "")
 
 
-FORMS = {"count": whole, "share": share, "probability": _probability, "cell": _cell}
+WRITERS = {"count": whole, "share": share, "probability": _probability, "cell": _cell}
 
 
-def written(column: Column) -> list[str]:
+def written(column: TableColumn) -> list[str]:
     """The cells of a column as text.
 
-    >>> written(Column("95% interval", [(0.25, 0.5), None], ".2f"))
+    >>> written(TableColumn("95% interval", [(0.25, 0.5), None], ".2f"))
     ['[0.25, 0.50]', '-']
     """
     if column.form == "text":
         return [one_line(cell, column.longest) for cell in column.cells]
-    if column.form in FORMS:
-        return [FORMS[column.form](cell) for cell in column.cells]
+    if column.form in WRITERS:
+        return [WRITERS[column.form](cell) for cell in column.cells]
     return [_formatted(cell, column.form) for cell in column.cells]
 
 
@@ -120,6 +120,6 @@ def _formatted(cell: Any, form: str) -> str:
     return f"[{', '.join(format(x, form) for x in cell)}]" if isinstance(cell, tuple) else format(cell, form)
 
 
-def ranged_left(column: Column) -> bool:
+def ranged_left(column: TableColumn) -> bool:
     """Text is ranged left, numbers right."""
     return column.form == "text" or (column.form == "cell" and any(isinstance(cell, str) for cell in column.cells))

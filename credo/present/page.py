@@ -13,7 +13,7 @@ from credo import __version__
 from credo.errors import EvidenceError
 from credo.present import figures, html
 from credo.present.classifiers import columns_table, confusion_content, tried_table, views_table
-from credo.present.content import Matrix, Table, Text
+from credo.present.content import Matrix, Paragraph, Table
 from credo.present.densities import Shape, shape_of
 from credo.present.figures import PALETTE
 from credo.present.html import named, tabulated
@@ -32,7 +32,7 @@ LISTED = 40  # columns of the table
 SQUARE = 12  # classes of a confusion matrix
 PAIRS = 15  # of classes that are confused
 VALUES = 8  # of a category
-NUMBERS = ("gaussian", "date", "log", "coarse", "binned")
+NUMERIC_FORMS = ("gaussian", "date", "log", "coarse", "binned")
 
 # Nothing is loaded and nothing runs, whatever the data's names say.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -188,10 +188,10 @@ def _confusion(scores: Scores) -> str:
     for content in shown:
         if isinstance(content, Matrix):
             parts.append(html.matrix(content))
-            title = Text("A row for each true class, a column for each predicted class.")
+            title = Paragraph("A row for each true class, a column for each predicted class.")
         elif isinstance(content, Table):
             parts.append(html.table(content, "words"))
-    if isinstance(title, Text):
+    if isinstance(title, Paragraph):
         parts.append(f'<p class="faint">{escape(title.text)}</p>')
     return "\n".join(parts) + "</section>"
 
@@ -207,7 +207,7 @@ def _legend(model: Classifier, classes: Sequence[int]) -> str:
 
 def _regions(model: Classifier, classes: Sequence[int]) -> str:
     """Decision regions, where the model reads two columns and both are numbers."""
-    numbers = [name for name, forms in model.views.items() if forms[0] in NUMBERS]
+    numbers = [name for name, forms in model.views.items() if forms[0] in NUMERIC_FORMS]
     if len(model.views) != 2 or len(numbers) != 2:
         return ""
     figure = figures.regions_figure(model, numbers, classes)

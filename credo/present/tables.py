@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from credo.data.profile import Profile
 from credo.data.schema import Schema
-from credo.present.content import GAP, Column, Content, Table, Text
+from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
 from credo.present.numbers import FEW, count_of, listed, number, one_line
 
 WIDE = 200  # characters of a cell with several values
@@ -23,16 +23,16 @@ def profile_content(profiles: Mapping[str, Profile], file: str, top: int | None 
     shown = found[:top]
     table = Table(
         [
-            Column("column", names[:top]),
-            Column("kind", [each.kind for each in shown]),
-            Column("missing", [each.missing_share for each in shown], "share"),
-            Column("values", [_values(each) for each in shown], longest=WIDE, wraps=True),
+            TableColumn("column", names[:top]),
+            TableColumn("kind", [each.kind for each in shown]),
+            TableColumn("missing", [each.missing_share for each in shown], "share"),
+            TableColumn("values", [_values(each) for each in shown], longest=WIDE, wraps=True),
         ]
     )
     title = f"{file}: {count_of(found[0].rows, 'row')}, {count_of(len(found), 'column')}"
-    contents: list[Content] = [Text(title, "title"), GAP, table, GAP]
+    contents: list[Content] = [Paragraph(title, "title"), GAP, table, GAP]
     if len(found) > top:
-        contents.append(Text(f"{count_of(len(found) - top, 'more column')}: --top prints more"))
+        contents.append(Paragraph(f"{count_of(len(found) - top, 'more column')}: --top prints more"))
     return [*contents, *_advice(profiles, file)]
 
 
@@ -42,13 +42,13 @@ def _advice(profiles: Mapping[str, Profile], file: str) -> list[Content]:
         label = next((name for name, each in profiles.items() if each.kind == "category"), None)
         if label is None:
             return []
-        command = Text(f"  credo learn {quote(file)} --target {quote(label)}", "command")
-        return [Text(f"To learn {one_line(label)} from the texts:", "note"), command]
+        command = Paragraph(f"  credo learn {quote(file)} --target {quote(label)}", "command")
+        return [Paragraph(f"To learn {one_line(label)} from the texts:", "note"), command]
     name = next((name for name, each in profiles.items() if each.kind != "category"), next(iter(profiles)))
     return [
-        Text("Kinds are inferred from all rows. To read a column as another kind:", "note"),
-        Text(f"  credo estimate {quote(file)} --column {quote(name)} --kind category", "command"),
-        Text(f"  credo.estimate({file!r}, {name!r}, kinds={{{name!r}: 'category'}})", "command"),
+        Paragraph("Kinds are inferred from all rows. To read a column as another kind:", "note"),
+        Paragraph(f"  credo estimate {quote(file)} --column {quote(name)} --kind category", "command"),
+        Paragraph(f"  credo.estimate({file!r}, {name!r}, kinds={{{name!r}: 'category'}})", "command"),
     ]
 
 
@@ -71,10 +71,10 @@ def head_content(first: Any, data: str, predicted: str) -> list[Content]:
     start = max((i for i, name in enumerate(names) if name.rstrip("_") == predicted), default=0)
     shown = first.slice(0, HEAD).to_pydict()
     order = [*names[start:], *names[:start]]
-    columns = [Column(name, shown[name], "cell", rank=int(i > 1)) for i, name in enumerate(order)]
+    columns = [TableColumn(name, shown[name], "cell", rank=int(i > 1)) for i, name in enumerate(order)]
     contents: list[Content] = [Table(columns, ranks=("more column",), elsewhere="-o writes all"), GAP]
     if first.num_rows > HEAD:
-        contents.append(Text(f"the first {HEAD} rows of {data}: -o writes all of them", "note"))
+        contents.append(Paragraph(f"the first {HEAD} rows of {data}: -o writes all of them", "note"))
     return contents
 
 
@@ -86,8 +86,8 @@ def schema_table(schema: Schema) -> Table:
     ]
     return Table(
         [
-            Column("column", [column.name for column in schema]),
-            Column("kind", [column.kind for column in schema]),
-            Column("values", values, longest=WIDE, wraps=True),
+            TableColumn("column", [column.name for column in schema]),
+            TableColumn("kind", [column.kind for column in schema]),
+            TableColumn("values", values, longest=WIDE, wraps=True),
         ]
     )

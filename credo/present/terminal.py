@@ -17,17 +17,17 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from credo.errors import printable
-from credo.present.content import LONGEST, ColouredText, Column, Content, Drawing, Matrix, Table, Text
+from credo.present.content import LONGEST, ColouredText, Content, Drawing, Matrix, Paragraph, Table, TableColumn
 from credo.present.numbers import count_of, one_line, ranged_left, written
 
 WIDE = 500  # columns of a file or a pipe, where nothing needs to be wrapped
 SHORT = 16  # characters of a word that isn't broken
-GAP = 3  # between columns
+COLUMN_GAP = 3  # between columns
 MATRIX = 100  # characters of a matrix
 LONGEST_TEXT = 2000  # characters of a coloured text
 STYLES = {"title": "bold", "step": "bold cyan", "note": "dim", "command": "green"}
 
-Cells = tuple[str, Sequence[str]]  # a header and what is below it
+HeadedCells = tuple[str, Sequence[str]]  # a header and what is below it
 
 
 class Screen(Console):
@@ -50,22 +50,22 @@ def show(contents: Iterable[Content], screen: Console | None = None, indent: int
     """Print one after another. Columns that had no room are counted below the next gap."""
     screen, left_out = screen or Screen(), ""
     for content in contents:
-        if isinstance(content, Text):
+        if isinstance(content, Paragraph):
             _say(screen, content, indent)
             if left_out and not content.text:
-                _say(screen, Text(left_out), indent)
+                _say(screen, Paragraph(left_out), indent)
                 left_out = ""
             continue
         if isinstance(content, ColouredText):
-            _say(screen, Text(_legend(content, screen), "note"), indent)
+            _say(screen, Paragraph(_legend(content, screen), "note"), indent)
         shown, skipped = _rendered(content, screen)
         left_out = skipped or left_out
         screen.print(Padding(shown, (0, 0, 0, indent), expand=False) if indent else shown)
     if left_out:
-        _say(screen, Text(left_out), indent)
+        _say(screen, Paragraph(left_out), indent)
 
 
-def _say(screen: Console, content: Text, indent: int) -> None:
+def _say(screen: Console, content: Paragraph, indent: int) -> None:
     """Lines break between words; a command is one line, however long, as it is there to be copied."""
     unbroken = content.role == "command" or getattr(screen, "free", False)
     text = f"{' ' * indent}{content.text}" if content.text else ""
@@ -101,7 +101,7 @@ def _legend(content: ColouredText, screen: Console) -> str:
 def _table(content: Table, width: int) -> tuple[RichTable, str]:
     """A table with the columns that fit, and a note about the others."""
     columns, skipped = _fitting(content, width)
-    cells: list[Cells] = [(one_line(each.header), written(each)) for each in columns]
+    cells: list[HeadedCells] = [(one_line(each.header), written(each)) for each in columns]
     left = [ranged_left(each) for each in columns]
     wraps = [each.wraps for each in columns]
     if content.drawing is not None and not skipped:
@@ -113,13 +113,13 @@ def _table(content: Table, width: int) -> tuple[RichTable, str]:
     return _laid_out(cells, left, wraps), skipped and f"no room for {skipped}: {content.elsewhere}"
 
 
-def _fitting(content: Table, width: int) -> tuple[list[Column], str]:
+def _fitting(content: Table, width: int) -> tuple[list[TableColumn], str]:
     """Where one column doesn't fit, those of its rank and above that follow it are left out, too."""
-    kept: list[Column] = []
+    kept: list[TableColumn] = []
     lost: dict[int, int] = {}
     used = 0
     for column in content.columns:
-        need = GAP + max(map(cell_len, (one_line(column.header), *written(column))))
+        need = COLUMN_GAP + max(map(cell_len, (one_line(column.header), *written(column))))
         if column.rank and (used + need > width or column.rank >= min(lost, default=column.rank + 1)):
             lost[column.rank] = lost.get(column.rank, 0) + 1
         else:
@@ -129,12 +129,12 @@ def _fitting(content: Table, width: int) -> tuple[list[Column], str]:
     return kept, count_of(lost[rank], content.ranks[rank - 1]) if lost else ""
 
 
-def _room(columns: Sequence[Cells], width: int) -> int:
+def _room(columns: Sequence[HeadedCells], width: int) -> int:
     """How many characters of a line are left for one more column."""
-    return width - sum(GAP + max(map(cell_len, (header, *cells))) for header, cells in columns)
+    return width - sum(COLUMN_GAP + max(map(cell_len, (header, *cells))) for header, cells in columns)
 
 
-def _laid_out(columns: Sequence[Cells], left: Sequence[bool], wraps: Sequence[bool]) -> RichTable:
+def _laid_out(columns: Sequence[HeadedCells], left: Sequence[bool], wraps: Sequence[bool]) -> RichTable:
     """Where there is no room, cells that may wrap are broken between words."""
     made = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
     for (header, cells), is_left, wrap in zip(columns, left, wraps, strict=True):
@@ -151,17 +151,17 @@ def _laid_out(columns: Sequence[Cells], left: Sequence[bool], wraps: Sequence[bo
 
 def _matrix(content: Matrix, width: int) -> RichTable:
     first = min(LONGEST, max(len(name) for name in [*content.names, "truth"]))
-    longest = max(4, (min(width, MATRIX) - first) // len(content.names) - GAP)
-    columns = [Column("truth", content.names, longest=first)]
+    longest = max(4, (min(width, MATRIX) - first) // len(content.names) - COLUMN_GAP)
+    columns = [TableColumn("truth", content.names, longest=first)]
     for k, name in enumerate(content.names):
-        columns.append(Column(one_line(name, longest), [row[k] for row in content.counts], "count"))
+        columns.append(TableColumn(one_line(name, longest), [row[k] for row in content.counts], "count"))
     return _table(Table(columns), width)[0]
 
 
 # Small pictures
 
 
-def _drawn(drawing: Drawing, width: int) -> Cells:
+def _drawn(drawing: Drawing, width: int) -> HeadedCells:
     if drawing.kind == "bars":
         lines = bars([*drawing.cells, drawing.most], width)[:-1]
         return drawing.header, [line.ljust(1) for line in lines]

@@ -30,17 +30,17 @@ TUNED_WEIGHT = (
     "the tuned model's mean weight against the other classes, and the number of the class's texts that have it"
 )
 CERTAIN = 50.0  # nats, which are as good as infinite
-CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # not allowed in a page
+NOT_IN_HTML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # not allowed in a page
 
 
-class Piece(NamedTuple):
+class ColouredPiece(NamedTuple):
     """A part of a text, and its weight of evidence."""
 
     text: str
     weight: float
 
 
-def pieces(text: str, words: Sequence[WordWeight]) -> list[Piece]:
+def pieces(text: str, words: Sequence[WordWeight]) -> list[ColouredPiece]:
     """The text, cut where words begin and end; a word's weight is spread evenly over its characters.
 
     >>> city = [("new york", 2.0, (3, 11)), ("new", 1.0, (3, 6)), ("york", -1.0, (7, 11))]
@@ -55,7 +55,7 @@ def pieces(text: str, words: Sequence[WordWeight]) -> list[Piece]:
             density[start:end] += np.clip(np.nan_to_num(word["weight"]), -CERTAIN, CERTAIN) / length
             cuts |= {min(start, len(text)), min(end, len(text))}
     ends = sorted(cuts)
-    return [Piece(text[a:b], float(density[a:b].sum())) for a, b in pairwise(ends)]
+    return [ColouredPiece(text[a:b], float(density[a:b].sum())) for a, b in pairwise(ends)]
 
 
 def strongest_words(model: Classifier) -> str:
@@ -165,14 +165,14 @@ def _document(found: Waterfall, truth: object, several: bool) -> str:
 
 def _coloured(found: ExplainedText) -> str:
     text, words = found["text"], found["words"]
-    parts = pieces(CONTROLS.sub("·", text[:LONGEST]), words)
+    parts = pieces(NOT_IN_HTML.sub("·", text[:LONGEST]), words)
     largest = max((abs(part.weight) for part in parts), default=0.0)
     shown = "".join(_piece(part, largest) for part in parts) + (" …" if len(text) > LONGEST else "")
     strongest = ", ".join(f"{named(each['word'])} {each['weight']:+.2f}" for each in words[:LISTED])
     return f'<p class="text" dir="auto">{shown}</p><p class="faint">{strongest}</p>'
 
 
-def _piece(piece: Piece, largest: float) -> str:
+def _piece(piece: ColouredPiece, largest: float) -> str:
     if abs(piece.weight) <= largest * PALEST:
         return escape(piece.text)
     side, depth = "for" if piece.weight > 0 else "against", 0.1 + 0.55 * abs(piece.weight) / largest
