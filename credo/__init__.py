@@ -13,8 +13,10 @@ _PUBLIC = {
     "Beliefs": "credo.estimation.beliefs",
     "BetaBernoulli": "credo.families.beta_bernoulli",
     "CredoError": "credo.errors",
+    "DataError": "credo.errors",
     "DirichletCategorical": "credo.families.dirichlet",
     "DirichletMultinomial": "credo.families.dirichlet",
+    "EvidenceError": "credo.errors",
     "GammaExponential": "credo.families.gamma",
     "GammaPoisson": "credo.families.gamma",
     "GaussianDiscriminant": "credo.models.discriminant",
@@ -22,13 +24,20 @@ _PUBLIC = {
     "MarkovNetwork": "credo.networks.markov_network",
     "NaiveBayes": "credo.models.naive_bayes",
     "Network": "credo.networks.network",
+    "NetworkError": "credo.errors",
     "NormalInverseGamma": "credo.families.normal",
     "NormalInverseWishart": "credo.families.normal_inverse_wishart",
     "NormalMean": "credo.families.normal",
+    "Notice": "credo.errors",
     "Number": "credo.models.forms",
     "Numeric": "credo.estimation.numeric",
     "ParetoUniform": "credo.families.pareto_uniform",
+    "PriorError": "credo.errors",
+    "QuestionError": "credo.errors",
     "Schema": "credo.data.schema",
+    "SchemaError": "credo.errors",
+    "SizeError": "credo.errors",
+    "StorageError": "credo.errors",
     "Text": "credo.models.forms",
     "ask": "credo.asking",
     "bayes_factor": "credo.estimation.comparison",
@@ -47,6 +56,15 @@ if TYPE_CHECKING:
     from credo.data.reading import read as read
     from credo.data.schema import Schema as Schema
     from credo.errors import CredoError as CredoError
+    from credo.errors import DataError as DataError
+    from credo.errors import EvidenceError as EvidenceError
+    from credo.errors import NetworkError as NetworkError
+    from credo.errors import Notice as Notice
+    from credo.errors import PriorError as PriorError
+    from credo.errors import QuestionError as QuestionError
+    from credo.errors import SchemaError as SchemaError
+    from credo.errors import SizeError as SizeError
+    from credo.errors import StorageError as StorageError
     from credo.estimation.belief import Belief as Belief
     from credo.estimation.beliefs import Beliefs as Beliefs
     from credo.estimation.beliefs import estimate as estimate

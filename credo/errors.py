@@ -2,61 +2,71 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
 
-from credo.printable import printable
-
 SHOWN = 60  # characters of a question that an error repeats
 LONGEST = 1200  # characters of an error
-SEARCHED = 10_000  # names, of which more would keep the reader of an error waiting
+SEARCHED = 10_000  # names among which a similar one is looked for
+# Control characters but line feed and tab; marks that change the direction of writing; halves of surrogate pairs.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """The text with a replacement character for each control character: a terminal shows it, and obeys nothing in it.
+
+    >>> printable("caf\u00e9 \\x1b[31mred\\n")
+    'café �[31mred\\n'
+    """
+    return CONTROLS.sub("�", text)
 
 
 class CredoError(Exception):
-    """Any error that credo raises on purpose. Names and values in it can't command the terminal that shows it."""
+    """Any error that credo raises on purpose. Its text has no control characters."""
 
     def __str__(self) -> str:
         said = super().__str__()
-        if len(said) > LONGEST:  # a name or a value that is a page: the sentence's beginning and end
+        if len(said) > LONGEST:  # a long name or value: keep the beginning and the end
             said = f"{said[: LONGEST * 2 // 3]} ... {said[-LONGEST // 3 :]}"
         return printable(said)
 
 
 class DataError(CredoError, ValueError):
-    """The data can't be read, or a cell isn't what its column needs."""
+    """The data can't be read, or a cell doesn't fit its column."""
 
 
 class SchemaError(CredoError, ValueError):
-    """Columns don't fit: one is missing, named twice, or of another kind elsewhere."""
+    """Columns don't fit: one is missing, duplicate, or of another kind."""
 
 
 class PriorError(CredoError, ValueError):
-    """A prior lies outside its domain, or two beliefs have different ones."""
+    """A prior is outside its domain, or two beliefs have different priors."""
 
 
 class EvidenceError(CredoError, ValueError):
-    """Evidence can't be taken away (it was never seen), or nothing can be said from it."""
+    """Evidence was never learned and can't be forgotten, is impossible, or is too little for an answer."""
 
 
 class NetworkError(CredoError, ValueError):
-    """Arrows, states or tables that make no network, or a file that holds none."""
+    """Arrows, states or tables don't form a network, or a file has none."""
 
 
 class SizeError(CredoError):
-    """An exact answer would take more memory than there is."""
+    """An exact answer needs more memory than there is."""
 
 
 class QuestionError(CredoError, ValueError):
-    """A question that can't be understood, or that the model has no answer to."""
+    """A question can't be parsed, or the model has no answer to it."""
 
     def __init__(self, what: str, question: str, at: int) -> None:
         super().__init__(f"{what} (character {at + 1} of the question)")
         self.what, self.question, self.at = what, question, at
 
     def pointed(self) -> str:
-        """The part of the question that it is about, with a caret below the place.
+        """The part of the question that is wrong, with a caret below the place.
 
         >>> print(QuestionError("expected a name", "P()", 2).pointed())
         P()
@@ -69,11 +79,11 @@ class QuestionError(CredoError, ValueError):
 
 
 class StorageError(CredoError):
-    """A file can't be written, or isn't a whole, untouched credo file of a known version."""
+    """A file can't be written, or isn't a complete, unchanged credo file of a known version."""
 
 
 def suggest(name: object, known: Iterable[object], limit: int = 8) -> str:
-    """The end of an error about an unknown name: what is known, and what may have been meant.
+    """The end of an error about an unknown name: known names, and the one that was probably meant.
 
     >>> suggest("petl", ["petal", "sepal"])
     "known: petal, sepal. Did you mean 'petal'?"
@@ -87,7 +97,7 @@ def suggest(name: object, known: Iterable[object], limit: int = 8) -> str:
 
 
 def nearest(name: str, names: Sequence[str]) -> list[str]:
-    """The name that was probably meant, if there is one: the same in other letters, or one much like it.
+    """The name that was probably meant, if there is one: the same in another case, or a similar one.
 
     >>> nearest("hr", ["CVP", "HR"]), nearest("Thundre", ["Thunder"]), nearest("x", ["Thunder"])
     (['HR'], ['Thunder'], [])
@@ -117,4 +127,4 @@ def check_seed(seed: Any) -> Any:
 
 
 class Notice(UserWarning):
-    """Something that was done and may not have been expected."""
+    """Something was done that may be unexpected."""

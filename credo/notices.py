@@ -1,4 +1,4 @@
-"""Notices: what was done and may not have been expected, told once, at the line that asked for it."""
+"""Notices: what was done and may be unexpected, told once, at the line of the caller."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from credo.errors import Notice
-from credo.printable import printable
+from credo.errors import Notice, printable
 
 NAMED = 3  # columns that stand for all
-COLUMN = "{column}"  # in what is said of columns: the first of them
+COLUMN = "{column}"  # in a message about columns: the first of them
 
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
-# Each sentence once in a process, however many lines lead to it; whoever sets filters of their own goes first.
+# Each message once in a process, whatever the line; users' own filters come first.
 warnings.filterwarnings("once", category=Notice, append=True)
 
 
 def tell(message: str) -> None:
-    """A warning of the line outside this package that led here, unless nobody wants to hear it."""
+    """A warning at the line outside this package that led here, unless notices are silenced."""
     if _quiet.get():
         return
     level, frame = 2, sys._getframe(1)
@@ -31,9 +30,9 @@ def tell(message: str) -> None:
 
 
 def tell_of_columns(said: Iterable[tuple[str, str]], state: str = "") -> None:
-    """What is said of each column: one notice for all columns of which the same is said.
+    """Messages about columns: one notice for all columns with the same message.
 
-    `state` is what they are, such as "ignored"; then what is said is why.
+    `state` is what they are, such as "ignored"; the message is then the reason.
 
     >>> with warnings.catch_warnings(record=True, action="always") as told:
     ...     tell_of_columns((name, "no cell is known") for name in "abcde")
@@ -63,7 +62,7 @@ def listed(columns: Sequence[str]) -> str:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Nothing is told inside; other threads' notices are."""
+    """Silence notices inside the block; not those of other threads."""
     token = _quiet.set(True)
     try:
         yield

@@ -167,16 +167,16 @@ def test_the_other_signs() -> None:
         ("P(A", 3, "but the question ends"),
         ("P(A))", 4, "expected the end of the question"),
         ("P(A) + P(B)", 5, "expected the end of the question"),
-        ("P(A B)", 4, "several words stands in quotes"),
+        ("P(A B)", 4, "quote a name of several words"),
         ("P(A,)", 4, "expected a name"),
         ("P(| A=a)", 2, "expected a name"),
         ("P(A |)", 5, "expected a name"),
         ("P(A | B=b | C=c)", 10, "expected ',' or '\\)'"),
         ("P(A=)", 4, "expected a value"),
-        ("P(A=< 5)", 4, "in quotes"),
-        ("P(A=<'5')", 4, "in quotes"),
-        ("P(A=<)", 5, "in quotes"),
-        ("P(A=(5))", 4, "in quotes"),
+        ("P(A=< 5)", 4, "quote it if it contains punctuation"),
+        ("P(A=<'5')", 4, "quote it if it contains punctuation"),
+        ("P(A=<)", 5, "quoted, if it contains punctuation"),
+        ("P(A=(5))", 4, "quoted, if it contains punctuation"),
         ("P(A in x)", 7, "as in {x, y}"),
         ("P(A in {})", 8, "expected a value"),
         ("P(A in {x y})", 10, "expected ',' or '}'"),
@@ -195,10 +195,10 @@ def test_the_other_signs() -> None:
         ("argmax Q(A)", 7, "expected P"),
         ("P('A)", 2, "never closed"),
         ('P(A="x)', 4, "never closed"),
-        ("P(1 < x > 0)", 8, "expected '<' or '<=' once more"),
-        ("P(y < x < 0)", 2, "first of three must be a number"),
+        ("P(1 < x > 0)", 8, "expected another '<' or '<='"),
+        ("P(y < x < 0)", 2, "a range begins with a number"),
         ("P(0 < x < y)", 10, "expected a number"),
-        ("P(x >= y)", 4, "compared by < or >"),
+        ("P(x >= y)", 4, "compare two names with < or >"),
         ("P(theta[)", 8, "the name of an entry"),
         ("P(theta[a)", 9, "expected ',' or ']'"),
     ],
@@ -342,13 +342,13 @@ def test_states_that_are_numbers_and_truths(question: str, expected: Any) -> Non
         ("P(Thunder | do(Storm=x))", 21, "Storm has no value 'x'"),
         ("P(Thunder | do(Storm=yes), do(Storm=no))", 30, "sets Storm twice"),
         ("P(Thunder | Storm)", 12, "say what is known of Storm"),
-        ("P(Thunder | Storm > 1)", 12, "must have numbers for values, but has yes, no"),
-        ("E(Thunder)", 2, "must have numbers"),
-        ("E(Storm, Thunder)", 9, "of one name"),
-        ("E(Storm=yes)", 2, "behind the bar"),
-        ("argmax P(Storm=yes)", 9, "behind the bar"),
-        ("P(Thunder | Storm=yes, Storm=no)", 12, "leaves Storm no value"),
-        ("P(Thunder | Storm={yes: 0})", 12, "leaves Storm no value"),
+        ("P(Thunder | Storm > 1)", 12, "the values of Storm must be numbers, but are yes, no"),
+        ("E(Thunder)", 2, "must be numbers, but are"),
+        ("E(Storm, Thunder)", 9, "about one name"),
+        ("E(Storm=yes)", 2, "after the bar"),
+        ("argmax P(Storm=yes)", 9, "after the bar"),
+        ("P(Thunder | Storm=yes, Storm=no)", 12, "leaves Storm no possible value"),
+        ("P(Thunder | Storm={yes: 0})", 12, "leaves Storm no possible value"),
         ("P(Storm[yes])", 2, "has no entries"),
         ("P(Storm > Thunder)", 2, "with a number"),
     ],
@@ -525,10 +525,10 @@ def test_explanations_of_classifiers() -> None:
     same = MEAN.explain({"outlook": None, "wind": "strong", "temp": 25.0}, "no")
     assert (found.of, found.weights, found.prior) == (same.of, same.weights, same.prior)
     assert credo.ask(MEAN, "explain P(play | wind=weak)").of == "yes"
-    assert "of the class" in str(fails(MEAN, "explain P(wind | play=yes)"))
+    assert "about the class" in str(fails(MEAN, "explain P(wind | play=yes)"))
     assert "one value of each column" in str(fails(MEAN, "explain P(play | outlook!=rain)"))
     assert "one value of each column" in str(fails(MEAN, "explain P(play | play=yes)"))
-    assert "of one class" in str(fails(MEAN, "explain P(play in {yes, no})"))
+    assert "about one class" in str(fails(MEAN, "explain P(play in {yes, no})"))
 
 
 @pytest.mark.parametrize(
@@ -537,13 +537,13 @@ def test_explanations_of_classifiers() -> None:
         ("P(ply)", 2, "no column 'ply'.*Did you mean 'play'"),
         ("P(play=yse)", 7, "play has no value 'yse'.*Did you mean 'yes'"),
         ("P(play | wind=week)", 14, "Did you mean 'weak'"),
-        ("P(temp)", 2, r"can only be given, as in P\(play \| temp=value\); to be asked for: play, outlook, wind"),
+        ("P(temp)", 2, r"can only be given, as in P\(play \| temp=value\); ask about play, outlook, wind"),
         ("P(play | temp > 20)", 9, "temp is a number: give its value"),
         ("P(play | temp=warm)", 14, "temp must be a number, but is 'warm'"),
         ("P(play | temp=1, temp=2)", 17, "temp is given twice"),
-        ("P(play | wind=weak, wind=strong)", 9, "leaves wind no value"),
-        ("P(play | do(wind=weak))", 12, "not of a NaiveBayes"),
-        ("E(wind)", 2, "must have numbers"),
+        ("P(play | wind=weak, wind=strong)", 9, "leaves wind no possible value"),
+        ("P(play | do(wind=weak))", 12, "not for a NaiveBayes"),
+        ("E(wind)", 2, "must be numbers, but are"),
         ("P(wind[a])", 2, "has no entries"),
     ],
 )
@@ -561,7 +561,7 @@ def test_impossible_and_endless_questions_to_classifiers() -> None:
     close(credo.ask(model, "P(play | outlook=sunny)"), {"no": 1.0, "yes": 0.0})
     wide = {f"x{j}": [str(i % 5) for i in range(30)] for j in range(12)}
     many = credo.NaiveBayes(kinds=dict.fromkeys(wide, "category")).fit({**wide, "y": ["a", "b"] * 15}, target="y")
-    with pytest.raises(SizeError, match="ask of fewer, or give more"):
+    with pytest.raises(SizeError, match="ask about fewer columns, or give more"):
         credo.ask(many, "argmax P(*)")
     with pytest.raises(CredoError, match="nothing was learned"):
         credo.ask(credo.NaiveBayes(), "P(play)")
@@ -638,13 +638,13 @@ def test_beliefs_by_group() -> None:
     close(credo.ask(ADS, "P(theta[a7] > theta[b2])"), expected)
     close(credo.ask(ADS, "P(theta[a7] < theta[b2])"), 1 - expected)
     for question, at, what in (
-        ("P(theta)", 2, "say of which group, as in P(theta | ad=a7)"),
+        ("P(theta)", 2, "name a group, as in P(theta | ad=a7)"),
         ("P(theta[a8] > 0.5)", 8, "ad has no group 'a8'; known: a7, b2"),
         ("P(theta | ad=c)", 13, "ad has no group 'c'"),
         ("P(theta | ad!=a7)", 10, "give one group"),
         ("P(theta | add=a7)", 10, "no 'add'; known: ad. Did you mean 'ad'?"),
         ("P(theta[a7] > theta[a7])", 2, "aren't independent"),
-        ("P(x[a7] > x[b2])", 2, "not what is observed next"),
+        ("P(x[a7] > x[b2])", 2, "not observations"),
     ):
         error = fails(ADS, question)
         assert what in str(error)
@@ -710,14 +710,14 @@ def test_a_success_goes_by_its_name() -> None:
         ("P(thta > 1)", 2, "there is no 'thta'; known: theta, x. Did you mean 'theta'?"),
         ("P(theta = 0.5)", 2, "ask P(... < theta < ...)"),
         ("P(theta = a)", 10, "'a' isn't"),
-        ("P(theta, x)", 9, "one thing at a time"),
+        ("P(theta, x)", 9, "one quantity at a time"),
         ("P(theta | a=b)", 10, "can't be given"),
         ("P(theta | do(a=b))", 13, "networks with arrows"),
         ("P(theta[a])", 8, "has no entries"),
         ("P(x[a])", 4, "has no entries"),
         ("explain P(theta)", 0, "nothing to explain"),
-        ("argmax P(*)", 0, "of one name"),
-        ("E(theta > 1)", 2, "behind the bar"),
+        ("argmax P(*)", 0, "about one name"),
+        ("E(theta > 1)", 2, "after the bar"),
     ],
 )
 def test_what_a_belief_refuses(question: str, at: int, what: str) -> None:

@@ -21,13 +21,15 @@ from pyarrow import ipc, parquet
 
 import credo
 from credo.cli import main
-from credo.cli.demo import ADS as VISITS
-from credo.cli.demo import PUMPS
 from credo.cli.group import COMMANDS, in_options, notices_told
 from credo.cli.prior import KINDS, NUMBERS, class_name
-from credo.cli.screen import aligned, harmless, pictures
 from credo.errors import Notice
 from credo.families import FAMILIES
+from credo.present.content import TableColumn
+from credo.present.demo import ADS as VISITS
+from credo.present.demo import PUMPS
+from credo.present.numbers import number_form, one_line, written
+from credo.present.terminal import intervals
 
 CREDO = str(Path(sys.executable).with_name("credo"))
 ADS = str(VISITS)
@@ -266,7 +268,7 @@ def test_ids_and_empty_columns_are_shown_as_ignored(tmp_path: Path) -> None:
     path = tmp_path / "ids.csv"
     path.write_text("id,none\n" + "".join(f"u{i}z,\n" for i in range(60)))
     text = ran("show", str(path))
-    assert re.search(r"^id +ignore +- +names of rows, as u0z", text, re.MULTILINE)
+    assert re.search(r"^id +ignore +- +identifiers of rows, such as u0z", text, re.MULTILINE)
     assert re.search(r"^none +ignore +100\.0% +every cell is missing", text, re.MULTILINE)
 
 
@@ -392,21 +394,28 @@ def test_notices_go_to_stderr_once(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_numbers_of_a_column_line_up() -> None:
-    assert aligned([0.5, 0.25], [0.125, None]) == [["0.5000", "0.2500"], ["0.1250", "-"]]
-    assert aligned([1234.5, 20000.0]) == [["1,234", "20,000"]]
-    assert aligned([0.0]) == [["0.000"]]
-    assert aligned([1e-7, 2e-7]) == [["1.000e-07", "2.000e-07"]]
+    form = number_form([0.5, 0.25])
+    assert [written(TableColumn("", cells, form)) for cells in ([0.5, 0.25], [0.125, None])] == [
+        ["0.5000", "0.2500"],
+        ["0.1250", "-"],
+    ]
+    for numbers, shown in (
+        ([1234.5, 20000.0], ["1,234", "20,000"]),
+        ([0.0], ["0.000"]),
+        ([1e-7, 2e-7], ["1.000e-07", "2.000e-07"]),
+    ):
+        assert written(TableColumn("", numbers, number_form(numbers))) == shown
 
 
 def test_pictures_share_a_scale_and_never_fail() -> None:
-    assert {len(line) for line in pictures([0.1, 0.9, 0.5], [0, 0.8, 0.2], [0.2, 1, 0.8], 30)} == {30}
-    assert pictures([1.0], [1.0], [1.0], 30) == [""]
-    assert pictures([1.0], [0.0], [0.5], 5) == ["─── ●"]  # the mean of a heavy tail
-    assert pictures([1.0], [0.0], [float("inf")], 30) == [""]
+    assert {len(line) for line in intervals([(0.1, 0, 0.2), (0.9, 0.8, 1), (0.5, 0.2, 0.8)], 30)} == {30}
+    assert intervals([(1.0, 1.0, 1.0)], 30) == [""]
+    assert intervals([(1.0, 0.0, 0.5)], 5) == ["─── ●"]  # the mean of a heavy tail
+    assert intervals([(1.0, 0.0, float("inf"))], 30) == [""]
 
 
 def test_names_from_the_data_cannot_command_the_terminal(tmp_path: Path) -> None:
-    assert "\x1b" not in harmless("\x1b[2J")
+    assert "\x1b" not in one_line("\x1b[2J")
     path = tmp_path / "x.csv"
     path.write_text('g,x\n"\x1b[2J[bold]",1\n"[/red]",0\n')
     text = ran("estimate", str(path), "--column", "x", "--by", "g")

@@ -21,10 +21,10 @@ import pytest
 from pyarrow import ipc, parquet
 
 import credo
-from credo.cli.demo import ADS, PUMPS
-from credo.cli.screen import bars, leanings
 from credo.errors import Notice
 from credo.models.metrics import Scores
+from credo.present.demo import ADS, PUMPS
+from credo.present.terminal import bars, weights
 from tests.test_cli import CREDO, process, ran, read_back, refused, run, start, terminal_output
 
 TABLE = str(PUMPS)
@@ -137,8 +137,8 @@ def test_a_page_of_texts_shows_documents_and_the_curve(mail: str, tmp_path: Path
     assert re.search(r"accuracy, 0\.\d{3} to 1\.000", text)
     assert re.search(r"^ +1 .* ●$", text.rstrip(), re.MULTILINE) is None  # the worst is at the other end
     page = path.read_text()
-    assert "on which the model is tuned anew each time" in page
-    for title in ("Words that decide", "Documents, explained", "Would more rows help?"):
+    assert "the model is tuned again for each size" in page
+    for title in ("Strongest words", "Documents, explained", "Learning curve"):
         assert f"<h2>{title}</h2>" in page
     assert page.count(", labelled <bdi>spam</bdi>") == page.count(", labelled <bdi>ham</bdi>") == 3
     assert '<span class="for"' in page
@@ -149,7 +149,7 @@ def test_a_page_of_texts_shows_documents_and_the_curve(mail: str, tmp_path: Path
 def test_a_page_without_a_curve(mail: str, tmp_path: Path) -> None:
     path = tmp_path / "mail.html"
     assert "Learning curve, on" not in ran("learn", mail, "-t", "label", "--report", str(path))
-    assert "Would more rows help?" not in path.read_text()
+    assert "Learning curve" not in path.read_text()
 
 
 @pytest.mark.parametrize(("ending", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("PDF", b"%PDF")])
@@ -358,7 +358,7 @@ import pyarrow as pa
 from pyarrow import parquet
 import credo
 from credo.cli.output import write_tables
-from credo.cli.predictions import predictions
+from credo.streaming.predictions import predictions
 folder, rows = sys.argv[1], int(sys.argv[2])
 rng = np.random.default_rng(0)
 y = rng.integers(0, 2, 1000)
@@ -585,7 +585,7 @@ def test_a_classifier_without_a_report_is_shown(tmp_path: Path) -> None:
         (("update", "{model}", str(ADS)), "no column 'fault'"),
         (("update", "nope.credo", TABLE), "there is no such file"),
         (("forget", "{model}", "nope.csv"), "there is no file 'nope.csv'"),
-        (("merge", "{model}", "{belief}", "-o", "x.credo"), "these don't merge"),
+        (("merge", "{model}", "{belief}", "-o", "x.credo"), "models of different kinds don't merge"),
         (("merge", "{model}", "nope.credo", "-o", "x.credo"), "there is no such file"),
         (("predict", "{belief}", TABLE), "holds a Belief, not a classifier"),
         (("update", "{prior}", TABLE), "holds a BetaBernoulli, which has learned no rows"),
@@ -649,8 +649,8 @@ def test_names_from_the_data_cannot_command_the_terminal(tmp_path: Path) -> None
 def test_bars_never_fail() -> None:
     assert bars([], 10) == []
     assert bars([0.0, 0.0], 10) == ["", ""]
-    assert leanings([0.0, 0.0], 9) == ["    │    "] * 2
-    assert leanings([float("-inf"), 1.0, -1.0], 9) == ["████│    ", "    │████", "████│    "]
+    assert weights([0.0, 0.0], 9) == ["    │    "] * 2
+    assert weights([float("-inf"), 1.0, -1.0], 9) == ["████│    ", "    │████", "████│    "]
 
 
 def test_the_command_offers_all_kinds_of_models() -> None:

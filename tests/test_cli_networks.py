@@ -76,7 +76,7 @@ def test_several_questions(fire: str) -> None:
     text = ran("ask", fire, "P(Storm=yes)", "argmax P(* | Fire=yes)", "P(Storm, Bus=yes)")
     assert "P(Storm=yes) = 0.1\n\nargmax" in text
     assert ["Campfire", "yes"] in rows(text)
-    assert "joint probability with what is given: 0.02117" in text
+    assert "joint probability with the evidence: 0.02117" in text
     assert ["yes", "0.030000"] in [line[:2] for line in rows(text)]
 
 
@@ -120,7 +120,7 @@ def test_options_of_argmax(fire: str) -> None:
     assert ["Storm", "no"] in rows(text)
     assert "... and 3 more variables" in text
     assert "the best that annealing found" in text
-    assert "joint probability with what is given: 0.02117" in text
+    assert "joint probability with the evidence: 0.02117" in text
     (line,) = ran("ask", fire, "argmax P(Storm)", "--method", "gibbs", "--samples", "2000", "--json").splitlines()
     assert json.loads(line)["method"] == "annealing"
     for method in ("loopy", "forward", "likelihood-weighting"):
@@ -129,7 +129,7 @@ def test_options_of_argmax(fire: str) -> None:
 
 def test_options_that_would_say_nothing_are_refused(fire: str, saved: dict[str, str]) -> None:
     assert "explain is exact" in refused("ask", fire, "explain P(Storm | Bus=yes)", "--method", "gibbs")
-    assert "gibbs is how networks infer" in refused("ask", saved["coin"], "P(theta > 0.5)", "--method", "gibbs")
+    assert "method='gibbs' is for networks" in refused("ask", saved["coin"], "P(theta > 0.5)", "--method", "gibbs")
 
 
 def test_which_of_several_questions_failed(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_what_convert_refuses(fire: str, tmp_path: Path, saved: dict[str, str]) 
     assert "the name must end in one of .bif" in refused("convert", fire, str(tmp_path / "b.txt"))
     assert "the name must end in one of .bif" in refused("convert", fire, str(tmp_path / "b.credo.gz"))
     assert "there is no folder" in refused("convert", fire, str(tmp_path / "no" / "b.bif"))
-    assert "it is the file that is read" in refused("convert", fire, fire)
+    assert "it is the input file" in refused("convert", fire, fire)
     assert "there is no such file" in refused("convert", str(tmp_path / "no.bif"), str(tmp_path / "b.bif"))
     assert "holds a Belief, not a network" in refused("convert", saved["coin"], str(tmp_path / "b.bif"))
     (tmp_path / "bad.bif").write_text("variable x {")
@@ -291,7 +291,7 @@ def test_predict_says_what_it_needs(fire: str, table: str, saved: dict[str, str]
     out = tmp_path / "out.csv"
     assert "--target says which variable to predict, such as Storm" in refused("predict", fire, table, "-o", str(out))
     assert "there is no variable 'Smoke'" in refused("predict", fire, table, "--target", "Smoke", "-o", str(out))
-    assert "--target is for networks alone" in refused("predict", saved["days"], table, "--target", "x")
+    assert "--target is for networks only" in refused("predict", saved["days"], table, "--target", "x")
     assert not out.exists()
 
 
@@ -335,7 +335,7 @@ def test_missing_cells_are_filled_in(fire: str, table: str, saved: dict[str, str
     ran("impute", fire, table, "-o", str(out))
     assert cells(out) == ["id,Storm,Bus,Fire", "1,yes,no,yes", "2,no,yes,no", "3,no,no,no"]
     assert "not a network" in refused("impute", saved["days"], table)
-    assert "it is the file that is read" in refused("impute", fire, table, "-o", table)
+    assert "it is the input file" in refused("impute", fire, table, "-o", table)
     assert Path(table).read_text().count(",,") == 2  # untouched
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import credo
-from credo.cli.demo import ADS, PUMPS
 from credo.cli.group import COMMANDS
 from credo.cli.repeats import repeats
 from credo.errors import Notice
+from credo.present.demo import ADS, PUMPS
 from tests.test_cli import CREDO, groups_of, ran, refused, run, terminal_output
 
 

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 
 import credo
 import credo.data
-from credo.cli.predictions import predictions
 from credo.data import Batch, documents, mail, source
 from credo.data.documents import LARGEST
 from credo.data.documents import documents as documents_of
 from credo.data.mail import message_text, messages, stripped
 from credo.errors import DataError, Notice, SchemaError
+from credo.streaming.predictions import predictions
 
 
 def write(path: Path, content: str | bytes) -> Path:

@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 import credo
-from credo.cli.demo import PUMPS
+from credo.asking import waterfall
 from credo.errors import CredoError, EvidenceError, Notice
 from credo.families.normal_inverse_wishart import Covariance
-from credo.present.figures import shape_of
+from credo.present.demo import PUMPS
+from credo.present.densities import shape_of
 from credo.present.page import classifier_page, page_of
-from credo.present.texts import DOCUMENTS, LONGEST, UNSEEN, pieces
+from credo.present.texts import DOCUMENTS, LONGEST, NOT_IN_HTML, pieces
 
 EVIL = "<script>alert(1)</script>\"'&$\\frac{"
 VOID = {"meta", "br", "img", "input", "link"}
@@ -91,7 +92,7 @@ def test_the_page_says_what_was_found() -> None:
     text = Reader(page_of(model)).text
     scores, report = model.report.scores, model.report
     for words in (
-        "Predicting fault", "587 rows: none 372", "13 rows without it left out", f"{scores.accuracy:.1%}",
+        "Predicting fault", "587 rows: none 372", "13 rows without a class left out", f"{scores.accuracy:.1%}",
         f"{scores.log_loss:.4f}", f"{scores.brier:.4f}", f"{scores.ece:.4f}", report.why,
         *(each.name for each in report.tried), *(each.name for each in report.columns), "bins at quantiles",
     ):  # fmt: skip
@@ -118,10 +119,10 @@ def test_names_from_the_data_are_only_text() -> None:
 def test_two_columns_of_numbers_show_regions() -> None:
     data = table()
     two = {name: data[name] for name in ("size", "price", "y")}
-    assert "Which class is predicted where" in page_of(learned(two))
-    assert "Which class is predicted where" in page_of(credo.GaussianDiscriminant("full").fit(two, "y"))
+    assert "Decision regions" in page_of(learned(two))
+    assert "Decision regions" in page_of(credo.GaussianDiscriminant("full").fit(two, "y"))
     for others in (data, {"size": data["size"], "colour": data["colour"], "y": data["y"]}):
-        assert "Which class is predicted where" not in page_of(learned(others))
+        assert "Decision regions" not in page_of(learned(others))
 
 
 LOG = credo.Number("log")
@@ -138,7 +139,7 @@ MODELS: dict[str, Any] = {
 def test_a_page_without_a_report(model: Any) -> None:
     data = table(calls=np.random.default_rng(1).poisson(3, 120))
     found = Reader(page_of(model.fit(data, "y")))
-    assert "What it has learned of the columns" in found.text
+    assert "Columns by class" in found.text
     assert sum(tag == "figure" for tag, _ in found.seen) == 4
 
 
@@ -236,7 +237,7 @@ def test_words_and_documents_are_shown(of_messages: Any) -> None:
     page = page_of(of_messages, data)
     check_alone(page)
     text = Reader(page).text
-    for title in ("Words that decide", "Documents, explained"):
+    for title in ("Strongest words", "Documents, explained"):
         assert text.count(title) == 1
     for value in of_messages.classes:
         for each in of_messages.top_words(value, 12).to_pylist():
@@ -254,13 +255,13 @@ def test_words_and_documents_are_shown(of_messages: Any) -> None:
 
 def test_without_examples_there_are_no_documents(of_messages: Any) -> None:
     page = page_of(of_messages)
-    assert "Words that decide" in page
+    assert "Strongest words" in page
     assert "Documents, explained" not in page
 
 
 def test_a_model_without_texts_has_no_such_part() -> None:
     page = page_of(learned(table()), table())
-    assert "Words that decide" not in page
+    assert "Strongest words" not in page
     assert "Documents, explained" not in page
 
 
@@ -273,7 +274,7 @@ def test_a_document_is_only_text(of_messages: Any) -> None:
     assert not any(name.startswith("on") for _, attributes in found.seen for name in attributes)
     assert "\x00" not in page
     assert "\x1b" not in page
-    assert UNSEEN.sub("·", text) in found.text
+    assert NOT_IN_HTML.sub("·", text) in found.text
 
 
 def test_words_of_every_kind_are_only_text() -> None:
@@ -293,12 +294,15 @@ def test_a_long_document_is_cut(of_messages: Any) -> None:
     assert text[: LONGEST + 1] not in found
 
 
-def test_pieces_are_the_text_and_say_what_its_words_say(of_messages: Any) -> None:
+def test_pieces_are_the_text_and_add_up_to_the_weights_of_its_words(of_messages: Any) -> None:
     text = "Claim a PRIZE, the kids claim: dinner! (Nothing else.)"
-    spoken = of_messages.explain({"text": text}).words["text"]
-    found = pieces(text, spoken)
+    (explained,) = waterfall(of_messages.explain({"text": text})).texts
+    words = explained["words"]
+    found = pieces(text, words)
     assert "".join(piece.text for piece in found) == text
-    assert sum(piece.weight for piece in found) == pytest.approx(sum(each.weight for each in spoken if each.places))
+    assert sum(piece.weight for piece in found) == pytest.approx(
+        sum(each["weight"] for each in words if each["places"])
+    )
 
 
 def test_each_class_has_a_document_however_the_rows_are_ordered(of_messages: Any) -> None:
@@ -339,7 +343,7 @@ def test_texts_of_every_kind_have_a_page(model: Any, data: Any) -> None:
 def test_words_known_by_a_hash_are_coloured_but_not_listed() -> None:
     model = credo.NaiveBayes(kinds={"text": credo.Text(hashed=1000)}).fit(messages(), "y")
     page = page_of(model, messages())
-    assert "Words that decide" not in page
+    assert "Strongest words" not in page
     assert coloured(page)
 
 
@@ -352,16 +356,16 @@ def test_a_learning_curve_is_drawn(of_messages: Any) -> None:
     page = page_of(of_messages, curve=curve)
     check_alone(page)
     assert page.count('aria-label="learning curve"') == 1
-    assert "and 30 others foreseen" in page
-    assert "on which the model is tuned anew each time" in page
+    assert "Scores on 30 held-out rows" in page
+    assert "the model is tuned again for each size" in page
     plain = of_messages.untuned().learning_curve(messages())
-    assert "tuned anew" not in page_of(of_messages, curve=plain)
-    assert "Would more rows help?" not in page_of(of_messages)
+    assert "tuned again" not in page_of(of_messages, curve=plain)
+    assert "Learning curve" not in page_of(of_messages)
 
 
 def test_what_the_weights_of_words_are_is_said(of_messages: Any) -> None:
-    assert "as the tuned model weighs it on average" in page_of(of_messages)
-    assert "log P(word | class)/P(word | the others)" in page_of(of_messages.untuned())
+    assert "the tuned model's mean weight against the other classes" in page_of(of_messages)
+    assert "log P(word | class)/P(word | other classes)" in page_of(of_messages.untuned())
 
 
 def test_an_averaged_model_shows_its_words() -> None:

@@ -15,12 +15,11 @@ import pytest
 from click.testing import CliRunner
 
 import credo
-from credo.cli import main, terminal
-from credo.cli.demo import ADS
+from credo.cli import main, streams
 from credo.data.queries import Database
-from credo.errors import DataError, Notice
+from credo.errors import DataError, Notice, printable
 from credo.notices import tell, tell_of_columns
-from credo.printable import printable
+from credo.present.demo import ADS
 from tests.test_cli import CREDO, SLOW, run, terminal_output
 
 ESCAPES = "\x1b[31mred\x07\x9b2J\u202e"
@@ -200,8 +199,8 @@ def test_a_sentence_is_told_once_in_a_process() -> None:
 
 
 NOTED = SLOW.replace(
-    "    for _ in range(8):", "    for i in range(8):\n        if i == 5: terminal.remark('note: \\x1b[2Jnew')"
-).replace("import time", "import time\nfrom credo.cli import terminal")
+    "    for _ in range(8):", "    for i in range(8):\n        if i == 5: streams.remark('note: \\x1b[2Jnew')"
+).replace("import time", "import time\nfrom credo.cli import streams")
 
 
 def test_a_notice_stands_above_the_bar_and_the_bar_goes() -> None:
@@ -223,7 +222,7 @@ def test_results_stay_on_stdout_while_a_bar_is_shown(tmp_path: Path) -> None:
 
 def test_no_command_prints_past_the_one_way() -> None:
     """print and click.echo would let through what a terminal obeys."""
-    for file in Path(terminal.__file__).parent.glob("*.py"):
+    for file in Path(streams.__file__).parent.glob("*.py"):
         assert not re.search(r"\bclick\.s?echo\(|(?<![.\w])print\(", file.read_text()), file
 
 
@@ -238,7 +237,7 @@ def test_a_stream_that_was_closed_meanwhile_loses_remarks(monkeypatch: pytest.Mo
     closed = io.StringIO()
     closed.close()
     monkeypatch.setattr(sys, "stderr", closed)
-    terminal.remark("nobody reads this")
+    streams.remark("nobody reads this")
 
 
 def test_click_itself_is_unharmed() -> None:

@@ -1,4 +1,4 @@
-"""Questions to classifiers: of the class and of category columns, whatever cells are given."""
+"""Questions to classifiers: about the class and category columns, given any cells."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import inf, log, prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from credo.asking.protocol import EvidenceWeight, ExplainedText, Inference, Variable, Waterfall, WordWeight
 from credo.asking.question import (
     OneOf,
     Question,
@@ -22,36 +23,92 @@ from credo.asking.question import (
     shortened,
     unknown,
 )
+from credo.data import Source
 from credo.data.spelling import dates
-from credo.errors import EvidenceError, SizeError
+from credo.errors import DataError, EvidenceError, SizeError
 from credo.models.classifier import Classifier
+from credo.models.explaining import Explanation, Spoken, cell_text
 from credo.models.forms import TEXT_FORMS
 from credo.networks.answers import MostProbable
 from credo.numerics.exact import Array
 
-CELLS = 1_000_000  # values of columns together that are gone through
+CELLS = 1_000_000  # combinations of values that are enumerated
+KIND_OF_FORM = {"category": "category", "count": "count", "date": "date"}  # of forms; of others, numbers and texts
 
 
-def ask_classifier(model: Classifier, question: Question) -> Any:
-    """P(class | cells) as `predict_proba` says it, tuned; what else is asked by log p(row, class), which isn't."""
-    _ = model.classes  # refused, where nothing was learned
-    question.plain("a classifier")
-    for term in (*question.asked, *question.given):
-        if term.name.text not in (model.target, *model.views):
-            raise unknown(question, term.name.word, "there is no column", [model.target, *model.views])
-        if term.done:
-            what = f"do(...) asks of networks with arrows, not of a {type(model).__name__}"
-            raise question.error(what, term.at)
-    asking = _Asking(model, question)
-    match question.kind:
-        case "P":
+class ClassifierAdapter:
+    """P(class | cells) is `predict_proba`'s, tuned; all else follows from log p(row, class), which isn't tuned."""
+
+    estimates: ClassVar[bool] = False
+
+    def __init__(self, model: Classifier) -> None:
+        self.model = model
+
+    def variables(self) -> list[Variable]:
+        model = self.model
+        found: list[Variable] = [{"name": str(model.target), "kind": "category", "role": "target"}]
+        found[0] |= {"values": [*model.classes], "asked": True}
+        for name, forms in model.views.items():
+            kind = KIND_OF_FORM.get(forms[0], "text" if forms[0] in TEXT_FORMS else "number")
+            column: Variable = {"name": name, "kind": kind, "role": "column", "asked": kind == "category"}  # type: ignore[typeddict-item]
+            found.append(column | {"values": [*model.seen.schema[name].values]} if kind == "category" else column)
+        return found
+
+    def query(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
+        asking = self._asking(question)
+        if question.kind == "P":
             return asking.probabilities()
-        case "E":
-            return asking.expectation()
-        case "argmax":
-            return asking.most_probable()
-        case "explain":
-            return asking.explanation()
+        return asking.expectation() if question.kind == "E" else asking.most_probable()
+
+    def explain(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
+        return self._asking(question).explanation()
+
+    def _asking(self, question: Question) -> _Asking:
+        model = self.model
+        _ = model.classes  # refused, where nothing was learned
+        question.plain("a classifier")
+        for term in (*question.asked, *question.given):
+            if term.name.text not in (model.target, *model.views):
+                raise unknown(question, term.name.word, "there is no column", [model.target, *model.views])
+            if term.done:
+                what = f"do(...) is for networks with arrows, not for a {type(model).__name__}"
+                raise question.error(what, term.at)
+        return _Asking(model, question)
+
+
+def explain_row(
+    model: Classifier, table: Source, row: int, of: str | None, against: str | None, unit: str
+) -> Waterfall:
+    """Of one row, counted from 1, which is found without reading further. Classes are named as text."""
+    seen = 0
+    classes = [next((value for value in model.classes if str(value) == name), name) for name in (of, against)]
+    for batch in table.batches([name for name in table.names if name in model.views] or table.names):
+        if row <= seen + batch.rows:
+            one = Source.of_batch(batch.slice(row - 1 - seen, 1))
+            return waterfall(model.explain(one, *classes, unit=unit))
+        seen += batch.rows
+    raise DataError(f"there is no row {row}: the data has {seen:,}")
+
+
+def waterfall(found: Explanation) -> Waterfall:
+    weights = [_weight(found, name) for name in found.strongest]
+    texts: list[ExplainedText] = [
+        {"name": name, "text": str(found.values[name]), "words": [_word(each) for each in spoken]}
+        for name, spoken in found.words.items()
+        if found.values.get(name)
+    ]
+    sums = found.prior, weights, found.log_odds, found.probability
+    return Waterfall(str(found.of), str(found.against), *sums, found.unit, texts)
+
+
+def _weight(found: Explanation, name: str) -> EvidenceWeight:
+    cell = found.values.get(name, "")
+    value = None if cell is None else cell_text(cell)
+    return {"name": found.shown(name), "value": value, "weight": found.weights[name]}
+
+
+def _word(spoken: Spoken) -> WordWeight:
+    return {"word": spoken.word, "weight": spoken.weight, "places": [*spoken.places]}
 
 
 @dataclass(frozen=True)
@@ -81,7 +138,7 @@ class _Asking:
 
     @cached_property
     def cells(self) -> dict[str, Any]:
-        """Numbers and texts, of which nothing but a value can be given."""
+        """Cells of numbers and texts: of these only a value can be given."""
         found: dict[str, Any] = {}
         for term in self.question.given:
             name = term.name.text
@@ -116,25 +173,25 @@ class _Asking:
                 known = ", ".join(shortened(name) for name in [*self.values][:8])
                 raise self.question.error(
                     f"{term.name} is a number or a text, which can only be given, as in "
-                    f"P({shortened(self.target)} | {term.name}=value); to be asked for: {known}",
+                    f"P({shortened(self.target)} | {term.name}=value); ask about {known}",
                     term.at,
                 )
 
     # Probabilities
 
     def possible(self, name: str) -> list[int]:
-        """The values of a category column, or the classes, that what is given leaves."""
+        """The values of a category column, or the classes, that the evidence leaves possible."""
         weights = self.given.get(name) or [1.0] * len(self.values[name].values)
         return [i for i, weight in enumerate(weights) if weight > 0]
 
     def rows(self, names: Sequence[str]) -> Any:
-        """A row for each of the values of these columns together, with the cells that are given; others are missing."""
+        """A row for each combination of these columns' values, with the given cells; others are missing."""
         places = [self.possible(name) for name in names]
         size = prod(map(len, places))
         if size > CELLS:
             raise SizeError(
-                f"{', '.join(map(shortened, names[:8]))} have {size:.3g} values together, of which at most {CELLS:,} "
-                "are gone through: ask of fewer, or give more"
+                f"{', '.join(map(shortened, names[:8]))} have {size:.3g} combinations of values, and at most {CELLS:,} "
+                "are enumerated: ask about fewer columns, or give more of them"
             )
         codes = np.unravel_index(np.arange(size), [len(each) for each in places]) if names else ()
         chosen = {name: np.array(each)[at] for name, each, at in zip(names, places, codes, strict=True)}
@@ -154,12 +211,12 @@ class _Asking:
         return pa.table(columns)
 
     def open_columns(self, asked: Sequence[str]) -> list[str]:
-        """Those asked for, and those of which several values are given."""
+        """The columns asked for, and those given with several values."""
         several = [name for name in self.given if len(self.possible(name)) > 1]
         return [name for name in dict.fromkeys([*asked, *several]) if name != self.target]
 
     def log_joint(self, columns: Sequence[str]) -> Array:
-        """log p(columns, class, what is given). (values of each column..., classes)"""
+        """log p(columns, class, evidence). (values of each column..., classes)"""
         shape = [len(self.possible(name)) for name in columns]
         found = self.model.log_joint(self.rows(columns)).reshape(*shape, len(self.model.classes))
         found = found[..., self.possible(self.target)]
@@ -172,7 +229,7 @@ class _Asking:
         if np.isneginf(found.max()):
             known = ", ".join(f"{term.name}" for term in self.question.given[:8])
             raise EvidenceError(
-                f"what is given of {known} is impossible under every class: estimate='bayes' or 'mean' make it possible"
+                f"the evidence on {known} is impossible under every class; with estimate='bayes' or 'mean' it isn't"
             )
         return found
 
@@ -189,7 +246,7 @@ class _Asking:
         return np.asarray(p.transpose([left.index(name) for name in asked]))
 
     def _tuned(self, columns: Sequence[str]) -> Array:
-        """P(class | given) = Σ P(values | given) P(class | values, given), over what the columns may be."""
+        """P(class | given) = Σ P(values | given) P(class | values, given), over the columns' possible values."""
         rows = self.rows(columns)
         if not columns:
             return np.asarray(self.model.predict_proba(rows)[0])
@@ -239,11 +296,11 @@ class _Asking:
         return found
 
     def explanation(self) -> Any:
-        """What `explain` says of the row that is given."""
+        """The explanation of the given row."""
         self.check_asked()
         term = self.question.single()
         if term.name.text != self.target:
-            what = f"explain asks of the class, as in explain P({shortened(self.target)} | ...)"
+            what = f"explain is about the class, as in explain P({shortened(self.target)} | ...)"
             raise self.question.error(what, term.at)
         for each in self.question.given:
             several = each.name.text in self.given and len(self.possible(each.name.text)) > 1
@@ -255,6 +312,6 @@ class _Asking:
         if term.test is not None:
             weights = self.values[self.target].weights(self.question, term)
             if sum(weights) != 1:
-                raise self.question.error("explain asks of one class", term.at)
+                raise self.question.error("explain is about one class", term.at)
             of = self.model.classes[weights.index(1.0)]
         return self.model.explain(self.rows([]), of)

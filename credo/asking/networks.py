@@ -3,45 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from credo.asking.parsing import parse
-from credo.asking.question import Likely, Question, Values, combined, refuse_contradictions, unknown
+from credo.asking.protocol import EvidenceWeight, Inference, Variable, Waterfall
+from credo.asking.question import Likelihoods, Likely, Question, Values, combined, refuse_contradictions, unknown
 from credo.errors import EvidenceError, NetworkError, QuestionError
 from credo.networks.answers import Estimated
 from credo.networks.graphical_model import GraphicalModel
-from credo.networks.inference.sizes import Method
+from credo.networks.inference.conflict import said
 from credo.networks.network import Network
 from credo.networks.tables import ROUNDING
 
+if TYPE_CHECKING:
+    from credo.networks.explanation import QueryExplanation
+
 ALL = "argmax P(* | "  # a question about all variables
-Weights = dict[str, list[float]]  # of each state of a variable: how likely what is said of it makes that state
 
 
-def ask_network(net: GraphicalModel, question: Question, method: Method, samples: int, seed: int) -> Any:
-    _ = net.factors  # refused, where there are none
-    question.plain("a network")
+class NetworkAdapter:
+    """Questions to networks, with arrows or without."""
+
+    estimates: ClassVar[bool] = True
+
+    def __init__(self, net: GraphicalModel) -> None:
+        self.net = net
+
+    def variables(self) -> list[Variable]:
+        return [
+            {"name": name, "kind": "category", "role": "variable", "values": [*states], "asked": True}
+            for name, states in self.net.states.items()
+        ]
+
+    def query(self, question: Question, inference: Inference) -> Any:
+        asking = self._asking(question, inference)
+        if question.kind == "P":
+            return asking.probabilities()
+        if question.kind == "E":
+            return asking.expectation()
+        question.only_names()
+        return asking.net.most_probable(question.names or None, asking.findings(asking.given), **asking.inference)
+
+    def explain(self, question: Question, inference: Inference) -> Any:
+        return self._asking(question, inference).explanation()
+
+    def _asking(self, question: Question, inference: Inference) -> _Asking:
+        _ = self.net.factors  # refused, where there are none
+        question.plain("a network")
+        values = _values(self.net, question)
+        return _Asking(_done(self.net, question, values), question, values, inference._asdict())
+
+
+def waterfall(found: QueryExplanation) -> Waterfall:
+    weights: list[EvidenceWeight] = [
+        {"name": each.name, "value": said(each.value), "weight": each.weight} for each in found.findings
+    ]
+    return Waterfall(f"{found.name}={found.value}", "", found.prior, weights, found.log_odds, found.probability)
+
+
+def _values(net: GraphicalModel, question: Question) -> dict[str, Values]:
+    """The states of each variable in a question; an error where there is no such variable."""
+    found: dict[str, Values] = {}
     for term in (*question.asked, *question.given):
         if term.name.text not in net.states:
             raise unknown(question, term.name.word, "there is no variable", net.variables)
-    values = {term.name.text: Values(net.states[term.name.text]) for term in (*question.asked, *question.given)}
-    asking = _Asking(
-        _done(net, question, values), question, values, {"method": method, "samples": samples, "seed": seed}
-    )
-    match question.kind:
-        case "P":
-            return asking.probabilities()
-        case "E":
-            return asking.expectation()
-        case "argmax":
-            question.only_names()
-            return asking.net.most_probable(question.names or None, asking.findings(asking.given), **asking.how)
-        case "explain":
-            return asking.explanation()
+        found[term.name.text] = Values(net.states[term.name.text])
+    return found
 
 
 def findings_in(net: GraphicalModel, text: str) -> dict[str, Any]:
-    """What is given, as a question has it behind the bar.
+    """Findings, written as after the bar of a question.
 
     >>> findings_in(Network.example("storm"), "Storm=yes, Thunder!=no")
     {'Storm': 'yes', 'Thunder': 'yes'}
@@ -50,12 +81,10 @@ def findings_in(net: GraphicalModel, text: str) -> dict[str, Any]:
         return {}
     question = parse(f"{ALL}{text})")
     try:
+        values = _values(net, question)
         for term in question.given:
-            if term.name.text not in net.states:
-                raise unknown(question, term.name.word, "there is no variable", net.variables)
             if term.done:
-                raise question.error("do(...) sets variables: rows are drawn given what is seen", term.at)
-        values = {term.name.text: Values(net.states[term.name.text]) for term in question.given}
+                raise question.error("do(...) sets variables: rows are drawn given findings alone", term.at)
         return _Asking(net, question, values, {}).findings(combined(question, question.given, values))
     except QuestionError as error:
         raise EvidenceError(error.what) from None
@@ -66,7 +95,7 @@ def _done(net: GraphicalModel, question: Question, values: Mapping[str, Values])
     states: dict[str, Any] = {}
     for term in (term for term in question.given if term.done):
         if not isinstance(net, Network):
-            raise question.error("do(...) asks of networks with arrows: this one has none", term.at)
+            raise question.error("do(...) is for networks with arrows: this one has none", term.at)
         name, known = term.name.text, values[term.name.text]
         weights = known.weights(question, term)
         if isinstance(term.test, Likely):
@@ -84,14 +113,14 @@ class _Asking:
     """A question whose names are known."""
 
     def __init__(
-        self, net: GraphicalModel, question: Question, values: Mapping[str, Values], how: dict[str, Any]
+        self, net: GraphicalModel, question: Question, values: Mapping[str, Values], inference: dict[str, Any]
     ) -> None:
-        self.net, self.question, self.values, self.how = net, question, values, how
+        self.net, self.question, self.values, self.inference = net, question, values, inference
         self.given = combined(question, (term for term in question.given if not term.done), values)
         refuse_contradictions(question, self.given)
 
-    def findings(self, weights: Weights) -> dict[str, Any]:
-        """As networks read them: a state, several, or likelihoods."""
+    def findings(self, weights: Likelihoods) -> dict[str, Any]:
+        """In the form that networks read: a state, several, or likelihoods."""
         found: dict[str, Any] = {}
         for name, each in weights.items():
             states = self.values[name].values
@@ -109,31 +138,33 @@ class _Asking:
         variables: Any = names[0] if len(names) == 1 else names
         event = self.findings(events) if all(map(any, events.values())) else None
         given = self.findings(self.given)
-        if event is None:  # it can't happen, but what is asked of must make sense
-            none = self.net.query(variables or next(iter(events)), given, **self.how)
+        if event is None:  # impossible, but the question must make sense
+            none = self.net.query(variables or next(iter(events)), given, **self.inference)
             return dict.fromkeys(none, 0.0) if variables else 0.0
         if not variables:
-            return self.net.probability(event, given, **self.how)
-        return self.net.query(variables, given, event=event, **self.how)
+            return self.net.probability(event, given, **self.inference)
+        return self.net.query(variables, given, event=event, **self.inference)
 
     def expectation(self) -> float:
         self.question.only_names()
         term = self.question.single()
         numbers = self.values[term.name.text].number(self.question, term.name)
-        found = self.net.query(term.name.text, self.findings(self.given), **self.how)
+        found = self.net.query(term.name.text, self.findings(self.given), **self.inference)
         if isinstance(found, Estimated):
             return found.total(numbers)
         return float(sum(x * p for x, p in zip(numbers, found.values(), strict=True)))
 
     def explanation(self) -> Any:
-        if self.how["method"] not in ("auto", "exact"):
-            raise NetworkError(f"what findings weigh isn't estimated: explain is exact, not by {self.how['method']}")
+        if self.inference["method"] not in ("auto", "exact"):
+            raise NetworkError(
+                f"explain is exact: the weights of findings aren't estimated by {self.inference['method']}"
+            )
         term = self.question.single()
         value = None
         if term.test is not None:
             states = self.values[term.name.text]
             weights = states.weights(self.question, term)
             if sum(weights) != 1:
-                raise self.question.error("explain asks of a name or of one value, as in explain P(A=a)", term.at)
+                raise self.question.error("explain is about a name or one value, as in explain P(A=a)", term.at)
             value = states.values[weights.index(1.0)]
         return self.net.explain(term.name.text, self.findings(self.given), value)

@@ -9,11 +9,11 @@ from typing import NoReturn, TypeVar
 
 from credo.asking.question import (
     Above,
-    Kind,
     Likely,
     Name,
     OneOf,
     Question,
+    QuestionKind,
     Term,
     Test,
     Within,
@@ -22,7 +22,7 @@ from credo.asking.question import (
 )
 from credo.errors import QuestionError
 
-# A word begins with whatever isn't a sign; quotes inside it (O'Brien), and ! without =, are its own.
+# A word begins with any character but punctuation; it may contain quotes (O'Brien), and ! without =.
 TOKEN = re.compile(
     r"""\s*(?:(?P<sign>[(){}\[\],|:]|==|!=|<=|>=|[=<>≠≤≥∈])
     |(?P<quoted>"[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*')
@@ -32,10 +32,10 @@ TOKEN = re.compile(
 )
 ALIKE = {"==": "=", "≠": "!=", "≤": "<=", "≥": ">=", "∈": "in"}
 ORDERS = {"<", "<=", ">", ">="}
-KINDS: dict[str, Kind] = {"p": "P", "e": "E", "argmax": "argmax", "explain": "explain"}
-FORMS = "P(...), E(...), argmax P(...) or explain P(...)"
+KINDS: dict[str, QuestionKind] = {"p": "P", "e": "E", "argmax": "argmax", "explain": "explain"}
+EXPECTED = "P(...), E(...), argmax P(...) or explain P(...)"
 WORD, END = "word", "end"
-MOST = 200_000  # tokens: what has more is no question
+MOST = 200_000  # tokens of a question
 T = TypeVar("T")
 
 
@@ -49,7 +49,7 @@ def parse(text: str) -> Question:
 
 
 class _Parser:
-    """Looks one token ahead."""
+    """A recursive-descent parser with one token of lookahead."""
 
     def __init__(self, text: str) -> None:
         self.text, self.position, self.tokens = text, 0, 0
@@ -65,7 +65,7 @@ class _Parser:
         kind, part = str(found.lastgroup), found[str(found.lastgroup)]
         at, self.tokens = found.start(kind), self.tokens + 1
         if self.tokens > MOST:
-            raise QuestionError(f"a question has at most {MOST:,} words and signs", self.text, at)
+            raise QuestionError(f"a question has at most {MOST:,} tokens", self.text, at)
         if kind == "unclosed":
             raise QuestionError("this quote is never closed", self.text, at)
         if kind == "quoted":
@@ -103,7 +103,7 @@ class _Parser:
     def question(self) -> Question:
         kind = None if self.word.quoted else KINDS.get(self.word.text.lower())
         if self.sign != WORD or kind is None:
-            self.fail(FORMS)
+            self.fail(EXPECTED)
         self.advance()
         if kind == "explain" or (kind == "argmax" and self.sign != "("):
             if not (self.says("P") or self.says("p")):
@@ -132,7 +132,7 @@ class _Parser:
         return found
 
     def finding(self) -> list[Term]:
-        """What is known of a variable; or do(...), which may hold several."""
+        """A condition on a variable; or do(...), which may hold several."""
         if not self.says("do"):
             return [self.term(likelihoods=True)]
         name = self.take(WORD)
@@ -154,7 +154,7 @@ class _Parser:
         if self.takes("="):
             if self.sign == "{":
                 if not likelihoods:
-                    self.fail("a value (several stand behind `in`)")
+                    self.fail("a value (for several values, use `in`)")
                 return Term(left, self.likely())
             return Term(left, OneOf((self.value(),)))
         if self.takes("!="):
@@ -163,7 +163,7 @@ class _Parser:
             self.advance()
             return Term(left, self.one_of())
         if self.sign == WORD:
-            self.fail("'=', ',' or ')' (a name of several words stands in quotes)")
+            self.fail("'=', ',' or ')' (quote a name of several words)")
         return Term(left)
 
     def name(self, first: Word | None = None) -> Name:
@@ -180,8 +180,8 @@ class _Parser:
         if before is not None:
             self.advance()
             if self.word.quoted or self.word.at > before.at + len(before.text):
-                raise QuestionError("expected a value, in quotes if it has signs in it", self.text, before.at)
-        found = self.take(WORD, "a value (in quotes, if it has signs in it)")
+                raise QuestionError("expected a value; quote it if it contains punctuation", self.text, before.at)
+        found = self.take(WORD, "a value (quoted, if it contains punctuation)")
         return found if before is None else Word(before.text + found.text, before.at, quoted=True)
 
     def one_of(self) -> OneOf:
@@ -196,7 +196,7 @@ class _Parser:
         found: dict[str, tuple[Word, float]] = {}
         while True:
             word = self.value()
-            self.take(":", "':' and how likely it makes what was seen (several values stand behind `in`)")
+            self.take(":", "':' and a likelihood (for several values, use `in`)")
             weight = self.number("a number of at least 0")
             if not 0 <= weight < inf:
                 what = f"the likelihood of {word} must be a finite number of at least 0"
@@ -223,12 +223,12 @@ class _Parser:
         middle = self.name()
         if self.sign in ORDERS:
             if self.sign[0] != order[0]:
-                self.fail(f"{order[0]!r} or '{order[0]}=' once more")
+                self.fail(f"another {order[0]!r} or '{order[0]}='")
             second = self.sign
             self.advance()
             first, last = _number_of(left), self.number("a number")
             if first is None:
-                raise QuestionError("the first of three must be a number", self.text, left.word.at)
+                raise QuestionError("a range begins with a number", self.text, left.word.at)
             return Term(middle, _both(_within(_turned(order), first), _within(second, last)))
         start, end = _number_of(left), _number_of(middle)
         if end is not None:
@@ -236,7 +236,7 @@ class _Parser:
         if start is not None:
             return Term(middle, _within(_turned(order), start))
         if len(order) > 1:
-            raise QuestionError(f"two names are compared by < or >, not by {order}", self.text, at)
+            raise QuestionError(f"compare two names with < or >, not {order}", self.text, at)
         return Term(left, Above(middle)) if order == ">" else Term(middle, Above(left))
 
 

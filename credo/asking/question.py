@@ -1,4 +1,4 @@
-"""What a question says, once it is parsed."""
+"""Parsed questions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 from credo.errors import QuestionError, suggest
 from credo.networks.inference.findings import TRUTH
 
-Kind = Literal["P", "E", "argmax", "explain"]
+QuestionKind = Literal["P", "E", "argmax", "explain"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Word:
 
     @property
     def number(self) -> float | None:
-        """What it says, if that is a number."""
+        """Its value, if it is a number."""
         if self.quoted or not self.text.isascii() or "_" in self.text:
             return None
         try:
@@ -39,7 +39,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Name:
-    """A variable; or `name[one, ...]`, one of the entries that it has."""
+    """A variable; or `name[one, ...]`, one of its entries."""
 
     word: Word
     index: tuple[Word, ...] = ()
@@ -81,7 +81,7 @@ class Within:
 
 @dataclass(frozen=True)
 class Likely:
-    """{value: how likely what was seen is, if that is the value}."""
+    """{value: likelihood of the observation given that value}."""
 
     weights: tuple[tuple[Word, float], ...]
 
@@ -98,7 +98,7 @@ Test = OneOf | Within | Likely | Above
 
 @dataclass(frozen=True)
 class Term:
-    """A name, what is said of it, and whether somebody makes it so: do(...)."""
+    """A name, a condition on it, and whether it is an intervention: do(...)."""
 
     name: Name
     test: Test | None = None
@@ -111,10 +111,10 @@ class Term:
 
 @dataclass(frozen=True)
 class Question:
-    """asked: before the bar; none where it is `*`, all variables. given: behind it."""
+    """asked: before the bar, empty for `*`, all variables; given: after it."""
 
     text: str
-    kind: Kind
+    kind: QuestionKind
     asked: tuple[Term, ...]
     given: tuple[Term, ...] = ()
 
@@ -127,27 +127,25 @@ class Question:
         return QuestionError(what, self.text, at)
 
     def plain(self, what: str) -> None:
-        """Refuse names with entries, do(...) and comparisons of two names, of which the model knows nothing."""
+        """Refuse names with entries and comparisons of two names, which only beliefs have."""
         for term in (*self.asked, *self.given):
             if term.name.index:
-                raise self.error(f"{what} has no entries, as {term.name} would be", term.at)
+                raise self.error(f"{what} has no entries such as {term.name}", term.at)
             if isinstance(term.test, Above):
                 raise self.error(f"{what} compares {term.name} with a number, not with {term.test.other}", term.at)
 
     def single(self) -> Term:
-        """The one term that E and explain ask of."""
+        """The one term of E and explain."""
         if len(self.asked) == 1:
             return self.asked[0]
         verb = f"{self.kind}{'' if self.kind == 'E' else ' P'}(...)"
-        raise self.error(f"{verb} asks of one name, not of {len(self.asked) or 'all'}", at_second(self.asked))
+        raise self.error(f"{verb} is about one name, not {len(self.asked) or 'all'}", at_second(self.asked))
 
     def only_names(self) -> None:
-        """Refuse what E and argmax can't ask of."""
+        """Refuse conditions, which E and argmax don't take."""
         for term in self.asked:
             if term.test is not None:
-                raise self.error(
-                    f"{self.kind} asks of names: what is known of {term.name} stands behind the bar, |", term.at
-                )
+                raise self.error(f"{self.kind} is about names: put conditions on {term.name} after the bar, |", term.at)
 
 
 def at_second(terms: tuple[Term, ...]) -> int:
@@ -159,14 +157,14 @@ def shortened(text: str, longest: int = 40) -> str:
 
 
 def unknown(question: Question, word: Word, what: str, known: Iterable[object]) -> QuestionError:
-    """There is no such name or value: what is known, and what may have been meant."""
+    """An unknown name or value: the error lists known ones, and suggests what may have been meant."""
     names = [shortened(str(each), 80) for each in known]
     few = 8 if sum(map(len, names[:8])) < 160 else 2
     return question.error(f"{what} {str(word)!r}; {suggest(word.text[:80], names, few).rstrip('.')}", word.at)
 
 
 class Values:
-    """The values of a variable, as people write them."""
+    """The values of a variable, found however people write them."""
 
     def __init__(self, values: Iterable[Any], also: Mapping[str, int] | None = None) -> None:
         self.values, self.also = tuple(values), also or {}
@@ -187,18 +185,18 @@ class Values:
         found = self._places.get(word.text)
         if found is None and word.number is not None:
             found = next((i for i, value in enumerate(self.values) if _is_number(value, word.number)), None)
-        return self._places.get(word.text.lower()) if found is None and _are_truths(self.values) else found
+        return self._places.get(word.text.lower()) if found is None and _are_booleans(self.values) else found
 
     def number(self, question: Question, name: Name) -> list[float]:
-        """The values as numbers, which >, < and E need."""
+        """The values as numbers, for >, < and E."""
         try:
             return [float(value) for value in self.values]
         except (TypeError, ValueError):
             few = ", ".join(shortened(str(value)) for value in self.values[:4])
-            raise question.error(f"{name} must have numbers for values, but has {few}", name.word.at) from None
+            raise question.error(f"the values of {name} must be numbers, but are {few}", name.word.at) from None
 
     def weights(self, question: Question, term: Term) -> list[float]:
-        """How likely each value is by what is said: 0 or 1, but for likelihoods."""
+        """The likelihood of each value: 0 or 1, or as it is given."""
         match term.test:
             case OneOf(words, negated):
                 there = {self.place(question, term.name, word) for word in words}
@@ -214,7 +212,7 @@ class Values:
                 raise question.error(f"say what is known of {term.name}, as in {term.name}=value", term.at)
 
     def place(self, question: Question, name: Name, word: Word) -> int:
-        """Where the value stands; an error that tells the others where there is none."""
+        """The index of a value; an unknown value is an error that lists the others."""
         found = self.find(word)
         if found is None:
             raise unknown(question, word, f"{name} has no value", [*self.values, *self.also])
@@ -222,13 +220,13 @@ class Values:
 
 
 def _spellings(value: Any, values: tuple[Any, ...]) -> tuple[str, ...]:
-    """Truths in words, where the values are truths."""
-    if not _are_truths(values):
+    """Words for booleans, where the values are booleans."""
+    if not _are_booleans(values):
         return ()
     return TRUTH[bool(value)]
 
 
-def _are_truths(values: tuple[Any, ...]) -> bool:
+def _are_booleans(values: tuple[Any, ...]) -> bool:
     return 0 < len(values) <= 2 and all(not isinstance(value, str) and value in (0, 1) for value in values)
 
 
@@ -236,11 +234,11 @@ def _is_number(value: Any, number: float) -> bool:
     return isinstance(value, Real) and value == number
 
 
-Given = Mapping[str, list[float]]
+Likelihoods = Mapping[str, list[float]]  # of each value of a variable
 
 
 def combined(question: Question, terms: Iterable[Term], values: Mapping[str, Values]) -> dict[str, list[float]]:
-    """What several terms say of each variable together."""
+    """The likelihood of each variable's values under several terms together."""
     found: dict[str, list[float]] = {}
     for term in terms:
         weights = values[term.name.text].weights(question, term)
@@ -249,8 +247,8 @@ def combined(question: Question, terms: Iterable[Term], values: Mapping[str, Val
     return found
 
 
-def refuse_contradictions(question: Question, given: Given) -> None:
-    """What is given of a variable must leave it a value."""
+def refuse_contradictions(question: Question, given: Likelihoods) -> None:
+    """The evidence must leave each variable a possible value."""
     for term in question.given:
         if term.name.text in given and not any(given[term.name.text]):
-            raise question.error(f"what is given leaves {term.name} no value", term.at)
+            raise question.error(f"the evidence leaves {term.name} no possible value", term.at)

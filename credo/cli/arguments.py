@@ -1,4 +1,4 @@
-"""Arguments that can't be meant as they stand, and what was probably meant."""
+"""Arguments that can't be meant, and what was probably meant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ QUESTION = re.compile(r"\s*(P|E|argmax|explain)\b.*\(")
 
 
 def check_order(command: str, model: str, data: str) -> None:
-    """Refuse data where the model should stand, if the model stands where the data should."""
+    """Refuse swapped arguments: the data first, the model second."""
     if data.lower().endswith(MODEL) and not model.lower().endswith(MODEL):
         raise click.UsageError(f"the model comes first: credo {command} {quote(data)} {quote(model)}")
 
@@ -29,12 +29,12 @@ def check_no_model(command: str, data: str) -> None:
     """Refuse a model where a table is needed."""
     if data.lower().endswith(MODEL):
         raise click.UsageError(
-            f"{data} is a model: credo {command} needs a table. To see what is in it: credo show {quote(data)}"
+            f"{data} is a model: credo {command} needs a table. To see its contents: credo show {quote(data)}"
         )
 
 
 def column_asked_for(data: str, name: str | None, option: str, what: str) -> str:
-    """The column; if none was named, a refusal that says which ones there are."""
+    """The column; if none was named, an error that lists them."""
     if name is not None:
         return name
     from credo.data import source
@@ -43,7 +43,7 @@ def column_asked_for(data: str, name: str | None, option: str, what: str) -> str
     try:
         with quietly():
             names = source(data).names
-    except CredoError:  # what is wrong with the data can wait
+    except CredoError:  # another error is raised where the data is read
         names = ()
     more = f", ... ({len(names)} in all)" if len(names) > NAMED else ""
     known = f"; the columns are {', '.join(map(str, names[:NAMED]))}{more}" if names else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from credo.cli.terminal import echo
+from credo.cli.streams import echo
 
 
 @click.command()
@@ -13,8 +13,8 @@ from credo.cli.terminal import echo
 def convert(file: str, output: str) -> None:
     """Convert a network from one file format to another.
 
-    The endings of the file names tell the formats: .bif, .xmlbif (.bifxml, .xml), .xdsl, .dsl, .net (.hugin), .uai,
-    .json, each also with .gz, and .credo. The new file is written whole or not at all.
+    The file names' endings give the formats: .bif, .xmlbif (.bifxml, .xml), .xdsl, .dsl, .net (.hugin), .uai, .json,
+    each also with .gz, and .credo. The new file is written whole or not at all.
 
     \b
     Examples:
@@ -23,9 +23,9 @@ def convert(file: str, output: str) -> None:
     """
     from credo.cli.output import MODEL, check, check_apart
     from credo.cli.saved import loaded_network
-    from credo.cli.screen import counted
     from credo.formats import FORMATS, write
     from credo.formats.files import PACKED
+    from credo.present.numbers import count_of
     from credo.storage.files import save
 
     packed = output.lower().endswith(PACKED)
@@ -36,4 +36,4 @@ def convert(file: str, output: str) -> None:
         save(net, output)
     else:
         write(net, output)
-    echo(f"wrote {output}: a network of {counted(len(net.variables), 'variable')}")
+    echo(f"wrote {output}: a network of {count_of(len(net.variables), 'variable')}")

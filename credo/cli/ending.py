@@ -1,4 +1,4 @@
-"""How a run ends that can't go on: one sentence on stderr, and an exit code that says why."""
+"""How a run fails: one sentence on stderr, and an exit code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from credo.cli.terminal import drop_output, live, remark
+from credo.cli.streams import drop_output, live, remark
 from credo.errors import CredoError
 
 BROKEN_PIPE = 128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1
@@ -23,23 +23,23 @@ STOPS = {
 
 
 class Failure(click.ClickException):
-    """What was wrong, in one sentence, after the name of the program."""
+    """One sentence, after the name of the program."""
 
     def show(self, file: Any = None) -> None:  # noqa: ARG002 - click's signature
         remark(f"credo: {self.format_message()}")
 
 
 class Stops:
-    """The signals that asked this run to stop."""
+    """The signals that were sent to stop this run."""
 
     def __init__(self) -> None:
         self.caught: list[int] = []
 
     @contextmanager
     def heard(self, to_the_end: bool) -> Iterator[None]:
-        """Inside, they raise KeyboardInterrupt, so that what is half done is undone. Ignored ones stay so.
+        """Inside, they raise KeyboardInterrupt, so that unfinished work is undone. Ignored signals stay ignored.
 
-        Where the process ends with the block, an interrupt after it is no news: Python would print a traceback.
+        If the process ends with the block, later interrupts have their default action: Python would print a traceback.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -57,8 +57,8 @@ class Stops:
     def _stop(self, number: int, frame: Any) -> None:  # noqa: ARG002 - Python's signature
         self.caught.append(number)
         if len(self.caught) > 1:
-            return  # it is being done
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # one who asks twice doesn't want to wait
+            return  # the run is stopping already
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second interrupt ends the process at once
         for console in live:
             console.show_cursor()  # which a bar hides
         raise KeyboardInterrupt
@@ -71,11 +71,11 @@ class Stops:
 
 @contextmanager
 def in_one_sentence(stops: Stops, said: Callable[[str], str] = str) -> Iterator[None]:
-    """Whatever ends the block early as click's exceptions, which end a run. `said` is how its advice reads here."""
+    """Whatever ends the block early as click's exceptions, which end a run. `said` rewrites the advice in an error."""
     try:
         yield
     except (Exception, KeyboardInterrupt) as error:
-        if stops.caught or isinstance(error, KeyboardInterrupt):  # whatever a library makes of being stopped
+        if stops.caught or isinstance(error, KeyboardInterrupt):  # whatever a library raises when it is interrupted
             drop_output()
             raise stops.end() from None
         if isinstance(error, BrokenPipeError):
@@ -91,7 +91,7 @@ def in_one_sentence(stops: Stops, said: Callable[[str], str] = str) -> Iterator[
 
 
 def _refusal(error: OSError) -> Failure:
-    """What the system refuses; where it names no file, it is the output that could not be written."""
+    """An error of the system; if it names no file, standard output could not be written."""
     why = error.strerror or str(error)
     if error.filename is not None:
         return Failure(f"{error.filename}: {why}")

@@ -1,4 +1,4 @@
-"""credo estimate: what is believed of a column, after its rows."""
+"""credo estimate: a belief about a column's parameters, overall or by group."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import click
 from credo.cli.prior import NUMBERS, asked_kinds, class_name, parse_prior, with_numbers
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
-from credo.cli.terminal import remark
+from credo.cli.streams import remark
 
 
 @click.command()
 @click.argument("data")
-@click.option("--column", "-c", metavar="COLUMN", help="The column that is estimated.  [required]")
+@click.option("--column", "-c", metavar="COLUMN", help="The column to estimate.  [required]")
 @click.option("--by", "-b", metavar="COLUMN", help="A belief for each value of this column.")
 @click.option(
     "--prior",
@@ -28,12 +28,14 @@ from credo.cli.terminal import remark
     "--family",
     type=click.Choice(list(NUMBERS)),
     metavar="FAMILY",
-    help="One of those above; by default the column's kind decides.",
+    help="One of the families above; by default by the column's kind.",
 )
 @click.option(
-    "--kind", type=click.Choice(("category", "number", "count")), help="How to read it; by default its values decide."
+    "--kind",
+    type=click.Choice(("category", "number", "count")),
+    help="How to read it; by default inferred.",
 )
-@click.option("--weight", metavar="COLUMN", help="A column that says how much each row counts.")
+@click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
 @click.option("--success", metavar="VALUE", help="Estimate how often this value occurs.")
 @click.option("--mass", default=0.95, show_default=True, help="The probability mass of the intervals.")
 @click.option(
@@ -76,17 +78,22 @@ def estimate(
     """
     from credo.cli.arguments import check_no_model, column_asked_for
     from credo.cli.output import check, write
+    from credo.present.beliefs import belief_content, groups_content, parameter_table
+    from credo.present.terminal import show
 
     check_no_model("estimate", data)
-    column = column_asked_for(data, column, "--column", "which one is estimated")
+    column = column_asked_for(data, column, "--column", "which column to estimate")
     if output:
         check(output)
     with shown_progress("estimating"):
         found = learned(opened_data(data), column, by, **reading)
-        table = found.table(mass) if by else _parameters(found, mass)
+        table = found.table(mass) if by else parameter_table(found, mass)
         if output:  # before printing, which a reader may cut short
             write(found, table, output)
-    _print(found, table, column, mass, sort, top)
+    if by:
+        show(groups_content(found, table, mass, top, sort))
+    else:
+        show(belief_content(found, table, column, mass, top))
     if output:
         remark(f"wrote {output}")
 
@@ -112,22 +119,5 @@ def learned(
     found = credo.estimate(data, column, by=by, prior=prior, weight=weight, success=success, kinds=kinds)
     used = type(found.family).__name__
     if family and used != class_name(family):
-        raise DataError(f"column {column!r} would be taken for {used}, not {family}: give its numbers with --prior")
+        raise DataError(f"the default prior of column {column!r} is {used}, not {family}: give numbers with --prior")
     return found
-
-
-def _parameters(belief: Any, mass: float) -> Any:
-    from credo.cli.tables import of_belief
-
-    return of_belief(belief, mass)
-
-
-def _print(found: Any, table: Any, column: str, mass: float, sort: str, top: int) -> None:
-    from credo.cli import tables
-    from credo.cli.screen import Screen
-
-    screen = Screen()
-    if hasattr(found, "by"):
-        tables.print_beliefs(screen, found, tables.chosen(found, table, sort, top), mass)
-    else:
-        tables.print_belief(screen, found, table, column, mass, top)

@@ -6,17 +6,17 @@ import click
 
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
-from credo.cli.terminal import echo
+from credo.cli.streams import echo
 
 
 @click.command()
 @click.argument("model")
 @click.argument("data")
-@click.option("--weight", help="A column that says how much each row counted.")
+@click.option("--weight", help="A column with the weight of each row.")
 @click.option("--output", "-o", help="A .credo file for the result; else MODEL is replaced, whole or not at all.")
 @reads_data
 def forget(model: str, data: str, weight: str | None, output: str | None) -> None:
-    """Unlearn rows: what is left is as if they had never come.
+    """Unlearn rows, with the same result as never having learned them.
 
     MODEL is a .credo file: a classifier, or what `credo estimate` saved. DATA holds the rows, as they were learned,
     with all columns that the model reads. Rows that can't have been learned are refused, and nothing changes.

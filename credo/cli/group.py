@@ -1,4 +1,4 @@
-"""The `credo` command: which commands there are, and how a run ends that can't go on."""
+"""The `credo` command: its commands, and how errors and notices are printed."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ import click
 
 from credo import __version__
 from credo.cli.ending import Stops, in_one_sentence
-from credo.cli.terminal import open_streams, remark
+from credo.cli.streams import open_streams, remark
 from credo.errors import Notice, suggest
 
 COMMANDS = {
-    "learn": "Learn to predict a column from the others, and say how well.",
+    "learn": "Learn to predict a column from the others, and report scores.",
     "predict": "Predict the class of each row, with its probability.",
     "ask": "Answer questions such as P(Fire | Storm=yes).",
     "sample": "Draw rows from a network or a classifier.",
-    "impute": "Fill in missing cells by a network.",
+    "impute": "Fill in missing cells with a network.",
     "explain": "Explain a prediction by the weight of evidence of each column.",
-    "update": "Learn from more rows, as if they had been there at first.",
-    "forget": "Unlearn rows: what is left is as if they had never come.",
-    "merge": "What several files learned, in one.",
+    "update": "Learn from more rows, with the same result as learning all at once.",
+    "forget": "Unlearn rows, with the same result as never having learned them.",
+    "merge": "Merge what several models learned.",
     "estimate": "Estimate a column's parameters, overall or by group.",
-    "show": "Show what is in a file: a table, a network, or a saved model.",
+    "show": "Show the contents of a file: a table, a network, or a saved model.",
     "convert": "Convert a network from one file format to another.",
     "demo": "A tour in a minute, on data that ships with credo.",
 }
 
-# The library's errors name its arguments; a reader of the command line looks for options.
+# The library's errors name its arguments; on the command line these are options.
 KIND = re.compile(r"kinds=\{('[^']*'|\"[^\"]*\"): (?:'(\w+)'|\.\.\.)\}")
-CHOSEN = "KIND"  # where an error leaves open which
+CHOSEN = "KIND"  # where an error names no kind
 MISSING = re.compile(r"credo\.read\(data, missing=\[('[^']*'|\"[^\"]*\")\]\)")
 OPTION = re.compile(r"\b(by|success|target|weight)=\.\.\.")
 
 
 class Commands(click.Group):
-    """Commands that are known by name and imported late; every error that credo means is one sentence."""
+    """Commands, imported when they are run; every error of credo is one sentence."""
 
     stops = Stops()
 
@@ -68,7 +68,7 @@ class Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def main(self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **settings: Any) -> Any:  # type: ignore[override]
-        """As click's, but that no stream that is closed or full, and no signal, ends it in a traceback."""
+        """As click's, but a closed or full stream, or a signal, never ends in a traceback."""
         if not standalone_mode:
             return super().main(args, standalone_mode=False, **settings)
         open_streams()
@@ -103,7 +103,7 @@ class Commands(click.Group):
 
 
 def in_options(sentence: str, command: str | None = "estimate") -> str:
-    """An error's advice as it reads on the command line.
+    """An error's advice, in terms of the command line.
 
     >>> in_options("Say which value counts with success=...")
     'Say which value counts with --success'
@@ -124,7 +124,7 @@ def in_options(sentence: str, command: str | None = "estimate") -> str:
 
 @contextmanager
 def notices_told() -> Iterator[None]:
-    """Notices as `note: ...` on stderr, each once; other warnings as they come."""
+    """Notices as `note: ...` on stderr, each once; other warnings as usual."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", Notice)
         otherwise, told = warnings.showwarning, set[str]()
@@ -147,7 +147,7 @@ def notices_told() -> Iterator[None]:
 @click.command(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Threads: all cores, or as many as CREDO_THREADS says.",
+    epilog="Threads: all cores, or the number in CREDO_THREADS.",
 )
 @click.version_option(__version__, prog_name="credo")
 def main() -> None:

@@ -1,4 +1,4 @@
-"""credo impute: missing cells filled in by a network."""
+"""credo impute: missing cells, filled in with a network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from credo.cli.reading import opened_data, reads_data
 @click.option("--output", "-o", metavar="FILE", help="A file for all rows: .csv .tsv .jsonl .parquet .arrow.")
 @reads_data
 def impute(network: str, data: str, output: str | None) -> None:
-    """Fill in missing cells by a network.
+    """Fill in missing cells with a network.
 
     NETWORK is a network (.bif, .xmlbif, .xdsl, .dsl, .net, .uai, .json, which may end in .gz, or .credo), DATA a table
     some of whose columns are its variables. In each row the missing cells get the states that are most probable
@@ -25,10 +25,9 @@ def impute(network: str, data: str, output: str | None) -> None:
       credo impute alarm.bif patients.csv -o whole.csv
       credo impute alarm.bif patients.csv | head
     """
-    from credo.cli.output import TABLES, check, check_apart
-    from credo.cli.predict import put
-    from credo.cli.predictions import network_imputations
+    from credo.cli.output import TABLES, check, check_apart, put
     from credo.cli.saved import loaded_network
+    from credo.streaming.predictions import network_imputations
 
     if output:
         check(output, TABLES)

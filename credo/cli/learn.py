@@ -1,20 +1,17 @@
-"""credo learn: a classifier of a labelled table, chosen, tuned and judged on rows that were left out."""
+"""credo learn: a classifier of a labelled table, chosen, tuned, and scored on held-out rows."""
 
 from __future__ import annotations
 
-import io
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
-from credo.cli.terminal import remark
+from credo.cli.streams import remark
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
-    from credo.selection.learning_curve import LearningCurve
 
 PICTURES = (".png", ".svg", ".pdf")
 MODELS = ("auto", "naive-bayes", "gaussian")
@@ -39,7 +36,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.argument("data")
 @click.option("--target", "-t", metavar="COLUMN", help="The column that holds the classes.  [required]")
 @click.option("--model", type=click.Choice(MODELS), default="auto", show_default=True, help="Which models are tried.")
-@click.option("--weight", metavar="COLUMN", help="A column that says how much each row counts.")
+@click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
 @click.option(
     "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
     help="How to read a column: category, number, count, date, text, ignore; or a number's form, log or binned.",
@@ -49,7 +46,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 )
 @click.option("--output", "-o", metavar="FILE", help="A .credo file for the model.")
 @click.option("--report", metavar="FILE", help="An .html file for a page with figures.")
-@click.option("--learning-curve", "curve", is_flag=True, help="Scores on a held-out third after ever more rows.")
+@click.option("--learning-curve", "curve", is_flag=True, help="Scores on a held-out third by the rows learned.")
 @click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the learning curve.")
 @reads_data
 def learn(
@@ -62,7 +59,7 @@ def learn(
     plot: str | None,
     **how: Any,
 ) -> None:
-    """Learn to predict a column from the others, and say how well.
+    """Learn to predict a column from the others, and report scores.
 
     DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), a pattern such as 'logs/*.csv', or - (standard
     input). Its columns may be categories, numbers of any scale, dates and texts, with missing cells. Or DATA is a
@@ -80,6 +77,9 @@ def learn(
     """
     from credo.cli.arguments import check_no_model, column_asked_for
     from credo.cli.output import MODEL, PAGE, check
+    from credo.present.classifiers import curve_content, learned_content
+    from credo.present.terminal import show
+    from credo.storage.files import save
 
     check_no_model("learn", data)
     target = column_asked_for(data, target, "--target", "which column holds the classes")
@@ -90,72 +90,25 @@ def learn(
         table = opened_data(data)
         model = learned(table, target, **how)
         if output:  # before printing, which a reader may cut short
-            _save(model, output)
+            save(model, output)
         found = model.learning_curve(table, weight=how["weight"]) if curve or plot else None
         if report:
-            _write_page(model, report, table, found)
+            from credo.present.page import classifier_page
+
+            classifier_page(model, report, examples=table, curve=found)
         if plot and found is not None:
-            _draw_curve(found, plot)
-    _print(model, data, top)
-    if found is not None:
-        _print_curve(found)
+            from credo.present.plotting import save_figure
+
+            save_figure(found.plot(), plot)
+    show([*learned_content(model, data, top), *(curve_content(found) if found is not None else [])])
     for path in filter(None, (output, report, plot)):
         remark(f"wrote {path}")
 
 
 def learned(data: Any, target: str, *, model: Any, weight: str | None, kinds: dict[str, str]) -> Classifier:
-    """The best of all, or of one kind."""
+    """The pooled model of all kinds, or of one."""
     import credo
 
     asked = {name: credo.Number(kind) if kind in FORMS else kind for name, kind in kinds.items()}  # type: ignore[arg-type]
     found: Classifier = credo.learn(data, target, model=model, kinds=asked or None, weight=weight)
     return found
-
-
-def _save(model: Classifier, path: str) -> None:
-    from credo.storage.files import save
-
-    save(model, path)
-
-
-def _write_page(model: Classifier, path: str, data: Any, curve: LearningCurve | None) -> None:
-    from credo.present.page import classifier_page
-
-    classifier_page(model, path, examples=data, curve=curve)
-
-
-def _draw_curve(curve: LearningCurve, path: str) -> None:
-    from credo.storage.files import explained, write_whole
-
-    place, out = Path(path).expanduser().resolve(), io.BytesIO()
-    curve.plot().savefig(out, format=place.suffix[1:].lower(), dpi=150)
-    with explained("save to", path):
-        write_whole(place, [out.getvalue()])
-
-
-def _print_curve(curve: LearningCurve) -> None:
-    from credo.cli import screen as on
-
-    screen = on.Screen()
-    screen.print()
-    how = ", tuned again for each size" if curve.tuned else ""
-    on.say(screen, f"Learning curve, on {curve.scores[0].n:g} held-out rows{how}", "bold")
-    low, high = min(curve.accuracy), max(curve.accuracy)
-    columns = [
-        ("rows", [f"{rows:,}" for rows in curve.sizes]),
-        ("accuracy", [f"{value:.4f}" for value in curve.accuracy]),
-        ("log-loss", [f"{value:.4f}" for value in curve.log_loss]),
-        (f"accuracy, {low:.3f} to {high:.3f}", on.pictures(curve.accuracy, curve.accuracy, curve.accuracy, 24)),
-    ]
-    screen.print(on.table(columns, left=(3,)))
-
-
-def _print(model: Classifier, data: str, top: int) -> None:
-    from credo.cli import classifiers
-    from credo.cli import screen as on
-
-    screen, report = on.Screen(), model.report
-    on.say(screen, f"{data}: {on.counted(len(report.columns), 'column')} beside {on.harmless(report.target)}", "bold")
-    classifiers.print_classes(screen, model)
-    screen.print()
-    classifiers.print_report(screen, report, top)

@@ -1,21 +1,21 @@
-"""credo merge: what several files learned, in one."""
+"""credo merge: one model from several."""
 
 from __future__ import annotations
 
 import click
 
 from credo.cli.progress import shown_progress
-from credo.cli.terminal import echo
+from credo.cli.streams import echo
 
 
 @click.command()
 @click.argument("models", nargs=-1, required=True)
 @click.option("--output", "-o", required=True, help="A .credo file for the result.")
 def merge(models: tuple[str, ...], output: str) -> None:
-    """What several files learned, in one.
+    """Merge what several models learned.
 
     MODELS are .credo files of one kind, with the same columns and priors, that learned from different rows. The result
-    is as if one had seen all of them.
+    is the same as learning from all of these rows at once.
 
     \b
     Examples:
@@ -24,7 +24,7 @@ def merge(models: tuple[str, ...], output: str) -> None:
     """
     from credo.cli.output import MODEL, check
     from credo.cli.saved import merged
-    from credo.cli.screen import counted
+    from credo.present.numbers import count_of
     from credo.storage.files import save
     from credo.storage.locks import changing
 
@@ -32,4 +32,4 @@ def merge(models: tuple[str, ...], output: str) -> None:
     with shown_progress("merging"), changing(output):
         model = merged(models)
         save(model, output)
-    echo(f"{output}: {counted(len(models), 'file')} merged, {counted(model.n, 'row')} in all")
+    echo(f"{output}: {count_of(len(models), 'file')} merged, {count_of(model.n, 'row')} in all")

@@ -1,15 +1,19 @@
-"""Results in files, each written whole or not at all, part by part: a table may be larger than memory."""
+"""Results in files, each written whole or not at all, batch by batch: a table may be larger than memory."""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from credo.cli.progress import shown_progress
+from credo.cli.streams import remark
 from credo.errors import DataError, StorageError
 
 MODEL, PAGE = ".credo", ".html"
@@ -18,7 +22,7 @@ ENDINGS = (*TABLES, MODEL)
 
 
 def check(path: str, endings: tuple[str, ...] = ENDINGS) -> None:
-    """Refuse what can't be written: found out before the work, not after it."""
+    """Refuse an output that can't be written before the work, not after it."""
     place = Path(path)
     if place.suffix.lower() not in endings:
         known = f"one of {', '.join(endings)}" if len(endings) > 1 else endings[0]
@@ -28,14 +32,14 @@ def check(path: str, endings: tuple[str, ...] = ENDINGS) -> None:
 
 
 def check_apart(path: str, data: str) -> None:
-    """Refuse to write onto what is being read."""
+    """Refuse to write to the file that is read."""
     place, source = Path(path).expanduser(), Path(data).expanduser()
     if place.exists() and source.exists() and place.samefile(source):
-        raise StorageError(f"can't write {path}: it is the file that is read; give another name")
+        raise StorageError(f"can't write {path}: it is the input file; give another name")
 
 
 def write(model: object, table: Any, path: str) -> None:
-    """The model as a credo file, or its table in the form that the name's ending says."""
+    """The model as a .credo file, or its table in the format of the name's ending."""
     from credo.storage.files import save
 
     if Path(path).suffix.lower() == MODEL:
@@ -45,11 +49,29 @@ def write(model: object, table: Any, path: str) -> None:
 
 
 def write_tables(tables: Iterable[Any], path: str) -> None:
-    """Arrow tables, one after another, in the form that the name's ending says."""
+    """Arrow tables, one after another, in the format of the name's ending."""
     from credo.storage.files import explained, write_whole
 
     with explained("save to", path):
         write_whole(Path(path).expanduser().resolve(), encoded(tables, Path(path).suffix.lower()))
+
+
+def put(tables: Generator[Any], output: str | None, data: str, task: str) -> None:
+    """Tables in a file; or, without one, the first rows on a terminal, and all of them as CSV in a pipe."""
+    if output:
+        with shown_progress(task):
+            write_tables(tables, output)
+        remark(f"wrote {output}")
+    elif sys.stdout.isatty():
+        from credo.present.tables import head_content
+        from credo.present.terminal import show
+        from credo.streaming.predictions import PREDICTED
+
+        with closing(tables):
+            show(head_content(next(tables), data, PREDICTED))
+    else:
+        for part in encoded(tables, ".csv"):
+            sys.stdout.buffer.write(part)
 
 
 def encoded(tables: Iterable[Any], ending: str) -> Iterator[bytes]:
@@ -58,7 +80,7 @@ def encoded(tables: Iterable[Any], ending: str) -> Iterator[bytes]:
 
 
 def _plain(table: Any, nested: bool) -> Any:
-    """Of types that the format has: where it has no lists and the like, they are JSON."""
+    """In the format's types: lists and structs become JSON where the format has none."""
     import pyarrow as pa
 
     for i, field in enumerate(table.schema):
@@ -109,7 +131,7 @@ def _arrow(tables: Iterator[Any]) -> Iterator[bytes]:
 
 
 def _through(writer_to: Callable[[Any, Any], Any], tables: Iterator[Any]) -> Iterator[bytes]:
-    """What a writer of pyarrow's makes of tables, taken away table by table."""
+    """The bytes of a pyarrow writer, table by table."""
     import pyarrow as pa
 
     first = next(tables)
@@ -122,7 +144,7 @@ def _through(writer_to: Callable[[Any, Any], Any], tables: Iterator[Any]) -> Ite
 
 
 class _Pending(io.RawIOBase):
-    """A file that keeps what was written until it is taken away."""
+    """A file that keeps what was written until it is taken."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -145,7 +167,7 @@ class _Pending(io.RawIOBase):
 
 
 def _of_types(table: Any, wanted: Any) -> Any:
-    """A part whose file may have had other types than the first."""
+    """A table cast to the first one's types: its file may have had others."""
     import pyarrow as pa
 
     if table.schema.equals(wanted):
@@ -156,7 +178,7 @@ def _of_types(table: Any, wanted: Any) -> Any:
         types = {name: (wanted.field(name).type, table.schema.field(name).type) for name in wanted.names}
         name, (one, other) = next((name, pair) for name, pair in types.items() if pair[0] != pair[1])
         raise DataError(
-            f"column {name!r} is {one} in one part of the data and {other} in another: make them alike, or write .csv"
+            f"column {name!r} is {one} in one part of the data and {other} in another: cast one of them, or write .csv"
         ) from None
 
 

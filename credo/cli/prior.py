@@ -1,4 +1,4 @@
-"""What --prior and --family ask for."""
+"""The options --prior and --family."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from credo.families import Family
 
-# The families of one column, and the numbers that each takes.
+# The families of one column, and the numbers of their priors.
 NUMBERS = {
     "beta-bernoulli": "a,b",
     "dirichlet-categorical": "concentration",
@@ -20,7 +20,7 @@ NUMBERS = {
     "normal-mean": "mean,sd,noise_sd",
     "pareto-uniform": "scale,shape",
 }
-# Those that credo finds numbers for, and the kind of column that they are for.
+# The families with default priors, and their kinds of columns.
 KINDS = {
     "beta-bernoulli": "category",
     "dirichlet-categorical": "category",
@@ -41,7 +41,7 @@ def parse_prior(ctx: click.Context, param: click.Parameter, value: str) -> Any:
 
 
 def asked_kinds(column: str, kind: str | None, family: str | None, prior: object) -> dict[str, str]:
-    """The kind of the column, where --kind or a --family without numbers says it."""
+    """The kind of the column, by --kind or by a --family without numbers."""
     if family is None or isinstance(prior, tuple):
         return {column: kind} if kind else {}
     if family not in KINDS:

@@ -1,4 +1,4 @@
-"""A bar for what takes longer than a second: rows read, and how many a second."""
+"""A progress bar for work that takes longer than a second."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Timer
 
-from credo.cli.terminal import live
+from credo.cli.streams import live
 from credo.engines.local import progress
 
-PATIENCE = 1.0  # seconds, before which a bar would only flicker
+PATIENCE = 1.0  # seconds: a bar for less would only flicker
 
 
 @contextmanager
 def shown_progress(task: str) -> Iterator[None]:
-    """Shown on stderr while the block runs, if that is a terminal; nothing of it stays."""
+    """Shown on stderr while the block runs, if that is a terminal; then removed."""
     if not sys.stderr.isatty():
         yield
         return
@@ -40,7 +40,7 @@ def shown_progress(task: str) -> Iterator[None]:
     rows = bar.add_task(task, total=None)
 
     def begin() -> None:
-        live.append(console)  # from here on, what is said stands above the bar
+        live.append(console)  # from here on, remarks are printed above the bar
         bar.start()
 
     start = Timer(PATIENCE, begin)

@@ -1,4 +1,4 @@
-"""What all commands that read data offer: standard input, other names of missing cells, the delimiter, the format."""
+"""Options of all commands that read data: missing values, delimiter and format; and standard input."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ STANDARD_INPUT = "-"
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow")
 MAGIC = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
 BEGINNINGS = {b"{": "jsonl", b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
-KEPT = "credo.cli.reading"  # where the options are, in the context of the command
-HEAD = 4096  # bytes that tell a format
+KEPT = "credo.cli.reading"  # the options' key in the context of the command
+HEAD = 4096  # bytes by which a format is recognised
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -32,15 +32,15 @@ def reads_data(command: Command) -> Command:
     options = [
         click.option(
             "--missing", multiple=True, metavar="VALUE", expose_value=False, callback=keep,
-            help="What else means that a cell is missing, in all columns; as often as needed.",
+            help="Another value that means missing, in all columns; may be repeated.",
         ),
         click.option(
             "--delimiter", metavar="CHARACTER", expose_value=False, callback=keep,
-            help="What stands between the fields of a .csv: a character, or tab.",
+            help="The delimiter of a .csv: a character, or tab.",
         ),
         click.option(
             "--format", type=click.Choice(FORMATS), expose_value=False, callback=keep,
-            help="Of a file whose name doesn't tell, or of - (standard input).",
+            help="The format, if the file's name doesn't show it, or for - (standard input).",
         ),
     ]  # fmt: skip
     for option in reversed(options):
@@ -49,7 +49,7 @@ def reads_data(command: Command) -> Command:
 
 
 def opened_data(data: str) -> Source:
-    """The data that an argument names, as the command's options say; `-` is standard input."""
+    """The data that an argument names, read by the command's options; `-` is standard input."""
     from credo.data.reading import read
 
     ctx = click.get_current_context()
@@ -61,7 +61,7 @@ def opened_data(data: str) -> Source:
 
 
 def _saved_input(ctx: click.Context, form: str | None, delimiter: str | None) -> Path:
-    """A file of what standard input gives, since most readers read more than once; it goes when the command ends."""
+    """A temporary file of standard input, since most readers read more than once."""
     from shutil import copyfileobj
 
     from credo.data.queries import opened
@@ -83,7 +83,7 @@ def _saved_input(ctx: click.Context, form: str | None, delimiter: str | None) ->
             with opened(path) as stream:
                 head = stream.read(HEAD).lstrip()
         except (OSError, EOFError):
-            head = b""  # what is wrong with it is said where it is read
+            head = b""  # the reader will raise the error
         found = (form for beginning, form in BEGINNINGS.items() if head.startswith(beginning))
         form = "csv" if delimiter else next(found, "csv")
     return path.rename(folder / f"stdin.{form}{packed}")

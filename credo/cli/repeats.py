@@ -1,4 +1,4 @@
-"""Whether a model was taught the same rows again."""
+"""Whether an update repeated the rows that a model had learned."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from credo.storage.packing import Packer
 
 
 def repeats(before: Any, after: Any) -> bool:
-    """Whether an update brought exactly the rows that were there: then all evidence has doubled, bit by bit.
+    """Whether an update added exactly the rows that were there: then all evidence has doubled, bit by bit.
 
-    No file needs to be remembered for it. Rows that were only a part of the evidence aren't noticed.
+    It needs no record of files. Rows that were only a part of the evidence aren't noticed.
     """
     if before.evidence is None or not before.n or after.n != 2 * before.n:
         return False

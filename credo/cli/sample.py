@@ -7,9 +7,9 @@ import click
 
 @click.command()
 @click.argument("model")
-@click.option("--rows", type=click.IntRange(min=0), default=1000, show_default=True, help="How many.")
-@click.option("--given", multiple=True, metavar="A=a", help="Of a network: what is known, as in P(... | A=a, B!=b).")
-@click.option("--seed", type=click.IntRange(min=0), help="For the same rows each time.")
+@click.option("--rows", type=click.IntRange(min=0), default=1000, show_default=True, help="How many rows.")
+@click.option("--given", multiple=True, metavar="A=a", help="Evidence for a network, as in P(... | A=a, B!=b).")
+@click.option("--seed", type=click.IntRange(min=0), help="A seed, to draw the same rows again.")
 @click.option("--output", "-o", metavar="FILE", help="A file for the rows: .csv .tsv .jsonl .parquet .arrow.")
 def sample(model: str, rows: int, given: tuple[str, ...], seed: int | None, output: str | None) -> None:
     """Draw rows from a network or a classifier.
@@ -24,8 +24,7 @@ def sample(model: str, rows: int, given: tuple[str, ...], seed: int | None, outp
       credo sample alarm.bif --given 'HR=HIGH, BP!=LOW' --seed 0 -o rows.csv
       credo sample pumps.credo --rows 20
     """
-    from credo.cli.output import TABLES, check
-    from credo.cli.predict import put
+    from credo.cli.output import TABLES, check, put
     from credo.cli.saved import drawn
 
     if output:

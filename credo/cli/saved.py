@@ -1,4 +1,4 @@
-"""What commands find in saved files, and what they put there."""
+"""Models in files: loaded, changed, merged, asked for predictions and samples."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _classifier(model: Any, path: str) -> Classifier:
 
 
 def loaded_learner(path: str) -> Any:
-    """A belief, beliefs by group, a classifier or a learned network: what learns by adding evidence."""
+    """A belief, beliefs by group, a classifier or a learned network: a model that learns by adding evidence."""
     from credo.core.learning import Additive
     from credo.networks.network import Network
     from credo.storage.files import load
@@ -39,7 +39,7 @@ def loaded_learner(path: str) -> Any:
 
 
 class Change(NamedTuple):
-    """What a file held, what it holds now, and a line about it."""
+    """A file's model before and after, and a line about the change."""
 
     before: Any
     after: Any
@@ -47,9 +47,9 @@ class Change(NamedTuple):
 
 
 def changed(path: str, output: str | None, change: Callable[[Any], Any], verb: str) -> Change:
-    """Put what a change makes of a file in its place, or into another file."""
+    """Change a file's model, in its place or into another file."""
     from credo.cli.output import MODEL, check
-    from credo.cli.screen import counted
+    from credo.present.numbers import count_of
     from credo.storage.files import save
     from credo.storage.locks import changing
 
@@ -59,7 +59,7 @@ def changed(path: str, output: str | None, change: Callable[[Any], Any], verb: s
         before = loaded_learner(path)
         after = change(before)
         save(after, goal)
-    said = f"{goal}: {counted(abs(after.n - before.n), 'row')} {verb}, {counted(after.n, 'row')} in all"
+    said = f"{goal}: {count_of(abs(after.n - before.n), 'row')} {verb}, {count_of(after.n, 'row')} in all"
     return Change(before, after, said)
 
 
@@ -72,7 +72,7 @@ def merged(paths: Sequence[str]) -> Any:
             total = total + other
         except TypeError:
             kinds = f"{paths[0]} holds a {type(first).__name__}, {path} a {type(other).__name__}"
-            raise EvidenceError(f"these don't merge: {kinds}") from None
+            raise EvidenceError(f"models of different kinds don't merge: {kinds}") from None
     return total
 
 
@@ -80,38 +80,38 @@ def predicted(
     path: str, data: object, target: str | None, proba: bool, class_prior: str | None = None
 ) -> Generator[Any]:
     """Predictions of a classifier, or of a network's variable."""
-    from credo.cli.predictions import network_predictions, predictions
     from credo.networks.graphical_model import GraphicalModel
     from credo.storage.files import load
+    from credo.streaming.predictions import network_predictions, predictions
 
-    model = loaded(path) if _is_network(path) else load(path)
+    model = loaded(path) if is_network(path) else load(path)
     if isinstance(model, GraphicalModel):
         if target is None:
             known = ", ".join(model.variables[:3])
             raise StorageError(f"{path} holds a network: --target says which variable to predict, such as {known}")
         return network_predictions(model, target, data, proba)
     if target is not None:
-        raise StorageError(f"{path} holds a {type(model).__name__}: --target is for networks alone")
+        raise StorageError(f"{path} holds a {type(model).__name__}: --target is for networks only")
     learned = _classifier(model, path)
     return predictions(learned.with_class_prior(_shares(learned, class_prior)) if class_prior else learned, data, proba)
 
 
 def _shares(model: Classifier, given: str) -> dict[Any, float]:
-    """Shares of classes, as in no=0.9,yes=0.1."""
+    """Class probabilities, as in no=0.9,yes=0.1."""
     named = {str(value): value for value in model.classes}
     found: dict[Any, float] = {}
     for part in given.split(","):
         name, _, share = part.strip().rpartition("=")
         if name not in named:
-            raise SchemaError(f"--class-prior names {name or part!r}, which is no class; {suggest(name, named)}")
+            raise SchemaError(f"--class-prior: there is no class {name or part!r}; {suggest(name, named)}")
         try:
             found[named[name]] = float(share)
         except ValueError:
-            raise PriorError(f"--class-prior must be shares, as in no=0.9,yes=0.1, but has {part!r}") from None
+            raise PriorError(f"--class-prior must be probabilities, as in no=0.9,yes=0.1, but has {part!r}") from None
     return found
 
 
-def _is_network(path: str) -> bool:
+def is_network(path: str) -> bool:
     from credo.formats import FORMATS
     from credo.formats.files import PACKED
 
@@ -130,9 +130,9 @@ def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
     if isinstance(model, Classifier):
         raise StorageError(f"{path} holds a {type(model).__name__}: --given is for networks")
     if not isinstance(model, GraphicalModel):
-        raise StorageError(f"{path} holds a {type(model).__name__}, which draws no rows")
+        raise StorageError(f"{path} holds a {type(model).__name__}, from which no rows can be drawn")
     if not hasattr(model, "sample"):
-        raise StorageError(f"{path} holds a network without arrows, from which rows aren't drawn")
+        raise StorageError(f"{path} holds a network without arrows, from which no rows can be drawn")
     return model.sample(rows, findings_in(model, given), seed)
 
 
@@ -147,14 +147,14 @@ def loaded_network(path: str) -> Any:
 
 
 def loaded(path: str) -> Any:
-    """What a .credo file holds; of any other name, the network in it."""
+    """The model in a .credo file, or the network in a file of another format."""
     from credo.formats import FORMATS, read
     from credo.formats.files import PACKED
     from credo.storage.files import load
 
     if path.lower().endswith(MODEL):
         return load(path)
-    if not _is_network(path):
+    if not is_network(path):
         known = ", ".join((*FORMATS, MODEL))
-        raise StorageError(f"{path} must end in one of {known} (and {PACKED}, if it is a packed network)")
+        raise StorageError(f"{path} must end in one of {known} (and {PACKED}, if it is a compressed network)")
     return read(path)

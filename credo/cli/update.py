@@ -8,17 +8,17 @@ import click
 
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
-from credo.cli.terminal import echo, remark
+from credo.cli.streams import echo, remark
 
 
 @click.command()
 @click.argument("model")
 @click.argument("data")
-@click.option("--weight", help="A column that says how much each row counts.")
+@click.option("--weight", help="A column with the weight of each row.")
 @click.option("--output", "-o", help="A .credo file for the result; else MODEL is replaced, whole or not at all.")
 @reads_data
 def update(model: str, data: str, weight: str | None, output: str | None) -> None:
-    """Learn from more rows, as if they had been there at first.
+    """Learn from more rows, with the same result as learning all at once.
 
     MODEL is a .credo file: a classifier, or what `credo estimate` saved. Classes, groups and values may be new.
 
@@ -37,4 +37,4 @@ def update(model: str, data: str, weight: str | None, output: str | None) -> Non
     echo(change.said)
     if repeats(change.before, change.after):
         undo = f"credo forget {quote(output or model)} {quote(data)}"
-        remark(f"note: these are the rows that {model} had learned before; each counts twice now. To undo it: {undo}")
+        remark(f"note: {model} had learned these rows before; each counts twice now. To undo it: {undo}")

@@ -252,7 +252,7 @@ class Belief(Additive):
 
     def plot(self) -> Figure:
         """Prior, likelihood, posterior and predictive, as the lectures draw them."""
-        from credo.present.beliefs import plot_belief
+        from credo.present.belief_charts import plot_belief
 
         return plot_belief(self)
 

@@ -274,7 +274,7 @@ class Beliefs(Additive):
     def _repr_html_(self) -> str:
         from html import escape
 
-        from credo.present.beliefs import table_html
+        from credo.present.html import table_html
 
         try:
             return table_html(self.table(), repr(self))

@@ -325,23 +325,9 @@ class Numeric:
 
     def plot(self) -> Figure:
         """Prior, likelihood (scaled) and posterior of each parameter, and the predictive."""
-        from credo.present.beliefs import NEXT, draw_parameter
-        from credo.present.plotting import Figure
+        from credo.present.belief_charts import plot_numeric
 
-        figure = Figure(figsize=(4.4 * len(self.axes) + 4.4, 3.6), layout="constrained")
-        *panes, last = figure.subplots(1, len(self.axes) + 1)
-        for i, (pane, posterior, prior) in enumerate(zip(panes, self.marginals, self._blank.marginals, strict=True)):
-            draw_parameter(pane, f"parameter {i + 1}" if len(panes) > 1 else "parameter", posterior, prior)
-        law = self.predictive().law
-        low, high = law.interval(0.998)
-        if isinstance(law, Categorical):
-            whole = np.arange(float(low), float(high) + 1)
-            last.bar(whole, [law[int(x)] for x in whole], color=NEXT)
-        else:
-            x = np.linspace(float(low), float(high), 400)
-            last.plot(x, np.exp(law.log_prob(x)), color=NEXT)
-        last.set(xlabel="next observation", ylabel="predictive", yticks=[], ylim=(0, None))
-        return figure
+        return plot_numeric(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -40,7 +40,7 @@ UNDIRECTED = {"uai", "json_form"}  # that hold Markov networks
 
 
 def read(path: FilePath) -> Network | MarkovNetwork:
-    """A network from a file. Rows that are rounded to a sum within 0.01 of 1 are scaled, and a notice tells it."""
+    """A network from a file. Rows whose sum is within 0.01 of 1 are scaled, with a notice."""
     form = _format_of(path)
     try:
         found: Network | MarkovNetwork = form.read(read_text(path), str(path))
@@ -53,7 +53,7 @@ def read(path: FilePath) -> Network | MarkovNetwork:
 
 
 def write(network: Network | MarkovNetwork, path: FilePath) -> None:
-    """To a file, whole or not at all; what was there is replaced."""
+    """To a file, whole or not at all; an existing file is replaced."""
     form = _format_of(path)
     if isinstance(network, MarkovNetwork) and form.__name__.rpartition(".")[2] not in UNDIRECTED:
         raise NetworkError(f"{path}: a Markov network has no arrows; write it as .uai or .json")
@@ -67,5 +67,5 @@ def _format_of(path: FilePath) -> ModuleType:
     suffix = Path(name).suffix
     if suffix not in FORMATS:
         known = ", ".join(FORMATS)
-        raise NetworkError(f"{path} must end in one of {known} (and .gz, if it is packed), but ends in {suffix!r}")
+        raise NetworkError(f"{path} must end in one of {known} (and .gz, if it is compressed), but ends in {suffix!r}")
     return import_module(f"{__name__}.{FORMATS[suffix]}")

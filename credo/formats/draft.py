@@ -1,4 +1,4 @@
-"""What a file says of a network, checked with the places in the file at hand, before it is one."""
+"""A network as a file declares it, checked before it is built: errors name the place in the file."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ class Draft:
         return (*(len(self.named(parent, node.at).states) for parent in node.parents), len(node.states))
 
     def make_room(self, size: int, at: Any) -> None:
-        """Refuses numbers that would fill the memory from a few words in a file."""
+        """Refuses a file that would fill the memory from a few words."""
         self.room -= size
         if self.room < 0:
-            raise self.fault(at, f"the tables that rules fill would have more than {ROOM} numbers, which is the most")
+            raise self.fault(at, f"tables filled by rules may have at most {ROOM} numbers")
 
     def network(self) -> Network:
         if not self.nodes:
@@ -138,7 +138,7 @@ class Draft:
         return self.fault(at, f"the row {self.row(node, row)} {message}")
 
     def row(self, node: Node, row: int) -> str:
-        """As in P(Fire | Storm=yes)."""
+        """A row's name, such as P(Fire | Storm=yes)."""
         causes = ""
         for parent in reversed(node.parents):
             row, code = divmod(row, len(self.nodes[parent].states))
@@ -147,7 +147,7 @@ class Draft:
         return f"P({cut(node.name)}{' | ' + given if given else ''})"
 
     def _read_remarks(self) -> None:
-        """The true names, where remarks keep them."""
+        """The original names, from remarks."""
         found: dict[str, Node] = {}
         for node in self.nodes.values():
             try:
@@ -170,7 +170,7 @@ class Draft:
 
 @dataclass
 class _Rounding:
-    """The row of a file whose sum misses 1 by most."""
+    """The row of a file whose sum is furthest from 1."""
 
     most: float = 0.0
     row: str = ""
@@ -181,7 +181,7 @@ class _Rounding:
 
     def told(self, file: str) -> None:
         if self.row:
-            tell(f"{file}: rows that don't sum to 1 were scaled to it; {self.row}, which is furthest from it")
+            tell(f"{file}: rows that don't sum to 1 were scaled; furthest off: {self.row}")
 
 
 def many(number: int) -> str:

@@ -76,7 +76,7 @@ def _node(draft: Draft, scanner: Scanner) -> Fields:
 
 
 def _fields(scanner: Scanner) -> Fields:
-    """What a block says, those inside it too."""
+    """The fields of a block and of the blocks inside it."""
     scanner.expect("{")
     found: Fields = {}
     path: list[str] = []
@@ -110,7 +110,7 @@ def _skip(scanner: Scanner) -> None:
             raise scanner.fault(at, "expected ';' before this '}'")
         if depth == 0:
             return
-    raise scanner.fault(at, f"more than {DEEPEST} blocks stand in each other")
+    raise scanner.fault(at, f"blocks are nested more than {DEEPEST} deep")
 
 
 def _list(fields: Fields, key: str) -> list[str]:

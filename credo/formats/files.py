@@ -1,4 +1,4 @@
-"""The text of a file, unpacked and decoded, and back: whatever is wrong with the bytes is one clear error."""
+"""Files to text and back: decompressed and decoded; any fault in the bytes is one clear error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read_text(path: FilePath) -> str:
             _check_size(file.stat().st_size, path)
         data = _unpacked(file, path) if packed else _some(file)
     if len(data) > MOST_BYTES:
-        raise NetworkError(f"{path} holds more than {MOST_BYTES} bytes of text, which is the most that is read")
+        raise NetworkError(f"{path} holds more than {MOST_BYTES} bytes of text, the most that is read")
     _check_size(len(data), path)
     return _decoded(data, path)
 
@@ -48,12 +48,12 @@ def write_text(text: str, path: FilePath) -> None:
 
 
 def _check_size(size: int, path: FilePath) -> None:
-    """Refuse what can't be read in the memory that there is: numbers in Python take more than in the file."""
+    """Refuse a file that doesn't fit into memory: numbers take more in Python than in the file."""
     need, have = IN_MEMORY * size, available()
     if need > have:
         raise SizeError(
             f"{path} holds {size_shown(size)} of text, which takes about {size_shown(need)} to read; "
-            f"{size_shown(have)} may be used, or as CREDO_MEMORY says"
+            f"{size_shown(have)} may be used; CREDO_MEMORY sets that"
         )
 
 

@@ -1,4 +1,4 @@
-"""Hugin's NET language: nodes, and potentials whose numbers stand in nested parentheses.
+"""Hugin's NET language: nodes, and potentials with their numbers in nested parentheses.
 
     node Fire { states = ("yes" "no"); }
     potential (Fire | Storm) { data = ((0.25 0.75) (0.01 0.99)); }
@@ -128,7 +128,7 @@ def _potential(scanner: Scanner, at: int) -> tuple[str, list[str], int, Attribut
 
 def _define(node: Node, attributes: Attributes, scanner: Scanner) -> None:
     if "data" not in attributes:
-        raise scanner.fault(node.at, f"the potential of {cut(node.name)!r} has no 'data', which alone is read")
+        raise scanner.fault(node.at, f"the potential of {cut(node.name)!r} has no 'data', the only field that is read")
     words, start = attributes["data"]
     if words.count("(") != words.count(")"):
         raise scanner.fault(start, f"the parentheses in the data of {cut(node.name)!r} don't match")

@@ -1,4 +1,4 @@
-"""XML without what makes it dangerous: no entities but the five that it has by itself, and nothing from elsewhere."""
+"""A safe subset of XML: no entities but the five predefined ones, and nothing external."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Place = tuple[int, int]  # line and column
 
 @dataclass(eq=False)
 class Element:
-    """A tag, what stands in it, and where."""
+    """A tag, its contents, and its place."""
 
     tag: str
     attributes: dict[str, str]
@@ -61,7 +61,7 @@ class Markup:
         return NetworkError(f"{self._file}, line {at[0] + self._skipped_lines}, column {at[1] + 1}: {message}")
 
     def numbers(self, element: Element) -> Array:
-        """Those that stand in an element."""
+        """The numbers in an element."""
         words = element.text.split()
         try:
             return floats(words)
@@ -91,7 +91,7 @@ class Markup:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if len(self._open) >= DEEPEST:
-            raise self.fault(self._here, f"more than {DEEPEST} elements stand in each other")
+            raise self.fault(self._here, f"elements are nested more than {DEEPEST} deep")
         element = Element(tag, attributes, self._here)
         if not self._open:
             if tag != self._top:

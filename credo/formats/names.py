@@ -1,4 +1,4 @@
-"""Names that a format can't hold: an identifier in their place, and a remark that keeps the true ones.
+"""Names that a format can't hold: an identifier in their place, and a remark with the original.
 
 The remark stands in a property of the variable, as in `credo name=Blood~20pressure states=~3C5,5-12 place=3`. Letters
 stand for themselves and the rest is as in a web address, with ~ for %, so that no format's own signs are in it.
@@ -26,7 +26,7 @@ LONGEST = 40  # characters of an identifier that is made, and of a name in an er
 
 @dataclass(frozen=True)
 class Remark:
-    """What a file can't say of a variable in its own words; None where it can."""
+    """What the format can't express about a variable; None where it can."""
 
     name: str | None = None
     states: tuple[str, ...] | None = None
@@ -43,7 +43,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class Labels:
-    """How a network's names and states are written in a file, and the remarks that keep the true ones."""
+    """How a network's names and states are written in a file, and the remarks with the original ones."""
 
     names: Mapping[str, str]
     states: Mapping[str, tuple[str, ...]]
@@ -142,7 +142,7 @@ def quoted(text: str) -> str:
 
 
 def unquoted(token: str) -> str:
-    """What stands in the quotes, if there are any."""
+    """The text inside quotes, if there are any."""
     if token[:1] != '"':
         return token
     if "\\" not in token:

@@ -1,4 +1,4 @@
-"""Variables that their parents' states settle: a row names a state, which is then certain."""
+"""Deterministic variables: each row names the state that is certain."""
 
 from __future__ import annotations
 

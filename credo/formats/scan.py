@@ -1,4 +1,4 @@
-"""Tokens of a text and where they stand: what the formats that aren't XML or JSON share."""
+"""Tokens of a text and their places, for the formats that aren't XML or JSON."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Scanner:
             except ValueError:
                 searched = len(self._tokens)
                 if searched - self._next > MOST_TOKENS or not self._more():
-                    raise self.fault(self.at, f"expected {stop!r} after this, but it doesn't come") from None
+                    raise self.fault(self.at, f"expected {stop!r} after this, but the file ends") from None
         found = self._tokens[self._next : end]
         self._next = end + 1
         return found
@@ -98,7 +98,7 @@ class Scanner:
                 return word
             if not word:
                 break
-        raise self.fault(start, f"expected {' or '.join(map(repr, sorted(stops)))} after this, but it doesn't come")
+        raise self.fault(start, f"expected {' or '.join(map(repr, sorted(stops)))} after this, but the file ends")
 
     def exactly(self, count: int, what: str) -> list[str]:
         """So many tokens; the file must have them."""
@@ -122,7 +122,7 @@ class Scanner:
             raise self.fault(at(bad), f"expected a number, but found {shown(words[bad])}") from None
 
     def fault(self, at: int, message: str) -> NetworkError:
-        """An error at the token of this number, found by reading the text once more."""
+        """An error at the token of this number, found by scanning the text again."""
         found = next(islice((match for match in self._pattern.finditer(self._text) if match[1]), at, None), None)
         start = found.start(1) if found else len(self._text)
         line = self._text.count("\n", 0, start) + 1
@@ -161,7 +161,7 @@ def floats(words: Sequence[str]) -> Array:
 
 
 def _is_closed(string: str) -> bool:
-    """Whether it ends in a quote that no backslash takes back."""
+    """Whether it ends in an unescaped quote."""
     inner = string[1:-1]
     return len(string) > 1 and string[-1] == '"' and (len(inner) - len(inner.rstrip("\\"))) % 2 == 0
 

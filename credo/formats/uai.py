@@ -41,7 +41,7 @@ def read(text: str, file: str) -> Network | MarkovNetwork:
         raise scanner.fault(scanner.at, f"expected the end of the file, but found {shown(word)}")
     used = {i for scope, _, _ in factors for i in scope}
     if sum(size for i, size in enumerate(sizes) if i not in used) > ROOM:
-        raise NetworkError(f"{file}: the variables that no table is about have more than {ROOM} states")
+        raise NetworkError(f"{file}: variables without a table have more than {ROOM} states in all")
     states = {f"x{i}": tuple(range(size)) for i, size in enumerate(sizes)}
     if kind == "BAYES" and _is_directed(factors, len(sizes)):
         return _directed(factors, states, Draft(file, scanner.fault))
@@ -69,7 +69,7 @@ def write(network: Network | MarkovNetwork) -> str:
 
 
 def read_evidence(path: FilePath, network: Network | MarkovNetwork) -> dict[str, Any]:
-    """What a .uai.evid file says of a network: {variable: state}.
+    """The evidence in a .uai.evid file: {variable: state}.
 
     The file has the number of observed variables, then each one's number and its state's. The number of samples may
     stand before that, if it is 1.
@@ -83,7 +83,7 @@ def read_evidence(path: FilePath, network: Network | MarkovNetwork) -> dict[str,
     if numbers and len(pairs) != 2 * numbers[start]:
         raise NetworkError(
             f"{path} must have the number of observed variables, then a variable and a state for each, "
-            f"but has {len(numbers)} numbers; of several samples, give one"
+            f"but has {len(numbers)} numbers; give one sample at a time"
         )
     return dict(_observed(scanner, network, start + 1, pairs))
 

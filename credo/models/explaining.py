@@ -68,7 +68,7 @@ class Explanation:
         return pa.table(
             {
                 "column": ["(prior)", *(self.shown(name) for name in names)],
-                "value": ["", *(_shown(self.values[name]) if name in self.values else "" for name in names)],
+                "value": ["", *(cell_text(self.values[name]) if name in self.values else "" for name in names)],
                 f"weight ({self.unit})": [self.prior, *(self.weights[name] for name in names)],
             }
         )
@@ -81,7 +81,7 @@ class Explanation:
         speaking = [name for name in self.strongest if self.weights[name] or self.values.get(name) is not None]
         shown = speaking[:SHOWN]
         for name in shown:
-            value = f" = {_shown(self.values[name])}" if name in self.values else ""
+            value = f" = {cell_text(self.values[name])}" if name in self.values else ""
             lines.append(f"  {self.weights[name]:+8.3f}  {self.shown(name)}{value}")
             spoken = self.words.get(name, ())
             lines += [f"            {each.weight:+8.3f}  {each.word}" for each in spoken[:FEW_WORDS]]
@@ -96,12 +96,12 @@ class Explanation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from credo.present.beliefs import table_html
+        from credo.present.html import table_html
 
         return table_html(self.table(), repr(self).splitlines()[0])
 
 
-def _shown(value: object) -> str:
+def cell_text(value: object) -> str:
     if value is None:
         return "missing"
     shown = f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split())

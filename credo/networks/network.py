@@ -353,7 +353,7 @@ class Network(GraphicalModel):
 
     def plot(self, given: Given = None, ax: Axes | None = None) -> Figure:
         """The graph with each variable's marginal, drawn in `ax` if it is given."""
-        from credo.present.networks import plot_network
+        from credo.present.network_plot import plot_network
 
         return plot_network(self, given, ax)
 

@@ -1,6 +1,6 @@
-"""Figures of a classifier, as SVG that takes the page's colour: calibration, learning curves, densities, regions.
+"""Figures of a classifier as SVG, in the page's text colour: calibration, learning curves, densities, regions.
 
-Names from the data never get into a figure: they stand beside it, where they can be escaped.
+A figure contains no names from the data: these are beside it, where they can be escaped.
 """
 
 from __future__ import annotations
@@ -9,16 +9,13 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pyarrow as pa
 
-from credo.blocks.block import Likelihood
-from credo.blocks.numbers.binned import BinnedLikelihood
-from credo.blocks.subset_averaging import Averaged
-from credo.data import Batch, cells
+from credo.data import cells
 from credo.numerics.exact import Array
+from credo.present.densities import Shape, shape_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,74 +27,12 @@ if TYPE_CHECKING:
 
 PALETTE = ("#4477aa", "#ee6677", "#228833", "#ccaa33", "#66bbdd", "#aa3377", "#999999", "#ee8833")
 INK = "#010203"  # stands for the colour of the page's text
-APART = ("category", "count", "gaussian", "date", "log", "coarse", "binned")  # forms of a column by itself
-DRAWN = 500  # made-up cells of each class, that tell where a density is worth drawing
-GRID, CELLS = 121, 140  # points of a density; of each side of the decision regions
-MOST_COUNTS = 60
+CELLS = 140  # points of each side of the decision regions
 UNREFERENCED = re.compile(r' id="[A-Za-z0-9.]+_\d+"')
 
 
-class Shape(NamedTuple):
-    """What a model expects of a column: places, and each class's density or probability there. (classes, places)"""
-
-    form: str
-    places: Any
-    heights: Array
-
-
-def shape_of(model: Classifier, name: str) -> Shape | None:
-    """Of a column as it is read by itself, untouched by tuned weights; None where nothing can be drawn."""
-    form, likelihood = _likelihood(model, name)
-    if likelihood is None:
-        return None
-    if form == "category":
-        levels = model.seen.schema[name].levels
-        heights = np.exp(_log_density(model, likelihood, name, levels))
-        return Shape(form, levels.to_pylist(), heights) if len(levels) else None
-    if form in ("coarse", "binned"):
-        return _bins(form, likelihood, name)
-    drawn = likelihood.sample(np.repeat(np.arange(len(model.classes)), DRAWN), np.random.default_rng(0))[name]
-    drawn = np.asarray(drawn, dtype=np.float64)
-    if not np.isfinite(drawn).all():
-        return None
-    low, high = np.quantile(drawn, [0.003, 0.997])
-    if form == "count":
-        places = np.unique(np.linspace(max(low, 0), high + 1, MOST_COUNTS).round())
-    else:
-        places = np.geomspace(low, high, GRID) if form == "log" else np.linspace(low, high, GRID)
-    return Shape(form, places, np.exp(_log_density(model, likelihood, name, pa.array(places))))
-
-
-def _likelihood(model: Classifier, name: str) -> tuple[str, Likelihood | None]:
-    """In the form that speaks, or else in the one that was asked for."""
-    tuning = model.tuning
-    speaking = () if tuning is None else tuning.forms.get(name, ())
-    form = next((form for form in (*speaking, *model.views.get(name, ())) if form in APART), "")
-    settings = model.settings if tuning is None else tuning.applied_to(model.settings)
-    for own, likelihood in model.terms_of({name: (form,)}, settings).likelihoods:
-        if own == form:
-            return form, likelihood
-    return form, None
-
-
-def _log_density(model: Classifier, likelihood: Likelihood, name: str, cells: Any) -> Array:
-    """log p(cell | class), all other columns summed out; of a logarithm where that is what is read. (classes, cells)"""
-    batch = Batch(0, len(cells), {name: cells}).filled(model.views)
-    out = np.zeros((len(cells), len(model.classes)))
-    likelihood.add(likelihood.read(batch), out)
-    return out.T
-
-
-def _bins(form: str, likelihood: Likelihood, name: str) -> Shape | None:
-    own = likelihood.dependent if isinstance(likelihood, Averaged) else likelihood
-    assert isinstance(own, BinnedLikelihood)
-    j = own.names.index(name)
-    sketch, share = own.sketches[j], own.bins.shares[j]
-    return Shape(form, sketch.values[sketch.starts], share) if len(sketch.values) else None
-
-
 def density_figure(shape: Shape, classes: Sequence[int]) -> str:
-    """Of numbers: a curve for each class; of bins and counts, steps."""
+    """A curve for each class; steps of bins and counts."""
     with _drawing((4.2, 2.3)) as (figure, axes):
         for colour, k in zip(_colours(len(classes)), classes, strict=True):
             _draw_density(axes, shape, shape.heights[k], colour)
@@ -123,13 +58,13 @@ def _draw_density(axes: Axes, shape: Shape, heights: Array, colour: str) -> None
 
 
 def _label_bins(axes: Axes, starts: Array) -> None:
-    """Bins are as wide as each other, whatever they hold: they begin at quantiles."""
+    """Bins begin at quantiles, and are drawn equally wide."""
     at = np.unique(np.linspace(0, len(starts) - 1, 6).round().astype(int))
     axes.set_xticks(at, [_short(starts[i]) for i in at])
 
 
 def _label_dates(axes: Axes, days: Array) -> None:
-    """Days since 1970 as dates; of less than three days, with the time."""
+    """Days since 1970 as dates; within three days, with the time."""
     at = np.linspace(days[0], days[-1], 7)[1::2]
     words = [str(moment.as_py()).replace("T", " ") for moment in cells.instants(at)]
     axes.set_xticks(at, [word[:16] if days[-1] - days[0] < 3 else word[:10] for word in words])
@@ -146,7 +81,7 @@ def _short(number: float) -> str:
 
 
 def _label_logs(axes: Axes, side: Literal["x", "y"], places: Array) -> None:
-    """A logarithmic scale, with ticks as people write numbers."""
+    """A logarithmic scale with round ticks."""
     axes.set(**{f"{side}scale": "log"})
     axis = axes.xaxis if side == "x" else axes.yaxis
     low, high = places[0], places[-1]
@@ -162,7 +97,7 @@ def _label_logs(axes: Axes, side: Literal["x", "y"], places: Array) -> None:
 
 
 def reliability_figure(scores: Scores) -> str:
-    """How often the predicted class was right, by its stated probability, with 95% intervals."""
+    """A reliability diagram: the frequency of the predicted class by its probability, with 95% credible intervals."""
     from credo import BetaBernoulli
 
     stated, right, weight = scores.reliability()
@@ -177,7 +112,7 @@ def reliability_figure(scores: Scores) -> str:
 
 
 def curve_figure(curve: LearningCurve) -> str:
-    """Accuracy and log-loss of withheld rows, by how many others were learned."""
+    """Accuracy and log-loss on held-out rows by the number of rows learned."""
     with _inked():
         figure = curve.plot()
         for axes in figure.axes:
@@ -187,7 +122,7 @@ def curve_figure(curve: LearningCurve) -> str:
 
 
 def regions_figure(model: Classifier, columns: Sequence[str], classes: Sequence[int]) -> str | None:
-    """Which class is predicted where, of two columns of numbers; faint where it is unsure."""
+    """Decision regions over two numeric columns; pale where the model is unsure."""
     shapes = [shape_of(model, name) for name in columns]
     if None in shapes:
         return None
@@ -212,7 +147,7 @@ def _side(low: float, high: float, log: bool) -> Array:
 
 
 def _colours_of(found: Array, classes: Sequence[int]) -> Array:
-    """The predicted class's colour, the fainter the less sure. (rows, columns, 4)"""
+    """The predicted class's colour, the paler the less sure. (rows, columns, 4)"""
     from matplotlib.colors import to_rgb
 
     rgb = np.full((found.shape[-1], 3), 0.5)
@@ -229,7 +164,7 @@ def _colours(count: int) -> list[str]:
 
 @contextmanager
 def _inked() -> Iterator[None]:
-    """What is drawn has the page's colours."""
+    """Draw in the page's colours."""
     import matplotlib
 
     ink = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color")
@@ -249,7 +184,7 @@ def _drawing(size: tuple[float, float]) -> Iterator[tuple[Figure, Axes]]:
 
 
 def _svg(figure: Figure, about: str) -> str:
-    """As part of a page: as wide as there is room, in the colour of its text."""
+    """Part of a page: as wide as there is room, in the colour of its text."""
     out = io.StringIO()
     figure.savefig(out, format="svg", transparent=True, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     text = out.getvalue()

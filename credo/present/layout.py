@@ -1,4 +1,4 @@
-"""Where the boxes of a picture are, after Sugiyama, Tagawa and Toda (1981): layers, an order in each, distances."""
+"""Layered graph drawing, after Sugiyama, Tagawa and Toda (1981): layers, an order in each, distances."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from math import isqrt
 import numpy as np
 
 from credo.networks import graph
+from credo.networks.graph import Parents
 
-SWEEPS, PATIENCE = 24, 8  # of looking for a better order; those that may fail
-NARROW = 0.3  # of a box's room: what an arrow takes that passes a layer
-STRAIGHT, TIGHT = 3, 0.97  # how much more such arrows count; how far from the middle what is near it stays
+SWEEPS, PATIENCE = 24, 8  # of ordering; sweeps without improvement that are allowed
+NARROW = 0.3  # of a box's width: the width of an arrow that passes a layer
+STRAIGHT, TIGHT = 3, 0.97  # weight of such arrows; shrinkage of positions
 
-Parents = Mapping[str, tuple[str, ...]]
 Place = tuple[float, int]
-Node = str | tuple[str, str, int]  # a variable, or where an arrow passes a layer
+LayoutNode = str | tuple[str, str, int]  # a variable, or where an arrow passes a layer
 
 
 def layout(parents: Parents) -> tuple[dict[str, Place], dict[tuple[str, str], list[Place]]]:
-    """Where each variable is, and where the arrow from each parent passes layers on its way."""
+    """The place of each variable, and the places where the arrow from each parent passes other layers."""
     layer = _layers(parents)
-    rows: list[list[Node]] = [[] for _ in range(max(layer.values()) + 1)]
+    rows: list[list[LayoutNode]] = [[] for _ in range(max(layer.values()) + 1)]
     for name, y in layer.items():
         rows[y].append(name)
-    above: dict[Node, list[Node]] = {}
-    ways: dict[tuple[str, str], list[Node]] = {}
+    above: dict[LayoutNode, list[LayoutNode]] = {}
+    ways: dict[tuple[str, str], list[LayoutNode]] = {}
     for name, own in parents.items():
         above.setdefault(name, [])
         for parent in own:
@@ -37,7 +37,7 @@ def layout(parents: Parents) -> tuple[dict[str, Place], dict[tuple[str, str], li
             way = [parent, *ways[parent, name], name]
             for before, after in pairwise(way):
                 above.setdefault(after, []).append(before)
-    below: dict[Node, list[Node]] = {node: [] for row in rows for node in row}
+    below: dict[LayoutNode, list[LayoutNode]] = {node: [] for row in rows for node in row}
     for node, near in above.items():
         for other in near:
             below[other].append(node)
@@ -49,7 +49,7 @@ def layout(parents: Parents) -> tuple[dict[str, Place], dict[tuple[str, str], li
 
 
 def _layers(parents: Parents) -> dict[str, int]:
-    """One below the lowest parent; then as near to the children as that, where more arrows lead to them."""
+    """One below the lowest parent; variables with more children than parents move down to their children."""
     order, below = graph.in_order(parents), graph.children(parents)
     layer: dict[str, int] = {}
     for name in order:
@@ -58,7 +58,7 @@ def _layers(parents: Parents) -> dict[str, int]:
         if len(below[name]) > len(parents[name]):
             layer[name] = min(layer[child] for child in below[name]) - 1
     widest, y = max(8, isqrt(2 * len(layer))), 0
-    while y <= max(layer.values()):  # what has no children may as well stand lower
+    while y <= max(layer.values()):  # variables without children may move down, too
         row = [name for name, own in layer.items() if own == y]
         for name in [name for name in row if not below[name]][: max(0, len(row) - widest)]:
             layer[name] += 1
@@ -67,9 +67,11 @@ def _layers(parents: Parents) -> dict[str, int]:
 
 
 def _ordered(
-    rows: list[list[Node]], above: Mapping[Node, list[Node]], below: Mapping[Node, list[Node]]
-) -> list[list[Node]]:
-    """Each row by the middle of its neighbours, down and up again; the order in which the fewest arrows cross."""
+    rows: list[list[LayoutNode]],
+    above: Mapping[LayoutNode, list[LayoutNode]],
+    below: Mapping[LayoutNode, list[LayoutNode]],
+) -> list[list[LayoutNode]]:
+    """Rows sorted by the barycentres of their neighbours, down and up again; the order with the fewest crossings."""
     best, fewest = rows, _crossings(rows, above)
     for sweep in range(SWEEPS):
         rows = [[*row] for row in rows]
@@ -89,7 +91,7 @@ def _ordered(
     return best
 
 
-def _crossings(rows: Sequence[Sequence[Node]], above: Mapping[Node, list[Node]]) -> int:
+def _crossings(rows: Sequence[Sequence[LayoutNode]], above: Mapping[LayoutNode, list[LayoutNode]]) -> int:
     """How many pairs of arrows cross."""
     total = 0
     for upper, lower in pairwise(rows):
@@ -102,9 +104,11 @@ def _crossings(rows: Sequence[Sequence[Node]], above: Mapping[Node, list[Node]])
 
 
 def _distances(
-    rows: Sequence[Sequence[Node]], above: Mapping[Node, list[Node]], below: Mapping[Node, list[Node]]
-) -> dict[Node, float]:
-    """Each near the middle of its neighbours, in that order, and as far from the next as both are wide."""
+    rows: Sequence[Sequence[LayoutNode]],
+    above: Mapping[LayoutNode, list[LayoutNode]],
+    below: Mapping[LayoutNode, list[LayoutNode]],
+) -> dict[LayoutNode, float]:
+    """Each node near the barycentre of its neighbours, in that order and without overlaps."""
     from scipy.optimize import isotonic_regression
 
     offsets = []
@@ -125,8 +129,8 @@ def _distances(
     return {node: at - first for node, at in x.items()}
 
 
-def _middle(node: Node, near: Sequence[Node], x: Mapping[Node, float]) -> float:
-    """Of the neighbours; what passes layers one after another would like to be straight."""
+def _middle(node: LayoutNode, near: Sequence[LayoutNode], x: Mapping[LayoutNode, float]) -> float:
+    """The barycentre of the neighbours; arrows that pass several layers are kept straight."""
     if not near:
         return x[node]
     weights = [

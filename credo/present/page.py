@@ -1,8 +1,8 @@
-"""A page about a classifier: how good it is, what was tried, what it has learned. It needs nothing beside itself."""
+"""A page about a classifier: its scores, the models tried, what it has learned. It loads nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +11,13 @@ import numpy as np
 
 from credo import __version__
 from credo.errors import EvidenceError
-from credo.present import figures as report_figures
+from credo.present import figures, html
+from credo.present.classifiers import columns_table, confusion_content, tried_table, views_table
+from credo.present.content import Matrix, Paragraph, Table
+from credo.present.densities import Shape, shape_of
 from credo.present.figures import PALETTE
+from credo.present.html import named, tabulated
+from credo.present.numbers import whole
 from credo.storage.files import FilePath, explained, write_whole
 
 if TYPE_CHECKING:
@@ -27,7 +32,7 @@ LISTED = 40  # columns of the table
 SQUARE = 12  # classes of a confusion matrix
 PAIRS = 15  # of classes that are confused
 VALUES = 8  # of a category
-NUMBERS = ("gaussian", "date", "log", "coarse", "binned")
+NUMERIC_FORMS = ("gaussian", "date", "log", "coarse", "binned")
 
 # Nothing is loaded and nothing runs, whatever the data's names say.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -73,7 +78,7 @@ th, td { max-width: 18rem; overflow-wrap: break-word; } td span { white-space: n
 def classifier_page(
     model: Classifier, path: FilePath, *, examples: object = None, curve: LearningCurve | None = None
 ) -> None:
-    """Write the page, whole or not at all; with a few of the examples, a table, where the model reads texts."""
+    """Write the page, whole or not at all; for texts, with a few of the examples, a table."""
     text = page_of(model, examples, curve).encode(errors="replace")
     with explained("save to", path):
         write_whole(Path(path).expanduser().resolve(), [text])
@@ -104,31 +109,11 @@ def page_of(model: Classifier, examples: object = None, curve: LearningCurve | N
     )
 
 
-def named(value: object) -> str:
-    """A name from the data, which can't turn around the text beside it."""
-    return f"<bdi>{escape(str(value))}</bdi>"
-
-
-def tabulated(headers: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
-    """Cells are HTML already."""
-    head = f"<tr>{''.join(f'<th>{header}</th>' for header in headers)}</tr>" if headers else ""
-    body = "\n".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    return f'<div class="scroll"><table class="{kind}">{head}\n{body}</table></div>'
-
-
-def bar_of(share: float) -> str:
-    return f'<div class="wide"><span class="bar" style="width:{100 * share:.1f}%"></span></div>'
-
-
-def whole(weight: float) -> str:
-    return f"{weight:,.0f}" if float(weight).is_integer() else f"{weight:,.2f}"
-
-
 def _heading(model: Classifier) -> str:
     found = sorted(zip(model.class_weights, model.classes, strict=True), key=lambda pair: -pair[0])
     few = ", ".join(f"{named(value)} {whole(n)}" for n, value in found[:8])
     more = f", … ({len(found):,} classes)" if len(found) > 8 else ""
-    absent = f"; {whole(model.unlabelled)} rows without it left out" if model.unlabelled else ""
+    absent = f"; {whole(model.unlabelled)} rows without a class left out" if model.unlabelled else ""
     return (
         f"<h1>Predicting {named(model.target)}</h1>\n"
         f"<p>{whole(model.n)} rows: {few}{more}{absent}. Learned by {type(model).__name__}.</p>"
@@ -136,56 +121,39 @@ def _heading(model: Classifier) -> str:
 
 
 def _older(model: Classifier, report: Report) -> str:
-    """That the evidence has grown since the report was made."""
+    """Whether the evidence has grown since the report was made."""
     if np.isclose(report.rows, model.n):
         return ""
-    return f"<p>The scores are of the {whole(report.rows)} rows that were there when the model was chosen.</p>"
+    return f"<p>The scores are from the {whole(report.rows)} rows on which the model was chosen.</p>"
 
 
 def _tiles(scores: Scores) -> str:
     value, share = scores.commonest
     tiles = {
-        "accuracy": (f"{scores.accuracy:.1%}", f"always {named(value)} would be right in {share:.1%}"),
+        "accuracy": (f"{scores.accuracy:.1%}", f"always predicting {named(value)} gives {share:.1%}"),
         "log-loss": (f"{scores.log_loss:.4f}", f"± {scores.log_loss_error:.4f}; mean of -log P(truth), in nats"),
         "Brier score": (f"{scores.brier:.4f}", "mean squared error of all probabilities"),
-        "calibration error": (f"{scores.ece:.4f}", "mean gap of stated probability and frequency"),
+        "calibration error": (f"{scores.ece:.4f}", "mean gap between probability and frequency"),
     }
     cells = (
         f'<div class="tile">{name}<b>{figure}</b><span class="faint">{about}</span></div>'
         for name, (figure, about) in tiles.items()
     )
-    rows = f"On {len(scores.truth):,} rows that neither taught nor tuned the model ({escape(scores.how)})."
+    rows = f"On {len(scores.truth):,} held-out rows, used neither for learning nor for tuning ({escape(scores.how)})."
     return f'<div class="tiles">{"".join(cells)}</div>\n<p class="faint">{rows}</p>'
 
 
 def _tried(report: Report) -> str:
-    rows = [
-        (escape(each.name), f"{each.log_loss:.4f}", f"{each.accuracy:.1%}", f"{each.share:.2f}")
-        for each in report.tried
-    ]
-    table = tabulated(("model", "log-loss", "accuracy", "share"), rows)
-    return f"<h2>What was tried</h2>\n{table}\n<p>Pooled: {escape(report.why)}.</p>"
+    table = html.table(tried_table(report))
+    return f"<h2>Models tried</h2>\n{table}\n<p>Pooled: {escape(report.why)}.</p>"
 
 
 def _columns(model: Classifier, report: Report | None) -> str:
     if report is None:
-        chosen = model.views if model.tuning is None else model.tuning.forms
-        rows = [(named(name), escape(" + ".join(chosen.get(name, ())) or "left out")) for name in model.views]
-        return f"<h2>Columns</h2>\n{tabulated(('column', 'read as'), rows[:LISTED])}{_rest(len(rows) - LISTED)}"
-    most = max((each.weight for each in report.columns), default=0.0) or 1.0
-    lines = [
-        (
-            named(each.name),
-            escape(each.kind),
-            escape(each.form) or "left out",
-            f"{each.missing:.1%}" if each.missing else "–",
-            f"{each.weight:.2f}" if each.form else "–",
-            bar_of(each.weight / most) if each.form else "",
-        )
-        for each in report.important[:LISTED]
-    ]
-    table = tabulated(("column", "kind", "read as", "missing", "matters", ""), lines, "words")
-    about = "Matters: how far it moves the log-odds of the two most probable classes, on average, in nats."
+        table = html.table(views_table(model, LISTED), "words")
+        return f"<h2>Columns</h2>\n{table}{_rest(len(model.views) - LISTED)}"
+    table = html.table(columns_table(report, LISTED), "words")
+    about = "Matters: mean change of the log-odds of the two most probable classes, in nats."
     return f'<h2>Columns</h2>\n{table}{_rest(len(report.columns) - LISTED)}\n<p class="faint">{about}</p>'
 
 
@@ -195,48 +163,37 @@ def _rest(count: int) -> str:
 
 def _calibration(scores: Scores) -> str:
     about = (
-        "A point for each range of stated probabilities, the larger the more rows, with a 95% interval. On the line, "
-        "what is said with 70% is right in 70%."
+        "A point for each range of predicted probabilities, the larger the more rows, with its 95% credible interval. "
+        "On the line, predictions with a probability of 70% are right in 70% of the rows."
     )
-    figure = f"<figure>{report_figures.reliability_figure(scores)}<figcaption>{about}</figcaption></figure>"
-    return f"<section><h2>Can its probabilities be believed?</h2>{figure}</section>\n"
+    figure = f"<figure>{figures.reliability_figure(scores)}<figcaption>{about}</figcaption></figure>"
+    return f"<section><h2>Calibration</h2>{figure}</section>\n"
 
 
 def _curve(curve: LearningCurve | None) -> str:
     if curve is None:
         return ""
-    how = ", on which the model is tuned anew each time," if curve.tuned else ""
+    again = "; the model is tuned again for each size" if curve.tuned else ""
     about = (
-        f"The learning curve: ever more rows are learned{how} and {curve.scores[0].n:,g} others foreseen. Where it is "
-        "level, more rows of the same kind won't help."
+        f"Scores on {curve.scores[0].n:,g} held-out rows, by the number of rows learned{again}. Where the curve is "
+        "flat, more rows of the same kind won't help."
     )
-    figure = f"<figure>{report_figures.curve_figure(curve)}<figcaption>{about}</figcaption></figure>"
-    return f"<h2>Would more rows help?</h2>\n{figure}"
+    figure = f"<figure>{figures.curve_figure(curve)}<figcaption>{about}</figcaption></figure>"
+    return f"<h2>Learning curve</h2>\n{figure}"
 
 
 def _confusion(scores: Scores) -> str:
-    title, end = "<section><h2>What is taken for what</h2>", "</section>"
-    if len(scores.classes) > SQUARE:
-        pairs = [(named(truth), named(other), whole(weight)) for truth, other, weight in scores.most_confused(PAIRS)]
-        about = f"The most confused of {len(scores.classes):,} classes."
-        return (
-            f'{title}\n{tabulated(("truth", "taken for", "rows"), pairs, "words")}\n<p class="faint">{about}</p>{end}'
-        )
-    matrix = scores.confusion
-    share = matrix / np.maximum(matrix.sum(1, keepdims=True), 1e-300)
-    rows = [
-        (named(value), *(_cell(matrix[i, j], share[i, j], i == j) for j in range(len(matrix))))
-        for i, value in enumerate(scores.classes)
-    ]
-    table = tabulated(("truth", *map(named, scores.classes)), rows, "matrix")
-    return f'{title}\n{table}\n<p class="faint">A row for each truth, a column for each class predicted.</p>{end}'
-
-
-def _cell(weight: float, share: float, right: bool) -> str:
-    """Coloured by its share of the row."""
-    colour = "68,119,170" if right else "238,102,119"
-    shade = f"background:rgba({colour},{0.75 * share:.2f});border-radius:3px;padding:0.15rem 0.5rem"
-    return f'<span style="{shade}">{whole(weight)}</span>'
+    title, *shown = confusion_content(scores, SQUARE, PAIRS)
+    parts = ["<section><h2>Confusion matrix</h2>"]
+    for content in shown:
+        if isinstance(content, Matrix):
+            parts.append(html.matrix(content))
+            title = Paragraph("A row for each true class, a column for each predicted class.")
+        elif isinstance(content, Table):
+            parts.append(html.table(content, "words"))
+    if isinstance(title, Paragraph):
+        parts.append(f'<p class="faint">{escape(title.text)}</p>')
+    return "\n".join(parts) + "</section>"
 
 
 def _legend(model: Classifier, classes: Sequence[int]) -> str:
@@ -245,46 +202,46 @@ def _legend(model: Classifier, classes: Sequence[int]) -> str:
         for colour, k in zip(PALETTE, classes, strict=False)
     )
     rest = len(model.classes) - len(classes)
-    return f'<p class="faint">{keys}{f"; {rest:,} more classes are not shown" if rest else ""}</p>'
+    return f'<p class="faint">{keys}{f"; {rest:,} more classes not shown" if rest else ""}</p>'
 
 
 def _regions(model: Classifier, classes: Sequence[int]) -> str:
-    """Of two columns that are both numbers."""
-    numbers = [name for name, forms in model.views.items() if forms[0] in NUMBERS]
+    """Decision regions, where the model reads two columns and both are numbers."""
+    numbers = [name for name, forms in model.views.items() if forms[0] in NUMERIC_FORMS]
     if len(model.views) != 2 or len(numbers) != 2:
         return ""
-    figure = report_figures.regions_figure(model, numbers, classes)
+    figure = figures.regions_figure(model, numbers, classes)
     if figure is None:
         return ""
-    about = f"{named(numbers[0])} to the right, {named(numbers[1])} upwards; faint where the model is unsure."
+    about = f"{named(numbers[0])} to the right, {named(numbers[1])} upwards; pale where the model is unsure."
     drawn = f"<figure>{figure}<figcaption>{about}</figcaption></figure><div></div>"
-    return f'<h2>Which class is predicted where</h2>\n{_legend(model, classes)}\n<div class="pair">{drawn}</div>'
+    return f'<h2>Decision regions</h2>\n{_legend(model, classes)}\n<div class="pair">{drawn}</div>'
 
 
 def _densities(model: Classifier, report: Report | None, classes: Sequence[int]) -> str:
     names = list(model.views) if report is None else [each.name for each in report.important if each.form]
-    figures = [_density(model, name, classes) for name in names[:DRAWN]]
-    shown = "\n".join(filter(None, figures))
+    drawn = [_density(model, name, classes) for name in names[:DRAWN]]
+    shown = "\n".join(filter(None, drawn))
     if not shown:
         return ""
-    more = f" The {DRAWN} that matter most of {len(names):,} are shown." if len(names) > DRAWN else ""
-    about = f'<p class="faint">What the model expects of a column in each class.{more}</p>'
-    title = "<h2>What it has learned of the columns</h2>"
+    more = f" Shown are the {DRAWN} of {len(names):,} columns that matter most." if len(names) > DRAWN else ""
+    about = f'<p class="faint">The distribution of each column in each class.{more}</p>'
+    title = "<h2>Columns by class</h2>"
     return f'{title}\n{about}{_legend(model, classes)}\n<div class="figures">{shown}</div>'
 
 
 def _density(model: Classifier, name: str, classes: Sequence[int]) -> str:
-    shape = report_figures.shape_of(model, name)
+    shape = shape_of(model, name)
     if shape is None:
         return ""
     if shape.form == "category":
         return f"<figure><b>{named(name)}</b>{_value_bars(shape, classes)}</figure>"
     about = {"log": "on a logarithmic scale", "binned": "bins at quantiles", "coarse": "bins at quantiles"}
     caption = f"<figcaption>{about.get(shape.form, shape.form)}</figcaption>"
-    return f"<figure><b>{named(name)}</b>{report_figures.density_figure(shape, classes)}{caption}</figure>"
+    return f"<figure><b>{named(name)}</b>{figures.density_figure(shape, classes)}{caption}</figure>"
 
 
-def _value_bars(shape: report_figures.Shape, classes: Sequence[int]) -> str:
+def _value_bars(shape: Shape, classes: Sequence[int]) -> str:
     """The commonest values of a category, a bar for each class."""
     order = np.argsort(-shape.heights[classes].max(0), kind="stable")[:VALUES]
     most, rows = float(shape.heights[classes].max()) or 1.0, []

@@ -1,22 +1,32 @@
-"""What every plot() returns: a Matplotlib figure that shows itself in a notebook. Imported where something is drawn."""
+"""What every plot() returns: a Matplotlib figure that shows itself in a notebook. Imported only to draw."""
 
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 from matplotlib.figure import Figure as MatplotlibFigure
 
-DPI = 120  # of the picture in a notebook
+from credo.storage.files import explained, write_whole
+
+DPI, FILE_DPI = 120, 150  # of pictures in a notebook, and in files
 
 
 class Figure(MatplotlibFigure):
     """A Matplotlib figure: `savefig` writes it, `axes` are its panels, and a notebook shows it.
 
-    Without pyplot: a notebook's kernel knows how to show figures only once `%matplotlib inline` was run, and pyplot
-    keeps all figures it has made.
+    It needs no pyplot: a kernel shows pyplot's figures only after `%matplotlib inline`, and pyplot keeps them all.
     """
 
     def _repr_png_(self) -> bytes:
         out = io.BytesIO()
         self.savefig(out, format="png", dpi=DPI)
         return out.getvalue()
+
+
+def save_figure(figure: MatplotlibFigure, path: str) -> None:
+    """A .png, .svg or .pdf file, whole or not at all."""
+    place, out = Path(path).expanduser().resolve(), io.BytesIO()
+    figure.savefig(out, format=place.suffix[1:].lower(), dpi=FILE_DPI)
+    with explained("save to", path):
+        write_whole(place, [out.getvalue()])

@@ -1,4 +1,4 @@
-"""The page's part about texts: the words that speak most for each class, and documents with their words coloured."""
+"""The page's part about texts: the strongest words of each class, and documents with coloured words."""
 
 from __future__ import annotations
 
@@ -11,51 +11,55 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from credo.asking.protocol import ExplainedText, Waterfall, WordWeight, waterfall
 from credo.data import Batch, Source, source
 from credo.errors import EvidenceError
-from credo.models.explaining import Explanation, Spoken
 from credo.models.forms import ODDS_FORMS, TEXT_FORMS
-from credo.present.page import bar_of, named, tabulated, whole
+from credo.present.html import bar_of, named, tabulated
+from credo.present.numbers import whole
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
 
 CLASSES, WORDS = 8, 12  # whose words are shown; how many of each
 DOCUMENTS, LONGEST = 6, 1500  # that are shown; characters of each
-SAID, SUMMED = 8, 4  # words that are listed below a text, columns of a sum
-FAINTEST = 1 / 20  # of the strongest weight: what says less isn't coloured
-WEIGHT = "log P(word | class)/P(word | the others), and how often the class has it"
-TUNED_WEIGHT = "as the tuned model weighs it on average against the other classes, and how many of its texts have it"
-CERTAIN = 50.0  # nats: more says no more
-UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # what a page must not hold
+LISTED, SUMMED = 8, 4  # words that are listed below a text; columns of a sum
+PALEST = 1 / 20  # of the largest weight: words of less weight aren't coloured
+WEIGHT = "log P(word | class)/P(word | other classes), and its count in the class"
+TUNED_WEIGHT = (
+    "the tuned model's mean weight against the other classes, and the number of the class's texts that have it"
+)
+CERTAIN = 50.0  # nats, which are as good as infinite
+NOT_IN_HTML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # not allowed in a page
 
 
-class Piece(NamedTuple):
-    """A part of a text, and what it says."""
+class ColouredPiece(NamedTuple):
+    """A part of a text, and its weight of evidence."""
 
     text: str
     weight: float
 
 
-def pieces(text: str, spoken: Sequence[Spoken]) -> list[Piece]:
-    """The text, cut where words begin and end; a word's weight is shared out evenly over the characters it covers.
+def pieces(text: str, words: Sequence[WordWeight]) -> list[ColouredPiece]:
+    """The text, cut where words begin and end; a word's weight is spread evenly over its characters.
 
-    >>> city = [Spoken("new york", 2.0, ((3, 11),)), Spoken("new", 1.0, ((3, 6),)), Spoken("york", -1.0, ((7, 11),))]
-    >>> [(piece.text, round(piece.weight, 2)) for piece in pieces("in New York", city)]
+    >>> city = [("new york", 2.0, (3, 11)), ("new", 1.0, (3, 6)), ("york", -1.0, (7, 11))]
+    >>> words = [WordWeight(word=word, weight=weight, places=[place]) for word, weight, place in city]
+    >>> [(piece.text, round(piece.weight, 2)) for piece in pieces("in New York", words)]
     [('in ', 0.0), ('New', 1.75), (' ', 0.25), ('York', 0.0)]
     """
     density, cuts = np.zeros(len(text)), {0, len(text)}
-    for each in spoken:
-        length = sum(end - start for start, end in each.places)
-        for start, end in each.places if length else ():
-            density[start:end] += np.clip(np.nan_to_num(each.weight), -CERTAIN, CERTAIN) / length
+    for word in words:
+        length = sum(end - start for start, end in word["places"])
+        for start, end in word["places"] if length else ():
+            density[start:end] += np.clip(np.nan_to_num(word["weight"]), -CERTAIN, CERTAIN) / length
             cuts |= {min(start, len(text)), min(end, len(text))}
     ends = sorted(cuts)
-    return [Piece(text[a:b], float(density[a:b].sum())) for a, b in pairwise(ends)]
+    return [ColouredPiece(text[a:b], float(density[a:b].sum())) for a, b in pairwise(ends)]
 
 
 def strongest_words(model: Classifier) -> str:
-    """Of each column of texts and each of the commonest classes; words known by a hash alone can't be shown."""
+    """Of each text column and each of the commonest classes; hashed words have no names to show."""
     columns = [name for name in _texts(model) if not getattr((model.kinds or {}).get(name), "hashed", False)]
     if not columns:
         return ""
@@ -66,13 +70,13 @@ def strongest_words(model: Classifier) -> str:
         for name in columns
     ]
     rest = len(model.classes) - len(classes)
-    more = f"; {rest:,} more classes are not shown" if rest else ""
+    more = f"; {rest:,} more classes not shown" if rest else ""
     weight = TUNED_WEIGHT if _reads_odds(model) else WEIGHT
     about = (
-        f"Each with its weight of evidence, {weight}, in nats. The bar is their product, what it says in all texts of "
-        f"the class{more}."
+        f"Each with its weight of evidence in nats, {weight}. The bar is their product: the word's total weight in the "
+        f"class{more}."
     )
-    return f'<h2>Words that decide</h2>\n<p class="faint">{about}</p>\n{chr(10).join(parts)}'
+    return f'<h2>Strongest words</h2>\n<p class="faint">{about}</p>\n{chr(10).join(parts)}'
 
 
 def _words(model: Classifier, value: object, column: str) -> str:
@@ -91,16 +95,18 @@ def _words(model: Classifier, value: object, column: str) -> str:
 
 
 def documents(model: Classifier, examples: object) -> str:
-    """A few of the examples, their words coloured by what they say."""
+    """A few of the examples, their words coloured by their weights."""
     columns = _texts(model)
     if not columns or examples is None or len(model.classes) < 2:
         return ""
-    shown = "\n".join(_document(found, columns, truth) for found, truth in _explained(model, examples, columns))
+    shown = "\n".join(
+        _document(found, truth, len(columns) > 1) for found, truth in _explained(model, examples, columns)
+    )
     if not shown:
         return ""
     about = (
-        '<span class="key for"></span>speaks for the class that is named, <span class="key against"></span>against '
-        "it; the stronger the colour, the more. The model may have learned from these very documents."
+        '<span class="key for"></span>evidence for the named class, <span class="key against"></span>against it; the '
+        "stronger the colour, the larger the weight. The model may have learned from these very documents."
     )
     return f'<h2>Documents, explained</h2>\n<p class="faint">{about}</p>\n{shown}'
 
@@ -117,17 +123,17 @@ def _commonest(model: Classifier) -> list[Any]:
     return [model.classes[k] for k in np.argsort(-model.class_weights, kind="stable")]
 
 
-def _explained(model: Classifier, examples: object, columns: Sequence[str]) -> Iterator[tuple[Explanation, Any]]:
-    """With what each was labelled as; passed over are those that no class can have, and whose text has no say."""
+def _explained(model: Classifier, examples: object, columns: Sequence[str]) -> Iterator[tuple[Waterfall, Any]]:
+    """With their labels; without documents that are impossible under every class, or empty."""
     for row, truth in _chosen(model, source(examples), columns):
         with suppress(EvidenceError):
             found = model.explain(Source.of_batch(row))
             if any(found.values.get(name) for name in columns):
-                yield found, truth
+                yield waterfall(found), truth
 
 
 def _chosen(model: Classifier, table: Source, columns: Sequence[str]) -> list[tuple[Batch, Any]]:
-    """The first documents of the commonest classes, as many of each; of a table without classes, the first ones."""
+    """The first documents of the commonest classes, equally many of each; without classes, the first documents."""
     target = str(model.target) if model.target in table.names else None
     classes = _commonest(model)[:DOCUMENTS] if target else [None]
     found: dict[Any, list[Batch]] = {value: [] for value in classes}
@@ -147,39 +153,39 @@ def _cell(batch: Batch, name: str, row: int) -> Any:
     return batch.column(name)[row].as_py() if name in batch.names else None
 
 
-def _document(found: Explanation, columns: Sequence[str], truth: object) -> str:
-    right = truth == found.of
+def _document(found: Waterfall, truth: object, several: bool) -> str:
+    right = str(truth) == found.of
     label = "" if truth is None else f", labelled {named(truth)}" if right else f", <b>but labelled {named(truth)}</b>"
     texts = "\n".join(
-        (f'<p class="faint">{named(name)}</p>' if len(columns) > 1 else "") + _coloured(found, name)
-        for name in columns
-        if found.values.get(name)
+        (f'<p class="faint">{named(each["name"])}</p>' if several else "") + _coloured(each) for each in found.texts
     )
     title = f"<p><b>P({named(found.of)}) = {found.probability:.4g}</b>{label}</p>"
     return f'<div class="document">{title}\n{texts}\n<p class="faint">{_sum(found)}</p></div>'
 
 
-def _coloured(found: Explanation, name: str) -> str:
-    text, spoken = str(found.values[name]), found.words.get(name, ())
-    parts = pieces(UNSEEN.sub("·", text[:LONGEST]), spoken)
+def _coloured(found: ExplainedText) -> str:
+    text, words = found["text"], found["words"]
+    parts = pieces(NOT_IN_HTML.sub("·", text[:LONGEST]), words)
     largest = max((abs(part.weight) for part in parts), default=0.0)
     shown = "".join(_piece(part, largest) for part in parts) + (" …" if len(text) > LONGEST else "")
-    strongest = ", ".join(f"{named(each.word)} {each.weight:+.2f}" for each in spoken[:SAID])
+    strongest = ", ".join(f"{named(each['word'])} {each['weight']:+.2f}" for each in words[:LISTED])
     return f'<p class="text" dir="auto">{shown}</p><p class="faint">{strongest}</p>'
 
 
-def _piece(piece: Piece, largest: float) -> str:
-    if abs(piece.weight) <= largest * FAINTEST:
+def _piece(piece: ColouredPiece, largest: float) -> str:
+    if abs(piece.weight) <= largest * PALEST:
         return escape(piece.text)
     side, depth = "for" if piece.weight > 0 else "against", 0.1 + 0.55 * abs(piece.weight) / largest
     return f'<span class="{side}" style="--a:{depth:.2f}" title="{piece.weight:+.2f}">{escape(piece.text)}</span>'
 
 
-def _sum(found: Explanation) -> str:
+def _sum(found: Waterfall) -> str:
     """prior + weights = log-odds."""
-    names = [name for name in found.strongest if found.weights[name]]
-    shown = (f"{named(found.shown(name))} {found.weights[name]:+.2f}" for name in names[:SUMMED])
-    terms = [f"prior {found.prior:+.2f}", *shown]
-    if len(names) > SUMMED:
-        terms.append(f"{len(names) - SUMMED:,} more {sum(found.weights[name] for name in names[SUMMED:]):+.2f}")
+    weights = [each for each in found.weights if each["weight"]]
+    terms = [
+        f"prior {found.prior:+.2f}",
+        *(f"{named(each['name'])} {each['weight']:+.2f}" for each in weights[:SUMMED]),
+    ]
+    if rest := weights[SUMMED:]:
+        terms.append(f"{len(rest):,} more {sum(each['weight'] for each in rest):+.2f}")
     return f"{', '.join(terms)}: log-odds {found.log_odds:+.2f} against {named(found.against)}, in {found.unit}"

@@ -193,9 +193,10 @@ def _shown(model: Any) -> None:
 
     from rich.console import Console
 
-    from credo.cli.classifiers import print_classifier
+    from credo.present.models import model_content
+    from credo.present.terminal import show
 
-    print_classifier(Console(file=io.StringIO()), model)
+    show(model_content(model), Console(file=io.StringIO()))
 
 
 def _uses_of_groups(model: Beliefs) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -254,5 +255,3 @@ def faults(path: Path) -> Iterator[tuple[str, BaseException]]:
             pass
         except Exception as error:
             yield name, error
-
-

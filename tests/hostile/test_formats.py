@@ -212,7 +212,7 @@ LONE = "".join(f"variable v{i} {{ type discrete [1] {{ a }}; }} probability (v{i
     ("form", "text", "told"),
     [
         (bif, f"variable x {{ type discrete [{HUGE}] {{ a, b }}; }}", "should have 1000000000 states, but has 2"),
-        (bif, WIDE_BIF + f"probability (c | {', '.join(PARENTS)}) {{ default 0.5 0.5; }}", "which is the most"),
+        (bif, WIDE_BIF + f"probability (c | {', '.join(PARENTS)}) {{ default 0.5 0.5; }}", "may have at most"),
         (bif, WIDE_BIF + f"probability (c | {', '.join(PARENTS)}) {{ table 0.5 0.5; }}", "numbers, but has 2"),
         (bif, WIDE_BIF + f"probability (c | {', '.join(PARENTS)}) {{ ({'a, ' * 63}) 0.5 0.5; }}", "has no row"),
         (bif, LONE + f"probability (v0 | {', '.join(f'v{i}' for i in range(1, 70))}) {{ table 1; }}", "two tables"),
@@ -252,7 +252,7 @@ def test_tables_that_rules_fill_are_small_in_sum(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(draft, "ROOM", 8)
     assert isinstance(bif.read(BIF + BIF_DEFAULT, "x"), Network)
     monkeypatch.setattr(draft, "ROOM", 7)
-    assert "which is the most" in refused(bif.read, BIF + BIF_DEFAULT, "x")
+    assert "may have at most" in refused(bif.read, BIF + BIF_DEFAULT, "x")
 
 
 FAULTS: list[tuple[Any, str, str, str, str]] = [  # format, text, what is replaced, by what, and what is said
@@ -483,5 +483,6 @@ def test_files_too_large_to_read_are_refused_before(tmp_path: Path, name: str, m
     with quietly():
         Network.example("asia").write(tmp_path / name)
     monkeypatch.setenv("CREDO_MEMORY", "1 kB")
-    with pytest.raises(SizeError, match=r"holds .* of text, which takes about .* to read; .* or as CREDO_MEMORY says"):
+    said = r"holds .* of text, which takes about .* to read; .* may be used; CREDO_MEMORY sets that"
+    with pytest.raises(SizeError, match=said):
         Network.read(tmp_path / name)

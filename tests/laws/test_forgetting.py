@@ -166,6 +166,6 @@ def test_a_page_says_that_rows_came_after_the_report() -> None:
     rows = {"x": [1.0, 1.2, 0.9, 3.1, 2.9, 3.0] * 3, TARGET: ["a", "a", "a", "b", "b", "b"] * 3}
     model = credo.learn(rows, TARGET)
     grown = model.update({"x": [1.0], TARGET: ["a"]})
-    older = "of the 18 rows that were there when the model was chosen"
+    older = "from the 18 rows on which the model was chosen"
     assert older in page_of(grown)
     assert older not in page_of(model)

@@ -95,5 +95,5 @@ def test_the_command(tmp_path: Path) -> None:
     wanted = learned.predict_proba(table, class_prior={"no": 0.9, "yes": 0.1})
     np.testing.assert_allclose(found["P(yes)"].to_numpy(), wanted[:, 1], rtol=1e-6)
     assert "no class" in run("--class-prior", "nay=0.9,yes=0.1").stderr
-    assert "must be shares" in run("--class-prior", "no=x,yes=0.1").stderr
+    assert "must be probabilities" in run("--class-prior", "no=x,yes=0.1").stderr
     assert "sum to 1" in run("--class-prior", "no=0.9,yes=0.2").stderr

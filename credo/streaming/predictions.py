@@ -1,4 +1,4 @@
-"""Predictions beside the rows that they are about, part by part: a table may be larger than memory."""
+"""Predictions beside their rows, batch by batch: a table may be larger than memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def predictions(model: Classifier, data: object, each: bool = False) -> Generato
 
 
 def network_predictions(net: GraphicalModel, target: str, data: object, each: bool = False) -> Generator[Any]:
-    """The same of a network's variable, given the other cells of each row.
+    """The same for a network's variable, given the other cells of each row.
 
     >>> from credo import Network
     >>> rows = {"Storm": ["yes"], "Thunder": ["no"]}
@@ -41,7 +41,7 @@ def network_predictions(net: GraphicalModel, target: str, data: object, each: bo
     """
     from credo.networks.inference.rows import states_array
 
-    net._number(target)  # refused before anything is read
+    net._number(target)  # an unknown variable is an error before anything is read
     batches = ((batch, net.predict_proba(target, part)) for batch, part in _batches(data))
     return _beside(batches, net.states[target], states_array(net.states[target]), each)
 
@@ -64,7 +64,7 @@ def _batches(data: object) -> Iterator[tuple[Batch, Source]]:
 
 
 def _beside(answers: Iterable[tuple[Batch, Array]], values: Sequence[Any], named: Any, each: bool) -> Generator[Any]:
-    """The rows of each batch, and what was predicted of them."""
+    """The rows of each batch with their predictions."""
     import pyarrow as pa
 
     empty = True
@@ -82,7 +82,7 @@ def _beside(answers: Iterable[tuple[Batch, Array]], values: Sequence[Any], named
 
 
 def unique_names(wanted: Sequence[str], taken: Collection[str]) -> list[str]:
-    """Names that differ from those taken, and from each other, even for readers to whom case is nothing.
+    """Names that differ from those taken and from each other, ignoring case.
 
     >>> unique_names(["predicted", "P(a)", "P(A)"], ["Predicted", "x"])
     ['predicted_', 'P(a)', 'P(A)_']

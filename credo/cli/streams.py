@@ -1,4 +1,4 @@
-"""What a run says: results to stdout, all else to stderr, which is never in the way. Nothing in it is obeyed."""
+"""Output: results to stdout, remarks to stderr, both without control characters."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from credo.printable import printable
+from credo.errors import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-live: list[Console] = []  # of the bar that is on the screen now, if there is one
+live: list[Console] = []  # of the progress bar that is shown now, if there is one
 
 
 def echo(text: str) -> None:
@@ -25,7 +25,7 @@ def echo(text: str) -> None:
 
 
 def remark(text: str) -> None:
-    """A line beside the result; above the bar, where there is one. Where nobody can read it, the run goes on."""
+    """A line on stderr, above the progress bar if there is one. If stderr can't be written, the run goes on."""
     with suppress(OSError, ValueError):  # a full device, a stream that was closed
         if live:
             from rich.text import Text
@@ -37,7 +37,7 @@ def remark(text: str) -> None:
 
 
 def _in_lines(text: str) -> str:
-    """Broken between words, where a terminal would break it within them."""
+    """Wrapped between words, where a terminal would break within them."""
     if not sys.stderr.isatty():
         return text
     width = max(20, get_terminal_size().columns - 1)
@@ -46,9 +46,9 @@ def _in_lines(text: str) -> str:
 
 
 def open_streams() -> None:
-    """Let stdout fail as it is written to, and stderr be lost, where they were closed (`>&-`) before the run.
+    """Replace streams that were closed (`>&-`) before the run: writing to stdout fails, stderr is lost.
 
-    Otherwise the next file that is opened would get their numbers, and what a library prints would end in it.
+    Otherwise the next file that is opened would get their descriptors, and output would end in it.
     """
     if sys.stdout is None:
         _fill(1, os.O_RDONLY)
@@ -68,7 +68,7 @@ def _fill(descriptor: int, mode: int) -> None:
 
 
 def drop_output() -> None:
-    """Nobody can read on (as in `credo ... | head`): what Python still holds must not raise again when it ends."""
+    """The reader is gone (as in `credo ... | head`): Python must not raise again when it flushes at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     with suppress(OSError, ValueError):  # no descriptor: a test's stream
         os.dup2(nowhere, sys.stdout.fileno())

@@ -1,0 +1,135 @@
+"""The protocol of questions: a model's variables, its answers and its explanations, all of them JSON-able data.
+
+A new kind of model needs one adapter, a class with the methods of `Adapter`, and one line in `ADAPTERS`. Adapters are
+named by their paths and imported when they are needed: a question to a network doesn't import classifiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict
+
+from credo.asking.question import Question
+from credo.errors import DataError
+from credo.networks.inference.sizes import SAMPLES, Method
+
+ADAPTERS = {
+    "credo.networks.graphical_model.GraphicalModel": "credo.asking.networks.NetworkAdapter",
+    "credo.models.classifier.Classifier": "credo.asking.classifiers.ClassifierAdapter",
+    "credo.estimation.belief.Belief": "credo.asking.beliefs.BeliefAdapter",
+    "credo.estimation.beliefs.Beliefs": "credo.asking.beliefs.GroupsAdapter",
+    "credo.estimation.numeric.Numeric": "credo.asking.beliefs.NumericAdapter",
+    "credo.families.family.Family": "credo.asking.beliefs.family_adapter",
+    "builtins.dict": "credo.asking.beliefs.columns_adapter",
+}
+WATERFALLS = {
+    "credo.networks.explanation.QueryExplanation": "credo.asking.networks.waterfall",
+    "credo.models.explaining.Explanation": "credo.asking.classifiers.waterfall",
+}
+
+Role = Literal["variable", "target", "column", "parameter", "observation", "group"]
+
+
+class Variable(TypedDict, total=False):
+    """A name that questions may use. `values` are a category's; `range` is a number's, as far as it is known."""
+
+    name: str
+    kind: Literal["category", "number", "count", "date", "text"]
+    role: Role
+    values: list[Any]
+    range: tuple[float, float]
+    entries: list[str]  # of a vector: name[entry]
+    asked: bool  # whether P(name) has an answer, or it can only be given
+
+
+class Inference(NamedTuple):
+    """How a network infers."""
+
+    method: Method = "auto"
+    samples: int = SAMPLES
+    seed: int = 0
+
+
+class Adapter(Protocol):
+    """How questions reach one kind of model."""
+
+    estimates: ClassVar[bool]  # whether it knows other methods than the exact one
+
+    def variables(self) -> list[Variable]: ...
+
+    def query(self, question: Question, inference: Inference) -> Any:
+        """What `credo.ask` returns for P, E and argmax."""
+
+    def explain(self, question: Question, inference: Inference) -> Any:
+        """What `credo.ask` returns for explain."""
+
+
+class EvidenceWeight(TypedDict):
+    """A finding or a column, and its weight of evidence. The value of a missing cell is None."""
+
+    name: str
+    value: str | None
+    weight: float
+
+
+class WordWeight(TypedDict):
+    """A word of a text, what it adds to its column's weight, and where it stands, in characters."""
+
+    word: str
+    weight: float
+    places: list[tuple[int, int]]
+
+
+class ExplainedText(TypedDict):
+    """A column's text and its words, the strongest first."""
+
+    name: str
+    text: str
+    words: list[WordWeight]
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """prior + weights of evidence = log-odds. `against` is empty where the odds are against all other values."""
+
+    of: str
+    against: str
+    prior: float
+    weights: list[EvidenceWeight]
+    log_odds: float
+    probability: float
+    unit: str = "nats"
+    texts: list[ExplainedText] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        return f"{self.of} against {self.against}" if self.against else self.of
+
+
+def adapter(model: object) -> Adapter:
+    """The adapter of a model."""
+    found = registered(model, ADAPTERS)
+    if found is None:
+        raise DataError(
+            f"questions go to networks, classifiers and beliefs, but this is of type {type(model).__name__}"
+        )
+    made: Adapter = found(model)
+    return made
+
+
+def waterfall(explanation: object) -> Waterfall:
+    """What an `explain` returned, as data."""
+    found: Waterfall = registered(explanation, WATERFALLS)(explanation)
+    return found
+
+
+def registered(of: object, places: Mapping[str, str]) -> Any:
+    """What is registered for the type of an object, or for the nearest of its base classes; None where nothing is."""
+    for each in type(of).__mro__:
+        place = places.get(f"{each.__module__}.{each.__qualname__}")
+        if place is not None:
+            module, _, name = place.rpartition(".")
+            return getattr(import_module(module), name)
+    return None

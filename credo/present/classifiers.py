@@ -1,0 +1,188 @@
+"""Classifiers: how their columns were read, which models were tried, and how well the result predicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from credo.present.content import GAP, Content, Drawing, Matrix, Paragraph, Table, TableColumn
+from credo.present.numbers import FEW, count_of, listed, number_form, one_line, whole
+
+if TYPE_CHECKING:
+    from credo.data.schema import Column
+    from credo.models.classifier import Classifier
+    from credo.models.metrics import Scores
+    from credo.selection.learning_curve import LearningCurve
+    from credo.selection.report import Report
+
+TOP = 15  # columns
+CLASSES, HEAVIEST = 10, 6  # of a confusion matrix; that are named with their rows
+PAIRS = 10  # of classes that are confused
+FORM, VALUE = 24, 20  # characters
+LEFT_OUT = "left out"
+
+
+def learned_content(model: Classifier, data: str, top: int = TOP) -> list[Content]:
+    """The report of `credo.learn`."""
+    report: Report = model.report
+    title = f"{data}: {count_of(len(report.columns), 'column')} beside {one_line(report.target)}"
+    return [Paragraph(title, "title"), *_classes(model), GAP, *_columns(report, top), GAP, *_judged(report)]
+
+
+def classifier_content(model: Classifier, top: int | None = None) -> list[Content]:
+    """What a model has learned."""
+    if model.evidence is None:
+        return [Paragraph(repr(model))]
+    contents, report = _classes(model), model.report
+    if report is not None and report.rows != model.n:
+        rows = count_of(report.rows, "row")
+        contents.append(Paragraph(f"The report below is about the {rows} that it first learned from."))
+    contents += [GAP, *(_views(model, top or TOP) if report is None else _columns(report, top or TOP)), GAP]
+    if model.tuning is not None:
+        contents.append(Paragraph(f"tuned: {model.tuning.described(model.n)}"))
+    return contents if report is None else [*contents, GAP, *_judged(report)]
+
+
+def _classes(model: Classifier) -> list[Content]:
+    """The target, its classes, and how many rows have none."""
+    target = one_line(model.target)
+    found = sorted(zip(model.class_weights, model.classes, strict=True), key=lambda pair: -pair[0])
+    few = ", ".join(f"{one_line(value, VALUE)} {whole(n)}" for n, value in found[:HEAVIEST])
+    more = f", ... ({len(found):,} classes)" if len(found) > HEAVIEST else ""
+    contents: list[Content] = [Paragraph(f"{target}: {count_of(model.n, 'row')}, {few}{more}")]
+    if model.unlabelled:
+        contents.append(Paragraph(f"left out: {count_of(model.unlabelled, 'row')} without {target}"))
+    return contents
+
+
+def columns_table(report: Report, top: int) -> Table:
+    """The columns, those that matter most first."""
+    shown = report.important[:top]
+    return Table(
+        [
+            TableColumn("column", [each.name for each in shown], wraps=True),
+            TableColumn("kind", [each.kind for each in shown]),
+            TableColumn("read as", [each.form or LEFT_OUT for each in shown], longest=FORM),
+            TableColumn("missing", [each.missing for each in shown], "share"),
+            TableColumn("matters", [each.weight if each.form else None for each in shown], ".2f"),
+        ],
+        Drawing("bars", [each.weight for each in shown], narrowest=4, widest=16),
+    )
+
+
+def _columns(report: Report, top: int) -> list[Content]:
+    contents: list[Content] = [columns_table(report, top)]
+    if (rest := len(report.columns) - top) > 0:
+        contents.append(Paragraph(f"{count_of(rest, 'more column')} of less weight: --top prints more"))
+    matters = "matters: mean change of the log-odds of the two most probable classes, in nats"
+    return [*contents, Paragraph(matters, "note")]
+
+
+def tried_table(report: Report) -> Table:
+    """The candidates, the best first, and their shares of the pool."""
+    losses = [each.log_loss for each in report.tried]
+    return Table(
+        [
+            TableColumn(
+                "model",
+                [each.name for each in report.tried],
+                longest=len(max((each.name for each in report.tried), key=len, default="")),
+            ),
+            TableColumn("log-loss", losses, number_form(losses)),
+            TableColumn("accuracy", [each.accuracy for each in report.tried], ".3f"),
+            TableColumn("share", [each.share for each in report.tried], ".2f"),
+        ]
+    )
+
+
+def _judged(report: Report) -> list[Content]:
+    """What was tried, and how well the result predicts."""
+    scores = report.scores
+    rows = f"Scores on {count_of(len(scores.truth), 'held-out row')}"
+    return [
+        Paragraph("Models tried, scored on held-out rows", "title"),
+        tried_table(report),
+        Paragraph(f"Pooled: {one_line(report.why, 200)}."),
+        GAP,
+        Paragraph(f"{rows}, used neither for learning nor for tuning ({scores.how})", "title"),
+        *_figures(scores),
+        GAP,
+        *confusion_content(scores, CLASSES, PAIRS),
+    ]
+
+
+def _figures(scores: Scores) -> list[Content]:
+    value, share = scores.commonest
+    figures = {
+        "accuracy": (scores.accuracy, f"always predicting {one_line(value, VALUE)!r} gives {share:.3f}"),
+        "log-loss": (scores.log_loss, f"± {scores.log_loss_error:.4f}; mean of -log P(truth), in nats"),
+        "Brier": (scores.brier, "squared error of the probabilities"),
+        "ECE": (scores.ece, "expected calibration error"),
+    }
+    return [
+        Paragraph(f"  {name:<9} {format(figure, number_form([figure])):<9} {about}")
+        for name, (figure, about) in figures.items()
+    ]
+
+
+def confusion_content(scores: Scores, most: int, pairs: int) -> list[Content]:
+    """A matrix of few classes; of many, the pairs that are confused most."""
+    if len(scores.classes) <= most:
+        names = [str(value) for value in scores.classes]
+        title = "Confusion matrix (rows: true class, columns: predicted)"
+        return [Paragraph(title, "title"), Matrix(names, scores.confusion.tolist())]
+    found = scores.most_confused(pairs)
+    if not found:
+        return [Paragraph(f"None of the {len(scores.classes):,} classes was confused with another.")]
+    truth, predicted, rows = zip(*found, strict=True)
+    table = Table(
+        [TableColumn("truth", truth), TableColumn("predicted", predicted), TableColumn("rows", rows, "count")]
+    )
+    return [Paragraph(f"Most confused of {len(scores.classes):,} classes", "title"), table]
+
+
+def views_table(model: Classifier, top: int) -> Table:
+    """How columns are read, where no report says how much they matter."""
+    chosen = model.views if model.tuning is None else model.tuning.forms
+    names = list(model.views)[:top]
+    schema = {column.name: column for column in model.seen.schema if not column.derived}
+    return Table(
+        [
+            TableColumn("column", names),
+            TableColumn("read as", [" + ".join(chosen.get(name, ())) or LEFT_OUT for name in names], longest=FORM),
+            TableColumn("values", [_values(schema.get(name)) for name in names], longest=FORM * 4, wraps=True),
+        ]
+    )
+
+
+def _views(model: Classifier, top: int) -> list[Content]:
+    rest = len(model.views) - top
+    more = [Paragraph(f"{count_of(rest, 'more column')}: --top prints more")] if rest > 0 else []
+    return [views_table(model, top), *more]
+
+
+def _values(column: Column | None) -> str:
+    """Some values of a category; of texts, how many words they have."""
+    if column is None or column.levels is None:
+        return ""
+    if column.kind == "text":
+        return count_of(len(column.levels), "word")
+    if column.kind != "category":
+        return ""
+    return listed(column.levels.slice(0, FEW).to_pylist(), len(column.levels))
+
+
+def curve_content(curve: LearningCurve) -> list[Content]:
+    again = ", tuned again for each size" if curve.tuned else ""
+    low, high = min(curve.accuracy), max(curve.accuracy)
+    columns = [
+        TableColumn("rows", curve.sizes, "count"),
+        TableColumn("accuracy", curve.accuracy, ".4f"),
+        TableColumn("log-loss", curve.log_loss, ".4f"),
+    ]
+    points = [(value, value, value) for value in curve.accuracy]
+    header = f"accuracy, {low:.3f} to {high:.3f}"
+    return [
+        GAP,
+        Paragraph(f"Learning curve, on {curve.scores[0].n:g} held-out rows{again}", "title"),
+        Table(columns, Drawing("intervals", points, header, narrowest=24, widest=24)),
+    ]

@@ -1,0 +1,80 @@
+"""The distribution of a column in each class, as a classifier has learned it: plain data for figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from credo.blocks.block import Likelihood
+from credo.blocks.numbers.binned import BinnedLikelihood
+from credo.blocks.subset_averaging import Averaged
+from credo.data import Batch
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.models.classifier import Classifier
+
+APART = ("category", "count", "gaussian", "date", "log", "coarse", "binned")  # forms of a column by itself
+DRAWN = 500  # simulated cells of each class, which show where a density is worth drawing
+GRID, MOST_COUNTS = 121, 60  # points of a density
+
+
+class Shape(NamedTuple):
+    """The distribution of a column in each class: places, and the density or probability there. (classes, places)"""
+
+    form: str
+    places: Any
+    heights: Array
+
+
+def shape_of(model: Classifier, name: str) -> Shape | None:
+    """Of a column by itself, without tuned weights; None where it can't be drawn."""
+    form, likelihood = _likelihood(model, name)
+    if likelihood is None:
+        return None
+    if form == "category":
+        levels = model.seen.schema[name].levels
+        heights = np.exp(_log_density(model, likelihood, name, levels))
+        return Shape(form, levels.to_pylist(), heights) if len(levels) else None
+    if form in ("coarse", "binned"):
+        return _bins(form, likelihood, name)
+    drawn = likelihood.sample(np.repeat(np.arange(len(model.classes)), DRAWN), np.random.default_rng(0))[name]
+    drawn = np.asarray(drawn, dtype=np.float64)
+    if not np.isfinite(drawn).all():
+        return None
+    low, high = np.quantile(drawn, [0.003, 0.997])
+    if form == "count":
+        places = np.unique(np.linspace(max(low, 0), high + 1, MOST_COUNTS).round())
+    else:
+        places = np.geomspace(low, high, GRID) if form == "log" else np.linspace(low, high, GRID)
+    return Shape(form, places, np.exp(_log_density(model, likelihood, name, pa.array(places))))
+
+
+def _likelihood(model: Classifier, name: str) -> tuple[str, Likelihood | None]:
+    """In the form that the tuned model uses, else in the one that was asked for."""
+    tuning = model.tuning
+    used = () if tuning is None else tuning.forms.get(name, ())
+    form = next((form for form in (*used, *model.views.get(name, ())) if form in APART), "")
+    settings = model.settings if tuning is None else tuning.applied_to(model.settings)
+    for own, likelihood in model.terms_of({name: (form,)}, settings).likelihoods:
+        if own == form:
+            return form, likelihood
+    return form, None
+
+
+def _log_density(model: Classifier, likelihood: Likelihood, name: str, cells: Any) -> Array:
+    """log p(cell | class), the other columns marginalised; of the logarithm where that is the form. (classes, cells)"""
+    batch = Batch(0, len(cells), {name: cells}).filled(model.views)
+    out = np.zeros((len(cells), len(model.classes)))
+    likelihood.add(likelihood.read(batch), out)
+    return out.T
+
+
+def _bins(form: str, likelihood: Likelihood, name: str) -> Shape | None:
+    own = likelihood.dependent if isinstance(likelihood, Averaged) else likelihood
+    assert isinstance(own, BinnedLikelihood)
+    j = own.names.index(name)
+    sketch, share = own.sketches[j], own.bins.shares[j]
+    return Shape(form, sketch.values[sketch.starts], share) if len(sketch.values) else None

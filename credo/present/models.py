@@ -1,0 +1,22 @@
+"""Any model: what `credo show` prints of a .credo file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from credo.asking.protocol import registered
+from credo.present.content import Content, Paragraph
+
+CONTENTS = {
+    "credo.models.classifier.Classifier": "credo.present.classifiers.classifier_content",
+    "credo.networks.network.Network": "credo.present.networks.network_content",
+    "credo.estimation.belief.Belief": "credo.present.beliefs.saved_belief_content",
+    "credo.estimation.beliefs.Beliefs": "credo.present.beliefs.saved_groups_content",
+}
+
+
+def model_content(model: object, top: int | None = None) -> list[Content]:
+    """What a model has learned; of a kind that isn't registered, its repr."""
+    found: Any = registered(model, CONTENTS)
+    contents: list[Content] = [Paragraph(repr(model))] if found is None else found(model, top)
+    return contents

@@ -1,0 +1,125 @@
+"""How numbers and values are written for people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import floor, isfinite, log10
+from statistics import median
+from typing import Any
+
+from credo.errors import printable
+from credo.present.content import LONGEST, TableColumn
+
+BREAKS = re.compile(r"\s*[\t\r\n\v\f\x85\u2028\u2029]\s*")
+BLANKS = re.compile(r"[^\S ]")  # such as no-break spaces
+FEW = 3  # values that stand for all
+CELL = 20  # characters of a cell of the data
+
+
+def one_line(value: object, longest: int = LONGEST) -> str:
+    """A value from the data on one line, not too long, without control characters.
+
+    >>> one_line("two\\nlines")
+    'two lines'
+    >>> one_line("a\\x1b[31m" + "b" * 40)
+    'a�[31mbbbbbbbbbbbbbbbbbbbbbbbbb…'
+    """
+    text = printable(BLANKS.sub(" ", BREAKS.sub(" ", str(value))))
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def whole(value: float) -> str:
+    """A count, with decimals only where it has a fraction.
+
+    >>> whole(2000), whole(0.5)
+    ('2,000', '0.50')
+    """
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+
+
+def count_of(value: float, noun: str) -> str:
+    """
+    >>> count_of(1, "row"), count_of(2000, "more row")
+    ('1 row', '2,000 more rows')
+    """
+    return f"{whole(value)} {noun}{'' if value == 1 else 's'}"
+
+
+def number_form(numbers: Sequence[float | None]) -> str:
+    """A format specification: about four digits of a typical number, and the same decimals for all.
+
+    >>> number_form([0.5, 0.25]), number_form([1234.5, 20000.0]), number_form([1e-7])
+    (',.4f', ',.0f', '.3e')
+    """
+    typical = [abs(x) for x in numbers if x is not None and isfinite(x) and x]
+    size = median(typical) if typical else 1.0
+    return f",.{min(4, max(0, 3 - floor(log10(size))))}f" if 1e-3 <= size < 1e9 else ".3e"
+
+
+def percent(mass: float) -> str:
+    """
+    >>> percent(0.95), percent(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100 * mass:.6g}%"
+
+
+def share(part: float) -> str:
+    """A share in a table, where most are 0.
+
+    >>> share(0.0), share(0.123), share(1e-5)
+    ('-', '12.3%', '<0.1%')
+    """
+    return "-" if part == 0 else f"{part:.1%}" if part >= 0.001 else "<0.1%"
+
+
+def number(value: float) -> str:
+    """One number by itself.
+
+    >>> number(1234567), number(0.25), number(1e-9)
+    ('1,234,567', '0.25', '1e-09')
+    """
+    return whole(value) if float(value).is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+
+
+def _probability(p: float) -> str:
+    """Six decimals, which line up; more only where they would hide the number."""
+    return f"{p:.6f}" if p == 0 or abs(p) >= 1e-5 else f"{p:.3e}"
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else one_line(value, CELL)
+
+
+def listed(values: Sequence[Any], count: int, how: str = "in all") -> str:
+    """The first few of so many values."""
+    few = ", ".join(one_line(value, CELL) for value in values[:FEW])
+    return few + (f", ... ({count:,} {how})" if count > FEW else "")
+
+
+WRITERS = {"count": whole, "share": share, "probability": _probability, "cell": _cell}
+
+
+def written(column: TableColumn) -> list[str]:
+    """The cells of a column as text.
+
+    >>> written(TableColumn("95% interval", [(0.25, 0.5), None], ".2f"))
+    ['[0.25, 0.50]', '-']
+    """
+    if column.form == "text":
+        return [one_line(cell, column.longest) for cell in column.cells]
+    if column.form in WRITERS:
+        return [WRITERS[column.form](cell) for cell in column.cells]
+    return [_formatted(cell, column.form) for cell in column.cells]
+
+
+def _formatted(cell: Any, form: str) -> str:
+    if cell is None:
+        return "-"
+    return f"[{', '.join(format(x, form) for x in cell)}]" if isinstance(cell, tuple) else format(cell, form)
+
+
+def ranged_left(column: TableColumn) -> bool:
+    """Text is ranged left, numbers right."""
+    return column.form == "text" or (column.form == "cell" and any(isinstance(cell, str) for cell in column.cells))

@@ -1,0 +1,93 @@
+"""Tables of data: how each column is read, and the first rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from shlex import quote
+from typing import Any
+
+import pyarrow.compute as pc
+
+from credo.data.profile import Profile
+from credo.data.schema import Schema
+from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
+from credo.present.numbers import FEW, count_of, listed, number, one_line
+
+WIDE = 200  # characters of a cell with several values
+TOP = 100  # columns
+HEAD = 10  # rows
+
+
+def profile_content(profiles: Mapping[str, Profile], file: str, top: int | None = None) -> list[Content]:
+    names, found, top = [*profiles], [*profiles.values()], top or TOP
+    shown = found[:top]
+    table = Table(
+        [
+            TableColumn("column", names[:top]),
+            TableColumn("kind", [each.kind for each in shown]),
+            TableColumn("missing", [each.missing_share for each in shown], "share"),
+            TableColumn("values", [_values(each) for each in shown], longest=WIDE, wraps=True),
+        ]
+    )
+    title = f"{file}: {count_of(found[0].rows, 'row')}, {count_of(len(found), 'column')}"
+    contents: list[Content] = [Paragraph(title, "title"), GAP, table, GAP]
+    if len(found) > top:
+        contents.append(Paragraph(f"{count_of(len(found) - top, 'more column')}: --top prints more"))
+    return [*contents, *_advice(profiles, file)]
+
+
+def _advice(profiles: Mapping[str, Profile], file: str) -> list[Content]:
+    """What to do next."""
+    if any(each.kind == "text" for each in profiles.values()):
+        label = next((name for name, each in profiles.items() if each.kind == "category"), None)
+        if label is None:
+            return []
+        command = Paragraph(f"  credo learn {quote(file)} --target {quote(label)}", "command")
+        return [Paragraph(f"To learn {one_line(label)} from the texts:", "note"), command]
+    name = next((name for name, each in profiles.items() if each.kind != "category"), next(iter(profiles)))
+    return [
+        Paragraph("Kinds are inferred from all rows. To read a column as another kind:", "note"),
+        Paragraph(f"  credo estimate {quote(file)} --column {quote(name)} --kind category", "command"),
+        Paragraph(f"  credo.estimate({file!r}, {name!r}, kinds={{{name!r}: 'category'}})", "command"),
+    ]
+
+
+def _values(found: Profile) -> str:
+    if not found.known:
+        return "every cell is missing"
+    if not len(found.values):
+        return f"{found.values.type}, which credo doesn't read"
+    if found.kind in ("number", "date"):  # ISO dates sort as text
+        ends: Any = pc.min_max(found.values).as_py()
+        shown = number if found.kind == "number" else str
+        return f"{shown(ends['min'])} to {shown(ends['max'])}"
+    few = listed(found.values.slice(0, FEW).to_pylist(), len(found.values), "or more" if found.full else "in all")
+    return f"identifiers of rows, such as {few}" if found.identifies else few
+
+
+def head_content(first: Any, data: str, predicted: str) -> list[Content]:
+    """The first rows of an Arrow table; predictions, which are its last columns, come first."""
+    names: list[str] = first.column_names
+    start = max((i for i, name in enumerate(names) if name.rstrip("_") == predicted), default=0)
+    shown = first.slice(0, HEAD).to_pydict()
+    order = [*names[start:], *names[:start]]
+    columns = [TableColumn(name, shown[name], "cell", rank=int(i > 1)) for i, name in enumerate(order)]
+    contents: list[Content] = [Table(columns, ranks=("more column",), elsewhere="-o writes all"), GAP]
+    if first.num_rows > HEAD:
+        contents.append(Paragraph(f"the first {HEAD} rows of {data}: -o writes all of them", "note"))
+    return contents
+
+
+def schema_table(schema: Schema) -> Table:
+    """The columns that a model has learned from."""
+    values = [
+        "" if column.levels is None else listed(column.levels.slice(0, FEW).to_pylist(), len(column.levels))
+        for column in schema
+    ]
+    return Table(
+        [
+            TableColumn("column", [column.name for column in schema]),
+            TableColumn("kind", [column.kind for column in schema]),
+            TableColumn("values", values, longest=WIDE, wraps=True),
+        ]
+    )
