@@ -71,11 +71,11 @@ def apart(x: pd.DataFrame, rows: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def of_noise() -> Iterator[Outcome]:
-    for kind in ("numbers", "categories", "texts"):
+    for i, kind in enumerate(("numbers", "categories", "texts")):
         for rows in (30, 100, 300):
             for columns in (5, 50, 200, 500):
                 for draw in range(DRAWS):
-                    rng = np.random.default_rng([rows, columns, draw])
+                    rng = np.random.default_rng([i, rows, columns, draw])  # classes of its own for each kind
                     x, y, _ = noise(rng, rows + NEW, columns, kind)
                     old, new = apart(x, rows)
                     yield learned(old, y[:rows], new, y[rows:])

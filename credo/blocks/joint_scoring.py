@@ -62,6 +62,9 @@ class JointScorer(Scorer):
             raise EvidenceError(NEVER)
         return JointScorer(replace(likelihood, moments=left, known=None))
 
+    def reclassified(self, cells: Cells, own: Hard) -> JointScorer:
+        return self._knowing(summary_of_rows(cells, own))
+
     def _knowing(self, summary: Summary) -> JointScorer:
         return JointScorer(replace(self.likelihood, known=summary))
 

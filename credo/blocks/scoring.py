@@ -53,6 +53,10 @@ class Scorer(ABC):
         """The evidence without some of these rows, which are all of the sample."""
 
     @abstractmethod
+    def reclassified(self, cells: Cells, own: Hard) -> Scorer:
+        """The evidence of these rows alone, in the classes that `own` says."""
+
+    @abstractmethod
     def under(self, settings: Settings) -> Scorer:
         """The same evidence under other settings."""
 
@@ -175,15 +179,22 @@ class TableScorer(Scorer):
         return found.swapaxes(1, 2)
 
     def without(self, cells: Cells, own: Hard, gone: Rows) -> TableScorer:
-        rows, size = own.take(gone), self.counts.shape[1]
-        flat = self._flat(cells[gone], np.arange(len(self.names)))
-        at = np.where(flat < size, rows.codes[:, None] * size + flat, self.counts.size).ravel()
-        weights = np.repeat(rows.weight, len(self.names))
-        taken = np.bincount(at, weights, self.counts.size + 1)[: self.counts.size].reshape(self.counts.shape)
-        left = self.counts - taken
+        left = self.counts - self._counted(cells[gone], own.take(gone))
         if (left < 0).any():
             raise EvidenceError(NEVER)
         return replace(self, counts=left)
+
+    def reclassified(self, cells: Cells, own: Hard) -> TableScorer:
+        return replace(self, counts=self._counted(cells, own))
+
+    def _counted(self, cells: Cells, own: Hard) -> Array:
+        """(classes, values)"""
+        size = self.counts.shape[1]
+        flat = self._flat(cells, np.arange(len(self.names)))
+        at = np.where(flat < size, own.codes[:, None] * size + flat, self.counts.size).ravel()
+        weights = np.repeat(own.weight, len(self.names))
+        found: Array = np.bincount(at, weights, self.counts.size + 1).astype(np.float64)
+        return found[: self.counts.size].reshape(self.counts.shape)
 
     def under(self, settings: Settings) -> TableScorer:
         return replace(self, settings=settings)

@@ -27,6 +27,8 @@ DEPENDING: dict[str, set[str]] = {  # forms whose log-likelihoods depend on a se
     "strength": {"gaussian", "log", "count", "date"},
     "shrinkage": set(JOINT_FORMS),
 }
+FEW_ROWS = 500  # up to which Bayes factors are held against those of shuffled classes
+SHUFFLED, MOST_SHUFFLES = 1000, 10  # columns with shuffled classes that are wanted, and at most so often each
 IRRELEVANT = 0.02  # the probability of dependence on the class below which a column isn't looked at
 
 ONE_WEIGHT, TIED, EVERY_TERM = "naive Bayes", "tied Gaussian", "every term weighed by itself"
@@ -41,14 +43,14 @@ class Candidates:
     weightings: dict[str, Weighting]
 
 
-def candidates(taught: Taught, sample: Sample) -> Candidates:
-    """What the rows of a sample, left out one by one, say of a model's terms."""
+def candidates(taught: Taught, sample: Sample, excess: float = 0.0) -> Candidates:
+    """What the rows of a sample, left out one by one, say of a model's terms. Log Bayes factors are less the excess."""
     model = taught.model
     settings, chosen_texts = chosen_readings(taught, sample)
     texts = {name: tuple(form for form in views if form in TEXT_FORMS) for name, views in model.views.items()}
     texts |= chosen_texts
-    columns = {n: [f for f in v if f not in (*TEXT_FORMS, *JOINT_FORMS)] for n, v in model.views.items()}
-    relevance = _relevance(taught, columns, settings)
+    columns = _columns(taught)
+    relevance = {} if settings.estimate == "ml" else relevances(_log_factors(taught, columns, settings), excess)
     columns = {name: forms if relevance.get(name, 1.0) >= IRRELEVANT else [] for name, forms in columns.items()}
     joint = {name: [form for form in views if form in JOINT_FORMS] for name, views in model.views.items()}
     every = {name: (*columns[name], *texts[name], *joint[name]) for name in model.views}
@@ -60,14 +62,32 @@ def candidates(taught: Taught, sample: Sample) -> Candidates:
     return Candidates(forms, settings, _weightings(scores, relevance, start))
 
 
-def _relevance(taught: Taught, columns: Forms, settings: Settings) -> dict[str, float]:
-    """The probability that each column depends on the class, whichever form is the right one."""
+def excess_of_factors(taught: Taught, sample: Sample) -> float:
+    """log of the mean Bayes factor of columns whose rows have shuffled classes; 0, as it should be, if it is below.
+
+    Priors and bins know the pooled rows, so that Bayes factors of few rows are too large.
+    """
+    columns, settings = _columns(taught), taught.model.settings
+    if sample.rows > FEW_ROWS or settings.estimate == "ml":
+        return 0.0
+    found: list[float] = []
+    for salt in range(max(1, min(-(-SHUFFLED // max(len(columns), 1)), MOST_SHUFFLES))):
+        other = taught.shuffled(sample, salt)
+        found += [] if other is None else _log_factors(other, columns, settings).values()
+    return max(0.0, float(np.logaddexp.reduce(found) - np.log(len(found)))) if found else 0.0
+
+
+def _columns(taught: Taught) -> dict[str, list[str]]:
+    """The forms in which each column is read by itself."""
+    return {n: [f for f in v if f not in (*TEXT_FORMS, *JOINT_FORMS)] for n, v in taught.model.views.items()}
+
+
+def _log_factors(taught: Taught, columns: Forms, settings: Settings) -> dict[str, float]:
+    """Bayes factors of columns, averaged over their forms."""
     factors: dict[str, list[float]] = {}
-    if settings.estimate != "ml":  # whose evidence knows no prior
-        for term, value in taught.log_bayes_factors(columns, settings).items():
-            factors.setdefault(term.name, []).append(value)
-    means = {Term("", name): value for name, value in zip(factors, _log_means(list(factors.values())), strict=True)}
-    return {term.name: value for term, value in relevances(means).items()} if means else {}
+    for term, value in taught.log_bayes_factors(columns, settings).items():
+        factors.setdefault(term.name, []).append(value)
+    return dict(zip(factors, _log_means(list(factors.values())).tolist(), strict=True))
 
 
 def _log_means(logs: Sequence[Sequence[float]]) -> Array:

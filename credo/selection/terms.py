@@ -18,6 +18,7 @@ from credo.blocks.block import Independent, Likelihood, Settings
 from credo.blocks.scoring import Cells, Scorer
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Positions
+from credo.data.fingerprints import mixed
 from credo.models.forms import TEXT_FORMS
 from credo.numerics.exact import Array
 from credo.selection.sample import Piece, Sample
@@ -107,8 +108,12 @@ class Taught(ABC):
     def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[Term, float]:
         """log p(cells | classes)/p(cells) of each column by itself: whether it depends on the class.
 
-        Unlike a score of left-out rows, it looks good by chance only as rarely as its size says.
+        Unlike a score of left-out rows, it looks good by chance only as rarely as its size says, if rows are many.
         """
+
+    def shuffled(self, sample: Sample, salt: int) -> Taught | None:  # noqa: ARG002 - of use to those who override
+        """The same rows with their classes shuffled; None where that would take another pass over the rows."""
+        return None
 
 
 def taught(model: Any, sample: Sample) -> Taught:
@@ -225,6 +230,17 @@ class TaughtByScorers(Taught):
                 pairs = zip(scorer.names, each, strict=True)
                 found |= {Term(form, name): float(value) for name, value in pairs if form in forms.get(name, ())}
         return found
+
+    def shuffled(self, sample: Sample, salt: int) -> TaughtByScorers | None:
+        own = sample.member(len(self.class_weights))
+        if not np.array_equal(np.bincount(own.codes, own.weight, own.groups), self.class_weights):
+            return None  # the evidence has more rows than the sample
+        codes = np.empty_like(own.codes)
+        codes[np.argsort(sample.prints)] = own.codes[np.argsort(mixed(sample.prints, salt))]
+        other = Hard(codes, own.groups, own.weight)
+        pairs = zip(self.scorers, _cells(sample), strict=True)
+        scorers = tuple((form, scorer.reclassified(cells, other)) for (form, scorer), cells in pairs)
+        return TaughtByScorers(self.model, np.bincount(codes, own.weight, own.groups).astype(np.float64), scorers)
 
     def missing_shares(self, sample: Sample, names: Sequence[str]) -> Array:
         assert sample.encoded is not None

@@ -24,7 +24,7 @@ from credo.models.metrics import Scores
 from credo.models.tuning import Tuning
 from credo.notices import tell
 from credo.numerics.exact import Array
-from credo.selection.candidates import Candidates, candidates
+from credo.selection.candidates import Candidates, candidates, excess_of_factors
 from credo.selection.report import Tried
 from credo.selection.sample import Sample, drawn, encoded
 from credo.selection.stacking import HeldOut, Stack, cross_fitted, stacked, with_discount
@@ -94,15 +94,15 @@ def tuned(model: Any, table: Source, weight: Weight, seed: int) -> Tuned:
         raise DataError("tuning needs at least two different rows that have a class")
     fold, folds = _folds(sample, seed)
     learned = taught(model, sample)
-    judged = [_judged(learned, sample, fold == k) for k in folds[:BLANKED_FOLDS]]
-    judged += [_judged(learned, sample, fold == k, blanks=False) for k in folds[BLANKED_FOLDS:]]
+    excess = excess_of_factors(learned, sample)
+    judged = [_judged(learned, sample, fold == k, excess, blanks=k < BLANKED_FOLDS) for k in folds]
     names = tuple(dict.fromkeys(name for each in judged for name in each.candidates.weightings))
     held_out = HeldOut.joined([each.candidates_as_terms(names, k) for k, each in enumerate(judged)])
     nobody = held_out.take(np.zeros_like(held_out.fold, dtype=bool))
     blanks = [each.blanked.candidates_as_terms(names, k) for k, each in enumerate(judged) if each.blanked is not None]
     blanked = HeldOut.joined([nobody, *blanks])
     known = model.class_weights
-    final = judged[0].candidates if sample.rows > MANY else candidates(learned, sample)
+    final = judged[0].candidates if sample.rows > MANY else candidates(learned, sample, excess)
     if not held_out.rows.rows:
         tell("each class has one row (copies counted once): none can be held out, so how good it is can't be known")
         held_out = _by_shares(model, sample, names)
@@ -143,10 +143,10 @@ def _folds(sample: Sample, seed: int) -> tuple[NDArray[np.intp], range]:
     return sample.folds(count, seed), range(looked_at)
 
 
-def _judged(learned: Taught, sample: Sample, held_out: NDArray[np.bool_], blanks: bool = True) -> _Judged:
+def _judged(learned: Taught, sample: Sample, held_out: NDArray[np.bool_], excess: float, blanks: bool) -> _Judged:
     part, rest = sample.take(held_out), sample.take(~held_out)
     others = learned.without(sample, held_out)
-    found = candidates(others, rest)
+    found = candidates(others, rest, excess)
     own = _said(others, part, found)
     used = [name for name, forms in found.forms.items() if forms]
     if not blanks or not used:

@@ -105,15 +105,16 @@ class BinScorer(Scorer):
         return self._table.each_left_out(self._coded(cells), own, places)
 
     def without(self, cells: Cells, own: Hard, gone: Rows) -> BinScorer:
-        rows, chosen = own.take(gone), cells[gone]
-        known = chosen >= 0
-        weights = np.broadcast_to(rows.weight[:, None], chosen.shape)[known]
-        codes = np.broadcast_to(rows.codes[:, None], chosen.shape)[known].astype(np.intp)
-        at = chosen[known].astype(np.intp)
+        codes, at, weights = _entries(cells[gone], own.take(gone))
         pooled = self.pooled - np.bincount(at, weights, len(self.pooled))
         classes, places, counts = self.entries
         entries = np.append(classes, codes), np.append(places, at), np.append(counts, -weights)
         return replace(self, pooled=pooled, entries=entries, bins=None)
+
+    def reclassified(self, cells: Cells, own: Hard) -> BinScorer:
+        codes, at, weights = _entries(cells, own)
+        pooled: Array = np.bincount(at, weights, len(self.pooled)).astype(np.float64)
+        return replace(self, pooled=pooled, entries=(codes, at, weights), bins=None)
 
     def under(self, settings: Settings) -> BinScorer:
         """The bins are the same."""
@@ -121,3 +122,11 @@ class BinScorer(Scorer):
 
     def log_bayes_factors(self) -> Array:
         return self._table.log_bayes_factors()
+
+
+def _entries(cells: Cells, own: Hard) -> tuple[Positions, Positions, Array]:
+    """The class, the place and the weight of each cell that isn't missing."""
+    known = cells >= 0
+    weights = np.broadcast_to(own.weight[:, None], cells.shape)[known]
+    codes = np.broadcast_to(own.codes[:, None], cells.shape)[known].astype(np.intp)
+    return codes, cells[known].astype(np.intp), weights

@@ -122,6 +122,9 @@ class NumberScorer(Scorer):
             raise EvidenceError(NEVER)
         return replace(self, statistics=left, known=None)
 
+    def reclassified(self, cells: Cells, own: Hard) -> NumberScorer:
+        return replace(self, known=summary_of_rows(cells, own))
+
     def under(self, settings: Settings) -> NumberScorer:
         return replace(self, settings=settings, known=self._summary)
 
