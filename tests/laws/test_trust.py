@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 
 import credo
+from credo.core.learning import Weights
+from credo.data import source
 from credo.models.explaining import contributions
 from credo.models.label_noise import noise_rates, with_label_noise
 from credo.numerics.exact import Array
+from credo.selection.sample import drawn, encoded
 from credo.selection.stacking import HeldOut, cross_fitted
-from credo.selection.terms import TermScores
+from credo.selection.terms import TermScores, taught
+from credo.selection.weighting import relevances
 
 Table = dict[str, Any]
 Rng = np.random.Generator
@@ -249,3 +253,38 @@ def test_the_nested_figure_includes_the_discount() -> None:
     assert losses[0] < losses[1] - 0.05
     own = missing == 0
     np.testing.assert_array_equal(found[own], nobody[own])
+
+
+@pytest.mark.parametrize("kind", ["numbers", "categories"])
+def test_many_columns_of_noise_are_not_believed(kind: str) -> None:
+    for draw in range(3):
+        rng = np.random.default_rng([18, draw])
+        truth = rng.integers(0, 2, 1030)
+        numeric = kind == "numbers"
+        columns = numbers(rng.normal(size=(1030, 300))) if numeric else words(rng.integers(0, 4, (1030, 300)))
+        old, new = split(columns, 30)
+        share = (np.bincount(truth[:30], minlength=2) + 1) / 32
+        assert loss(credo.learn(old, target=truth[:30]), new, truth[30:]) < 1.05 * -np.log(share[truth[30:]]).mean()
+
+
+def test_relevance_needs_more_than_chance() -> None:
+    rng = np.random.default_rng(19)
+    chance = {f"x{j}": float(value) for j, value in enumerate(rng.normal(-1.0, 1.2, 200))}
+    assert max(relevances(chance).values()) < 0.2
+    assert relevances({**chance, "y": 25.0})["y"] > 0.99
+    assert relevances({"x": 3.0}, excess=3.0)["x"] == pytest.approx(relevances({"x": 0.0})["x"])
+    assert relevances({"x": 0.0})["x"] == pytest.approx(0.25)  # half of it that none depends, half of what is left
+
+
+def test_shuffled_classes_keep_rows_and_class_weights() -> None:
+    _, table = discounting()
+    base = credo.NaiveBayes().fit(table, "y")
+    sample = encoded(base, drawn(base, source(table), Weights(), 10))
+    whole = taught(base, sample)
+    other = whole.shuffled(sample, salt=1)
+    assert other is not None
+    np.testing.assert_array_equal(other.class_weights, whole.class_weights)
+    own, shuffled = (each.log_bayes_factors(base.views, base.settings) for each in (whole, other))
+    assert own.keys() == shuffled.keys()
+    assert max(shuffled.values()) < min(own.values())
+    assert other.without(sample, np.zeros(sample.rows, dtype=bool)).class_weights.sum() == whole.class_weights.sum()
