@@ -22,6 +22,7 @@ from credo.core.labels import Label
 from credo.core.statistics import ROUNDING as ROUNDING_OF_SUMS
 from credo.core.statistics import Positions, Statistics
 from credo.data import Batch, Source, cells, source
+from credo.data.fingerprints import cell_prints, fingerprints
 from credo.engines import local
 from credo.errors import DataError, EvidenceError
 from credo.numerics.exact import Array
@@ -234,10 +235,12 @@ Score = Callable[
 def fold_scores(
     learner: Additive, table: Source, folds: int, weight: Weight, seed: int, score: Score, *,
     with_folds: bool = False, chosen: Callable[[Batch], Positions] | None = None,
+    copied: NDArray[np.uint64] | None = None,
 ) -> tuple[list[NDArray[Any]], Evidence]:  # fmt: skip
     """k-fold validation without a refit: one pass gathers each fold's evidence, one scores it by that of the others.
 
-    What the scores (of chosen rows) are, array by array, and the evidence of all rows.
+    What the scores (of chosen rows) are, array by array, and the evidence of all rows. `copied`: fingerprints, in
+    order, of rows whose copies lie in one fold.
     """
     if table.once:
         raise DataError("cross-validation reads the data twice, and an iterator can be read only once: give a table")
@@ -245,7 +248,7 @@ def fold_scores(
         raise DataError(f"there must be at least 2 folds, but there are {folds}")
     weights = Weights.of(weight)
     names = learner.needs(table.without(weight))
-    plan = _Folds(learner, tuple(names), folds, seed, weights, score, chosen)
+    plan = _Folds(learner, tuple(names), folds, seed, weights, score, chosen, copied)
     batches = partial(table.batches, weights.beside(names))
     gathered = engines.current().reduce(plan.summarise, batches(), plan.total)
     if gathered is None or gathered.rows < folds:
@@ -276,9 +279,15 @@ class _Folds:
     weights: Weights
     score: Score
     chosen: Callable[[Batch], Positions] | None
+    copied: NDArray[np.uint64] | None = None
 
     def split(self, batch: Batch, sampled: bool = False) -> list[tuple[Positions, Batch, Array]]:
         drawn = np.random.default_rng([self.seed, batch.start]).permutation(batch.rows) % self.folds
+        if self.copied is not None and len(self.copied):
+            prints = fingerprints(cell_prints(batch, self.names))
+            place = np.minimum(np.searchsorted(self.copied, prints), len(self.copied) - 1)
+            folds = np.random.default_rng(self.seed).permutation(len(self.copied)) % self.folds
+            drawn = np.where(self.copied[place] == prints, folds[place], drawn)
         if sampled and self.chosen is not None:
             drawn[np.delete(np.arange(batch.rows), self.chosen(batch))] = -1
         weights, own = self.weights.of_rows(batch), batch.only(self.names)

@@ -16,10 +16,13 @@ from credo.blocks.block import Silence
 from credo.core.learning import Weight, Weights, fold_scores
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
-from credo.data import Batch
+from credo.data import Batch, Source
 from credo.data.cells import instants
+from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
 from credo.engines import local
 from credo.errors import DataError, EvidenceError, SchemaError, check_seed, counted, suggest
+from credo.models.copies import Repeats
+from credo.models.forms import TEXT_FORMS
 from credo.models.labelled import Labelled, Terms
 from credo.models.metrics import Scores
 from credo.notices import tell_of_columns
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from credo.selection.learning_curve import LearningCurve
     from credo.streaming.live import Live
 
+LOOKED_AT = 20_000  # rows among which copies are looked for
 IMPOSSIBLE_WITHOUT = "row {} is impossible under every class without {}: use estimate='bayes' or 'mean'"
 Silent = dict[Silence, int]
 Shares = Mapping[Any, float]  # of classes: they sum to 1
@@ -342,9 +346,13 @@ class Classifier(Labelled):
     def cross_validate(  # type: ignore[override]
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
     ) -> Scores:
-        """What models taught by the other folds say of each row: their evidence is added up, nothing is refitted."""
+        """What models taught by the other folds say of each row: their evidence is added up, nothing is refitted.
+
+        Copies of a row lie in one fold (in tables of up to 20,000 rows), unless chance explains that rows are alike.
+        """
         table = self._labelled(data, target)
-        (log_joint, codes, weights), _ = fold_scores(self, table, folds, weight, seed, _scored)
+        copied = self._copied(table, weight)
+        (log_joint, codes, weights), _ = fold_scores(self, table, folds, weight, seed, _scored, copied=copied)
         kept = (codes >= 0) & (weights > 0)
         log_shares, own = log_joint[kept], codes[kept]
         unknown = np.flatnonzero(np.isnan(log_shares[np.arange(len(own)), own]))
@@ -352,6 +360,17 @@ class Classifier(Labelled):
         if (row := _to_shares_but(log_shares, unknown, own)) >= 0:
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(int(np.flatnonzero(kept)[row]) + 1, "its fold"))
         return Scores(self.classes, log_shares, codes[kept].astype(np.intp), weights[kept], self._held(f"{folds}-fold"))
+
+    def _copied(self, table: Source, weight: Weight) -> Fingerprints | None:
+        """The fingerprints of rows that have copies; None where rows are too many to look."""
+        if table.rows is None or table.rows > LOOKED_AT:
+            return None
+        names = self.needs(table.without(weight))
+        texts = np.array([any(form in TEXT_FORMS for form in self.views.get(name, ())) for name in names])
+        parts = [(self.codes_of(batch), cell_prints(batch, names)) for batch in table.batches(names)]
+        codes, cells = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
+        known = codes >= 0
+        return Repeats.of(fingerprints(cells)[known], codes[known], cells[:, known], texts).copied
 
     # Reasons
 

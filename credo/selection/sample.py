@@ -1,8 +1,6 @@
 """The rows on which tuning is chosen: all of them, or a sample; copies of a row are one row, with their weight.
 
-A row that was copied would foretell itself if its copies stayed behind. So copies (the same cells and class) are left
-out together, and lie in one fold. Rows may also be the same by chance, as where two columns of yes and no are all there
-is: these are rows like any others. By how many of them chance explains, the two are told apart.
+Copies are held out together, and lie in one fold (models.copies).
 """
 
 from __future__ import annotations
@@ -22,9 +20,10 @@ from credo.core.evidence import Evidence
 from credo.core.learning import Weights
 from credo.core.membership import Codes, Hard
 from credo.data import Batch, Source
-from credo.data.fingerprints import MISSING, Fingerprints, cell_prints, fingerprints, mixed
+from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints, mixed
 from credo.engines import local
 from credo.errors import DataError
+from credo.models.copies import Repeats
 from credo.models.forms import TEXT_FORMS
 from credo.numerics.exact import Array
 
@@ -206,16 +205,12 @@ def encoded(model: Any, sample: Sample) -> Sample:
 
 def _without_copies(sample: Sample, cells: Fingerprints, texts: NDArray[np.bool_]) -> Sample:
     """Copies as one row; rows that are the same by chance stay as they are."""
-    _, first, which, count = np.unique(sample.prints, return_index=True, return_inverse=True, return_counts=True)
-    if len(first) == sample.rows:
+    found = Repeats.of(sample.prints, sample.codes, cells, texts, sample.stride)
+    if len(found.prints) == sample.rows:
         return sample
-    times = int(np.gcd.reduce(count))  # the whole table, so often
-    count = count // times
-    alike = sample.stride / times * _same_by_chance(sample.codes, cells, texts)[first]
-    left = np.where(count - 1 > 2 * (alike + np.sqrt(alike)), 1, count)
-    chosen = _earlier(which) < left[which]
-    mass = np.bincount(which, sample.weight) / left
-    return replace(sample, mass=np.asarray(mass[which], dtype=np.float64)).take(chosen)
+    chosen = _earlier(found.which) < found.left[found.which]
+    mass = np.bincount(found.which, sample.weight) / found.left
+    return replace(sample, mass=np.asarray(mass[found.which], dtype=np.float64)).take(chosen)
 
 
 def _earlier(which: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -225,21 +220,6 @@ def _earlier(which: NDArray[np.intp]) -> NDArray[np.intp]:
     found = np.empty(len(which), dtype=np.intp)
     found[order] = np.arange(len(which)) - np.repeat(starts, np.diff(np.append(starts, len(which))))
     return found
-
-
-def _same_by_chance(codes: Codes, cells: Fingerprints, texts: NDArray[np.bool_]) -> Array:
-    """How many other rows would be the same as each by chance, columns being independent given the class. (rows,)
-
-    (n - 1) Π (the share of its class's n rows that have the same cell); no two texts are the same by chance.
-    """
-    n = np.bincount(codes)[codes]
-    log_share = np.log(np.maximum(n - 1, 1e-9))
-    for column, text in zip(cells, texts, strict=True):
-        pairs = mixed(column) ^ mixed(codes.astype(np.uint64), salt=3)
-        _, which, count = np.unique(pairs, return_inverse=True, return_counts=True)
-        shared = np.log(count[which] / n)
-        log_share += np.where(column == MISSING, shared, -np.inf) if text else shared
-    return np.asarray(np.exp(log_share))
 
 
 def row_count(model: Any, table: Source, weights: Weights) -> int:

@@ -288,3 +288,25 @@ def test_shuffled_classes_keep_rows_and_class_weights() -> None:
     assert own.keys() == shuffled.keys()
     assert max(shuffled.values()) < min(own.values())
     assert other.without(sample, np.zeros(sample.rows, dtype=bool)).class_weights.sum() == whole.class_weights.sum()
+
+
+def test_cross_validation_keeps_copies_in_one_fold() -> None:
+    """Every row three times, or a third of the rows five times, is judged as every row once."""
+    rng = np.random.default_rng(20)
+    truth = rng.integers(0, 2, 150)
+    columns = words((truth[:, None] ^ (rng.random((150, 12)) < 0.4)) + 2 * rng.integers(0, 4, (150, 12)))
+    table = {**columns, "y": truth}
+    once = credo.NaiveBayes().fit(table, "y").cross_validate(table).log_loss
+    for rows in (np.tile(np.arange(150), 3), np.r_[np.arange(150), np.repeat(np.arange(50), 4)]):
+        copied = {name: cells[rows] for name, cells in table.items()}
+        found = credo.NaiveBayes().fit(copied, "y").cross_validate(copied, folds=10)
+        assert found.log_loss > 0.9 * once
+        assert len(found.truth) == len(rows)
+
+
+def test_rows_that_are_alike_by_chance_lie_in_any_fold() -> None:
+    """Four kinds of rows: held out together, none of a kind would be left to learn from."""
+    rng = np.random.default_rng(21)
+    cells = rng.integers(0, 2, (200, 2))
+    table = {**words(cells), "y": (cells.sum(1) > 0).astype(int)}
+    assert credo.NaiveBayes().fit(table, "y").cross_validate(table).log_loss < 0.3
