@@ -659,3 +659,17 @@ def test_the_command_offers_all_kinds_of_models() -> None:
     from credo.selection.learn import KINDS
 
     assert set(KINDS) == set(MODELS)
+
+
+@pytest.mark.parametrize("stdout", [">&-", "> /dev/full"])
+def test_a_file_that_was_changed_is_no_failure(tmp_path: Path, stdout: str) -> None:
+    """Who runs a failed update again would count rows twice."""
+    data, model = tmp_path / "a.csv", tmp_path / "m.credo"
+    data.write_text("x,y\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(40)))
+    credo.save(credo.NaiveBayes().fit(str(data), "y"), model)
+    done = subprocess.run(
+        f"{sys.executable} -m credo update {model} {data} {stdout}", shell=True, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "40 rows learned, 80 rows in all" in done.stderr
+    assert credo.load(model).n == 80

@@ -6,7 +6,7 @@ import click
 
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
-from credo.cli.streams import echo
+from credo.cli.streams import echo_done
 
 
 @click.command()
@@ -32,4 +32,4 @@ def forget(model: str, data: str, weight: str | None, output: str | None) -> Non
     check_order("forget", model, data)
     with shown_progress("forgetting"):
         change = changed(model, output, lambda before: before.forget(opened_data(data), weight=weight), "forgotten")
-    echo(change.said)
+    echo_done(change.said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from credo.cli.progress import shown_progress
-from credo.cli.streams import echo
+from credo.cli.streams import echo_done
 
 
 @click.command()
@@ -32,4 +32,4 @@ def merge(models: tuple[str, ...], output: str) -> None:
     with shown_progress("merging"), changing(output):
         model = merged(models)
         save(model, output)
-    echo(f"{output}: {count_of(len(models), 'file')} merged, {count_of(model.n, 'row')} in all")
+    echo_done(f"{output}: {count_of(len(models), 'file')} merged, {count_of(model.n, 'row')} in all")

@@ -67,6 +67,8 @@ def _saved_input(ctx: click.Context, form: str | None, delimiter: str | None) ->
     from credo.data.queries import opened
     from credo.errors import DataError
 
+    if sys.stdin is None:
+        raise DataError("standard input is closed")
     temporary: TemporaryDirectory[str] = TemporaryDirectory(prefix="credo-")
     folder = Path(ctx.with_resource(temporary))
     path = folder / "stdin"

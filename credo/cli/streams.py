@@ -24,6 +24,15 @@ def echo(text: str) -> None:
     sys.stdout.flush()
 
 
+def echo_done(text: str) -> None:
+    """A line about what is done already: the run has succeeded, even if nobody can be told on standard output."""
+    try:
+        echo(text)
+    except (OSError, ValueError):
+        drop_output()
+        remark(text)
+
+
 def remark(text: str) -> None:
     """A line on stderr, above the progress bar if there is one. If stderr can't be written, the run goes on."""
     with suppress(OSError, ValueError):  # a full device, a stream that was closed

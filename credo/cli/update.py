@@ -8,7 +8,7 @@ import click
 
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
-from credo.cli.streams import echo, remark
+from credo.cli.streams import echo_done, remark
 
 
 @click.command()
@@ -34,7 +34,7 @@ def update(model: str, data: str, weight: str | None, output: str | None) -> Non
     check_order("update", model, data)
     with shown_progress("learning"):
         change = changed(model, output, lambda before: before.update(opened_data(data), weight=weight), "learned")
-    echo(change.said)
+    echo_done(change.said)
     if repeats(change.before, change.after):
         undo = f"credo forget {quote(output or model)} {quote(data)}"
         remark(f"note: {model} had learned these rows before; each counts twice now. To undo it: {undo}")

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from credo.core.labels import ROWS, Label
 from credo.core.lazy import lazy
-from credo.core.statistics import LITTLE, Positions, Statistics, exceeds
-from credo.data.schema import Axis, Column, Schema, agree, unite
+from credo.core.statistics import Positions, Statistics, exceeds
+from credo.data.schema import LITTLE, Axis, Column, Schema, agree, unite
 from credo.errors import EvidenceError
 from credo.numerics.exact import Array
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from credo.numerics.arrays import Codes as Codes
 from credo.numerics.exact import Array
-
-Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from credo._kernels.core.sparse import add_entries, add_lists, collect_cells, order_by
 from credo.core.membership import Codes, Hard, Membership
-from credo.core.statistics import LITTLE, ROUNDING, Counts, Positions, Statistics
+from credo.core.statistics import ROUNDING, Counts, Positions, Statistics
+from credo.data.schema import LITTLE
 from credo.numerics.exact import Array, Exact
 
 MANY = 2**16  # entries from which on they are put in order slice by slice: so many take 4 MB on the way

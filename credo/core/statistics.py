@@ -20,16 +20,15 @@ from credo._kernels.core.sums import ALIKE, FAINT, add_moments_hard, add_product
 from credo._kernels.data.codes import count_pairs
 from credo.core.membership import Codes, Hard, Membership
 from credo.errors import EvidenceError
+from credo.numerics.arrays import Positions as Positions
 from credo.numerics.exact import Array, Exact, Largest
 
-Positions = NDArray[np.intp]
 ALONE = 1e-12  # of a group's weight: what is left of it when its only row goes
 ROUNDING = 2.0**-90  # what a long chain of pair sums may lose, relative to the largest of its terms
 CLOSE = 2.0**-30  # of a sum of squares: below it, sums are taken about the mean
 FEW = 8  # rows whose sums lose nothing
 CORRELATED = 1e-6  # by which rounding may move the eigenvalues of a correlation matrix
 OF_WEIGHTS = 1e-12  # by which sums of the same weights may differ as floats, relative to themselves
-LITTLE = 1 / 16  # of what is there already
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from credo._kernels.blocks.gaussians import count_beyond
 from credo._kernels.data.codes import turn_block
-from credo.core.membership import Codes
 from credo.data import cells
 from credo.errors import DataError, SchemaError, counted, suggest
+from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
 ROWS = 60_000  # of a batch: fixed, so that results don't depend on how many workers ran

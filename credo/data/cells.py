@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credo._kernels.data.codes import code_block, count_block, count_values, find_bounds, look_up, mark_values
-from credo.core.membership import Codes
 from credo.data.spelling import dates, without_tokens
 from credo.errors import DataError
+from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
 Numbering = Callable[[int], int]  # what a row of a batch is called in errors

@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from credo.core.statistics import LITTLE, Positions
 from credo.errors import SchemaError, suggest
+from credo.numerics.arrays import Positions
 
+LITTLE = 1 / 16  # of what is there already: so much is added in place
 Kind = Literal["category", "number", "count", "date", "text", "ignore"]
 KINDS = get_args(Kind)
 CalendarPart = Literal["weekday", "month", "hour"]

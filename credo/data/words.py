@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 import credo._kernels as kernels
 from credo._kernels.jit import Price
-from credo.core.membership import Codes
 from credo.errors import DataError
+from credo.numerics.arrays import Codes
 
 if TYPE_CHECKING:
     from credo._kernels.text.words import Text

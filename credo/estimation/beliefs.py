@@ -284,7 +284,7 @@ class Beliefs(Additive):
 
 def estimate(
     data: object,
-    column: str | Sequence[str],
+    column: str | Sequence[str] | None = None,
     by: str | None = None,
     *,
     prior: Family | Literal["default", "empirical"] | None = None,
@@ -292,7 +292,7 @@ def estimate(
     success: object = None,
     kinds: Mapping[str, str] | None = None,
 ) -> Any:
-    """A belief about a column, or one for each value of the column `by`.
+    """A belief about a column (the only one, if none is named), or one for each value of the column `by`.
 
     The prior is a family, "default" (a stated function of the pooled rows) or "empirical" (fitted to all groups).
     Several columns give a belief each, {column: beliefs}; a joint family (such as NormalInverseWishart) takes them
@@ -304,6 +304,8 @@ def estimate(
     [0.5, 0.75]
     """
     table = source(data)
+    if column is None and len(table.names) == 1:
+        column = table.names[0]
     names = (column,) if isinstance(column, str) else tuple(column) if isinstance(column, Sequence) else ()
     if not names or not all(isinstance(name, str) for name in names):
         raise DataError(f"the column must be a name, or a list of names, but is {column!r}")

@@ -19,6 +19,7 @@ from credo.errors import DataError, EvidenceError, suggest
 from credo.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalInverseGamma
 from credo.families.family import Rule
 from credo.families.normal import require_scale
+from credo.notices import tell
 from credo.numerics.exact import Array
 
 
@@ -45,7 +46,14 @@ def _fitting(name: str, asked: Kind | None, found: Profile | None, success: obje
         return BetaBernoulli(1, 1)
     if kind == "category" and found:
         words = {str(value).strip().lower() for value in found.values.to_pylist()} if len(found.values) <= 2 else {""}
-        return BetaBernoulli(1, 1) if words <= set(TRUTHS) else DirichletCategorical(1)
+        if words <= set(TRUTHS):
+            return BetaBernoulli(1, 1)
+        if len(found.values) == 1:
+            tell(
+                f"column {name!r} has one value only, {found.values[0].as_py()!r:.60}, so that its probability is 1 "
+                "whatever the rows: name the others in a prior, as in DirichletCategorical(1, levels=[...])"
+            )
+        return DirichletCategorical(1)
     if kind == "count":
         return GammaPoisson(1, 1)
     if kind in ("number", "date"):  # days since 1970

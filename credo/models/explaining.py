@@ -198,7 +198,10 @@ def _spelt(text: str, spoken: Spoken) -> str:
 
 
 def contributions(model: Classifier, data: object, rows: int) -> dict[str, float]:
-    """How far the log-odds between the two most probable classes move, on average, when a column's cells are hidden."""
+    """How far the log-odds between the two most probable classes move, on average, when a column's cells are hidden.
+
+    What the others say is worth as much as before: the discount of missing cells is not the column's own weight.
+    """
     table = source(data)
     total, seen = dict.fromkeys(model.views, 0.0), 0
     stride = max(1, int(model.n // max(100, min(rows, FEW_CELLS // len(model.views)))))
@@ -213,9 +216,9 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
         each = np.arange(kept.rows)
         for name in hidden:
             if np.isfinite(gone := sum(hidden[name], np.zeros_like(whole))).all():
-                without = _told(model, whole - gone, np.minimum(missing + _hidden_share(model, kept, name), 1.0))
+                without = _told(model, whole - gone, missing)
             else:  # what is impossible with it may be possible without
-                without, _ = model._log_joint(model.tuned, kept.without(name), tells=False)
+                without = _told(model, _said(model, kept.without(name))[0], missing)
             with np.errstate(invalid="ignore"):
                 apart = log_joint - without
             moved = apart[each, first] - apart[each, second]
@@ -236,13 +239,6 @@ def _missing(model: Classifier, batch: Batch) -> Array:
     if model.tuning is None or not model.tuning.discount:
         return np.zeros(batch.rows)
     return model.missing_share(batch.filled(model.views), model.tuning.used)
-
-
-def _hidden_share(model: Classifier, batch: Batch, name: str) -> Array:
-    """What hiding a column's cells adds to that share. (rows,)"""
-    if model.tuning is None or not model.tuning.discount or name not in model.tuning.used:
-        return np.zeros(batch.rows)
-    return (1 - model.missing_share(batch, [name])) / len(model.tuning.used)
 
 
 def _said(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[Array]]]:

@@ -78,7 +78,7 @@ def _columns(report: Report, top: int) -> list[Content]:
 
 
 def tried_table(report: Report) -> Table:
-    """The candidates, the best first, and their shares of the pool."""
+    """The candidates, the best first, and their weights in the pool."""
     losses = [each.log_loss for each in report.tried]
     return Table(
         [
@@ -89,7 +89,7 @@ def tried_table(report: Report) -> Table:
             ),
             TableColumn("log-loss", losses, number_form(losses)),
             TableColumn("accuracy", [each.accuracy for each in report.tried], ".3f"),
-            TableColumn("share", [each.share for each in report.tried], ".2f"),
+            TableColumn("weight", [each.share for each in report.tried], ".2f"),
         ]
     )
 
@@ -105,6 +105,7 @@ def _judged(report: Report) -> list[Content]:
         GAP,
         Paragraph(f"{rows}, used neither for learning nor for tuning ({scores.how})", "title"),
         *_figures(scores),
+        *([Paragraph(noted.strip().strip("()") + ".", "note")] if (noted := scores.unknown_noted()) else []),
         GAP,
         *confusion_content(scores, CLASSES, PAIRS),
     ]

@@ -14,7 +14,7 @@ class Tried:
     name: str
     log_loss: float
     accuracy: float
-    share: float = 0.0  # of it in the pool
+    share: float = 0.0  # its weight in the logarithmic pool; weights need not sum to 1
 
 
 @dataclass(frozen=True)
@@ -47,5 +47,5 @@ class Report:
         return sorted(self.columns, key=lambda column: -column.weight)
 
     def __repr__(self) -> str:
-        lines = [f"{each.log_loss:8.4f}  {each.accuracy:.4f}  {each.share:5.2f}  {each.name}" for each in self.tried]
-        return "\n".join([self.why, "log-loss  accuracy  share", *lines, repr(self.scores)])
+        lines = [f"{each.log_loss:8.4f}  {each.accuracy:.4f}  {each.share:6.2f}  {each.name}" for each in self.tried]
+        return "\n".join([self.why, "log-loss  accuracy  weight", *lines, repr(self.scores)])

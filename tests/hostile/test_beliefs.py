@@ -225,3 +225,15 @@ def test_counts_given_as_a_mapping() -> None:
 @settings(deadline=None, max_examples=200)
 def test_any_numbers_make_a_prior_or_are_refused(family: str, numbers: list[float]) -> None:
     read_or_refused(FAMILIES[family], *numbers[: SIZES[family]])
+
+
+def test_the_only_column_needs_no_name() -> None:
+    assert credo.estimate([19.9, 20.5]).mean() == credo.estimate([19.9, 20.5], "x").mean()
+    with pytest.raises(credo.DataError, match="must be a name"):
+        credo.estimate({"a": [1.5], "b": [2.5]})
+
+
+def test_one_value_alone_is_told() -> None:
+    """A distribution over one value has probability 1: that is an assumption, not what the rows say."""
+    with pytest.warns(credo.Notice, match="one value only, 'red'.*levels="):
+        assert credo.estimate({"x": ["red", "red"]}, "x").mean() == {"red": 1.0}

@@ -107,8 +107,13 @@ def test_estimates_of_columns_with_any_name(name: str, by: str | None, tmp_path:
     rows = {name: ROWS[NUMBER], "other": ROWS[NUMBER], **({by: ROWS[WORD]} if by else {})}
     alone = through(credo.estimate(rows, name, by=by), tmp_path / "b.credo")
     both = credo.estimate(rows, [name, "other"], by=by)
-    assert alone.log_evidence() == both[name].log_evidence() == both["other"].log_evidence()
-    assert alone.update(rows).forget(rows).log_evidence() == pytest.approx(alone.log_evidence(), rel=1e-12)
+
+    def figures(found: Any) -> Any:
+        """The reference prior of a single group has no evidence."""
+        return found.log_evidence() if by else np.array(found.interval()).ravel().tolist()
+
+    assert figures(alone) == figures(both[name]) == figures(both["other"])
+    assert figures(alone.update(rows).forget(rows)) == pytest.approx(figures(alone), rel=1e-12)
 
 
 labels = st.builds(
@@ -123,7 +128,7 @@ labels = st.builds(
 @settings(max_examples=50)
 @given(st.lists(labels))
 def test_labels_are_ordered_and_hashed_by_their_fields(some: list[Label]) -> None:
-    assert [tuple(label) for label in sorted(some)] == sorted(map(tuple, some))
+    assert [tuple(label) for label in sorted(some)] == sorted(tuple(label) for label in some)
     assert len(set(some)) == len({tuple(label) for label in some})
 
 

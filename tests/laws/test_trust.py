@@ -14,6 +14,7 @@ from credo.core.learning import Weights
 from credo.data import source
 from credo.models.explaining import contributions
 from credo.models.label_noise import noise_rates, with_label_noise
+from credo.models.tuning import worth
 from credo.numerics.exact import Array
 from credo.selection.sample import drawn, encoded
 from credo.selection.stacking import HeldOut, cross_fitted
@@ -231,7 +232,11 @@ def test_contributions_know_the_discount() -> None:
     whole = model._log_joint(model.tuned, batch)[0]
     rows, (first, second) = np.arange(batch.rows), np.argsort(-whole, axis=1).T
     for name in model.views:
-        apart = whole - model._log_joint(model.tuned, batch.without(name))[0]
+        share = worth(model.missing_share(batch, model.tuning.used), model.tuning.discount)[:, None]
+        plain = replace(model, tuning=replace(model.tuning, discount=0.0, label_noise=0.0))
+        said = plain._log_joint(plain.tuned, batch.without(name))[0] - plain.tuned.log_prior
+        without = model.tuned.with_noise(model.tuned.log_prior + share * said)
+        apart = whole - without
         moved = np.abs(apart[rows, first] - apart[rows, second]).mean()
         assert sizes[name] == pytest.approx(moved, rel=1e-9), name
 

@@ -131,4 +131,5 @@ def log_densities(z: Array, mean: Array, white: Array, degrees: Array) -> list[A
     squared = np.cumsum(flat**2, axis=2)
     log_determinant = -2 * np.cumsum(np.log(np.diagonal(white, axis1=1, axis2=2)), axis=1)
     upto = [log_density(squared[:, :, m], log_determinant[:, m], degrees, m + 1) for m in range(z.shape[1])]
-    return [after - before for before, after in zip([np.zeros(squared.shape[:2]), *upto[:-1]], upto, strict=True)]
+    before = [np.zeros(squared.shape[:2]), *upto]  # none of the columns, the first, the first two, ...
+    return [after - each for each, after in zip(before, upto, strict=False)]
