@@ -29,6 +29,7 @@ DEPENDING: dict[str, set[str]] = {  # forms whose log-likelihoods depend on a se
 }
 FEW_ROWS = 500  # up to which Bayes factors are held against those of shuffled classes
 SHUFFLED, MOST_SHUFFLES = 1000, 10  # columns with shuffled classes that are wanted, and at most so often each
+FAR = 5.0  # nats: a Bayes factor of noise is larger once in e⁵ times, if it is calibrated
 IRRELEVANT = 0.02  # the probability of dependence on the class below which a column isn't looked at
 
 ONE_WEIGHT, TIED, EVERY_TERM = "naive Bayes", "tied Gaussian", "every term weighed by itself"
@@ -43,14 +44,17 @@ class Candidates:
     weightings: dict[str, Weighting]
 
 
-def candidates(taught: Taught, sample: Sample, excess: float = 0.0) -> Candidates:
-    """What the rows of a sample, left out one by one, say of a model's terms. Log Bayes factors are less the excess."""
+def candidates(taught: Taught, sample: Sample, excess: Mapping[str, float] | None = None) -> Candidates:
+    """What the rows of a sample, left out one by one, say of a model's terms.
+
+    The excess of columns' log Bayes factors is taken from them.
+    """
     model = taught.model
     settings, chosen_texts = chosen_readings(taught, sample)
     texts = {name: tuple(form for form in views if form in TEXT_FORMS) for name, views in model.views.items()}
     texts |= chosen_texts
     columns = _columns(taught)
-    relevance = {} if settings.estimate == "ml" else relevances(_log_factors(taught, columns, settings), excess)
+    relevance = {} if settings.estimate == "ml" else relevances(_log_factors(taught, columns, settings), excess or {})
     columns = {name: forms if relevance.get(name, 1.0) >= IRRELEVANT else [] for name, forms in columns.items()}
     joint = {name: [form for form in views if form in JOINT_FORMS] for name, views in model.views.items()}
     every = {name: (*columns[name], *texts[name], *joint[name]) for name in model.views}
@@ -62,19 +66,24 @@ def candidates(taught: Taught, sample: Sample, excess: float = 0.0) -> Candidate
     return Candidates(forms, settings, _weightings(scores, relevance, start))
 
 
-def excess_of_factors(taught: Taught, sample: Sample) -> float:
-    """log of the mean Bayes factor of columns whose rows have shuffled classes; 0, as it should be, if it is below.
+def excess_of_factors(taught: Taught, sample: Sample) -> dict[str, float]:
+    """How much log Bayes factors are too large: log of their mean over shuffled classes, where that is above 0.
 
-    Priors and bins know the pooled rows, so that Bayes factors of few rows are too large.
+    Priors and bins know the pooled rows, so that Bayes factors of few rows are too large. What all columns have in
+    common is taken from each. A column that is far beyond it, as one with many equal numbers, has an excess of its own.
     """
     columns, settings = _columns(taught), taught.model.settings
     if sample.rows > FEW_ROWS or settings.estimate == "ml":
-        return 0.0
-    found: list[float] = []
-    for salt in range(max(1, min(-(-SHUFFLED // max(len(columns), 1)), MOST_SHUFFLES))):
-        other = taught.shuffled(sample, salt)
-        found += [] if other is None else _log_factors(other, columns, settings).values()
-    return max(0.0, float(np.logaddexp.reduce(found) - np.log(len(found)))) if found else 0.0
+        return {}
+    shuffles = max(1, min(-(-SHUFFLED // max(len(columns), 1)), MOST_SHUFFLES))
+    others = [other for salt in range(shuffles) if (other := taught.shuffled(sample, salt)) is not None]
+    factors = [_log_factors(other, columns, settings) for other in others]
+    if not factors or not factors[0]:
+        return {}
+    means = _log_means([[each[name] for each in factors] for name in factors[0]])
+    usual = means[means <= FAR]
+    shared = max(0.0, float(_log_means([usual.tolist()])[0])) if len(usual) else 0.0
+    return {name: shared if mean <= FAR else float(mean) for name, mean in zip(factors[0], means, strict=True)}
 
 
 def _columns(taught: Taught) -> dict[str, list[str]]:

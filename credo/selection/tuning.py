@@ -7,7 +7,7 @@ fold, by shares that the other folds gave, is the figure that is reported.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -143,7 +143,9 @@ def _folds(sample: Sample, seed: int) -> tuple[NDArray[np.intp], range]:
     return sample.folds(count, seed), range(looked_at)
 
 
-def _judged(learned: Taught, sample: Sample, held_out: NDArray[np.bool_], excess: float, blanks: bool) -> _Judged:
+def _judged(
+    learned: Taught, sample: Sample, held_out: NDArray[np.bool_], excess: Mapping[str, float], blanks: bool
+) -> _Judged:
     part, rest = sample.take(held_out), sample.take(~held_out)
     others = learned.without(sample, held_out)
     found = candidates(others, rest, excess)

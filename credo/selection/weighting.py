@@ -211,14 +211,14 @@ def with_noise(
     return theta, rate, weights * (1 - noisy)
 
 
-def relevances(log_bayes_factors: Mapping[str, float], excess: float = 0.0) -> dict[str, float]:
+def relevances(log_bayes_factors: Mapping[str, float], excess: Mapping[str, float]) -> dict[str, float]:
     """The probability that each column depends on the class, the share π of those that do being unknown before.
 
     P(depends | π) = π BF/(π BF + 1 - π), averaged over p(π | all columns) ∝ p(π) Π(π BF + 1 - π). Before, π = 0 is as
     probable as all other shares together, which are equally probable: among columns of noise none is believed, however
-    many there are. The excess is how much log BF is too large on average.
+    many there are. The excess is how much log BF of a column is too large.
     """
-    log_factors = np.array(list(log_bayes_factors.values())) - excess
+    log_factors = np.array([value - excess.get(name, 0.0) for name, value in log_bayes_factors.items()])
     log_odds = log_factors + np.log(SHARES_OF_COLUMNS / (1 - SHARES_OF_COLUMNS))[:, None]  # (shares, columns)
     log_evidence = (np.logaddexp(0.0, log_odds) + np.log1p(-SHARES_OF_COLUMNS)[:, None]).sum(1)
     log_posterior = np.append(log_evidence - np.log(len(SHARES_OF_COLUMNS)), 0.0)  # the last: no column depends

@@ -275,10 +275,10 @@ def test_many_columns_of_noise_are_not_believed(kind: str) -> None:
 def test_relevance_needs_more_than_chance() -> None:
     rng = np.random.default_rng(19)
     chance = {f"x{j}": float(value) for j, value in enumerate(rng.normal(-1.0, 1.2, 200))}
-    assert max(relevances(chance).values()) < 0.2
-    assert relevances({**chance, "y": 25.0})["y"] > 0.99
-    assert relevances({"x": 3.0}, excess=3.0)["x"] == pytest.approx(relevances({"x": 0.0})["x"])
-    assert relevances({"x": 0.0})["x"] == pytest.approx(0.25)  # half of it that none depends, half of what is left
+    assert max(relevances(chance, {}).values()) < 0.2
+    assert relevances({**chance, "y": 25.0}, {})["y"] > 0.99
+    assert relevances({"x": 3.0}, {"x": 3.0})["x"] == pytest.approx(relevances({"x": 0.0}, {})["x"])
+    assert relevances({"x": 0.0}, {})["x"] == pytest.approx(0.25)  # half of it that none depends, half of what is left
 
 
 def test_shuffled_classes_keep_rows_and_class_weights() -> None:
