@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
-from credo.core.membership import Hard
+from credo.core.membership import Hard, Membership
 from credo.data import Batch
 from credo.data.schema import Axis
 from credo.numerics.exact import Array
@@ -59,8 +59,8 @@ class Block(ABC):
         return frozenset({(type(self).__name__, self.names)})
 
     @abstractmethod
-    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
-        """The statistics of a batch's rows by class; `groups` is the column that the classes are in."""
+    def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
+        """The statistics of a batch's rows by group, under hard or soft membership; `groups` is the groups' column."""
 
     def pruned(self, evidence: Evidence) -> Evidence:
         """Without what there is no room for; most have room for all."""

@@ -12,7 +12,7 @@ import numpy as np
 from credo.blocks.block import Block, Independent, Parameter, Settings
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Hard
+from credo.core.membership import Hard, Membership
 from credo.core.statistics import ALONE, Totals
 from credo.data import Batch
 from credo.data.cells import check_positive
@@ -36,7 +36,7 @@ class CountColumns(Block):
     def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
         return [Label("column", name) for name in self.names]
 
-    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+    def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         parts = {
             Label("column", name): Part((groups,), FAMILY.statistics(_counts(batch, name), member))
             for name in self.names

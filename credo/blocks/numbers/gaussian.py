@@ -30,7 +30,7 @@ from credo.blocks.numbers.covariances import (
 from credo.blocks.numbers.missing import Filled, completed
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, Label
-from credo.core.membership import Hard
+from credo.core.membership import Hard, Membership
 from credo.core.statistics import ALONE, CrossMoments, Moments, exceeds
 from credo.data import Batch
 from credo.data.schema import Column, Schema
@@ -84,7 +84,7 @@ class Joint(Block):
         total = np.sum([evidence[label].weight for label in labels], axis=0)
         return labels[0] if labels and exceeds(total, evidence[ROWS].weight, slack) else None
 
-    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+    def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         x = batch.matrix(self.names)
         parts = {}
         for known, rows in patterns(x):

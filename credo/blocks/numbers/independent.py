@@ -14,7 +14,7 @@ from credo._kernels.core.sums import ALIKE
 from credo.blocks.block import Block, Independent, Parameter, Settings, Silence
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Hard
+from credo.core.membership import Hard, Membership
 from credo.core.statistics import ALONE, Moments, Positions
 from credo.data import Batch
 from credo.data.cells import LARGEST
@@ -66,7 +66,7 @@ class Numbers(Block):
     def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
         return (self.label,)
 
-    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+    def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         if self.logs:
             statistics = Moments.of(_logs(batch, self.names, self.strict), member)
         else:

@@ -14,7 +14,7 @@ from credo.blocks.block import Block, Likelihood, Parameter, Settings
 from credo.blocks.numbers.independent import Numbers
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
-from credo.core.membership import Hard
+from credo.core.membership import Hard, Membership
 from credo.core.statistics import ALONE, Moments
 from credo.data import Batch
 from credo.errors import EvidenceError
@@ -42,7 +42,7 @@ class Spherical(Block):
     def labels(self, evidence: Evidence) -> Sequence[Label]:
         return self._numbers.labels(evidence)
 
-    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+    def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         return self._numbers.summarise(batch, member, groups)
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> SphericalLikelihood:
