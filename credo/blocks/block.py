@@ -15,6 +15,7 @@ from credo.core.labels import Label
 from credo.core.membership import Hard, Membership
 from credo.data import Batch
 from credo.data.schema import Axis
+from credo.errors import EvidenceError
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -192,6 +193,10 @@ class Likelihood(ABC):
     def base(self, cells: Any) -> Array | float:  # noqa: ARG002 - most have none
         """log of the factor of p(cells | class) that `add` leaves out, since all classes share it. (rows,)"""
         return 0.0
+
+    def log_prior(self) -> float:
+        """log p(parameters) at the mode, up to a constant: what EM adds to the log-likelihood."""
+        raise EvidenceError(f"{', '.join(map(repr, self.names))}: EM can't fit scores that aren't a likelihood")
 
     @abstractmethod
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:

@@ -150,6 +150,13 @@ class CategoriesLikelihood(Independent):
         same = [_shares(n.sum(0, keepdims=True), a) for n, a in pairs]
         return [w * each + (1 - w) * one for w, each, one in zip(self.depends, own, same, strict=True)]
 
+    def log_prior(self) -> float:
+        """Σ (a - 1) log θ"""
+        from scipy.special import xlogy
+
+        pairs = zip(self.concentrations, self.shares, strict=True)
+        return float(sum(xlogy(a - 1, share).sum() for a, share in pairs))
+
     def averaging(self, depends: Array) -> CategoriesLikelihood:
         return replace(self, depends=depends)
 

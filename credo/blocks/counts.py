@@ -72,9 +72,22 @@ class CountsLikelihood(Independent):
         return np.stack([_counts(batch, name) for name in self.names])
 
     @cached_property
+    def priors(self) -> list[GammaPoisson]:
+        return [of_counts(each.pooled(), self.settings.strength) for each in self.statistics]
+
+    @cached_property
     def beliefs(self) -> list[GammaPoisson]:
-        prior = (of_counts(each.pooled(), self.settings.strength) for each in self.statistics)
-        return [before.posterior(each) for before, each in zip(prior, self.statistics, strict=True)]
+        return [before.posterior(each) for before, each in zip(self.priors, self.statistics, strict=True)]
+
+    def log_prior(self) -> float:
+        """log Gamma(rate) of each column and class; a column that was never seen has no rate."""
+        rates = map(self._rate, self.beliefs, self.statistics)
+        known = (
+            prior.log_prior(rate)
+            for prior, rate, each in zip(self.priors, rates, self.statistics, strict=True)
+            if each.n.value.any()
+        )
+        return float(sum(each.sum() for each in known))
 
     def _log_prob(self, x: Array, belief: GammaPoisson, statistics: Totals) -> Array:
         """(rows, classes), of counts (rows, 1)"""

@@ -219,4 +219,3 @@ class TableEM:
         """Of each label once: tied nodes have the same parameters."""
         tables = {node.label: (node, self.network.tables[name]) for name, node in self.network.nodes.items()}
         return sum(node.log_prior(self.prior[label.name], table) for label, (node, table) in tables.items())
-

@@ -119,13 +119,22 @@ class Sketch:
         return np.asarray(np.floor(below * most_bins(n, self.coarse) / n))
 
     @cached_property
+    def pooled(self) -> Array:
+        """The weight of each value, to 40 bits of the whole: soft sums are rounded, and a value at an edge would move
+        from bin to bin between two steps of EM. (values,)"""
+        found = self.counts.sum(0)
+        n = float(found.sum())
+        unit = 2.0 ** (np.floor(np.log2(n)) - 40) if n > 0 else 1.0
+        return np.asarray(np.round(found / unit) * unit)
+
+    @cached_property
     def n(self) -> float:
-        return float(self.counts.sum())
+        return float(self.pooled.sum())
 
     @cached_property
     def below(self) -> Array:
         """The weight of smaller values. (values,)"""
-        return np.concatenate([[0.0], np.cumsum(self.counts.sum(0))[:-1]])[: len(self.values)]
+        return np.concatenate([[0.0], np.cumsum(self.pooled)[:-1]])[: len(self.values)]
 
     @cached_property
     def starts(self) -> Positions:
@@ -293,6 +302,9 @@ class BinnedLikelihood(Independent):
 
     def add(self, cells: Array, out: Array) -> None:
         self.bins.add(self._coded(cells), out)
+
+    def log_prior(self) -> float:
+        return self.bins.log_prior()
 
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
         for j, sketch in enumerate(self.sketches):

@@ -27,7 +27,7 @@ from credo.blocks.numbers.covariances import (
     spread,
     squared_distances,
 )
-from credo.blocks.numbers.missing import Filled, completed
+from credo.blocks.numbers.missing import Completion, Filled, completed
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, Label
 from credo.core.membership import Hard, Membership
@@ -237,6 +237,9 @@ class JointLikelihood(Likelihood):
             return most_likely(*self.completed, self.tied)
         centre, matrix, _ = self._point._law(self.belief)
         return Gaussians(centre, matrix)
+
+    def log_prior(self) -> float:
+        return Completion(self, self.gaussians).log_prior() if self.size else 0.0
 
     @property
     def _point(self) -> JointLikelihood:

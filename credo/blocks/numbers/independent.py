@@ -191,6 +191,12 @@ class NumbersLikelihood(Independent):
             )
         return found
 
+    def log_prior(self) -> float:
+        """log N(μ; m, σ²/s) + log InverseGamma(σ²), of the columns with any variance."""
+        with np.errstate(all="ignore"):  # the others have no density
+            found = self.prior.log_prior(self.gaussian)
+        return float(np.where(self.spoken, found, 0.0).sum())
+
     @property
     def _centre(self) -> Array:
         """Where each class expects its numbers. (classes, columns)"""

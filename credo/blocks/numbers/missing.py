@@ -29,7 +29,7 @@ STEPS, TOLERANCE = 2000, 1e-15  # of EM
 def completed(likelihood: JointLikelihood, parts: Sequence[Filled], start: Gaussians) -> tuple[Array, Array, Array]:
     """n, mean and scatter of whole rows, as they are expected at the most probable parameters."""
     with engines.using(engines.Serial()):
-        found = em(_Completion(likelihood, start), lambda: parts, steps=STEPS, tolerance=TOLERANCE)
+        found = em(Completion(likelihood, start), lambda: parts, steps=STEPS, tolerance=TOLERANCE)
     return _moments(found.evidence[WHOLE])
 
 
@@ -77,7 +77,7 @@ class Filled:
 
 
 @dataclass(frozen=True, eq=False)
-class _Completion:
+class Completion:
     """Gaussians of the classes, from rows with missing cells: a model for `em`, whose batches are patterns."""
 
     likelihood: JointLikelihood
