@@ -205,7 +205,7 @@ class CategoriesLikelihood(Independent):
     def _tables_without_one(self) -> tuple[Array, Array]:
         """Rows of log θ when a row of weight 1 is gone: of the other classes, and of its own.
 
-        A value that no other row has says nothing.
+        A value that no other row has is ignored.
         """
         others: list[Array] = []
         parts: list[Array] = []
@@ -329,7 +329,7 @@ def _shares(n: Array, a: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class CodedCells:
-    """Codes, -1 where a cell says nothing, and how many cells of each column hold values that no row had."""
+    """Codes, -1 where a cell is missing or unseen, and how many unseen cells each column has."""
 
     codes: Codes  # (columns, rows)
     unseen: dict[str, int]

@@ -102,7 +102,7 @@ class CountsLikelihood(Independent):
         if self.settings.estimate == "ml":
             events, n = FAMILY.events(statistics), FAMILY.exposure(statistics)
             pooled = events.sum(-1, keepdims=True) / np.maximum(n.sum(-1, keepdims=True), ALONE)
-            return np.where(n > 0, events / np.where(n > 0, n, 1.0), pooled)  # of a class that says nothing
+            return np.where(n > 0, events / np.where(n > 0, n, 1.0), pooled)  # a class without rows has the pooled rate
         return np.asarray(belief.mode() if self.settings.estimate == "map" else belief.mean())
 
     def add(self, cells: Array, out: Array) -> None:

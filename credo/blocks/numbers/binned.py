@@ -172,7 +172,7 @@ class Sketch:
         return self.left_out(places, np.ones(len(places)))
 
     def left_out(self, place: Positions, weight: Array) -> tuple[Array, Array]:
-        """The same of rows with these values and weights; 0 where nothing is left that could say something."""
+        """The same of rows with these values and weights; 0 where no other row is left."""
         first, last, bins = self.bins_left_out(place, weight)
         reached = np.concatenate([np.zeros((len(self.counts), 1)), np.cumsum(self.counts, axis=1)], axis=1)
         inside = (reached[:, last] - reached[:, first]).T  # (rows, classes)

@@ -69,7 +69,7 @@ def patterns(x: Array) -> Iterator[tuple[Flags, Any]]:
 class Joint(Block):
     """x | class ~ N(μ, Σ), with a normal-inverse-Wishart prior: s rows of the pooled means and variances.
 
-    NormalInverseWishart(pooled means, s, d + 1 + s, s · diag(pooled variances)). Columns without variance say nothing.
+    NormalInverseWishart(pooled means, s, d + 1 + s, s · diag(pooled variances)). Columns without variance are ignored.
     """
 
     names: tuple[str, ...]
@@ -179,7 +179,7 @@ class JointLikelihood(Likelihood):
 
     @cached_property
     def about_shift(self) -> list[tuple[Flags, Array, Array, Array]]:
-        """Each pattern's columns among those that say something, n, mean about the shift and scatter."""
+        """Each pattern's columns among those with any variance, n, mean about the shift and scatter."""
         found = []
         for pattern in self.patterns:
             inside = self.spoken[pattern.known]
@@ -346,7 +346,7 @@ class JointLikelihood(Likelihood):
         return replace(self, patterns=tuple(kept), weight=1.0)
 
     def _left_out(self, cells: Array, own: Hard) -> Array:
-        """Rows (without missing cells) that are left out one by one: each class's matrix is factored anew."""
+        """Rows (without missing cells) that are left out one by one: each class's matrix is factored again."""
         z, w, rows = (cells - self.shift)[:, self.spoken], own.weight, np.arange(len(cells))
         everyone = np.full(len(z), self.completed[0].sum())
         variance = np.repeat(self.prior_variance[None] * everyone[:1, None], len(z), axis=0)
@@ -370,7 +370,7 @@ class JointLikelihood(Likelihood):
         return found
 
     def _law(self, belief: Spread) -> tuple[Array, Array, Array]:
-        """Centre, matrix and degrees of freedom by which a row is foreseen."""
+        """Centre, matrix and degrees of freedom of the density that predicts a row."""
         d = self.size
         if self.settings.estimate == "bayes":
             degrees = belief.degrees - d + 1

@@ -41,7 +41,7 @@ class Numbers(Block):
     """x | class ~ N(μ, σ²) for each column; of logarithms where `logs`.
 
     The prior is NormalInverseGamma(pooled mean, s, 1 + s/2, s · pooled variance/2), s being `strength`: as if s rows
-    of the pooled mean and variance had been seen in each class before. A column without variance says nothing.
+    of the pooled mean and variance had been seen in each class before. A column without variance is ignored.
     """
 
     names: tuple[str, ...]
@@ -143,7 +143,7 @@ class NumbersLikelihood(Independent):
 
     @cached_property
     def spoken(self) -> Any:
-        """Which columns say something: those with any variance."""
+        """Which columns are used: those with any variance."""
         if self.part_of is not None:
             whole, at = self.part_of
             return whole.spoken[at]
@@ -328,7 +328,7 @@ class NumbersLikelihood(Independent):
             return pull, 0.5 * factor, shape, 0.5 * np.log(factor)
 
     def _exactly(self, x: Array, j: int, own: Hard) -> Array:
-        """Column j of rows left out one by one, in pairs of floats; 0 where it says nothing. (rows, classes)"""
+        """Column j of rows left out one by one, in pairs of floats; 0 where it is ignored. (rows, classes)"""
         prior, statistics, said = self._without_each(x, j, own)
         likelihood = np.zeros((len(x), len(self.statistics.n.value)))
         if not said.any():
@@ -352,7 +352,7 @@ class NumbersLikelihood(Independent):
         return likelihood
 
     def _without_each(self, x: Array, j: int, own: Hard) -> tuple[NormalInverseGamma, Moments, Any]:
-        """The prior (rows, 1) and the statistics (rows, classes, 1) without each row, of those that say something then.
+        """The prior (rows, 1) and the statistics (rows, classes, 1) without each row, where the column still varies.
 
         A row's own number is taken away in the pairs of floats that it was added in.
         """

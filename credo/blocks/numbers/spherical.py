@@ -71,7 +71,7 @@ class SphericalLikelihood(Likelihood):
     weight: float = 1.0
 
     def read(self, batch: Batch) -> Array:
-        """Numbers; a column of which nothing was seen says nothing."""
+        """Numbers; a column without evidence is ignored."""
         x, seen = batch.matrix(self.names), self.pooled.n.value[0] > 0
         return x if seen.all() else np.where(seen, x, np.nan)
 
