@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
-from credo.core.membership import Hard
+from credo.core.membership import Hard, Membership
 from credo.data import Batch
 from credo.data.schema import Axis
+from credo.errors import EvidenceError
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ class Block(ABC):
         return frozenset({(type(self).__name__, self.names)})
 
     @abstractmethod
-    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
-        """The statistics of a batch's rows by class; `groups` is the column that the classes are in."""
+    def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
+        """The statistics of a batch's rows by group, under hard or soft membership; `groups` is the groups' column."""
 
     def pruned(self, evidence: Evidence) -> Evidence:
         """Without what there is no room for; most have room for all."""
@@ -192,6 +193,10 @@ class Likelihood(ABC):
     def base(self, cells: Any) -> Array | float:  # noqa: ARG002 - most have none
         """log of the factor of p(cells | class) that `add` leaves out, since all classes share it. (rows,)"""
         return 0.0
+
+    def log_prior(self) -> float:
+        """log p(parameters) at the mode, up to a constant: what EM adds to the log-likelihood."""
+        raise EvidenceError(f"{', '.join(map(repr, self.names))}: EM can't fit scores that aren't a likelihood")
 
     @abstractmethod
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:

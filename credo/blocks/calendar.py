@@ -13,7 +13,7 @@ from credo.blocks.block import Block, Settings, Silence
 from credo.blocks.categories import Categories, CategoriesLikelihood, CodedCells, concentration
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Hard
+from credo.core.membership import Membership
 from credo.data import Batch
 from credo.data.schema import CalendarPart, Derived, Schema
 from credo.numerics.exact import Array
@@ -63,7 +63,7 @@ class Calendar(Block):
     def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
         return [Label("column", name, self.part) for name in self.names]
 
-    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+    def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         found = Categories(self.names).summarise(_derived(batch, self.names, self.part), member, groups)
         parts = {
             label._replace(derived=self.part): Part((groups, Derived(self.part, label.name)), part.statistics)

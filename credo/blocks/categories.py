@@ -13,7 +13,7 @@ from credo._kernels.data.codes import add_tables, add_tables_but_own, add_tables
 from credo.blocks.block import NEW, Block, Independent, Parameter, Settings, Silence
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Codes, Hard
+from credo.core.membership import Codes, Hard, Membership
 from credo.core.statistics import ALONE, Counts
 from credo.data import Batch, cells
 from credo.data.schema import Column, Schema
@@ -34,11 +34,11 @@ class Categories(Block):
     def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
         return [Label("column", name) for name in self.names]
 
-    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
-        plain = bool((member.weight == 1).all())
-        found = _counted_block(batch, self.names, member) if plain else None
-        if found is None:
-            found = [_counted(batch, name, member, plain) for name in self.names]
+    def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
+        if isinstance(member, Hard) and (member.weight == 1).all():
+            found = _whole_counts(batch, self.names, member)
+        else:
+            found = [_counts(batch, name, member) for name in self.names]
         pairs = list(zip(self.names, found, strict=True))
         columns = tuple(Column(name, "category", levels) for name, (levels, _) in pairs)
         parts = {Label("column", name): Part((groups, name), counts) for name, (_, counts) in pairs}
@@ -57,21 +57,25 @@ class Categories(Block):
         return CategoriesTally(columns, [evidence[label] for label in labels])
 
 
-def _counted_block(batch: Batch, names: Sequence[str], member: Hard) -> list[tuple[Any, Counts]] | None:
-    """The same of all columns, if they are whole numbers."""
+def _counts(batch: Batch, name: str, member: Membership) -> tuple[Any, Counts]:
+    """A column's levels, and how often each group shows each."""
+    codes, levels = batch.categories(name) if isinstance(member, Hard) else batch.coded(name)
+    return levels, Counts.of(codes, len(levels), member)
+
+
+def _whole_counts(batch: Batch, names: Sequence[str], member: Hard) -> list[tuple[Any, Counts]]:
+    """The same for each column where all weights are 1: integers are counted without coding them first."""
     tiles = batch.integer_tiles(names)
     found = None if tiles is None else cells.block_counts(tiles, member.codes, member.groups)
-    return None if found is None else [(levels, Counts(Exact.of(counts))) for levels, counts in found]
-
-
-def _counted(batch: Batch, name: str, member: Hard, plain: bool) -> tuple[Any, Counts]:
-    """A column's levels, and how often each class shows each; the fast way where weights are 1."""
-    x = batch.integers(name) if plain else None
-    found = None if x is None else cells.narrow_counts(x, member.codes, member.groups)
     if found is not None:
-        return found[0], Counts(Exact.of(found[1]))
-    codes, levels = batch.categories(name)
-    return levels, Counts.of(codes, len(levels), member)
+        return [(levels, Counts(Exact.of(counts))) for levels, counts in found]
+    return [_whole_counts_of(batch, name, member) for name in names]
+
+
+def _whole_counts_of(batch: Batch, name: str, member: Hard) -> tuple[Any, Counts]:
+    x = batch.integers(name)
+    found = None if x is None else cells.narrow_counts(x, member.codes, member.groups)
+    return _counts(batch, name, member) if found is None else (found[0], Counts(Exact.of(found[1])))
 
 
 def concentration(column: Column, settings: Settings) -> Array:
@@ -146,6 +150,13 @@ class CategoriesLikelihood(Independent):
         same = [_shares(n.sum(0, keepdims=True), a) for n, a in pairs]
         return [w * each + (1 - w) * one for w, each, one in zip(self.depends, own, same, strict=True)]
 
+    def log_prior(self) -> float:
+        """Σ (a - 1) log θ"""
+        from scipy.special import xlogy
+
+        pairs = zip(self.concentrations, self.shares, strict=True)
+        return float(sum(xlogy(a - 1, share).sum() for a, share in pairs))
+
     def averaging(self, depends: Array) -> CategoriesLikelihood:
         return replace(self, depends=depends)
 
@@ -194,7 +205,7 @@ class CategoriesLikelihood(Independent):
     def _tables_without_one(self) -> tuple[Array, Array]:
         """Rows of log θ when a row of weight 1 is gone: of the other classes, and of its own.
 
-        A value that no other row has says nothing.
+        A value that no other row has is ignored.
         """
         others: list[Array] = []
         parts: list[Array] = []
@@ -318,7 +329,7 @@ def _shares(n: Array, a: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class CodedCells:
-    """Codes, -1 where a cell says nothing, and how many cells of each column hold values that no row had."""
+    """Codes, -1 where a cell is missing or unseen, and how many unseen cells each column has."""
 
     codes: Codes  # (columns, rows)
     unseen: dict[str, int]

@@ -12,7 +12,7 @@ import numpy as np
 from credo.blocks.block import Block, Independent, Parameter, Settings
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Hard
+from credo.core.membership import Hard, Membership
 from credo.core.statistics import ALONE, Totals
 from credo.data import Batch
 from credo.data.cells import check_positive
@@ -36,7 +36,7 @@ class CountColumns(Block):
     def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
         return [Label("column", name) for name in self.names]
 
-    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+    def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         parts = {
             Label("column", name): Part((groups,), FAMILY.statistics(_counts(batch, name), member))
             for name in self.names
@@ -72,9 +72,22 @@ class CountsLikelihood(Independent):
         return np.stack([_counts(batch, name) for name in self.names])
 
     @cached_property
+    def priors(self) -> list[GammaPoisson]:
+        return [of_counts(each.pooled(), self.settings.strength) for each in self.statistics]
+
+    @cached_property
     def beliefs(self) -> list[GammaPoisson]:
-        prior = (of_counts(each.pooled(), self.settings.strength) for each in self.statistics)
-        return [before.posterior(each) for before, each in zip(prior, self.statistics, strict=True)]
+        return [before.posterior(each) for before, each in zip(self.priors, self.statistics, strict=True)]
+
+    def log_prior(self) -> float:
+        """log Gamma(rate) of each column and class; a column that was never seen has no rate."""
+        rates = map(self._rate, self.beliefs, self.statistics)
+        known = (
+            prior.log_prior(rate)
+            for prior, rate, each in zip(self.priors, rates, self.statistics, strict=True)
+            if each.n.value.any()
+        )
+        return float(sum(each.sum() for each in known))
 
     def _log_prob(self, x: Array, belief: GammaPoisson, statistics: Totals) -> Array:
         """(rows, classes), of counts (rows, 1)"""
@@ -89,7 +102,7 @@ class CountsLikelihood(Independent):
         if self.settings.estimate == "ml":
             events, n = FAMILY.events(statistics), FAMILY.exposure(statistics)
             pooled = events.sum(-1, keepdims=True) / np.maximum(n.sum(-1, keepdims=True), ALONE)
-            return np.where(n > 0, events / np.where(n > 0, n, 1.0), pooled)  # of a class that says nothing
+            return np.where(n > 0, events / np.where(n > 0, n, 1.0), pooled)  # a class without rows has the pooled rate
         return np.asarray(belief.mode() if self.settings.estimate == "map" else belief.mean())
 
     def add(self, cells: Array, out: Array) -> None:

@@ -21,7 +21,7 @@ from credo.blocks.joint_gaussians import JointGaussians, patterns
 from credo.blocks.numbers.covariances import Spread, spread
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Hard
+from credo.core.membership import Hard, Membership
 from credo.core.statistics import CrossMoments, Positions
 from credo.data import Batch
 from credo.data.cells import codes_among
@@ -67,12 +67,12 @@ class Together(Block):
     def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
         return (LABEL,)
 
-    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+    def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         features: dict[str, Array] = {}
         for name in self.names:
             features |= self._values(batch, name) if name in self.categories else _numbers(batch, name)
         z = np.column_stack([np.empty((batch.rows, 0)), *features.values()])  # there may be no features at all
-        moments = CrossMoments.of(z, member)
+        moments = _moments(z, member)
         levels = pa.array(list(features), pa.string())
         column = Column(FEATURES.column, "category", levels, derived=FEATURES.what)
         return Evidence(Schema((column,)), {LABEL: Part((groups, FEATURES, FEATURES), moments)})
@@ -87,6 +87,15 @@ class Together(Block):
         values = {name: evidence.schema[name].levels for name in self.names if name in self.categories}
         encoding = Encoding(self.names, values, {feature: i for i, feature in enumerate(features)})
         return TogetherLikelihood(encoding, self.covariance, evidence[LABEL], settings)
+
+
+def _moments(z: Array, member: Membership) -> CrossMoments:
+    """Soft ones in pairs of floats, group by group: where a number is missing, its feature is 0, and 0 may be so far
+    from the known numbers that plain sums about a pivot would lose their variance."""
+    if isinstance(member, Hard):
+        return CrossMoments.of(z, member)
+    groups = [CrossMoments.of(z, Hard.whole(len(z), weight)) for weight in np.ascontiguousarray(member.weights.T)]
+    return CrossMoments.gather(groups, [[np.array([k])] for k in range(len(groups))], [len(groups)])
 
 
 def _numbers(batch: Batch, name: str) -> dict[str, Array]:

@@ -1,4 +1,4 @@
-"""The verbs, written once: update, merge, forget, discount, cross_validate and em, over an engine's `reduce`.
+"""The verbs, written once: update, merge, forget, discount and cross_validate, over an engine's `reduce`.
 
 A learner says how to summarise one batch; everything else follows, since evidence adds.
 """
@@ -6,12 +6,12 @@ A learner says how to summarise one batch; everything else follows, since eviden
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from functools import reduce as fold
 from operator import add
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.core.evidence import NEVER, Evidence
 from credo.core.labels import Label
-from credo.core.statistics import ROUNDING as ROUNDING_OF_SUMS
-from credo.core.statistics import Positions, Statistics
+from credo.core.statistics import ROUNDING, Positions
 from credo.data import Batch, Source, cells, source
 from credo.data.fingerprints import cell_prints, fingerprints
 from credo.engines import local
@@ -28,7 +27,6 @@ from credo.errors import DataError, EvidenceError
 from credo.numerics.exact import Array
 
 Weight = Any  # None, a column's name, or an array with one weight a row
-ROUNDING = 1e-9  # relative rounding error of EM's objective
 
 
 class Additive(ABC):
@@ -79,7 +77,7 @@ class Additive(ABC):
         if self.evidence is None:
             raise EvidenceError("there is nothing to forget: no rows were learned yet")
         left = self.evidence.without(self.gathered(data, weight))
-        if crowded := self.crowded(left, ROUNDING_OF_SUMS * self.n):
+        if crowded := self.crowded(left, ROUNDING * self.n):
             what = f"a missing {crowded.name!r}" if crowded.name else "missing cells"
             raise EvidenceError(f"{NEVER} (fewer rows with {what} were learned)")
         return self.with_evidence(left)
@@ -310,70 +308,3 @@ class _Folds:
         parts = [(*self.score(models[k], part, weights), np.full(len(rows), k)) for k, rows, part, weights in filled]
         order = np.argsort(np.concatenate([rows for _, rows, _, _ in filled]))
         return [np.concatenate(each)[order] for each in zip(*parts, strict=True)]
-
-
-Parameters = TypeVar("Parameters")
-
-
-@dataclass(frozen=True, eq=False)
-class Expected:
-    """An E-step's outcome: expected statistics, and the log-likelihood of the rows behind them. It adds."""
-
-    statistics: Mapping[Label, Statistics]
-    log_likelihood: float
-
-    def __add__(self, other: Expected) -> Expected:
-        sums = {name: part + other.statistics[name] for name, part in self.statistics.items()}
-        return Expected(sums, self.log_likelihood + other.log_likelihood)
-
-
-class Expecting(Protocol[Parameters]):
-    """What EM needs of a model with something hidden in it."""
-
-    def expect(self, batch: Any, parameters: Parameters) -> Expected:
-        """The E-step: expected statistics of one batch, and its log-likelihood."""
-        ...
-
-    def maximise(self, statistics: Mapping[Label, Statistics]) -> Parameters:
-        """The M-step: the most probable parameters (the mode, not the mean: else the objective can fall)."""
-        ...
-
-    def log_prior(self, parameters: Parameters) -> float: ...
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted(Generic[Parameters]):
-    """Where EM ended, and log-likelihood + log-prior on the way: a sequence that never falls."""
-
-    parameters: Parameters
-    objective: tuple[float, ...]
-    converged: bool
-
-
-def em(
-    model: Expecting[Parameters],
-    batches: Callable[[], Iterable[Any]],
-    start: Parameters,
-    *,
-    steps: int = 500,
-    tolerance: float = 1e-10,
-) -> Fitted[Parameters]:
-    """The loop: expect, add up, maximise, until the objective grows by less than tolerance of its size."""
-    parameters, objective, reduce = start, list[float](), engines.current().reduce
-    for _ in range(steps):
-
-        def expect(batch: Any, parameters: Parameters = parameters) -> Expected:
-            return model.expect(batch, parameters)
-
-        expected = reduce(expect, batches(), lambda parts: fold(add, parts))
-        if expected is None:
-            raise DataError("the data is empty: there are no rows to learn from")
-        objective.append(expected.log_likelihood + model.log_prior(parameters))
-        if len(objective) > 1:
-            growth, size = objective[-1] - objective[-2], abs(objective[-1])
-            if growth < -ROUNDING * max(1.0, size):
-                raise EvidenceError(f"EM's objective fell by {-growth:g}: the M-step doesn't fit the E-step")
-            if growth <= tolerance * size:
-                return Fitted(parameters, tuple(objective), True)
-        parameters = model.maximise(expected.statistics)
-    return Fitted(parameters, tuple(objective), False)

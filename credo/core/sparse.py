@@ -12,8 +12,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.core.sparse import add_entries, add_lists, collect_cells, order_by
-from credo.core.membership import Codes, Hard, Membership
+from credo._kernels.core.sparse import add_entries, add_lists, add_lists_soft, collect_cells, order_by
+from credo.core.membership import Codes, Membership, Soft
 from credo.core.statistics import ROUNDING, Counts, Positions, Statistics
 from credo.data.schema import LITTLE
 from credo.numerics.exact import Array, Exact
@@ -57,9 +57,11 @@ class Sparse:
     def of_lists(
         cls, rows: Codes, starts: NDArray[np.int64], columns: Codes, values: Array, shape: tuple[int, int]
     ) -> Sparse:
-        """The same of entries that come in lists, from each start on to the next, of one column each."""
+        """The same of entries that come in lists, from each start on to the next, of one column each (-1: of none)."""
         if shape[0] * shape[1] > DENSE * len(rows):
-            return cls.of(rows, np.repeat(columns, np.diff(starts)), values, shape)
+            each = np.repeat(columns, np.diff(starts))
+            kept = slice(None) if (columns >= 0).all() else each >= 0
+            return cls.of(rows[kept], each[kept], values[kept], shape)
         high, low = np.zeros(shape), np.zeros((0, 0))
         size = add_lists(rows, starts, columns, values, high, low)
         if size < 0:  # the sums don't fit into floats
@@ -67,6 +69,21 @@ class Sparse:
             size = add_lists(rows, starts, columns, values, high, low)
         ends, own, cells = np.zeros(shape[0] + 1, dtype=np.int64), np.empty(size, dtype=np.int32), np.empty((2, size))
         collect_cells(high, low, ends, own, cells[0], cells[1])
+        return cls._made(ends, own, Exact(*cells), shape[1])
+
+    @classmethod
+    def of_soft_lists(
+        cls, rows: Codes, starts: NDArray[np.int64], weights: Array, values: Array, shape: tuple[int, int]
+    ) -> Sparse:
+        """The same of lists that belong to every column, list i to column k by weights[i, k]; plain floats.
+
+        The table is dense on the way: a row has cells in all columns, unless weights are 0.
+        """
+        table = np.zeros(shape)
+        add_lists_soft(rows, starts, weights, values, table)
+        size = int(np.count_nonzero(table))
+        ends, own, cells = np.zeros(shape[0] + 1, dtype=np.int64), np.empty(size, dtype=np.int32), np.empty((2, size))
+        collect_cells(table, np.zeros((0, 0)), ends, own, cells[0], cells[1])
         return cls._made(ends, own, Exact(*cells), shape[1])
 
     @classmethod
@@ -280,8 +297,10 @@ class GroupCounts(Counts):
 
     @classmethod
     def of(cls, x: Codes, levels: int, member: Membership) -> Self:
-        if member.groups * levels <= FEW_CELLS or not isinstance(member, Hard):
+        if member.groups * levels <= FEW_CELLS:
             return super().of(x, levels, member)
+        if isinstance(member, Soft):
+            return cls._kept(super().of(x, levels, member).n)
         known = (x >= 0) & (member.codes >= 0)
         cells = member.codes[known], x[known]
         return cls(Sparse.of(*cells, member.weight[known], (member.groups, levels)).without_zeros())

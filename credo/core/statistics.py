@@ -16,9 +16,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from credo._kernels.core.sums import ALIKE, FAINT, add_moments_hard, add_products_hard, add_sums_hard
+from credo._kernels.core.sums import ALIKE, FAINT, add_moments_hard, add_products_hard, add_sums_hard, add_weights_soft
 from credo._kernels.data.codes import count_pairs
-from credo.core.membership import Codes, Hard, Membership
+from credo.core.membership import Codes, Hard, Membership, Soft
 from credo.errors import EvidenceError
 from credo.numerics.arrays import Positions as Positions
 from credo.numerics.exact import Array, Exact, Largest
@@ -29,6 +29,8 @@ CLOSE = 2.0**-30  # of a sum of squares: below it, sums are taken about the mean
 FEW = 8  # rows whose sums lose nothing
 CORRELATED = 1e-6  # by which rounding may move the eigenvalues of a correlation matrix
 OF_WEIGHTS = 1e-12  # by which sums of the same weights may differ as floats, relative to themselves
+SOFT_ROWS = 2**13  # whose soft sums are taken about one mean; caches hold so many
+SOFT_CELLS = 2**17  # of weighted rows, by groups and columns, in one matrix product
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,9 +175,9 @@ class Counts(Statistics):
         if isinstance(member, Hard):
             cells = np.where((x >= 0) & (member.codes >= 0), member.codes.astype(np.int64) * levels + x, -1)
             return cls(_weights_of(cells, member.groups * levels, member.weight).reshape((member.groups, levels)))
-        known = x >= 0
-        columns = [np.bincount(x[known], member.weights[known, k], levels) for k in range(member.groups)]
-        return cls(Exact.of(np.array(columns).reshape(member.groups, levels)))
+        n = np.zeros((levels, member.groups))
+        add_weights_soft(np.asarray(x, dtype=np.int32), member.weights, n)
+        return cls(Exact.of(np.ascontiguousarray(n.T)))
 
     @classmethod
     def of_pairs(cls, high: ArrayLike, low: ArrayLike) -> Counts:
@@ -239,22 +241,45 @@ class Moments(Statistics):
 
     @classmethod
     def of(cls, x: Array, member: Membership) -> Moments:
-        if isinstance(member, Hard):
-            return cls.of_tiles([(0, x)], x.shape[1], member)
-        known = ~np.isnan(x)
-        pivot = _centre(x, known)
-        z = np.where(known, x - pivot, 0.0)
-        n, first, second = (Exact.of(member.weights.T @ part) for part in (known.astype(float), z, z * z))
-        return cls(n, *_uncentred(n, first, second, Exact.of(pivot)))
+        return cls.of_tiles([(0, x)], x.shape[1], member)
 
     @classmethod
-    def of_tiles(cls, tiles: Iterable[tuple[int, Array]], columns: int, member: Hard) -> Moments:
+    def of_tiles(cls, tiles: Iterable[tuple[int, Array]], columns: int, member: Membership) -> Moments:
         """Of rows that come a few after others, each time with the place of the first."""
+        if isinstance(member, Soft):
+            return cls._of_soft_tiles(tiles, columns, member)
         high, low, rest = np.zeros((3, 3, member.groups, columns))
         for start, x in tiles:
             rows = slice(start, start + len(x))
             add_moments_hard(x, member.codes[rows], member.weight[rows], high, low, rest)
         return cls.of_pairs(high, low, rest)
+
+    @classmethod
+    def _of_soft_tiles(cls, tiles: Iterable[tuple[int, Array]], columns: int, member: Soft) -> Moments:
+        """Plain sums of a few rows, about the mean of these, are added up in pairs: so rows in order lose no digits."""
+        total = cls(*(Exact.zeros((member.groups, columns)) for _ in range(3)))
+        for start, x in tiles:
+            for at in range(0, len(x), SOFT_ROWS):
+                part = x[at : at + SOFT_ROWS]
+                total = total + cls._soft(part, member.weights[start + at : start + at + len(part)])
+        return total
+
+    @classmethod
+    def _soft(cls, x: Array, weights: Array) -> Moments:
+        known = ~np.isnan(x)
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities are reported by whoever reads the cells
+            pivot = _centre(x, known)
+            z = x - pivot
+            if known.all():
+                sums = weights.T @ np.concatenate([z, z * z], axis=1)
+                n = np.repeat(weights.sum(0)[:, None], x.shape[1], axis=1)
+            else:
+                z[~known] = 0.0
+                sums = weights.T @ np.concatenate([z, z * z, known], axis=1)
+                n = sums[:, 2 * x.shape[1] :]
+            first, second = sums[:, : x.shape[1]], sums[:, x.shape[1] : 2 * x.shape[1]]
+            exact = Exact.of(n)
+            return cls(exact, *_uncentred(exact, Exact.of(first), Exact.of(second), Exact.of(pivot)))
 
     @classmethod
     def of_pairs(cls, high: Array, low: Array, rest: Array) -> Moments:
@@ -315,9 +340,7 @@ class CrossMoments(Statistics):
             n, first, second = cls._of_products(_away(x, member.codes, about), member).sums
             return cls(n, *_uncentred(n[:, None], first, second, Exact.of(about), products=True))
         pivot = _centre(x, np.ones(x.shape, dtype=bool))
-        z = x - pivot
-        n, first = Exact.of(member.weights.sum(0)), Exact.of(member.weights.T @ z)
-        second = Exact.of(np.einsum("nk,ni,nj->kij", member.weights, z, z, optimize=True))
+        n, (first, second) = Exact.of(member.weights.sum(0)), map(Exact.of, _soft_products(x, pivot, member.weights))
         return cls(n, *_uncentred(n[:, None], first, second, Exact.of(pivot), products=True))
 
     @classmethod
@@ -453,6 +476,17 @@ def _centre(x: Array, known: NDArray[np.bool_]) -> Array:
     """A pivot near the data (column means): soft sums are taken about it, since they are plain floats."""
     centre: Array = np.where(known, x, 0.0).sum(0) / np.maximum(known.sum(0), 1)
     return centre
+
+
+def _soft_products(x: Array, pivot: Array, weights: Array) -> tuple[Array, Array]:
+    """Σ wᵢₖ zᵢ and Σ wᵢₖ zᵢzᵢ′, z being x - pivot: one matrix product of a few rows at a time, for all groups."""
+    (groups, d), step = (weights.shape[1], x.shape[1]), max(1, SOFT_CELLS // max(1, weights.shape[1] * x.shape[1]))
+    first, second = np.zeros((groups, d)), np.zeros((groups * d, d))
+    for start in range(0, len(x), step):
+        z, own = x[start : start + step] - pivot, weights[start : start + step]
+        first += own.T @ z
+        second += (own[:, :, None] * z[:, None, :]).reshape(len(z), groups * d).T @ z
+    return first, second.reshape(groups, d, d)
 
 
 def _uncentred(n: Exact, first: Exact, second: Exact, pivot: Exact, products: bool = False) -> tuple[Exact, Exact]:

@@ -161,6 +161,14 @@ class Batch:
             cells.check_distinct(levels, name)
         return codes, levels
 
+    def coded(self, name: str) -> tuple[Codes, Any]:
+        """The same, kept: EM asks for them in each of its steps."""
+        key = ("codes", name)
+        if key not in self.memo:
+            self.memo[key] = self.categories(name)
+        found: tuple[Codes, Any] = self.memo[key]
+        return found
+
     def integers(self, name: str) -> NDArray[np.int64] | None:
         """The column as it lies in memory, if it holds whole numbers and no cell is missing."""
         if name in self._block_places:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from credo.blocks.block import Block, Likelihood, Settings, counting
+from credo.blocks.block import Block, Likelihood, Settings
 from credo.blocks.class_mixing import Mixed
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED, Label
@@ -19,8 +19,8 @@ from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE, Counts
 from credo.data import Batch, Source, source
 from credo.data.cells import codes_among
-from credo.data.schema import Column, Schema, unite
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, nearest, suggest
+from credo.models.conditional import Conditional
 from credo.models.forms import TEXT_FORMS, Views, settled_views
 from credo.models.label_noise import noise_rates, with_label_noise
 from credo.models.targets import QUANTITY, check_classes, check_number
@@ -172,15 +172,18 @@ class Labelled(Additive):
         if lost.any():
             kept = np.flatnonzero(~lost)
             batch, codes, weight = batch.take(kept), codes[kept], weight[kept]
-        member = Hard(codes, len(levels), weight)
-        parts[ROWS] = Part((self.target,), Counts.of_rows(member))
-        batch = batch.filled(self.views)
-        blocks = counting(block for _, block in self.blocks(self.views))
-        found = [block.summarise(batch, member, self.target) for block in blocks]
-        schema = _side_by_side([Schema((Column(self.target, "category", levels),)), *(e.schema for e in found)])
-        for evidence in found:
-            parts |= evidence.parts
-        return Evidence(schema, parts)
+        found = self._conditional(self.views).summarise(batch, Hard(codes, len(levels), weight), levels)
+        return Evidence(found.schema, {**parts, **found.parts})
+
+    @property
+    def conditional(self) -> Conditional:
+        """p(columns | class) as fit learned it, each column in its first form."""
+        return self._conditional({name: forms[:1] for name, forms in self.views.items()})
+
+    def _conditional(self, views: Views) -> Conditional:
+        assert self.target is not None
+        blocks = tuple(block for _, block in self.blocks(views))
+        return Conditional(blocks, self.settings, self.target, self.evidence)
 
     def total(self, parts: Sequence[Evidence]) -> Evidence:
         found = super().total(parts)
@@ -472,12 +475,6 @@ def untuned_classes(target: str | None, values: Collection[Any]) -> str:
 
 def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
-
-
-def _side_by_side(schemas: Sequence[Schema]) -> Schema:
-    """All their columns; those that are in several (a column in several forms) united."""
-    columns = tuple(column for schema in schemas for column in schema)
-    return Schema(columns) if len({column.axis for column in columns}) == len(columns) else unite(schemas)[0]
 
 
 def with_target(table: Source, target: object) -> tuple[Source, str]:

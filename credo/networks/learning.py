@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from credo.core.em import Expected
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.learning import Additive, Expected, Weights
+from credo.core.learning import Additive, Weights
 from credo.core.membership import Codes
-from credo.core.statistics import Counts, Statistics
+from credo.core.statistics import Counts
 from credo.data import Batch, Source
 from credo.data.schema import Column, Schema
 from credo.errors import DataError, EvidenceError, NetworkError, suggest
@@ -195,26 +196,26 @@ def expected_evidence(network: Network, rows: CodedRows) -> tuple[Evidence, floa
 
 @dataclass(frozen=True, eq=False)
 class TableEM:
-    """What `credo.core.learning.em` needs. Its parameters are a network, whose tables are the current estimate."""
+    """A network for `credo.core.em`: its fixed tables are the current estimate, the mode of what was expected before.
 
-    network: Network  # its arrows, states and prior
+    To predict, give the fit's evidence to the network: `network.with_evidence(fitted.evidence)` integrates tables out.
+    """
+
+    network: Network
 
     @property
     def prior(self) -> TablePriors:
         return self.network.prior or TablePriors()
 
-    def expect(self, batch: CodedRows, parameters: Network) -> Expected:
-        evidence, log_likelihood = expected_evidence(parameters, batch)
-        return Expected({label: part.statistics for label, part in evidence.parts.items()}, log_likelihood)
+    def expect(self, batch: CodedRows, /) -> Expected:
+        return self.network.expect(batch)
 
-    def maximise(self, statistics: Mapping[Label, Statistics]) -> Network:
+    def with_evidence(self, evidence: Evidence, /) -> Self:
         nodes, prior = self.network.nodes.items(), self.prior
-        return self.network.with_tables(
-            {name: node.mode(prior[node.label.name], statistics[node.label]) for name, node in nodes}
-        )
+        tables = {name: node.mode(prior[node.label.name], evidence[node.label]) for name, node in nodes}
+        return replace(self, network=self.network.with_tables(tables))
 
-    def log_prior(self, parameters: Network) -> float:
+    def log_prior(self) -> float:
         """Of each label once: tied nodes have the same parameters."""
-        tables = {node.label: (node, parameters.tables[name]) for name, node in self.network.nodes.items()}
+        tables = {node.label: (node, self.network.tables[name]) for name, node in self.network.nodes.items()}
         return sum(node.log_prior(self.prior[label.name], table) for label, (node, table) in tables.items())
-

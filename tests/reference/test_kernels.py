@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from credo._kernels.core.sums import add_moments_hard, add_products_hard, add_sums_hard
+from credo._kernels.core.sparse import add_lists, add_lists_soft
+from credo._kernels.core.sums import add_moments_hard, add_products_hard, add_sums_hard, add_weights_soft
 from credo._kernels.jit import forced, kernel
 
 KERNELS = [add_sums_hard, add_moments_hard, add_products_hard]
@@ -95,6 +96,44 @@ def test_edges(function: Any) -> None:
             "add_products_hard": [12.0],
         }[function.__name__]
     )
+
+
+@pytest.mark.parametrize("way", ["plain", "compiled"])
+@pytest.mark.parametrize("rows", [0, 1, 80])
+def test_soft_counts(way: Any, rows: int) -> None:
+    rng = np.random.default_rng(2)
+    codes, weights = rng.integers(-1, 5, rows).astype(np.int32), rng.random((rows, 3))
+    out = np.ones((5, 3))
+    with forced(way):
+        add_weights_soft(codes, weights, out)
+    one_hot = (codes[:, None] == np.arange(5)) * 1.0
+    np.testing.assert_allclose(out, 1 + one_hot.T @ weights, rtol=1e-14)
+
+
+@pytest.mark.parametrize("way", ["plain", "compiled"])
+@pytest.mark.parametrize("lists", [0, 1, 40])
+def test_soft_sums_of_lists(way: Any, lists: int) -> None:
+    rng = np.random.default_rng(3)
+    there = rng.random((lists, 7)) < 0.4  # which words each document holds
+    starts = np.append(0, np.cumsum(there.sum(1))).astype(np.int64)
+    words, values, weights = np.nonzero(there)[1].astype(np.int32), rng.random(there.sum()), rng.random((lists, 3))
+    out = np.ones((7, 3))
+    with forced(way):
+        add_lists_soft(words, starts, weights, values, out)
+    documents = np.zeros(there.shape)
+    documents[there] = values
+    np.testing.assert_allclose(out, 1 + documents.T @ weights, rtol=1e-14)
+
+
+@pytest.mark.parametrize("way", ["plain", "compiled"])
+def test_lists_of_no_column_are_skipped(way: Any) -> None:
+    high, low = np.zeros((2, 2)), np.zeros((0, 0))
+    with forced(way):
+        cells = add_lists(
+            np.array([0, 1, 0], np.int32), np.array([0, 2, 3]), np.array([-1, 1], np.int32), np.ones(3), high, low
+        )
+    assert cells == 1
+    assert high.tolist() == [[0.0, 1.0], [0.0, 0.0]]
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,11 +16,14 @@ Integers = NDArray[np.int64]
 def add_lists(rows: Codes, starts: Integers, columns: Codes, values: Array, high: Array, low: Array) -> int:
     """high + low (rows, columns) += values, at their cells, of which there are so many; -1 if low is needed, but empty.
 
-    Entries come in lists, those of list i from startsᵢ on: their rows differ, their column is columnsᵢ.
+    Entries come in lists, those of list i from startsᵢ on: their rows differ, their column is columnsᵢ. A negative
+    column is none.
     """
     cells = 0
     for i in range(len(columns)):
         c = columns[i]
+        if c < 0:
+            continue
         for at in range(starts[i], starts[i + 1]):
             r, v = rows[at], values[at]
             old = high[r, c]
@@ -34,6 +37,17 @@ def add_lists(rows: Codes, starts: Integers, columns: Codes, values: Array, high
                 low[r, c] += error
             high[r, c] = new
     return cells
+
+
+@late_kernel_of(lambda rows, _, weights, *__: rows.size * weights.shape[1])
+def add_lists_soft(rows: Codes, starts: Integers, weights: Array, values: Array, out: Array) -> None:
+    """out (rows, columns) += values · weightsᵢₖ, for entries that come in lists, those of list i from startsᵢ on."""
+    columns = weights.shape[1]
+    for i in range(len(weights)):
+        for at in range(starts[i], starts[i + 1]):
+            r, v = rows[at], values[at]
+            for k in range(columns):
+                out[r, k] += v * weights[i, k]
 
 
 @late_kernel

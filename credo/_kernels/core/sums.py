@@ -46,6 +46,17 @@ def add_sums_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array
             high[k, j] = new
 
 
+@late_kernel_of(lambda _, weights, *__: weights.size)
+def add_weights_soft(codes: Codes, weights: Array, out: Array) -> None:
+    """out (levels, groups) at codesᵢ += row i of the weights (rows, groups); a negative code is a missing cell."""
+    groups = weights.shape[1]
+    for i in range(len(codes)):
+        c = codes[i]
+        if c >= 0:
+            for k in range(groups):
+                out[c, k] += weights[i, k]
+
+
 @late_kernel_of(lambda x, *_: 4 * x.size)
 def add_moments_hard(x: Array, codes: Codes, weight: Array, high: Array, low: Array, rest: Array) -> None:
     """high + low + rest (3, groups, columns) += Σᵢ wᵢ (1, xᵢⱼ, xᵢⱼ²) over the cells that aren't NaN.

@@ -19,7 +19,7 @@ from credo.blocks.block import Block, Independent, Parameter, Settings
 from credo.blocks.categories import CategoriesLikelihood, CodedCells
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Hard
+from credo.core.membership import Codes, Hard, Membership, Soft
 from credo.core.statistics import ALONE, Counts, Positions
 from credo.data import Batch, cells
 from credo.data.schema import Column, Schema
@@ -57,11 +57,11 @@ class Binned(Block):
     def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
         return [Label("column", name) for name in self.names]
 
-    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+    def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         columns, parts = [], {}
         for name in self.names:
-            codes, levels = cells.categories(pa.array(cut(batch.numbers(name)), from_pandas=True))
-            columns.append(Column(name, "number", levels.cast(pa.float64(), safe=False)))
+            codes, levels = _coded(batch, name, keep=isinstance(member, Soft))
+            columns.append(Column(name, "number", levels))
             parts[Label("column", name)] = Part((groups, name), Counts.of(codes, len(levels), member))
         return Evidence(Schema(tuple(columns)), parts)
 
@@ -79,6 +79,18 @@ class Binned(Block):
 
         columns = [evidence.schema[name] for name in self.names]
         return BinnedTally(columns, [evidence[label] for label in self.labels(evidence)], cut, most_bins)
+
+
+def _coded(batch: Batch, name: str, keep: bool) -> tuple[Codes, Any]:
+    """Codes of the shortened numbers, and these; kept for EM, which asks for them in each of its steps."""
+    key = ("shortened", name)
+    if (found := batch.memo.get(key)) is None:
+        codes, levels = cells.categories(pa.array(cut(batch.numbers(name)), from_pandas=True))
+        found = codes, levels.cast(pa.float64(), safe=False)
+        if keep:
+            batch.memo[key] = found
+    shortened: tuple[Codes, Any] = found
+    return shortened
 
 
 def most_bins(n: Array | float, coarse: bool = False) -> Any:
@@ -107,13 +119,22 @@ class Sketch:
         return np.asarray(np.floor(below * most_bins(n, self.coarse) / n))
 
     @cached_property
+    def pooled(self) -> Array:
+        """The weight of each value, to 40 bits of the whole: soft sums are rounded, and a value at an edge would move
+        from bin to bin between two steps of EM. (values,)"""
+        found = self.counts.sum(0)
+        n = float(found.sum())
+        unit = 2.0 ** (np.floor(np.log2(n)) - 40) if n > 0 else 1.0
+        return np.asarray(np.round(found / unit) * unit)
+
+    @cached_property
     def n(self) -> float:
-        return float(self.counts.sum())
+        return float(self.pooled.sum())
 
     @cached_property
     def below(self) -> Array:
         """The weight of smaller values. (values,)"""
-        return np.concatenate([[0.0], np.cumsum(self.counts.sum(0))[:-1]])[: len(self.values)]
+        return np.concatenate([[0.0], np.cumsum(self.pooled)[:-1]])[: len(self.values)]
 
     @cached_property
     def starts(self) -> Positions:
@@ -151,7 +172,7 @@ class Sketch:
         return self.left_out(places, np.ones(len(places)))
 
     def left_out(self, place: Positions, weight: Array) -> tuple[Array, Array]:
-        """The same of rows with these values and weights; 0 where nothing is left that could say something."""
+        """The same of rows with these values and weights; 0 where no other row is left."""
         first, last, bins = self.bins_left_out(place, weight)
         reached = np.concatenate([np.zeros((len(self.counts), 1)), np.cumsum(self.counts, axis=1)], axis=1)
         inside = (reached[:, last] - reached[:, first]).T  # (rows, classes)
@@ -281,6 +302,9 @@ class BinnedLikelihood(Independent):
 
     def add(self, cells: Array, out: Array) -> None:
         self.bins.add(self._coded(cells), out)
+
+    def log_prior(self) -> float:
+        return self.bins.log_prior()
 
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
         for j, sketch in enumerate(self.sketches):

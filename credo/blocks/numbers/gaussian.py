@@ -27,10 +27,10 @@ from credo.blocks.numbers.covariances import (
     spread,
     squared_distances,
 )
-from credo.blocks.numbers.missing import Filled, completed
+from credo.blocks.numbers.missing import Completion, Filled, completed
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, Label
-from credo.core.membership import Hard
+from credo.core.membership import Hard, Membership
 from credo.core.statistics import ALONE, CrossMoments, Moments, exceeds
 from credo.data import Batch
 from credo.data.schema import Column, Schema
@@ -69,7 +69,7 @@ def patterns(x: Array) -> Iterator[tuple[Flags, Any]]:
 class Joint(Block):
     """x | class ~ N(μ, Σ), with a normal-inverse-Wishart prior: s rows of the pooled means and variances.
 
-    NormalInverseWishart(pooled means, s, d + 1 + s, s · diag(pooled variances)). Columns without variance say nothing.
+    NormalInverseWishart(pooled means, s, d + 1 + s, s · diag(pooled variances)). Columns without variance are ignored.
     """
 
     names: tuple[str, ...]
@@ -84,7 +84,7 @@ class Joint(Block):
         total = np.sum([evidence[label].weight for label in labels], axis=0)
         return labels[0] if labels and exceeds(total, evidence[ROWS].weight, slack) else None
 
-    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+    def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         x = batch.matrix(self.names)
         parts = {}
         for known, rows in patterns(x):
@@ -179,7 +179,7 @@ class JointLikelihood(Likelihood):
 
     @cached_property
     def about_shift(self) -> list[tuple[Flags, Array, Array, Array]]:
-        """Each pattern's columns among those that say something, n, mean about the shift and scatter."""
+        """Each pattern's columns among those with any variance, n, mean about the shift and scatter."""
         found = []
         for pattern in self.patterns:
             inside = self.spoken[pattern.known]
@@ -237,6 +237,9 @@ class JointLikelihood(Likelihood):
             return most_likely(*self.completed, self.tied)
         centre, matrix, _ = self._point._law(self.belief)
         return Gaussians(centre, matrix)
+
+    def log_prior(self) -> float:
+        return Completion(self, self.gaussians).log_prior() if self.size else 0.0
 
     @property
     def _point(self) -> JointLikelihood:
@@ -343,7 +346,7 @@ class JointLikelihood(Likelihood):
         return replace(self, patterns=tuple(kept), weight=1.0)
 
     def _left_out(self, cells: Array, own: Hard) -> Array:
-        """Rows (without missing cells) that are left out one by one: each class's matrix is factored anew."""
+        """Rows (without missing cells) that are left out one by one: each class's matrix is factored again."""
         z, w, rows = (cells - self.shift)[:, self.spoken], own.weight, np.arange(len(cells))
         everyone = np.full(len(z), self.completed[0].sum())
         variance = np.repeat(self.prior_variance[None] * everyone[:1, None], len(z), axis=0)
@@ -367,7 +370,7 @@ class JointLikelihood(Likelihood):
         return found
 
     def _law(self, belief: Spread) -> tuple[Array, Array, Array]:
-        """Centre, matrix and degrees of freedom by which a row is foreseen."""
+        """Centre, matrix and degrees of freedom of the density that predicts a row."""
         d = self.size
         if self.settings.estimate == "bayes":
             degrees = belief.degrees - d + 1

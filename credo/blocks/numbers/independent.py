@@ -14,7 +14,7 @@ from credo._kernels.core.sums import ALIKE
 from credo.blocks.block import Block, Independent, Parameter, Settings, Silence
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Hard
+from credo.core.membership import Hard, Membership
 from credo.core.statistics import ALONE, Moments, Positions
 from credo.data import Batch
 from credo.data.cells import LARGEST
@@ -41,7 +41,7 @@ class Numbers(Block):
     """x | class ~ N(μ, σ²) for each column; of logarithms where `logs`.
 
     The prior is NormalInverseGamma(pooled mean, s, 1 + s/2, s · pooled variance/2), s being `strength`: as if s rows
-    of the pooled mean and variance had been seen in each class before. A column without variance says nothing.
+    of the pooled mean and variance had been seen in each class before. A column without variance is ignored.
     """
 
     names: tuple[str, ...]
@@ -66,7 +66,7 @@ class Numbers(Block):
     def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
         return (self.label,)
 
-    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+    def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         if self.logs:
             statistics = Moments.of(_logs(batch, self.names, self.strict), member)
         else:
@@ -143,7 +143,7 @@ class NumbersLikelihood(Independent):
 
     @cached_property
     def spoken(self) -> Any:
-        """Which columns say something: those with any variance."""
+        """Which columns are used: those with any variance."""
         if self.part_of is not None:
             whole, at = self.part_of
             return whole.spoken[at]
@@ -190,6 +190,12 @@ class NumbersLikelihood(Independent):
                 "where all its cells are alike or missing: use estimate='bayes'"
             )
         return found
+
+    def log_prior(self) -> float:
+        """log N(μ; m, σ²/s) + log InverseGamma(σ²), of the columns with any variance."""
+        with np.errstate(all="ignore"):  # the others have no density
+            found = self.prior.log_prior(self.gaussian)
+        return float(np.where(self.spoken, found, 0.0).sum())
 
     @property
     def _centre(self) -> Array:
@@ -322,7 +328,7 @@ class NumbersLikelihood(Independent):
             return pull, 0.5 * factor, shape, 0.5 * np.log(factor)
 
     def _exactly(self, x: Array, j: int, own: Hard) -> Array:
-        """Column j of rows left out one by one, in pairs of floats; 0 where it says nothing. (rows, classes)"""
+        """Column j of rows left out one by one, in pairs of floats; 0 where it is ignored. (rows, classes)"""
         prior, statistics, said = self._without_each(x, j, own)
         likelihood = np.zeros((len(x), len(self.statistics.n.value)))
         if not said.any():
@@ -346,7 +352,7 @@ class NumbersLikelihood(Independent):
         return likelihood
 
     def _without_each(self, x: Array, j: int, own: Hard) -> tuple[NormalInverseGamma, Moments, Any]:
-        """The prior (rows, 1) and the statistics (rows, classes, 1) without each row, of those that say something then.
+        """The prior (rows, 1) and the statistics (rows, classes, 1) without each row, where the column still varies.
 
         A row's own number is taken away in the pairs of floats that it was added in.
         """

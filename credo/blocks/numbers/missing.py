@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo import engines
 from credo.blocks.numbers.covariances import Gaussians, mahalanobis, most_likely
+from credo.core.em import Expected, em
+from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.learning import Expected, em
 from credo.core.statistics import CrossMoments, Statistics
+from credo.data.schema import Schema
 from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
     from credo.blocks.numbers.gaussian import JointLikelihood
 
 WHOLE = Label("joint")  # moments of whole rows
+NO_COLUMNS = Schema(())  # whose levels the moments run over
 STEPS, TOLERANCE = 2000, 1e-15  # of EM
 
 
 def completed(likelihood: JointLikelihood, parts: Sequence[Filled], start: Gaussians) -> tuple[Array, Array, Array]:
     """n, mean and scatter of whole rows, as they are expected at the most probable parameters."""
     with engines.using(engines.Serial()):
-        found = em(_Completion(likelihood), lambda: parts, start, steps=STEPS, tolerance=TOLERANCE)
-    total: Any = parts[0].expected(found.parameters)
-    for part in parts[1:]:
-        total = total + part.expected(found.parameters)
-    return _moments(total)
+        found = em(Completion(likelihood, start), lambda: parts, steps=STEPS, tolerance=TOLERANCE)
+    return _moments(found.evidence[WHOLE])
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,31 +76,35 @@ class Filled:
         return float(-0.5 * (self.n * sizes + inner).sum())
 
 
-@dataclass(frozen=True)
-class _Completion:
-    """The loop that completes moments: credo.core.learning.em's view of it."""
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """Gaussians of the classes, from rows with missing cells: a model for `em`, whose batches are patterns."""
 
     likelihood: JointLikelihood
+    gaussians: Gaussians
 
-    def expect(self, batch: Filled, parameters: Gaussians) -> Expected:
-        return Expected({WHOLE: batch.expected(parameters)}, batch.log_likelihood(parameters))
+    def expect(self, batch: Filled, /) -> Expected:
+        moments = Part((None,), batch.expected(self.gaussians))
+        return Evidence(NO_COLUMNS, {WHOLE: moments}), batch.log_likelihood(self.gaussians)
 
     @property
     def _flat(self) -> bool:
         """Whether there is no prior."""
         return self.likelihood.settings.estimate == "ml"
 
-    def maximise(self, statistics: Mapping[Label, Statistics]) -> Gaussians:
-        if self._flat:
-            return most_likely(*_moments(statistics[WHOLE]), self.likelihood.tied)
-        return self.likelihood.at_mode(self.likelihood.with_prior(*_moments(statistics[WHOLE])))
+    def with_evidence(self, evidence: Evidence, /) -> Self:
+        own, moments = self.likelihood, _moments(evidence[WHOLE])
+        return replace(self, gaussians=most_likely(*moments, own.tied) if self._flat else self._mode(*moments))
 
-    def log_prior(self, parameters: Gaussians) -> float:
+    def _mode(self, n: Array, mean: Array, scatter: Array) -> Gaussians:
+        return self.likelihood.at_mode(self.likelihood.with_prior(n, mean, scatter))
+
+    def log_prior(self) -> float:
         """Up to a constant: log N(μ; m, Σ/s) for each class, and log InverseWishart(Σ) (once, where it is shared)."""
         if self._flat:
             return 0.0
         own, s = self.likelihood, self.likelihood.settings.strength
-        d, (mean, covariance) = own.size, parameters
+        d, (mean, covariance) = own.size, self.gaussians
         squared, log_determinant = mahalanobis(mean - own.prior_mean, covariance)
         about_means = -0.5 * (s * squared + log_determinant).sum()
         inverse = np.diagonal(np.linalg.inv(covariance), axis1=1, axis2=2)

@@ -14,7 +14,7 @@ from credo.blocks.block import Block, Likelihood, Parameter, Settings
 from credo.blocks.numbers.independent import Numbers
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
-from credo.core.membership import Hard
+from credo.core.membership import Hard, Membership
 from credo.core.statistics import ALONE, Moments
 from credo.data import Batch
 from credo.errors import EvidenceError
@@ -42,7 +42,7 @@ class Spherical(Block):
     def labels(self, evidence: Evidence) -> Sequence[Label]:
         return self._numbers.labels(evidence)
 
-    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+    def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         return self._numbers.summarise(batch, member, groups)
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> SphericalLikelihood:
@@ -71,7 +71,7 @@ class SphericalLikelihood(Likelihood):
     weight: float = 1.0
 
     def read(self, batch: Batch) -> Array:
-        """Numbers; a column of which nothing was seen says nothing."""
+        """Numbers; a column without evidence is ignored."""
         x, seen = batch.matrix(self.names), self.pooled.n.value[0] > 0
         return x if seen.all() else np.where(seen, x, np.nan)
 
@@ -92,8 +92,7 @@ class SphericalLikelihood(Likelihood):
         """Prior and evidence together; leading axes are free."""
         s = 0.0 if self.settings.estimate == "ml" else self.settings.strength
         rows, place, total = pooled
-        seen = rows > 0
-        variance = np.sum(np.where(seen, total / np.where(seen, rows, 1.0), 0.0), -1) / np.maximum(seen.sum(-1), 1)
+        variance = _mean_variance(rows, total)
         after = s + n
         away = mean - place[..., None, :]
         share = np.where(after > 0, n / np.where(after > 0, after, 1.0), 0.0)
@@ -104,6 +103,15 @@ class SphericalLikelihood(Likelihood):
     def ball(self) -> Ball:
         n, mean, scatter = self._about_shift(self.pooled)
         return self._ball(*self._about_shift(self.statistics), (n[0], mean[0], scatter[0]))
+
+    def log_prior(self) -> float:
+        """Σ log N(μ; m, σ²/s) + log InverseGamma(σ²; 1 + s/2, s v/2), up to a constant."""
+        if not self._speaks:
+            return 0.0
+        s, ball, (n, place, total) = self.settings.strength, self.ball, self._about_shift(self.pooled)
+        variance = float(self._variance(ball))
+        means = -0.5 * (np.log(variance) + s * (ball.mean - place) ** 2 / variance).sum()
+        return float(means - (2 + s / 2) * np.log(variance) - s * _mean_variance(n[0], total[0]) / 2 / variance)
 
     @property
     def _speaks(self) -> bool:
@@ -199,3 +207,11 @@ class SphericalLikelihood(Likelihood):
 def _chunks(rows: int, cells: int) -> list[slice]:
     step = max(1, CHUNK // max(cells, 1))
     return [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
+
+
+def _mean_variance(rows: Array, scatter: Array) -> Array:
+    """The mean of the columns' variances, over those that were seen; leading axes are free."""
+    seen = rows > 0
+    return np.asarray(
+        np.sum(np.where(seen, scatter / np.where(seen, rows, 1.0), 0.0), -1) / np.maximum(seen.sum(-1), 1)
+    )

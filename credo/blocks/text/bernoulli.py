@@ -149,6 +149,16 @@ class PresencesLikelihood(TextLikelihood):
         odds = np.log(own + a) - np.log(np.maximum(texts - own, 0.0) + a)
         return np.where(there, odds - np.log(others + a) + np.log(np.maximum(rest - others, 0.0) + a), -np.inf)
 
+    def log_prior(self) -> float:
+        """Σ (l - 1) log θ (1 - θ), over the words and UNKNOWN."""
+        from scipy.special import xlogy
+
+        a = self._offset
+        unknown = a / np.maximum(self.texts + 2 * a, ALONE)
+        shares = np.concatenate([self.shares[self.weights > 0], unknown[None]])
+        power = self.settings.smoothing - 1
+        return float((xlogy(power, shares) + xlogy(power, 1 - shares)).sum())
+
     def log_evidence(self) -> Array:
         """log p(which words each text holds | its class), parameters integrated out. (1,)"""
         from scipy.special import betaln

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from credo.blocks.block import Block, Independent, Parameter, Settings, Silence
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Codes, Hard
+from credo.core.membership import Codes, Hard, Membership, Soft
 from credo.core.sparse import Sparse, WordSums
 from credo.core.statistics import ALONE, Counts, exceeds
 from credo.data import Batch
@@ -142,18 +142,18 @@ class Texts(Block):
         found: Documents = batch.memo[key][1]
         return found
 
-    def summarise(self, batch: Batch, member: Hard, groups: str) -> Evidence:
+    def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         documents, words = self.read(batch)
-        tables = self.sums(documents, member, (len(words), member.groups))
-        parts = {label: Part((self.axis, groups), WordSums(table)) for label, table in tables.items()}
+        parts = {
+            label: Part((self.axis, groups), WordSums(_word_sums(documents, len(words), terms, member)))
+            for label, terms in self.terms(documents).items()
+        }
         parts[self.texts] = Part((groups,), Counts.of_rows(member.take(documents.known)))
         return Evidence(Schema((self.words_column(words),)), parts)
 
-    def sums(self, documents: Documents, member: Hard, shape: tuple[int, int]) -> dict[Label, Sparse]:
-        """The tables that documents add up to."""
-        each = np.repeat(member.weight, np.diff(documents.starts))
-        each *= self.amounts(documents.counts)  # rounded as it will be when it is taken away
-        return {self.label: Sparse.of_lists(documents.words, documents.starts, member.codes, each, shape)}
+    def terms(self, documents: Documents) -> dict[Label, NDArray[Any]]:
+        """What each word of each document adds to each table, at weight 1."""
+        return {self.label: self.amounts(documents.counts)}
 
     def amounts(self, counts: Codes) -> NDArray[Any]:
         """What a word adds to the table, given its count in a document."""
@@ -179,6 +179,16 @@ class Texts(Block):
         """The words, their table, and the number of texts."""
         texts = np.asarray(evidence[self.texts].n.value[:, 0])
         return evidence.schema[self.axis], evidence[self.label].n.value, texts
+
+
+def _word_sums(documents: Documents, words: int, terms: NDArray[Any], member: Membership) -> Sparse:
+    """Σᵢ wᵢₖ termᵢᵥ over the documents i that hold word v. (words, groups)"""
+    lists, shape = (documents.words, documents.starts), (words, member.groups)
+    if isinstance(member, Soft):
+        return Sparse.of_soft_lists(*lists, member.weights, np.ascontiguousarray(terms, dtype=np.float64), shape)
+    each = np.repeat(member.weight, np.diff(documents.starts))
+    each *= terms  # rounded as it will be when it is subtracted
+    return Sparse.of_lists(*lists, member.codes, each, shape)
 
 
 def vocabulary_of(column: Column, reading: Reading) -> Vocabulary:

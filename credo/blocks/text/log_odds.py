@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from credo._kernels.text.log_odds import add_odds, add_settled_odds, contribute, settle_odds
 from credo.blocks.block import Likelihood, Parameter, Settings
@@ -46,12 +47,10 @@ class Odds(Texts):
     def tables(self) -> tuple[Label, ...]:
         return (self.label, self.documents)
 
-    def sums(self, documents: Documents, member: Hard, shape: tuple[int, int]) -> dict[Label, Sparse]:
-        sizes, own = np.diff(documents.starts), np.empty(len(documents.words))
-        contribute(documents.counts, documents.starts, member.weight, own)
-        lists = documents.words, documents.starts, member.codes
-        tables = (Sparse.of_lists(*lists, values, shape) for values in (own, np.repeat(member.weight, sizes)))
-        return dict(zip(self.tables, tables, strict=True))
+    def terms(self, documents: Documents) -> dict[Label, NDArray[Any]]:
+        shares = np.empty(len(documents.words))
+        contribute(documents.counts, documents.starts, np.ones(len(documents.known)), shares)
+        return dict(zip(self.tables, (shares, np.broadcast_to(1.0, len(shares))), strict=True))
 
     def added(self, counts: Codes, weight: float) -> dict[Label, Array]:
         own, alone = np.empty(len(counts)), np.array([weight])

@@ -116,6 +116,12 @@ class WordsLikelihood(TextLikelihood):
         total = above.sum(0)
         return np.where(total > 0, above / np.where(total > 0, total, 1.0), 1 / max(self.size, 1))
 
+    def log_prior(self) -> float:
+        """Σ (l - 1) log θ"""
+        from scipy.special import xlogy
+
+        return float(xlogy(self.settings.smoothing - 1, self.shares[self.weights > 0]).sum())
+
     def log_evidence(self) -> Array:
         """log p(the texts | their classes), the order of words given. (1,)"""
         from scipy.special import gammaln

@@ -1,0 +1,105 @@
+"""p(columns | group) for every group: blocks of columns that are independent given the group, and their evidence.
+
+A classifier's classes, a mixture's components and a hidden Markov model's states are such groups; they differ in where
+the membership comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from credo.blocks.block import Block, Likelihood, Parameter, Settings, counting
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import ROWS
+from credo.core.membership import Membership
+from credo.core.statistics import Counts
+from credo.data import Batch
+from credo.data.schema import Column, Schema, unite
+from credo.errors import EvidenceError
+from credo.numerics.exact import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Conditional:
+    """log p(columns | group) = Σ log p(block | group)"""
+
+    blocks: tuple[Block, ...]
+    settings: Settings
+    groups: str  # the column of the evidence that the groups are in
+    evidence: Evidence | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, each once."""
+        return tuple(dict.fromkeys(name for block in self.blocks for name in block.names))
+
+    def summarise(self, batch: Batch, member: Membership, levels: Any) -> Evidence:
+        """The evidence in a batch, under any membership; `levels` (an Arrow array) are what the groups are called."""
+        batch = batch.filled(self.names)
+        found = [block.summarise(batch, member, self.groups) for block in counting(self.blocks)]
+        parts = {ROWS: Part((self.groups,), Counts.of_rows(member))}
+        for evidence in found:
+            parts |= evidence.parts
+        groups = Schema((Column(self.groups, "category", levels),))
+        return Evidence(_side_by_side([groups, *(evidence.schema for evidence in found)]), parts)
+
+    def with_evidence(self, evidence: Evidence) -> Self:
+        """The same blocks and settings, with that evidence."""
+        return replace(self, evidence=evidence)
+
+    @cached_property
+    def seen(self) -> Evidence:
+        if self.evidence is None:
+            raise EvidenceError("nothing was learned yet: there is no evidence about any column")
+        return self.evidence
+
+    @property
+    def weights(self) -> Array:
+        """Of each group's rows. (groups,)"""
+        return np.asarray(self.seen[ROWS].n.value[:, 0])
+
+    @cached_property
+    def likelihoods(self) -> tuple[Likelihood, ...]:
+        return tuple(block.likelihood(self.seen, self.settings) for block in self.blocks)
+
+    def log_likelihood(self, batch: Batch) -> Array:
+        """log p(row | group); missing cells are marginalised. (rows, groups)"""
+        batch, out = batch.filled(self.names), np.zeros((batch.rows, len(self.weights)))
+        for likelihood in self.likelihoods:
+            cells = likelihood.read(batch)
+            likelihood.add(cells, out)
+            out += np.reshape(likelihood.base(cells), (-1, 1))
+        return out
+
+    def log_prior(self) -> float:
+        """log p(parameters) at the estimate, up to a constant: what EM adds to the log-likelihood. 0 under "ml"."""
+        if self.settings.estimate not in ("map", "ml"):
+            raise EvidenceError(
+                f"the prior density is that of the most probable parameters, but estimate is "
+                f"{self.settings.estimate!r}: use 'map' or 'ml'"
+            )
+        if self.settings.estimate == "ml":
+            return 0.0
+        return float(sum(likelihood.log_prior() for likelihood in self.likelihoods))
+
+    def sample(self, codes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        """Cells of rows of these groups, column by column; a column in several forms is drawn by the first."""
+        drawn: dict[str, Any] = {}
+        for likelihood in self.likelihoods:
+            drawn = likelihood.sample(codes, rng) | drawn
+        return drawn
+
+    def describe(self) -> list[Parameter]:
+        """The parameters of all groups, as a readable list."""
+        return [line for likelihood in self.likelihoods for line in likelihood.parameters()]
+
+
+def _side_by_side(schemas: Sequence[Schema]) -> Schema:
+    """All their columns; those that are in several (a column in several forms) united."""
+    columns = tuple(column for schema in schemas for column in schema)
+    return Schema(columns) if len({column.axis for column in columns}) == len(columns) else unite(schemas)[0]
