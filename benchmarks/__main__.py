@@ -28,7 +28,7 @@ HEAD = "| what | credo | peer | ratio | target | kept |\n| --- | --- | --- | ---
 
 
 def main() -> None:
-    """All benchmarks, or those named; each writes its own section anew."""
+    """All benchmarks, or those named; each writes its own section again."""
     print(HEAD)
     for name in sys.argv[1:] or BENCHMARKS:
         lines = []

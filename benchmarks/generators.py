@@ -26,7 +26,7 @@ def noise(rng: Rng, rows: int, columns: int, kind: str) -> Drawn:
 
 
 def mislabelled(rng: Rng, truth: Any, classes: int, share: float) -> Any:
-    """Some labels drawn anew, so that a share of them is wrong."""
+    """Some labels drawn again, so that a share of them is wrong."""
     drawn = rng.random(len(truth)) < share * classes / (classes - 1)
     return np.where(drawn, rng.integers(0, classes, len(truth)), truth)
 

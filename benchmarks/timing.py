@@ -140,7 +140,7 @@ def _growth(work: Callable[[Callable[[], None]], None]) -> float:
 
     def measure() -> None:
         nonlocal start
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew here
+        Path("/proc/self/clear_refs").write_text("5")  # the peak begins again here
         start = _peak_now()
 
     work(measure)

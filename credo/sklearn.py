@@ -51,7 +51,7 @@ class _Adapter(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._keep(model, labels)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows. What comes of it is what fitting all of them at once gives, but it is never tuned anew.
+        """Learn from more rows: the same as fitting all of them at once, but never tuned again.
 
         `classes` have a probability before any row of them comes; classes that weren't announced may come, too.
         """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from credo.blocks.scoring import Scorer
     from credo.blocks.tally import Tally
 
-ALL = "(all together)"  # the voice of columns that have one weight
+ALL = "(all together)"  # the name of the term of columns that have one weight
 Estimate = Literal["bayes", "mean", "map", "ml"]
 Silence = tuple[str, str]  # a column, and what some of its cells hold that says nothing
 NEW = "unseen values"
@@ -101,7 +101,7 @@ class Likelihood(ABC):
     names: tuple[str, ...]
 
     @property
-    def voices(self) -> tuple[str, ...]:
+    def term_names(self) -> tuple[str, ...]:
         """What is weighed by itself when tuning: all columns together, or each."""
         return (ALL,)
 
@@ -119,7 +119,7 @@ class Likelihood(ABC):
 
     @property
     def refits(self) -> bool:
-        """Whether leaving a row out means computing everything anew."""
+        """Whether leaving a row out means computing everything again."""
         return False
 
     @abstractmethod
@@ -147,32 +147,32 @@ class Likelihood(ABC):
         raise NotImplementedError
 
     def each(self, cells: Any, shape: tuple[int, int]) -> Array:
-        """log p(cells | class) of each voice by itself, unweighted. (rows, classes, voices)"""
+        """log p(cells | class) of each term by itself, unweighted. (rows, classes, terms)"""
         if (scorer := self.scorer()) is not None:
             return scorer.each(self.cells_to_score(cells), np.arange(len(self.names)))
-        found = np.zeros((*shape, len(self.voices)))
-        for j in range(len(self.voices)):
+        found = np.zeros((*shape, len(self.term_names)))
+        for j in range(len(self.term_names)):
             out = np.zeros(shape)
             self.pick([j]).add(self.cells_of(cells, [j]), out)
             found[:, :, j] = out
         return found
 
     def each_nearly_left_out(self, cells: Any, own: Hard) -> Array:
-        """The same for rows that are in the evidence, as if they weren't. (rows, classes, voices)
+        """The same for rows that are in the evidence, as if they weren't. (rows, classes, terms)
 
         For tuning it is enough if a row leaves its class, and not the pooled prior.
         """
         if (scorer := self.scorer()) is not None:
             return scorer.each_left_out(self.cells_to_score(cells), own, np.arange(len(self.names)))
-        found = np.zeros((own.rows, own.groups, len(self.voices)))
-        for j in range(len(self.voices)):
+        found = np.zeros((own.rows, own.groups, len(self.term_names)))
+        for j in range(len(self.term_names)):
             out = np.zeros(found.shape[:2])
             self.pick([j]).add_left_out(self.cells_of(cells, [j]), own, out)
             found[:, :, j] = out
         return found
 
     def add_weighed_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
-        """The same, each voice times its weight."""
+        """The same, each term times its weight."""
         for j, weight in enumerate(weights):
             if weight:
                 said = np.zeros_like(out)
@@ -180,7 +180,7 @@ class Likelihood(ABC):
                 out += weight * said
 
     def pick(self, places: Sequence[int]) -> Likelihood:  # noqa: ARG002 - there is but one
-        """Some of the voices, for cells as `cells_of` cuts them out."""
+        """Some of the terms, for cells as `cells_of` cuts them out."""
         return self
 
     def cells_of(self, cells: Any, places: Sequence[int]) -> Any:  # noqa: ARG002 - there is but one
@@ -188,7 +188,7 @@ class Likelihood(ABC):
 
     @abstractmethod
     def weighted(self, weights: Array) -> Likelihood:
-        """With each voice's log-likelihood times a weight; of use to `add` alone."""
+        """With each term's log-likelihood times a weight; of use to `add` alone."""
 
     def base(self, cells: Any) -> Array | float:  # noqa: ARG002 - most have none
         """log of the factor of p(cells | class) that `add` leaves out, since all classes share it. (rows,)"""
@@ -217,10 +217,10 @@ class Likelihood(ABC):
 
 
 class Independent(Likelihood):
-    """Columns that are independent of each other, too: each has a voice of its own."""
+    """Columns that are independent of each other, too: each is a term of its own."""
 
     @property
-    def voices(self) -> tuple[str, ...]:
+    def term_names(self) -> tuple[str, ...]:
         return self.names
 
     def said(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:

@@ -115,8 +115,8 @@ class CategoriesLikelihood(Independent):
         known = self._integers
         block = batch.integer_block(self.names) if known else None
         if known is not None and block is not None:
-            codes, strange = known.codes(block)
-            return CodedCells(codes, {name: int(n) for name, n in zip(self.names, strange, strict=True) if n})
+            codes, number = known.codes(block)
+            return CodedCells(codes, {name: int(n) for name, n in zip(self.names, number, strict=True) if n})
         codes = np.empty((len(self.columns), batch.rows), dtype=np.int32)
         unseen = {}
         for j, column in enumerate(self.columns):

@@ -13,7 +13,7 @@ from credo._kernels.blocks.live import add_bins_of_row, add_cells_of_row, count_
 from credo.blocks.block import Settings
 from credo.blocks.levels import MISSING, NEW, Levels
 from credo.blocks.numbers.tallies import NumberCells, getter
-from credo.blocks.tally import Foreseeing, Row, grown
+from credo.blocks.tally import PredictingTally, Row, grown
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.statistics import Counts
@@ -69,7 +69,7 @@ class CellTable:
         add_bins_of_row(x, *ordered, self._sums, self._weights, self.totals, most, smoothing, out)
 
 
-class CategoriesTally(Foreseeing):
+class CategoriesTally(PredictingTally):
     """How often each class showed each value."""
 
     def __init__(self, columns: Sequence[Column], before: Sequence[Counts]) -> None:
@@ -125,7 +125,7 @@ class CategoriesTally(Foreseeing):
         self._table.score(self._codes, float(settings.smoothing), out)
 
 
-class BinnedTally(Foreseeing):
+class BinnedTally(PredictingTally):
     """How often each class showed each number, cut short; bins are derived from that."""
 
     def __init__(

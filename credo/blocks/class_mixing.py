@@ -27,8 +27,8 @@ class Mixed(Likelihood):
         return self.inner.names
 
     @property
-    def voices(self) -> tuple[str, ...]:
-        return self.inner.voices
+    def term_names(self) -> tuple[str, ...]:
+        return self.inner.term_names
 
     def read(self, batch: Batch) -> Any:
         return self.inner.read(batch)

@@ -27,7 +27,7 @@ class JointScorer(Scorer):
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.likelihood.names
 
-    def voices(self, places: Positions) -> tuple[str, ...]:  # noqa: ARG002 - columns don't come apart
+    def term_names(self, places: Positions) -> tuple[str, ...]:  # noqa: ARG002 - columns don't come apart
         return (ALL,)
 
     def read(self, batch: Batch) -> Cells:

@@ -32,7 +32,7 @@ class Scorer(ABC):
 
     names: tuple[str, ...]
 
-    def voices(self, places: Positions) -> tuple[str, ...]:
+    def term_names(self, places: Positions) -> tuple[str, ...]:
         """The names of the terms of some columns: one for each, unless they are read together."""
         return tuple(self.names[j] for j in places)
 

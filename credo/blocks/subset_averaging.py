@@ -36,8 +36,8 @@ class Averaged(Likelihood):
         return self.dependent.names
 
     @property
-    def voices(self) -> tuple[str, ...]:
-        return self.dependent.voices
+    def term_names(self) -> tuple[str, ...]:
+        return self.dependent.term_names
 
     @cached_property
     def alike(self) -> Independent:

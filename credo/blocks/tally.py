@@ -37,7 +37,7 @@ class Tally(ABC):
         """What all rows have added, as `Block.summarise` would say it of them as a table."""
 
 
-class Foreseeing(Tally):
+class PredictingTally(Tally):
     """A tally that also says, from its sums alone, what the likelihood with estimate="bayes" says of a row."""
 
     @property
@@ -47,7 +47,7 @@ class Foreseeing(Tally):
 
     @abstractmethod
     def look(self, row: Row, number: int) -> None:
-        """Take the cells of a row that is to be foreseen; a value that no row had says nothing."""
+        """Take the cells of a row that is to be predicted; an unseen value is ignored."""
 
     @abstractmethod
     def score(self, settings: Settings, out: Array) -> None:

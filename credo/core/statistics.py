@@ -126,7 +126,7 @@ class Statistics:
         if left._drowned(self):
             raise EvidenceError(
                 "can't forget: beside numbers this large, digits of the others were lost when they were learned. "
-                "Learn the rows that stay anew"
+                "Learn the rows that stay again"
             )
         return left if left._possible(self) else None
 

@@ -386,9 +386,9 @@ class IntegerLevels:
 
     def codes(self, x: NDArray[np.int64]) -> tuple[Codes, NDArray[np.int64]]:
         """(columns, rows), -1 where a value is none of the levels; and how many of each column aren't."""
-        out, strange = np.empty(x.shape[::-1], dtype=np.int32), np.zeros(x.shape[1], dtype=np.int64)
-        code_block(x, self.low, self.starts, self.table, out, strange)
-        return out, strange
+        out, unseen = np.empty(x.shape[::-1], dtype=np.int32), np.zeros(x.shape[1], dtype=np.int64)
+        code_block(x, self.low, self.starts, self.table, out, unseen)
+        return out, unseen
 
     def codes_of(self, j: int, x: NDArray[np.int64]) -> tuple[Codes, int]:
         """The same of one column."""

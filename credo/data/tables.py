@@ -108,7 +108,7 @@ def _from_reader(data: Any) -> Source:
 
 
 def _from_relation(data: Any) -> Source:
-    """A DuckDB relation is run anew for each reading."""
+    """A DuckDB relation is run again for each reading."""
     import duckdb
 
     try:

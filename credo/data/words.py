@@ -95,14 +95,14 @@ class Documents:
     words: Codes  # its different words, in the order in which they come first in it; a pair follows its second word
     counts: Codes
     known: Truths  # (documents,) False where the cell is missing: null, or empty
-    strange: Integers  # (documents,) how many of its words aren't in the vocabulary
+    unseen: Integers  # (documents,) how many of its words aren't in the vocabulary
 
     def take(self, rows: NDArray[np.intp]) -> Documents:
         """Some of the documents."""
         sizes = np.diff(self.starts)[rows]
         starts = np.append(0, np.cumsum(sizes)).astype(np.int64)
         at = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], sizes)
-        return Documents(starts, self.words[at], self.counts[at], self.known[rows], self.strange[rows])
+        return Documents(starts, self.words[at], self.counts[at], self.known[rows], self.unseen[rows])
 
 
 class Rules(NamedTuple):
@@ -130,7 +130,7 @@ class Counted(NamedTuple):
     starts: Integers
     words: Codes
     counts: Codes
-    strange: Integers
+    unseen: Integers
     latest: Keys
     progress: Integers
 
@@ -198,10 +198,10 @@ class Vocabulary:
         return documents if codes is None else _recoded(documents, codes)
 
     def read_one(self, document: str) -> tuple[list[int], list[int], int]:
-        """The same for one document: codes, counts, and how many of its words are strange."""
+        """The same for one document: codes, counts, and how many of its words are unseen."""
         found = Counter(self.codes_in(document).tolist())
-        strange = found.pop(-1, 0)
-        return list(found), list(found.values()), strange
+        unseen = found.pop(-1, 0)
+        return list(found), list(found.values()), unseen
 
     def codes_in(self, document: str) -> Codes:
         """The code of each of its words, one after another; -1 where it isn't known."""
@@ -228,13 +228,13 @@ class Vocabulary:
 
     def _read_alone(self, document: str) -> Documents:
         """As fast as it goes: tables for many documents take longer than one to make."""
-        words, counts, strange = self.read_one(document)
+        words, counts, unseen = self.read_one(document)
         return Documents(
             np.array([0, len(words)]),
             np.array(words, np.int32),
             np.array(counts, np.int32),
             np.array([document != ""]),
-            np.array([strange]),
+            np.array([unseen]),
         )
 
     def _codes_by_kernel(self, document: str) -> Codes:
@@ -326,12 +326,12 @@ def _plainly(length: int, how: Reading) -> bool:
 
 
 def _counted_plainly(array: Any, how: Reading, code_of: Callable[[str], int]) -> Documents:
-    starts, words, counts, strange, known = packed("q", [0]), packed("i"), packed("i"), packed("q"), []
+    starts, words, counts, unseen, known = packed("q", [0]), packed("i"), packed("i"), packed("q"), []
     for cell in array:
         document = cell.as_py() or ""
         found = Counter(map(code_of, how.words(document))) if document else Counter[int]()
         known.append(document != "")
-        strange.append(found.pop(-1, 0))
+        unseen.append(found.pop(-1, 0))
         words.extend(found)
         counts.extend(found.values())
         starts.append(len(words))
@@ -340,7 +340,7 @@ def _counted_plainly(array: Any, how: Reading, code_of: Callable[[str], int]) ->
         np.array(words, np.int32),
         np.array(counts, np.int32),
         np.array(known, np.bool_),
-        np.array(strange, np.int64),
+        np.array(unseen, np.int64),
     )
 
 
@@ -369,7 +369,7 @@ def _counted(array: Any, lowercase: bool, rules: Rules, table: Table) -> tuple[D
             raise DataError(f"a document has a word of more than {MOST // 2} bytes: it is no text")
     end = int(counted.starts[-1])
     words, counts = counted.words[:end].copy(), counted.counts[:end].copy()
-    return Documents(counted.starts, words, counts, lengths > 0, counted.strange), table
+    return Documents(counted.starts, words, counts, lengths > 0, counted.unseen), table
 
 
 def _text(array: Any, lowercase: bool) -> Text:
@@ -493,12 +493,12 @@ def _places(numbers: NDArray[Any], codes: NDArray[Any], size: int) -> Codes:
 
 
 def _recoded(documents: Documents, codes: Codes) -> Documents:
-    """Documents by codes instead of numbers, of which those that stand for none are strange."""
+    """Documents by codes instead of numbers, of which those that stand for none are unseen."""
     words = codes[documents.words]
     kept = words >= 0
     if kept.all():
         return replace(documents, words=words)
     rows = np.repeat(np.arange(len(documents.known)), np.diff(documents.starts))[~kept]
-    strange = np.bincount(rows, documents.counts[~kept], len(documents.known)).astype(np.int64)
+    unseen = np.bincount(rows, documents.counts[~kept], len(documents.known)).astype(np.int64)
     starts = np.append(0, np.cumsum(kept))[documents.starts]
-    return Documents(starts, words[kept], documents.counts[kept], documents.known, documents.strange + strange)
+    return Documents(starts, words[kept], documents.counts[kept], documents.known, documents.unseen + unseen)

@@ -98,7 +98,7 @@ class Belief(Additive):
     def cross_validate(
         self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0, target: str | None = None
     ) -> Validation:
-        """How well what the other folds teach foresees each observation."""
+        """How well a model of the other folds predicts each observation."""
         table = source(data)
         believer = self._settled(table.without(weight).names, target)
         return super(Belief, believer).cross_validate(table, folds, weight=weight, seed=seed)
@@ -202,7 +202,7 @@ class Belief(Additive):
         return self._named(self.posterior.highest_density(mass))
 
     def log_evidence(self) -> float:
-        """log p(observations), the parameters integrated out: how well prior and likelihood foresaw them."""
+        """log p(observations), the parameters integrated out: how well prior and likelihood predicted them."""
         return 0.0 if self.evidence is None else float(self.prior.log_evidence(self.statistics))
 
     def predictive(self, *given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Comparing beliefs: which parameter is greater, and which prior foresaw the data better."""
+"""Comparing beliefs: which parameter is greater, and which prior predicted the data better."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Blend(Classifier):
         )  # fmt: skip
 
     def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> Any:
-        """Choose and weigh anew, as credo.learn does."""
+        """Choose and weigh again, as credo.learn does."""
         from credo.selection.learn import relearned
 
         return relearned(self, self._labelled(data, target), weight, seed)

@@ -159,19 +159,19 @@ class Classifier(Labelled):
         lock = Lock()
 
         def placed(batch: Batch) -> tuple[Array, Silent]:
-            found, strange = of_batch(batch)
+            found, unseen = of_batch(batch)
             if table.rows is None:
-                return found, strange
+                return found, unseen
             with lock:
                 if not whole:
                     whole.append(np.empty((table.rows, found.shape[1])))
             whole[0][batch.start : batch.start + len(found)] = found
-            return np.empty((0, found.shape[1])), strange  # no view, which would keep the rows
+            return np.empty((0, found.shape[1])), unseen  # no view, which would keep the rows
 
         parts = []
-        for found, strange in local.mapped(placed, table.batches(names)):
+        for found, unseen in local.mapped(placed, table.batches(names)):
             parts.append(found)
-            for name, cells in strange.items():
+            for name, cells in unseen.items():
                 silent[name] = silent.get(name, 0) + cells
         self._tell_silent(silent)
         return whole[0] if whole else np.concatenate(parts) if parts else np.empty((0, len(self.classes)))
@@ -185,8 +185,8 @@ class Classifier(Labelled):
         def scored(batch: Batch) -> tuple[Batch, Array, Silent]:
             return batch, *self._probabilities(batch)
 
-        for batch, probabilities, strange in local.mapped(scored, table.batches([*table.keys, *table.names])):
-            for name, cells in strange.items():
+        for batch, probabilities, unseen in local.mapped(scored, table.batches([*table.keys, *table.names])):
+            for name, cells in unseen.items():
                 silent[name] = silent.get(name, 0) + cells
             yield batch, probabilities
         self._tell_silent(silent)
@@ -199,7 +199,7 @@ class Classifier(Labelled):
 
     def impossible(self, batch: Batch) -> str:
         """Which cells no class allows, of one row."""
-        never = {name: np.isneginf(each[0]) for name, each in self.voices_of(batch, self.tuned).items()}
+        never = {name: np.isneginf(each[0]) for name, each in self.terms_by_column(batch, self.tuned).items()}
         cells = []
         for name, under in never.items():
             if under.any():
@@ -211,7 +211,7 @@ class Classifier(Labelled):
             "Smoothing makes it possible: use estimate='bayes' or 'mean'"
         )
 
-    def voices_of(self, batch: Batch, terms: Terms) -> dict[str, Array]:
+    def terms_by_column(self, batch: Batch, terms: Terms) -> dict[str, Array]:
         """What each column says of the classes: its log-likelihoods, weighted. (rows, classes) each"""
         batch = batch.filled(self.views)
         found: dict[str, Array] = {}
@@ -308,7 +308,7 @@ class Classifier(Labelled):
             if self.tuning is None:
                 likelihood.add_left_out(cells, own, out)
             else:
-                likelihood.add_weighed_left_out(cells, own, self.tuning.weights_of(form, likelihood.voices), out)
+                likelihood.add_weighed_left_out(cells, own, self.tuning.weights_of(form, likelihood.term_names), out)
         n = self._weights_left_out(own) if terms.label_noise else None
         out = terms.settled(out, begun, self.worth_of(batch, own), log_prior, n)
         if (row := _to_shares_but(out, unknown, own.codes)) >= 0:

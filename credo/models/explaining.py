@@ -126,19 +126,19 @@ def explained_row(
     terms = model.tuned
     worth = model.worth_of(one.filled(model.views))
     factor = 1.0 if worth is None else float(worth[0, 0])
-    voices = {name: factor * each[0] for name, each in model.voices_of(one, terms).items()}
+    said = {name: factor * each[0] for name, each in model.terms_by_column(one, terms).items()}
     prior = terms.log_prior + factor * terms.biases
-    log_joint = prior + sum(voices.values())
-    if not any(each.any() for each in voices.values()):
+    log_joint = prior + sum(said.values())
+    if not any(each.any() for each in said.values()):
         prior = log_joint = terms.log_prior
     if np.isneginf(log_joint.max()):
         raise EvidenceError(model.impossible(one))
     if terms.label_noise:  # by which nothing is impossible: the weights that would say so are bounded
-        noisy, voices = terms.with_noise(log_joint), {name: np.maximum(each, LEAST) for name, each in voices.items()}
+        noisy, said = terms.with_noise(log_joint), {name: np.maximum(each, LEAST) for name, each in said.items()}
         noise = NOISE
-        while noise in voices:
+        while noise in said:
             noise += "_"
-        voices[noise] = noisy - prior - sum(voices.values())  # up to a number that all classes share
+        said[noise] = noisy - prior - sum(said.values())  # up to a number that all classes share
         log_joint = noisy
     share = np.exp(log_joint - np.logaddexp.reduce(log_joint))
     first = model._code_of(of) if of is not None else int(share.argmax())
@@ -152,7 +152,7 @@ def explained_row(
         both = " and ".join(repr(model.classes[k]) for k in (first, second))
         raise EvidenceError(f"the row is impossible under both {both}: neither has odds against the other")
     size = UNITS[unit]
-    weights = {name: float(each[first] - each[second]) / size for name, each in voices.items()}
+    weights = {name: float(each[first] - each[second]) / size for name, each in said.items()}
     return Explanation(
         model.classes[first],
         model.classes[second],
@@ -255,7 +255,7 @@ def _said(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[Array]
         whole += said
         if len(likelihood.names) == 1:
             parts = {likelihood.names[0]: said}
-        elif likelihood.voices == likelihood.names:
+        elif likelihood.term_names == likelihood.names:
             parts = likelihood.said(cells, said.shape)
         elif (found := likelihood.hidden(cells, said)) is not None:
             parts = found

@@ -129,8 +129,8 @@ def settled_views(table: Source, features: Sequence[str], kinds: Mapping[str, An
     if not isinstance(kinds, Mapping | None):
         raise SchemaError(f"kinds must be {{column: kind}}, but is {kinds!r:.60}")
     asked = dict(kinds or {})
-    if strange := [name for name in asked if name not in features and name in table.names]:
-        raise SchemaError(f"kinds names {strange[0]!r}, which holds classes or weights: it isn't learned from")
+    if unseen := [name for name in asked if name not in features and name in table.names]:
+        raise SchemaError(f"kinds names {unseen[0]!r}, which holds classes or weights: it isn't learned from")
     forms: dict[str, Form] = {name: how.form for name, how in asked.items() if isinstance(how, Number | Text)}
     named = checked_kinds({name: how for name, how in asked.items() if name not in forms}, table.names)
     checked_kinds(dict.fromkeys(forms, "number"), table.names)

@@ -371,7 +371,7 @@ class Labelled(Additive):
         return Terms(tuple(chosen), self.log_class_prior(self.class_weights), biases, self.class_weights, noise)
 
     def _weighed(self, form: str, likelihood: Likelihood, tuning: Tuning) -> Likelihood:
-        weights = tuning.weights_of(form, likelihood.voices)
+        weights = tuning.weights_of(form, likelihood.term_names)
         if form == tuning.mixed:
             return Mixed(likelihood, weights, tuning.mixture_of(self.classes))
         return likelihood.weighted(weights)
@@ -391,11 +391,11 @@ class Labelled(Additive):
         found = batch.missing_share(names)
         for name in (each for each in names if self.views[each][0] == "category"):
             seen, column = self.seen[Label("column", name)].n.value.sum(0), batch.column(name)
-            codes, strange = codes_among(column, self.seen.schema[name].levels)
+            codes, unseen = codes_among(column, self.seen.schema[name].levels)
             if own is not None and len(seen):
                 alone = (codes >= 0) & (seen[codes] - own.weight <= ALONE * own.weight)
-                codes, strange = np.where(alone, -1, codes), strange + int(alone.sum())
-            if strange:
+                codes, unseen = np.where(alone, -1, codes), unseen + int(alone.sum())
+            if unseen:
                 found = found + (codes < 0) * column.is_valid().to_numpy(zero_copy_only=False) / len(names)
         return found
 
@@ -407,8 +407,8 @@ class Labelled(Additive):
         table = np.array([*(places.get(value, -2) for value in levels.to_pylist()), -1], dtype=np.int32)
         codes = table[own]
         if (codes == -2).any():
-            strange = levels[int(own[codes == -2][0])].as_py()
-            raise EvidenceError(f"column {self.target!r} has {strange!r:.60}, which was never learned")
+            unseen = levels[int(own[codes == -2][0])].as_py()
+            raise EvidenceError(f"column {self.target!r} has {unseen!r:.60}, which was never learned")
         return codes
 
 

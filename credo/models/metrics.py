@@ -28,7 +28,7 @@ class Scores:
     log_probabilities: Array  # (rows, classes); NaN at the truth of a row whose class the model didn't know
     truth: NDArray[np.intp]  # (rows,) codes
     weights: Array  # (rows,)
-    how: str = "given"  # in which way each row was foreseen
+    how: str = "given"  # how the predictions were made
     estimated: float = 0.0  # variance of the log-loss from what was estimated once, and not for each row
 
     @property

@@ -19,7 +19,7 @@ class Tuning:
     """Which forms each column is read in, the weight of each, biases, label noise, and what the priors are worth."""
 
     forms: Mapping[str, tuple[str, ...]]
-    weights: Mapping[str, Mapping[str, float]]  # {form: {voice: weight}}
+    weights: Mapping[str, Mapping[str, float]]  # {form: {term: weight}}
     classes: tuple[Any, ...]
     biases: tuple[float, ...]
     smoothing: float
@@ -37,9 +37,9 @@ class Tuning:
         own = {name: getattr(self, name) for name in ("smoothing", "strength", "odds", "shrinkage")}
         return replace(settings, **own)
 
-    def weights_of(self, form: str, voices: Sequence[str]) -> Array:
+    def weights_of(self, form: str, terms: Sequence[str]) -> Array:
         own = self.weights.get(form, {})
-        return np.array([own.get(voice, own.get(ALL, 0.0)) for voice in voices])
+        return np.array([own.get(term, own.get(ALL, 0.0)) for term in terms])
 
     def biases_of(self, classes: Sequence[Any]) -> Array:
         """A class that came later has none."""

@@ -1,4 +1,4 @@
-"""Learning curves: how well ever more rows foresee withheld ones. Evidence adds, so that each row is counted once."""
+"""Learning curves: how well a model of more and more rows predicts withheld ones. Each row is counted once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LearningCurve:
 
     sizes: tuple[int, ...]
     scores: tuple[Scores, ...]
-    tuned: bool = False  # whether the model was tuned anew on the rows of each size
+    tuned: bool = False  # whether the model was tuned again on the rows of each size
 
     @property
     def accuracy(self) -> tuple[float, ...]:
@@ -66,7 +66,7 @@ class LearningCurve:
 def learning_curve(
     model: Classifier, table: Source, weight: Weight, withheld: float, sizes: Sequence[int] | None, seed: int
 ) -> LearningCurve:
-    """Of the model as it is fitted and, if it is tuned, tuned anew: its own tuning has seen the withheld rows."""
+    """Of the model as it is fitted and, if it is tuned, tuned again: its own tuning has seen the withheld rows."""
     if table.once:
         raise DataError("a learning curve reads the data again, and an iterator can be read only once: give a table")
     if not isinstance(withheld, int | float) or not 0 < withheld < 1:

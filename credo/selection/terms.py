@@ -210,7 +210,7 @@ class TaughtByScorers(Taught):
         own = sample.member(len(self.class_weights))
         terms, found = list[Term](), []
         for form, scorer, cells, places in self._chosen(sample, forms, settings):
-            terms += [Term(form, name) for name in scorer.voices(places)]
+            terms += [Term(form, name) for name in scorer.term_names(places)]
             found.append(scorer.each_left_out(cells, own, places))
         return self._scores(sample, terms, found, self._log_prior_left_out(own))
 
@@ -218,7 +218,7 @@ class TaughtByScorers(Taught):
         shape = (sample.rows, len(self.class_weights))
         terms, found = list[Term](), []
         for form, scorer, cells, places in self._chosen(sample, forms, settings):
-            terms += [Term(form, name) for name in scorer.voices(places)]
+            terms += [Term(form, name) for name in scorer.term_names(places)]
             found.append(scorer.each(cells, places))
         return self._scores(sample, terms, found, np.broadcast_to(self._log_prior(self.class_weights), shape))
 
@@ -292,7 +292,7 @@ def _beside(found: Sequence[Array], piece: Piece) -> Array:
 
 
 def _terms(likelihoods: Sequence[tuple[str, Likelihood]]) -> tuple[Term, ...]:
-    return tuple(Term(form, name) for form, likelihood in likelihoods for name in likelihood.voices)
+    return tuple(Term(form, name) for form, likelihood in likelihoods for name in likelihood.term_names)
 
 
 def _scores(terms: tuple[Term, ...], found: Sequence[NDArray[Any]]) -> TermScores:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from credo._kernels.blocks.live import to_shares
 from credo.blocks.block import counting
 from credo.blocks.levels import MISSING, NEW, Levels
-from credo.blocks.tally import Foreseeing, Row, Tally
+from credo.blocks.tally import PredictingTally, Row, Tally
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED
 from credo.core.statistics import Counts
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Live:
-    """observe(row) learns a row in place, predict_proba(row) and predict(row) foresee one, freeze() is the model.
+    """observe(row) learns a row in place, predict_proba(row) and predict(row) predict its class, freeze() is the model.
 
     Rows are dicts {column: value}; what isn't there, None and NaN are missing. The evidence is that of `update` with
     the same rows; the model that this comes from stays as it is. Threads may share it: they take turns, row by row.
@@ -73,7 +73,7 @@ class Live:
         self._values, self._in_order = model.classes, True
         self._settings = model.settings if model.tuning is None else model.tuning.applied_to(model.settings)
         self._begun: tuple[Array, Array, Array] | None = None
-        self._speaking = [tally for tally in speaking if isinstance(tally, Foreseeing)]
+        self._speaking = [tally for tally in speaking if isinstance(tally, PredictingTally)]
         self._foresees = _sums_suffice(model) and len(self._speaking) == len(speaking)
 
     def _tallied(self, model: Classifier) -> tuple[list[Tally], list[Tally]]:
@@ -156,11 +156,11 @@ class Live:
     def _check_names(self, row: Row, learned: bool) -> None:
         """Of a row with a column that isn't known: that it isn't there in place of another."""
         absent = [name for name in self._blank if name not in row and (learned or name != self._target)]
-        strange = next((name for name in row if name not in self._blank), None)
-        if absent and strange is not None:
+        unseen = next((name for name in row if name not in self._blank), None)
+        if absent and unseen is not None:
             raise SchemaError(
-                f"no column {strange!r} is known (row {self._number + 1}), and {absent[0]!r} isn't there; "
-                f"{suggest(strange, absent)} What the model doesn't read, leave out of rows in which cells miss"
+                f"no column {unseen!r} is known (row {self._number + 1}), and {absent[0]!r} isn't there; "
+                f"{suggest(unseen, absent)} What the model doesn't read, leave out of rows in which cells miss"
             )
 
     def _new_class(self) -> int:
@@ -241,8 +241,8 @@ class Live:
         return float(worth(np.array(missing / max(len(cells), 1)), tuning.discount)) if missing else 1.0
 
     def _before_the_row(self) -> tuple[Array, Array, Array]:
-        """What is said of the classes before a row is seen, their biases in that, and the shares of all rows that slip
-        into each."""
+        """What is said of the classes before a row is seen, their biases in that, and the label noise of
+        each."""
         n, tuning = self._rows.value + self._before, self._model.tuning
         log_prior = self._model.log_class_prior(n)
         biases = np.zeros(len(log_prior)) if tuning is None else tuning.biases_of(self._values)

@@ -58,7 +58,7 @@ def test_any_text(ngrams: int, lowercase: bool) -> None:
         np.testing.assert_array_equal(found.known, [bool(text) for text in documents])
         again = w.Vocabulary.of(vocabulary, how).read(pa.array(documents, pa.string()))
         assert counted(again, vocabulary) == expected
-        assert not again.strange.any()
+        assert not again.unseen.any()
 
     check()
 
@@ -84,7 +84,7 @@ def test_words_that_are_new() -> None:
     vocabulary = w.Vocabulary.of(pa.array(["gold", "new york", "york"]), w.Reading(ngrams=2))
     found = vocabulary.read(pa.array(["Gold in new york", "nothing"]))
     assert counted(found, vocabulary.words) == [{"gold": 1, "york": 1, "new york": 1}, {}]
-    assert found.strange.tolist() == [4, 1]
+    assert found.unseen.tolist() == [4, 1]
 
 
 def test_a_word_a_million_times_and_as_many_words() -> None:

@@ -105,7 +105,7 @@ def by_sklearn(texts: list[str], how: Reading, vocabulary: list[str] | None = No
 
 
 def assert_same(found: Documents, expected: Documents) -> None:
-    for name in ("starts", "words", "counts", "known", "strange"):
+    for name in ("starts", "words", "counts", "known", "unseen"):
         mine, other = getattr(found, name), getattr(expected, name)
         assert mine.dtype == other.dtype
         np.testing.assert_array_equal(mine, other, name)
@@ -116,7 +116,7 @@ def test_scripts_beside_sklearn(path: str, how: Reading) -> None:
     for texts in ([*SCRIPTS, " ".join(SCRIPTS)], ["Of the The of", "The new york of new york"]):
         documents, words = learned(pa.array(texts), how)
         assert tabled(documents, words) == by_sklearn(texts, how), path
-        assert not documents.strange.any()
+        assert not documents.unseen.any()
         assert documents.known.all()
 
 
@@ -200,7 +200,7 @@ def test_slices_nulls_and_large_strings(path: str) -> None:
         documents, words = learned(pa.array([], kind), how)
         assert len(words) == 0
         assert documents.starts.tolist() == [0]
-        assert Vocabulary.of(words, how).read(pa.array(["some words", None], kind)).strange.tolist() == [3, 0]
+        assert Vocabulary.of(words, how).read(pa.array(["some words", None], kind)).unseen.tolist() == [3, 0]
 
 
 def test_what_lies_under_a_null(path: str) -> None:
@@ -243,7 +243,7 @@ def test_buckets_are_the_same_everywhere(path: str) -> None:
     known = Vocabulary.of(words.slice(1, 2), how)
     found = known.read(pa.array(["größe GRÖSSE and größe", "123456789"]))
     assert tabled(found, known.words) == [{"#240009": 2}, {}]
-    assert found.strange.tolist() == [3, 1]
+    assert found.unseen.tolist() == [3, 1]
 
 
 def test_vocabularies_beside_sklearn(path: str) -> None:
@@ -266,7 +266,7 @@ def test_vocabularies_beside_sklearn(path: str) -> None:
     found = known.read(pa.array(texts))
     assert tabled(found, known.words) == by_sklearn(texts, how, vocabulary), path
     totals = np.add.reduceat(np.append(found.counts, 0), found.starts[:-1]) * (np.diff(found.starts) > 0)
-    assert (totals + found.strange).tolist() == [len(how.words(text)) for text in texts]
+    assert (totals + found.unseen).tolist() == [len(how.words(text)) for text in texts]
 
 
 def test_places_are_of_the_original() -> None:
@@ -290,11 +290,11 @@ def test_one_document_as_many(path: str) -> None:
         known = Vocabulary.of(words, how)
         all_of_them = known.read(pa.array(texts))
         for row, text in enumerate(texts):
-            codes, counts, strange = known.read_one(text)
+            codes, counts, unseen = known.read_one(text)
             one = slice(*all_of_them.starts[row : row + 2])
             assert codes == all_of_them.words[one].tolist(), path
             assert counts == all_of_them.counts[one].tolist()
-            assert strange == all_of_them.strange[row]
+            assert unseen == all_of_them.unseen[row]
 
 
 def test_few_documents_are_searched_for_without_an_index(path: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -235,8 +235,8 @@ def add_students_of_row(x: Array, pooled: Array, known: Array, strength: float, 
 
 
 @kernel
-def to_shares(log_joint: Array, begun: Array, biases: Array, slips: Array) -> bool:
-    """What is said of the classes becomes their shares, of which some slip into each; False if none is possible. Where
+def to_shares(log_joint: Array, begun: Array, biases: Array, noise: Array) -> bool:
+    """What is said of the classes becomes their shares, with label noise; False if none is possible. Where
     nothing was said since it was begun, biases don't count."""
     said = False
     for k in range(len(log_joint)):
@@ -246,12 +246,12 @@ def to_shares(log_joint: Array, begun: Array, biases: Array, slips: Array) -> bo
     top, total, rest = log_joint[0], 0.0, 1.0
     for k in range(len(log_joint)):
         top = max(top, log_joint[k])
-        rest -= slips[k]
+        rest -= noise[k]
     if top == -math.inf:
         return False
     for k in range(len(log_joint)):
         log_joint[k] = math.exp(log_joint[k] - top)
         total += log_joint[k]
     for k in range(len(log_joint)):
-        log_joint[k] = rest * log_joint[k] / total + slips[k]
+        log_joint[k] = rest * log_joint[k] / total + noise[k]
     return True

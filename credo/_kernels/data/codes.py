@@ -64,10 +64,10 @@ def count_block(x: Integers, low: Integers, starts: Integers, groups: Codes, out
 
 
 @late_kernel
-def code_block(x: Integers, low: Integers, starts: Integers, table: Codes, out: Codes, strange: Integers) -> None:
+def code_block(x: Integers, low: Integers, starts: Integers, table: Codes, out: Codes, unseen: Integers) -> None:
     """out (columns, rows) = codes of whole numbers: column j's are in table[startsⱼ : startsⱼ₊₁].
 
-    -1 where they aren't; strange (columns) += how many those are.
+    -1 where they aren't; unseen (columns) += how many those are.
     """
     rows, columns = x.shape
     for start in range(0, rows, 64):
@@ -80,7 +80,7 @@ def code_block(x: Integers, low: Integers, starts: Integers, table: Codes, out: 
                 code = table[at] if first <= at < last else np.int32(-1)
                 out[j, i] = code
                 none += np.intp(code < 0)
-            strange[j] += none
+            unseen[j] += none
 
 
 @late_kernel

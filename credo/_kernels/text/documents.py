@@ -75,13 +75,13 @@ def add_words(
 @late_kernel_of(lambda words, *rest: words.size * rest[0].shape[1])
 def add_presences(
     words: Codes, n: Array, odds: Array, absent: Array, weights: Array, least: float, a: float, documents: Array,
-    starts: Integers, own: Codes, weight: Array, out: Array, strange: Integers, zeros: Integers,
+    starts: Integers, own: Codes, weight: Array, out: Array, unseen: Integers, zeros: Integers,
 ) -> None:  # fmt: skip
     """out (documents, classes) += what a document's words say beyond their absence.
 
     d of a class's D documents hold a word: it is there with (d + a)/(D + 2a). odds (words, classes) are the logarithms
     of that over those of its absence, absent the latter. n (words, classes) is d, documents (classes,) D. For each
-    document: strange += how many of its words are in no other one; zeros -= those of its words that all the others of
+    document: unseen += how many of its words are in no other one; zeros -= those of its words that all the others of
     its class hold.
     """
     classes = n.shape[1]
@@ -94,7 +94,7 @@ def add_presences(
                 elsewhere = -w
                 for k in range(classes):
                     elsewhere += n[v, k]
-                strange[i] += elsewhere < NOTHING
+                unseen[i] += elsewhere < NOTHING
             if weights[v] < least:
                 continue
             for k in range(classes):

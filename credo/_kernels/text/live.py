@@ -176,7 +176,7 @@ def add_settled_odds_of_row(
 
 @kernel
 def add_presences_of_row(
-    table: Table, codes: Codes, texts: Array, absent: Array, a: float, strange: bool, weight: float, out: Array
+    table: Table, codes: Codes, texts: Array, absent: Array, a: float, unseen: bool, weight: float, out: Array
 ) -> None:
     """out (classes) += weight · log p(which words are there | class): what it says that none is there (absent), and of
     those that are, log (d + a)/(D - d + a), where d of the D texts of a class hold a word. Strange words count as one.
@@ -184,7 +184,7 @@ def add_presences_of_row(
     starts, ends, columns, values = table
     for k in range(len(out)):
         none = math.log(texts[k] + a)
-        out[k] += weight * (absent[k] + (math.log(a) if strange else none) + len(codes) * (math.log(a) - none))
+        out[k] += weight * (absent[k] + (math.log(a) if unseen else none) + len(codes) * (math.log(a) - none))
     for i in range(len(codes)):
         for e in range(starts[codes[i]], ends[codes[i]]):
             k = columns[e]

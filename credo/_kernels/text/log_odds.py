@@ -37,7 +37,7 @@ def settle_odds(
     everything: Array, a: float, c: float, p: float,
     rarity: Array, never: Array, nothing: Array, more: Array,
 ) -> None:  # fmt: skip
-    """What `add_odds` finds anew for each document that is left out, for those that weren't learned: for each word its
+    """What `add_odds` finds again for each document that is left out, for those that weren't learned: for each word its
     rarity, ℓ (but for the base) and 1/var of classes that don't have it; for each cell, what it says more than these.
     """
     unit = 10.0 * a

@@ -188,7 +188,7 @@ def cut_piece(clean: Bytes, n: int, turns: Codes) -> int:
     """Where words begin and end in n clean bytes, the last of which is 0: how many such turns there are."""
     found, inside = 0, False
     for i in range(n):
-        turns[found] = i  # without a branch, since nobody could foretell it
+        turns[found] = i  # without a branch, since it can't be predicted
         found += (clean[i] != 0) != inside
         inside = clean[i] != 0
     return found
@@ -349,7 +349,7 @@ def pair_piece(desk: Desk, n: int, rules: Rules, table: Table, before: int) -> i
 def count_piece(desk: Desk, n: int, last: int, rules: Rules, counted: Counted) -> None:
     """Count n words, each followed by the pair of which it is the second, in documents up to before the last."""
     _, _, _, _, places, _, _, numbers, pairs = desk
-    starts, words, counts, strange, latest, progress = counted
+    starts, words, counts, unseen, latest, progress = counted
     _, in_pairs, _, stops = rules
     first, paired, found = progress[DOCUMENT], in_pairs and progress[BEFORE] != NOTHING, 0
     d, begin, at = first, Key(starts[first]), Key(progress[PLACE])
@@ -364,7 +364,7 @@ def count_piece(desk: Desk, n: int, last: int, rules: Rules, counted: Counted) -
             number = pairs[found] if k else numbers[t]
             found += k
             if number < 0:
-                strange[d] += 1
+                unseen[d] += 1
                 continue
             word = Key(number - stops)
             if latest[word] > begin:

@@ -342,7 +342,7 @@ class NumbersLikelihood(Independent):
                 if not (point.variance > 0).all():
                     raise EvidenceError(
                         f"without one of its rows, a class has no variance in column {self.names[j]!r}, so that "
-                        "maximum likelihood can't foresee it: use estimate='bayes'"
+                        "maximum likelihood can't predict it: use estimate='bayes'"
                     )
             else:
                 after = prior.posterior(statistics)

@@ -22,7 +22,7 @@ from credo._kernels.blocks.live import (
     sum_up_class,
 )
 from credo.blocks.block import Settings
-from credo.blocks.tally import Foreseeing, Row, Tally, grown
+from credo.blocks.tally import PredictingTally, Row, Tally, grown
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.statistics import CrossMoments, Moments, Totals
@@ -43,7 +43,7 @@ def getter(names: Sequence[str]) -> Callable[[Row], tuple[Any, ...]]:
 
 
 class NumberCells:
-    """The numbers of a row, in a place that is written anew for each row. (1, columns)"""
+    """The numbers of a row, in a place that is written again for each row. (1, columns)"""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
@@ -76,7 +76,7 @@ def _number(value: Any, name: str, number: int) -> float:
     return float(numbers(entered(array_of([value], name, number), name), name, numbered(number))[0])
 
 
-class NumbersTally(Foreseeing):
+class NumbersTally(PredictingTally):
     """n, Σx and Σx² of each column by itself."""
 
     def __init__(
@@ -125,7 +125,7 @@ class NumbersTally(Foreseeing):
         add_students_of_row(self._x, self._pooled, self._known, strength, out)
 
 
-class CountsTally(Foreseeing):
+class CountsTally(PredictingTally):
     """n, Σx and Σ log h(x) of each count column, as Poisson beliefs take them."""
 
     def __init__(self, names: Sequence[str], before: Sequence[Totals], log_base: Callable[[Array], Array]) -> None:

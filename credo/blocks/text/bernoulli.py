@@ -88,17 +88,17 @@ class PresencesLikelihood(TextLikelihood):
 
     def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None:
         odds, absent = self._tables
-        strange, zeros = cells.strange.copy(), np.zeros(len(out), dtype=np.int64)
+        unseen, zeros = cells.unseen.copy(), np.zeros(len(out), dtype=np.int64)
         said = np.repeat(absent.sum(0)[None], len(out), axis=0)
         rows = np.flatnonzero(own.codes >= 0)
         said[rows, own.codes[rows]], zeros[rows] = self._nothing_there(own.take(rows))
         add_presences(
             cells.words, self.n, odds, absent, self.weights, self.least, self._offset, self.texts,
-            cells.starts, own.codes, own.weight, said, strange, zeros,
+            cells.starts, own.codes, own.weight, said, unseen, zeros,
         )  # fmt: skip
         said[rows[zeros[rows] > 0], own.codes[rows[zeros[rows] > 0]]] = -np.inf
         said = np.where(self._lacking(cells, own), -np.inf, said)
-        said += self._unknown(strange, own)
+        said += self._unknown(unseen, own)
         out[cells.known] += said[cells.known]
 
     def _nothing_there(self, own: Hard) -> tuple[Array, NDArray[np.int64]]:
@@ -113,16 +113,16 @@ class PresencesLikelihood(TextLikelihood):
             zeros[place == i] = np.count_nonzero(others == 0)
         return found, zeros
 
-    def _unknown(self, strange: NDArray[np.int64], own: Hard) -> Array:
+    def _unknown(self, unseen: NDArray[np.int64], own: Hard) -> Array:
         """What words that aren't in the vocabulary say, or that there are none. (documents, classes)"""
         a = self._offset
         if not a:
-            return np.zeros((len(strange), 1))
-        texts = np.repeat(self.texts[None], len(strange), axis=0)
+            return np.zeros((len(unseen), 1))
+        texts = np.repeat(self.texts[None], len(unseen), axis=0)
         rows = np.flatnonzero(own.codes >= 0)
         left = texts[rows, own.codes[rows]] - own.weight[rows]
         texts[rows, own.codes[rows]] = np.maximum(left, 0.0)  # a missing text was none of them
-        return np.asarray(np.log(np.where((strange > 0)[:, None], a, texts + a)) - np.log(texts + 2 * a))
+        return np.asarray(np.log(np.where((unseen > 0)[:, None], a, texts + a)) - np.log(texts + 2 * a))
 
     def words_of(self, cells: Documents) -> dict[str, Array]:
         odds, absent = self._tables
@@ -131,8 +131,8 @@ class PresencesLikelihood(TextLikelihood):
         words = cells.words[self.weights[cells.words] > 0]
         found = dict(zip(self.words.take(pa.array(words)).to_pylist(), self.weight * odds[words], strict=True))
         nobody = Hard(np.array([-1], dtype=np.int32), self.n.shape[1], np.ones(1))
-        unknown, none = (self._unknown(np.array([n]), nobody)[0] for n in (cells.strange[0], 0))
-        if cells.strange[0]:
+        unknown, none = (self._unknown(np.array([n]), nobody)[0] for n in (cells.unseen[0], 0))
+        if cells.unseen[0]:
             found[UNKNOWN] = self.weight * (unknown - none)
         return found | {ABSENT: self.weight * (absent.sum(0) + none)}
 

@@ -246,8 +246,8 @@ class TextLikelihood(Independent):
 
     def silent(self, batch: Batch, cells: Documents) -> dict[Silence, int]:  # noqa: ARG002 - the documents tell
         """Texts often have unseen words: only those with no other word are reported."""
-        strange = int(((cells.strange > 0) & (np.diff(cells.starts) == 0)).sum())
-        return {(self.block.name, NEW_WORDS): strange} if strange else {}
+        unseen = int(((cells.unseen > 0) & (np.diff(cells.starts) == 0)).sum())
+        return {(self.block.name, NEW_WORDS): unseen} if unseen else {}
 
     @cached_property
     def weights(self) -> Array:

@@ -108,7 +108,7 @@ class OddsLikelihood(Likelihood):
         return (self.block.name,)
 
     @property
-    def voices(self) -> tuple[str, ...]:
+    def term_names(self) -> tuple[str, ...]:
         return self.names
 
     def read(self, batch: Batch) -> Documents:

@@ -21,7 +21,7 @@ from credo._kernels.text.live import (
     distinct,
 )
 from credo.blocks.block import Settings
-from credo.blocks.tally import Foreseeing, Row
+from credo.blocks.tally import PredictingTally, Row
 from credo.blocks.text.column import vocabulary_of
 from credo.core.evidence import Evidence, Part
 from credo.core.sparse import Sparse, WordSums
@@ -113,7 +113,7 @@ class Numbered(LiveTable):
         return old
 
 
-class TextTally(Foreseeing):
+class TextTally(PredictingTally):
     """Sums of words by class: beside the tables that were there before, what new documents add to them."""
 
     def __init__(self, block: Texts, evidence: Evidence, kind: type[LiveTable] = LiveTable) -> None:
@@ -234,8 +234,8 @@ class PresencesTally(TextTally):
         a = float(settings.smoothing)
         texts, absent = self._absent(a, len(out))
         table, codes = self._tables[self._block.label].table, distinct(self._tokens)[0]
-        strange = bool((self._tokens < 0).any())
-        add_presences_of_row(table, codes, texts, absent, a, strange, self.weight, out)
+        unseen = bool((self._tokens < 0).any())
+        add_presences_of_row(table, codes, texts, absent, a, unseen, self.weight, out)
 
     def _absent(self, a: float, classes: int) -> tuple[Array, Array]:
         """Texts of each class, and what it says that no word of the vocabulary is there. (classes,) both"""
@@ -287,7 +287,7 @@ class OddsTally(TextTally):
         add_settled_odds_of_row(self._tokens, rows, settled, doubt, self.weight, out)
 
     def _score_anew(self, settings: Settings, out: Array) -> None:
-        """With what was learned since: each word's odds anew."""
+        """With what was learned since: each word's odds again."""
         codes, counts = distinct(self._tokens)
         if self._unchanging is None or len(self._unchanging[0]) != len(out):
             self._unchanging = self._same_for_all(settings, len(out))
