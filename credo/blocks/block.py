@@ -39,6 +39,7 @@ class Settings:
     strength: float = 1.0  # rows that the prior on a number's mean and variance is worth
     odds: Mapping[Axis, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: (c, p)}
     shrinkage: float = 1.0  # of columns together: their covariance's prior is worth so many times d + 2 rows
+    average: bool = False  # over all subsets of columns that may depend on the group
 
 
 class Parameter(NamedTuple):

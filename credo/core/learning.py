@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from functools import reduce as fold
 from operator import add
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,10 @@ Weight = Any  # None, a column's name, or an array with one weight a row
 class Additive(ABC):
     """Anything that learns by adding evidence. Every verb returns a new object."""
 
-    evidence: Evidence | None
+    if TYPE_CHECKING:  # a field, or a property
+
+        @property
+        def evidence(self) -> Evidence | None: ...
 
     @property
     @abstractmethod

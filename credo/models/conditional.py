@@ -6,14 +6,15 @@ the membership comes from.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from credo.blocks.block import Block, Likelihood, Parameter, Settings, counting
+from credo.blocks.block import Block, Independent, Likelihood, Parameter, Settings, Silence, counting
+from credo.blocks.subset_averaging import Averaged
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS
 from credo.core.membership import Membership
@@ -65,15 +66,12 @@ class Conditional:
 
     @cached_property
     def likelihoods(self) -> tuple[Likelihood, ...]:
-        return tuple(block.likelihood(self.seen, self.settings) for block in self.blocks)
+        return tuple(likelihood_of(block, self.seen, self.settings) for block in self.blocks)
 
     def log_likelihood(self, batch: Batch) -> Array:
         """log p(row | group); missing cells are marginalised. (rows, groups)"""
-        batch, out = batch.filled(self.names), np.zeros((batch.rows, len(self.weights)))
-        for likelihood in self.likelihoods:
-            cells = likelihood.read(batch)
-            likelihood.add(cells, out)
-            out += np.reshape(likelihood.base(cells), (-1, 1))
+        out = np.zeros((batch.rows, len(self.weights)))
+        add_log_likelihoods(self.likelihoods, batch.filled(self.names), out, base=True)
         return out
 
     def log_prior(self) -> float:
@@ -97,6 +95,27 @@ class Conditional:
     def describe(self) -> list[Parameter]:
         """The parameters of all groups, as a readable list."""
         return [line for likelihood in self.likelihoods for line in likelihood.parameters()]
+
+
+def likelihood_of(block: Block, evidence: Evidence, settings: Settings) -> Likelihood:
+    """log p(block | group) as the evidence has it; averaged over subsets of its columns, if so asked."""
+    found = block.likelihood(evidence, settings)
+    return Averaged(found) if settings.average and isinstance(found, Independent) else found
+
+
+def add_log_likelihoods(
+    likelihoods: Iterable[Likelihood], batch: Batch, out: Array, *, base: bool = False, tells: bool = True
+) -> dict[Silence, int]:
+    """out (rows, groups) += Σ log p(block | group), up to what all groups share unless `base`; the ignored cells."""
+    ignored: dict[Silence, int] = {}
+    for likelihood in likelihoods:
+        cells = likelihood.read(batch)
+        likelihood.add(cells, out)
+        if base:
+            out += np.reshape(likelihood.base(cells), (-1, 1))
+        if tells:
+            ignored |= likelihood.silent(batch, cells)
+    return ignored
 
 
 def _side_by_side(schemas: Sequence[Schema]) -> Schema:

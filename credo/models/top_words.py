@@ -69,11 +69,11 @@ def _first(spread: Spread, n: int) -> list[int]:
 
 def _spreads(model: Classifier, column: str, k: int) -> Iterator[Spread]:
     """Single words and pairs; where they are read as odds, counted by the texts that hold them."""
-    plain = next(each for each in _speaking(model.plain) if each.names == (column,))
+    plain = next(each for each in _speaking(model.plain.terms) if each.names == (column,))
     assert isinstance(plain, TextLikelihood)
     counts = plain.n[:, k]
     said, others = np.zeros(len(counts)), _shares_without(model.class_weights, k)
-    for each in _speaking(model.tuned):
+    for each in _speaking(model.terms):
         if each.names != (column,):
             continue
         if isinstance(each, TextLikelihood):

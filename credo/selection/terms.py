@@ -22,6 +22,7 @@ from credo.data.fingerprints import mixed
 from credo.models.forms import TEXT_FORMS
 from credo.numerics.exact import Array
 from credo.selection.sample import Piece, Sample
+from credo.selection.tuned import missing_share
 
 IMPOSSIBLE = -1e3  # nats: a weight of 0 must be able to silence what no class allows
 INNER_FOLDS = 10  # by which rows are scored that can't be left out one by one
@@ -173,7 +174,7 @@ class TaughtByEvidence(Taught):
         return found
 
     def missing_shares(self, sample: Sample, names: Sequence[str]) -> Array:
-        return np.concatenate([self.model.missing_share(batch, names) for batch in sample.parts])
+        return np.concatenate([missing_share(self.model, batch, names) for batch in sample.parts])
 
     def _by_folds(self, sample: Sample, forms: Forms) -> TermScores:
         count = max(2, min(INNER_FOLDS, sample.rows))

@@ -67,8 +67,13 @@ def load(path: FilePath) -> Any:
     try:
         with np.errstate(all="ignore"):
             model = Unpacker(memoryview(body)[cut + len(SEPARATOR) :]).value(header["model"])
-        if kind_of(model) != header["kind"]:
-            raise ValueError(f"it should be a {header['kind']}, but is a {kind_of(model)}")
+        match header["model"]:
+            case {"class": str(kind)}:  # as it was called when the file was written
+                pass
+            case _:
+                kind = kind_of(model)
+        if kind != header["kind"]:
+            raise ValueError(f"it should be a {header['kind']}, but is a {kind}")
     except Exception as error:  # a forged file may make a constructor raise anything
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise StorageError(f"{path} can't be read by credo {__version__}: {reason}") from None

@@ -24,16 +24,16 @@ from credo.data.schema import Schema
 from credo.data.tables import array_of
 from credo.errors import DataError, SchemaError, suggest
 from credo.models.forms import TEXT_FORMS
-from credo.models.label_noise import noise_rates
-from credo.models.labelled import untuned_classes
 from credo.models.naive_bayes import NaiveBayes
-from credo.models.tuning import worth
 from credo.notices import tell
 from credo.numerics.exact import Array
+from credo.selection.label_noise import noise_rates
+from credo.selection.tuned import untuned_classes
+from credo.selection.tuning import worth
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
-    from credo.models.tuning import Tuning
+    from credo.selection.tuning import Tuning
 
 
 class Live:
@@ -325,7 +325,7 @@ def _sums_suffice(model: Classifier) -> bool:
         alone = _texts_alone(model.tuning)
     texts = any(forms[0] in TEXT_FORMS for forms in model.views.values())
     return (
-        type(model) is NaiveBayes
+        isinstance(model := model.plain, NaiveBayes)
         and model.estimate == "bayes"
         and not model.average
         and model.class_prior is None

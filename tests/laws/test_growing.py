@@ -26,6 +26,7 @@ from credo.core.labels import ROWS
 from credo.core.sparse import Sparse
 from credo.data.schema import Column, Schema, unite
 from credo.errors import SchemaError
+from credo.models.classifier import Classifier
 from tests.laws.classifiers import assert_same, unheard
 
 Table = dict[str, list[Any]]
@@ -183,9 +184,9 @@ def test_streams_outgrow_their_room(how: str) -> None:
     """Tables that rows are added to in place grow, and their rows move, more than once."""
     old, new = letters(0, 60), letters(40, 240)
     new["kind"] = ["abcdefghij"[i % 10] for i in range(200)]
-    model = credo.NaiveBayes(kinds={"text": credo.Text("bernoulli" if how == "bernoulli" else "multinomial")})
-    model = model.fit({"text": old["text"], "kind": old["kind"]}, "kind")
-    model = model.tune({"text": old["text"], "kind": old["kind"]}) if how == "tuned" else model
+    learner = credo.NaiveBayes(kinds={"text": credo.Text("bernoulli" if how == "bernoulli" else "multinomial")})
+    fitted = learner.fit({"text": old["text"], "kind": old["kind"]}, "kind")
+    model: Classifier = fitted.tune({"text": old["text"], "kind": old["kind"]}) if how == "tuned" else fitted
     live, rows = model.live(), [*zip(new["text"], new["kind"], strict=True)]
     before = live.predict_proba(new["text"][7])
     for place, (text, kind) in enumerate(rows):

@@ -14,13 +14,12 @@ from credo.blocks.numbers.covariances import Spread
 from credo.core.learning import Weights
 from credo.core.membership import Hard
 from credo.data import source
-from credo.models.blend import Blend
+from credo.models.naive_bayes import NaiveBayes
 from credo.selection import sample as samples
 from credo.selection.candidates import candidates
-from credo.selection.learn import _joined
 from credo.selection.sample import Sample, drawn, encoded
 from credo.selection.terms import TaughtByEvidence, TaughtByScorers, TermScores, taught
-from credo.selection.tuning import widened
+from credo.selection.widening import joined, widened
 
 SETTINGS: list[dict[str, float]] = [{}, {"smoothing": 0.1}, {"strength": 10.0}, {"shrinkage": 0.01}]
 
@@ -49,7 +48,7 @@ def mixed(rows: int = 90, copies: bool = False) -> dict[str, Any]:
 def both_ways(table: dict[str, Any], weight: Any = None, most: int = 1000) -> tuple[Any, Sample, Sample]:
     """A model, and a sample of its rows as they are and with its cells encoded."""
     rows = source(table).held()
-    model = _joined(widened(Blend().fit(table, "kind", weight=weight), rows, weight), rows, weight)
+    model = joined(widened(NaiveBayes().fit(table, "kind", weight=weight), rows, weight), rows, weight)
     plain = drawn(model, rows, Weights.of(weight), 30).thinned(most)
     return model, plain, encoded(model, plain)
 

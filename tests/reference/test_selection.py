@@ -17,13 +17,12 @@ from credo.core.membership import Hard
 from credo.data import Batch, source
 from credo.data.fingerprints import cell_prints
 from credo.data.fingerprints import fingerprints as of_cells
-from credo.models.blend import Blend
+from credo.models.naive_bayes import NaiveBayes
 from credo.numerics.exact import Array
 from credo.numerics.logistic import GaussianPrior, LogisticRegression
-from credo.selection.learn import _joined
 from credo.selection.sample import drawn
 from credo.selection.terms import TaughtByEvidence, Term
-from credo.selection.tuning import widened
+from credo.selection.widening import joined, widened
 
 
 def regression(seed: int, bounded: bool, classes: int = 3) -> tuple[LogisticRegression, Any, Any, Any, GaussianPrior]:
@@ -118,7 +117,7 @@ def messy(rows: int) -> dict[str, Any]:
 
 def wide(table: dict[str, Any], weight: Any = None) -> Any:
     rows = source(table).held()
-    return _joined(widened(Blend().fit(table, "kind", weight=weight), rows, weight), rows, weight)
+    return joined(widened(NaiveBayes().fit(table, "kind", weight=weight), rows, weight), rows, weight)
 
 
 def test_copies_are_one_row_of_their_weight() -> None:

@@ -75,6 +75,12 @@ class Numbers(Block):
                 batch.matrix(self.names)  # which says what is wrong with which cell
         return Evidence(_schema(self.names, self.kind), {self.label: Part((groups, None), statistics)})
 
+    def taken_from(self, evidence: Evidence, wider: Numbers) -> Evidence:
+        """Evidence of a block with more columns, of which only this one's are kept."""
+        places = np.array([wider.names.index(name) for name in self.names], dtype=np.intp)
+        part = evidence.parts[self.label]
+        return Evidence(evidence.schema, {**evidence.parts, self.label: Part(part.axes, part.statistics.take(1, places))})
+
     def likelihood(self, evidence: Evidence, settings: Settings) -> NumbersLikelihood:
         return NumbersLikelihood(self.names, self.logs, evidence[self.label], settings, dates=self.dates)
 
