@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from functools import reduce as fold
 from operator import add
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,15 @@ Weight = Any  # None, a column's name, or an array with one weight a row
 
 class Additive(ABC):
     """Anything that learns by adding evidence. Every verb returns a new object."""
+
+    # What the rooms of the package call, and users don't: `dir` leaves it out. Each class adds its own.
+    _internal: ClassVar[tuple[str, ...]] = (
+        "crowded", "gathered", "mergeable", "needs", "summarise", "taught_by", "total", "with_evidence",
+    )  # fmt: skip
+
+    def __dir__(self) -> list[str]:
+        hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", ())}
+        return sorted(set(super().__dir__()) - hidden)
 
     if TYPE_CHECKING:  # a field, or a property
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.explaining import Explanation
     from credo.selection.learning_curve import LearningCurve
-    from credo.selection.tuned import Tuned
+    from credo.selection.tuned import TunedClassifier
     from credo.streaming.live import Live
 
 LOOKED_AT = 20_000  # rows among which copies are looked for
@@ -50,6 +50,11 @@ class LeftOut(NamedTuple):
 
 class Classifier(Labelled):
     """P(class | row) ∝ P(class) p(columns | class): what was learned, put to use."""
+
+    _internal: ClassVar[tuple[str, ...]] = (
+        "class_weights_left_out", "impossible", "log_prior_left_out", "members", "probabilities", "streamed",
+        "terms_by_column",
+    )  # fmt: skip
 
     @property
     def plain(self) -> Classifier:
@@ -474,7 +479,7 @@ class Classifier(Labelled):
 
         return Live(self)
 
-    def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> Tuned:
+    def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> TunedClassifier:
         """Choose what the evidence leaves open, on leave-one-out scores of the rows that were learned."""
         from credo.selection.nested import tune
 

@@ -40,6 +40,11 @@ class Labelled(Additive):
     What is learned and how is in the fields of the dataclasses that this is the base of.
     """
 
+    _internal: ClassVar[tuple[str, ...]] = (
+        "blocks", "check_views", "chooses_forms", "codes_of", "conditional", "counting", "first_forms",
+        "log_class_prior", "narrowed", "opened", "part_names", "refits", "replaced", "seen", "settings", "terms",
+        "terms_of", "views",
+    )  # fmt: skip
     chooses_forms: ClassVar[bool] = False  # whether tuning may read number columns in other forms
     tuning: Tuning | None = None  # what was chosen on held-out rows; None: the model is as it was fitted
     report: Report | Any = None  # of credo.learn: what was tried, and how good the outcome is; None if there is none

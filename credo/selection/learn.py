@@ -21,7 +21,7 @@ from credo.models.labelled import with_target
 from credo.models.naive_bayes import NaiveBayes
 from credo.selection.nested import SHARES, Outcome, outcome
 from credo.selection.report import Read, Report, Tried
-from credo.selection.tuned import Tuned
+from credo.selection.tuned import TunedClassifier
 from credo.selection.widening import MANY_CLASSES, WIDEST_FULL, joined, widened
 
 KINDS = ("auto", "naive-bayes", "gaussian")
@@ -37,7 +37,7 @@ def learn(
     kinds: Mapping[str, Any] | None = None,
     weight: Weight = None,
     seed: int = 0,
-) -> Tuned:
+) -> TunedClassifier:
     """A model for a labelled table; `model.report` says what was tried, what came of it, and how good it is.
 
     Columns are counted in several forms, forms are weighed by how they predict rows that are left out, and candidates
@@ -63,12 +63,12 @@ def learn(
     return _learned(base, table, weight, seed, model, start)
 
 
-def relearned(model: Classifier, table: Source, weight: Weight, seed: int) -> Tuned:
+def relearned(model: Classifier, table: Source, weight: Weight, seed: int) -> TunedClassifier:
     """The same for rows that were learned before."""
     return _learned(model, table.held(), weight, seed, "auto", time.perf_counter())
 
 
-def _learned(base: Classifier, table: Source, weight: Weight, seed: int, kind: str, start: float) -> Tuned:
+def _learned(base: Classifier, table: Source, weight: Weight, seed: int, kind: str, start: float) -> TunedClassifier:
     with local.one_blas_thread():
         if kind == "gaussian":
             name, found = _discriminant(base, table, weight, seed)
@@ -130,7 +130,7 @@ def _why(name: str, found: Outcome) -> str:
 LITTLE = 0.005  # of a share
 
 
-def _columns(model: Tuned, table: Source, weights: Weights) -> tuple[Read, ...]:
+def _columns(model: TunedClassifier, table: Source, weights: Weights) -> tuple[Read, ...]:
     """Every column of the table, as it was read."""
     names = [name for name in table.names if name != model.target and name != weights.column]
     ignored = [name for name in names if name not in model.views]

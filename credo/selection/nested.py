@@ -26,7 +26,7 @@ from credo.selection.report import Tried
 from credo.selection.sample import Sample, drawn, encoded
 from credo.selection.stacking import HeldOut, Stack, cross_fitted, stacked, with_discount
 from credo.selection.terms import Taught, TermScores, taught
-from credo.selection.tuned import Tuned
+from credo.selection.tuned import TunedClassifier
 from credo.selection.tuning import Tuning
 from credo.selection.weighting import Weighting, pooled
 from credo.selection.widening import widened
@@ -49,7 +49,7 @@ class Outcome:
     scores: Scores
     tried: tuple[Tried, ...]
 
-    def tuned(self, joint: bool = False) -> Tuned:
+    def tuned(self, joint: bool = False) -> TunedClassifier:
         """The model with this tuning, and with the views that it needs."""
         model, weighting, settings = self.model, self.weighting, self.candidates.settings
         weights: dict[str, dict[str, float]] = {}
@@ -67,10 +67,10 @@ class Outcome:
             model.n, self.scores.log_loss, mixed, mixture, settings.odds, settings.shrinkage,
             self.stack.discount, self.stack.noise,
         )  # fmt: skip
-        return Tuned(model.narrowed(views), tuning, joint=joint)
+        return TunedClassifier(model.narrowed(views), tuning, joint=joint)
 
 
-def tune(model: Classifier, table: Source, weight: Weight, seed: int) -> Tuned:
+def tune(model: Classifier, table: Source, weight: Weight, seed: int) -> TunedClassifier:
     """Forms of number columns, smoothing and strength, weights of terms, label noise."""
     if table.once:
         raise DataError("tuning reads the data again, and an iterator can be read only once: give a table")

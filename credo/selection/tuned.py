@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -34,12 +34,14 @@ NOISE = "(label noise)"  # the weight of the allowance for wrong labels; undersc
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tuned(Classifier):
+class TunedClassifier(Classifier):
     """log P(class) + bias + Σ w log p(block | class), the weights w of columns in the forms that tuning chose.
 
     Rows with missing cells are discounted, and labels may be wrong. The model counts columns in all these forms; by
     itself it reads the first of each.
     """
+
+    _internal: ClassVar[tuple[str, ...]] = ("biases", "joint", "model")
 
     model: Classifier
     tuning: Tuning
@@ -124,7 +126,7 @@ class Tuned(Classifier):
     def __radd__(self, other: Classifier) -> Any:
         return _untuned_sum(other, self) if isinstance(other, Classifier) else NotImplemented
 
-    def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> Tuned:
+    def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> TunedClassifier:
         """Choose and weigh again, as it was done before."""
         from credo.selection.learn import relearned
 

@@ -20,7 +20,7 @@ from itertools import takewhile
 from os import PathLike
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar, overload
 
 import numpy as np
 
@@ -33,6 +33,7 @@ LONGEST_LINE = 128  # bytes; first lines are shorter
 SEPARATOR = b"arrays\n"  # never a line of JSON
 
 FilePath = str | PathLike[str]
+Kind = TypeVar("Kind")
 
 
 def save(model: object, path: FilePath) -> None:
@@ -53,8 +54,26 @@ def save(model: object, path: FilePath) -> None:
         write_whole(Path(path).expanduser().resolve(), [first.encode(), *chunks])  # a link stays one
 
 
-def load(path: FilePath) -> Any:
-    """Read what was saved; every number has the same bits."""
+@overload
+def load(path: FilePath) -> Any: ...
+
+
+@overload
+def load(path: FilePath, kind: type[Kind]) -> Kind: ...
+
+
+def load(path: FilePath, kind: type[Any] | None = None) -> Any:
+    """Read what was saved; every number has the same bits. A model of another kind than the one asked for is refused.
+
+    `credo.load("m.credo", credo.Classifier)` says what the file holds, to people, editors and type checkers.
+    """
+    model = _loaded(path)
+    if kind is not None and not isinstance(model, kind):
+        raise StorageError(f"{path} holds a {type(model).__name__}, not a {kind.__name__}")
+    return model
+
+
+def _loaded(path: FilePath) -> Any:
     from credo.storage.packing import Unpacker, kind_of
 
     with explained("load", path), Path(path).expanduser().open("rb") as file:
@@ -68,12 +87,12 @@ def load(path: FilePath) -> Any:
         with np.errstate(all="ignore"):
             model = Unpacker(memoryview(body)[cut + len(SEPARATOR) :]).value(header["model"])
         match header["model"]:
-            case {"class": str(kind)}:  # as it was called when the file was written
+            case {"class": str(name)}:  # as it was called when the file was written
                 pass
             case _:
-                kind = kind_of(model)
-        if kind != header["kind"]:
-            raise ValueError(f"it should be a {header['kind']}, but is a {kind}")
+                name = kind_of(model)
+        if name != header["kind"]:
+            raise ValueError(f"it should be a {header['kind']}, but is a {name}")
     except Exception as error:  # a forged file may make a constructor raise anything
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise StorageError(f"{path} can't be read by credo {__version__}: {reason}") from None

@@ -133,7 +133,7 @@ def test_groups_grow_too() -> None:
     names = [f"g{i:05}" for i in range(2 * MANY)]
     whole = credo.estimate({"ad": names, "x": [0, 1] * MANY}, "x", by="ad", prior=credo.BetaBernoulli(1, 1))
     grown = whole.update({"ad": ["g00007", "a new one"], "x": [1, 1]})
-    assert grown.evidence.waiting
+    assert grown.seen.waiting
     assert grown["g00007"].mean() == 3 / 4
     assert grown["a new one"].mean() == 2 / 3
     assert grown["g00008"].mean() == 1 / 3

@@ -14,7 +14,7 @@ from credo.data import source
 from credo.data.schema import Axis, Derived
 from credo.errors import CredoError, Notice
 from credo.models.classifier import Classifier
-from credo.selection.tuned import Tuned
+from credo.selection.tuned import TunedClassifier
 from credo.selection.tuning import Tuning
 from credo.selection.widening import widened
 from tests.laws.classifiers import assert_same, changed, pick, unheard, written
@@ -357,7 +357,7 @@ def with_odds(table: Table, weights: Any, likelihood: str = "words", **how: Any)
     voices = {likelihood: {"text": 0.3}, "odds": {"text": 0.8}, "pairs": {"text": 0.4}, "gaussian": {"size": 1.0}}
     odds: dict[Axis, tuple[float, float]] = {"text": (4.0, 1.0), Derived("pairs", "text"): (2.0, 0.5)}
     tuning = Tuning(forms, voices, plain.classes, (0.1, -0.1), 0.5, 1.0, plain.n, 0.0, odds=odds, label_noise=0.02)
-    return Tuned(wide, tuning)
+    return TunedClassifier(wide, tuning)
 
 
 @pytest.mark.parametrize("likelihood", ["words", "binary", "logs", "presences"])

@@ -79,7 +79,8 @@ class Numbers(Block):
         """Evidence of a block with more columns, of which only this one's are kept."""
         places = np.array([wider.names.index(name) for name in self.names], dtype=np.intp)
         part = evidence.parts[self.label]
-        return Evidence(evidence.schema, {**evidence.parts, self.label: Part(part.axes, part.statistics.take(1, places))})
+        own = Part(part.axes, part.statistics.take(1, places))
+        return Evidence(evidence.schema, {**evidence.parts, self.label: own})
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> NumbersLikelihood:
         return NumbersLikelihood(self.names, self.logs, evidence[self.label], settings, dates=self.dates)

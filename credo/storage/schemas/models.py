@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from credo.core.labels import Label
     from credo.models.classifier import Classifier
     from credo.models.metrics import Scores
-    from credo.selection.tuned import Tuned
+    from credo.selection.tuned import TunedClassifier
     from credo.selection.tuning import Tuning
 
 ROUNDING = 1e-6  # by which log P may exceed 0
@@ -89,7 +89,7 @@ def _views_hold(model: Classifier) -> bool:
     )
 
 
-def _tuned_holds(tuned: Tuned) -> bool:
+def _tuned_holds(tuned: TunedClassifier) -> bool:
     """Whether the tuning uses the forms that the model counts."""
     views, forms = tuned.views, tuned.tuning.forms
     return tuned.evidence is not None and all(set(own) <= set(views.get(name, ())) for name, own in forms.items())
@@ -198,8 +198,8 @@ LEARNED = {
     "evidence": optional(EVIDENCE.type),
 }
 TUNED = Stored(
-    "Tuned",
-    "credo.selection.tuned:Tuned",
+    "TunedClassifier",
+    "credo.selection.tuned:TunedClassifier",
     {
         "model": either(
             class_at("credo.models.naive_bayes:NaiveBayes"),
