@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.blocks.block import Settings
+from credo.blocks.capabilities import Independent, Scored
 from credo.core.evidence import NEVER
 from credo.core.membership import Hard
 from credo.core.statistics import ALONE, Positions
@@ -77,6 +78,26 @@ class Scorer(ABC):
     missing: float = np.nan  # what stands for a missing cell
 
 
+class ScoredColumns(Independent, Scored):
+    """Columns whose terms are its scorer's, where it has one."""
+
+    @abstractmethod
+    def cells_to_score(self, cells: Any) -> Cells:
+        """Cells as its scorer takes them, rows first."""
+
+    def each(self, cells: Any, shape: tuple[int, int]) -> Array:
+        scorer = self.scorer()
+        if scorer is None:
+            return super().each(cells, shape)
+        return scorer.each(self.cells_to_score(cells), np.arange(len(self.names)))
+
+    def each_nearly_left_out(self, cells: Any, own: Hard) -> Array:
+        scorer = self.scorer()
+        if scorer is None:
+            return super().each_nearly_left_out(cells, own)
+        return scorer.each_left_out(self.cells_to_score(cells), own, np.arange(len(self.names)))
+
+
 @dataclass(frozen=True, eq=False)
 class TableScorer(Scorer):
     """log θ of each value, θ = (n + a)/Σ(n + a), of all columns' values side by side.
@@ -95,7 +116,7 @@ class TableScorer(Scorer):
     missing = -1
 
     def read(self, batch: Batch) -> Cells:
-        return np.ascontiguousarray(self.reader.read(batch).codes.T)
+        return np.ascontiguousarray(self.reader.read(batch).T)
 
     @cached_property
     def _starts(self) -> Positions:

@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.models.shares import divide_by_total, lower_by_log_total, lower_to_top
-from credo.blocks.block import Silence
+from credo.blocks.capabilities import (
+    ByColumn,
+    Draws,
+    Ignored,
+    LeavesOut,
+    Weighable,
+    log_base,
+    read_counting_ignored,
+)
 from credo.core.learning import Weight, Weights, fold_scores
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
@@ -35,7 +43,7 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 20_000  # rows among which copies are looked for
 IMPOSSIBLE_WITHOUT = "row {} is impossible under every class without {}: use estimate='bayes' or 'mean'"
-Silent = dict[Silence, int]
+Silent = Ignored
 Shares = Mapping[Any, float]  # of classes: they sum to 1
 Loss = Mapping[Any, Mapping[Any, float]] | Sequence[Sequence[float]]
 
@@ -142,12 +150,11 @@ class Classifier(Labelled):
         out = np.repeat(begun[None], batch.rows, axis=0)
         silent: Silent = {}
         for _, likelihood in terms.likelihoods:
-            cells = likelihood.read(batch)
+            cells, ignored = read_counting_ignored(likelihood, batch) if tells else (likelihood.read(batch), {})
             likelihood.add(cells, out)
-            if tells:
-                silent |= likelihood.silent(batch, cells)
+            silent |= ignored
             if with_base:
-                out += np.reshape(likelihood.base(cells), (-1, 1))
+                out += log_base(likelihood, cells)
         worth = self.worth_of(batch) if terms is not self.plain else None
         return terms.settled(out, begun, worth), silent
 
@@ -216,7 +223,7 @@ class Classifier(Labelled):
         batch = batch.filled(self.views)
         found: dict[str, Array] = {}
         for _, likelihood in terms.likelihoods:
-            said = likelihood.said(likelihood.read(batch), (batch.rows, len(terms.log_prior)))
+            said = ByColumn.needed(likelihood).said(likelihood.read(batch), (batch.rows, len(terms.log_prior)))
             for name, each in said.items():
                 found[name] = found[name] + each if name in found else each
         return found
@@ -306,9 +313,10 @@ class Classifier(Labelled):
         for form, likelihood in terms.likelihoods:
             cells = likelihood.read(batch)
             if self.tuning is None:
-                likelihood.add_left_out(cells, own, out)
+                LeavesOut.needed(likelihood).add_left_out(cells, own, out)
             else:
-                likelihood.add_weighed_left_out(cells, own, self.tuning.weights_of(form, likelihood.term_names), out)
+                term = Weighable.needed(likelihood)
+                term.add_weighed_left_out(cells, own, self.tuning.weights_of(form, term.term_names), out)
         n = self._weights_left_out(own) if terms.label_noise else None
         out = terms.settled(out, begun, self.worth_of(batch, own), log_prior, n)
         if (row := _to_shares_but(out, unknown, own.codes)) >= 0:
@@ -416,7 +424,7 @@ class Classifier(Labelled):
         codes = rng.choice(len(self.classes), size, p=np.exp(self.plain.log_prior))
         columns: dict[str, Any] = {}
         for _, likelihood in self.plain.likelihoods:
-            columns |= likelihood.sample(codes, rng)
+            columns |= Draws.needed(likelihood).sample(codes, rng)
         columns |= {name: instants(columns[name]) for name, forms in self.views.items() if forms[0] == "date"}
         ordered = {name: columns[name] for name in self.views if name in columns}
         return pa.table(

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Parameter, Settings, counting
+from credo.blocks.capabilities import Draws, LogPrior, log_base
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS
 from credo.core.membership import Membership
@@ -73,7 +74,7 @@ class Conditional:
         for likelihood in self.likelihoods:
             cells = likelihood.read(batch)
             likelihood.add(cells, out)
-            out += np.reshape(likelihood.base(cells), (-1, 1))
+            out += log_base(likelihood, cells)
         return out
 
     def log_prior(self) -> float:
@@ -85,13 +86,14 @@ class Conditional:
             )
         if self.settings.estimate == "ml":
             return 0.0
-        return float(sum(likelihood.log_prior() for likelihood in self.likelihoods))
+        return float(sum(LogPrior.needed(likelihood).log_prior() for likelihood in self.likelihoods))
 
     def sample(self, codes: Any, rng: np.random.Generator) -> dict[str, Any]:
         """Cells of rows of these groups, column by column; a column in several forms is drawn by the first."""
         drawn: dict[str, Any] = {}
         for likelihood in self.likelihoods:
-            drawn = likelihood.sample(codes, rng) | drawn
+            if (draws := Draws.of(likelihood)) is not None:
+                drawn = draws.sample(codes, rng) | drawn
         return drawn
 
     def describe(self) -> list[Parameter]:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Settings
+from credo.blocks.capabilities import Independent, LeavesOut, Limits, Prunes, Weighable
 from credo.blocks.class_mixing import Mixed
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED, Label
@@ -116,7 +117,8 @@ class Labelled(Additive):
         return _replaced(super().forget(table, weight=weight), report=None)
 
     def crowded(self, evidence: Evidence, slack: float = 0.0) -> Label | None:
-        found = (block.crowded(evidence, slack) for _, block in self.blocks(self.views))
+        limits = (limited for _, block in self.blocks(self.views) if (limited := Limits.of(block)))
+        found = (each.crowded(evidence, slack) for each in limits)
         return super().crowded(evidence, slack) or next(filter(None, found), None)
 
     def _labelled(self, data: object, target: object) -> Source:
@@ -188,7 +190,8 @@ class Labelled(Additive):
     def total(self, parts: Sequence[Evidence]) -> Evidence:
         found = super().total(parts)
         for _, block in self.blocks(self.views):
-            found = block.pruned(found)
+            if (prunes := Prunes.of(block)) is not None:
+                found = prunes.pruned(found)
         return found
 
     def counting(self, more: Views, data: Source, weight: Weight) -> Self:
@@ -345,7 +348,7 @@ class Labelled(Additive):
     @property
     def refits(self) -> bool:
         """Whether leaving a row out means a refit, as where EM completes missing cells."""
-        return any(likelihood.refits for _, likelihood in self.plain.likelihoods)
+        return any(LeavesOut.needed(likelihood).refits for _, likelihood in self.plain.likelihoods)
 
     def terms_of(self, forms: Mapping[str, Sequence[str]], settings: Settings) -> Terms:
         """The likelihoods of columns in these forms, not weighed."""
@@ -361,8 +364,8 @@ class Labelled(Additive):
             if not places:
                 continue
             likelihood = self.likelihood_of(block, settings)
-            if len(places) < len(block.names):
-                likelihood = likelihood.pick(places)
+            if len(places) < len(block.names) and (columns := Independent.of(likelihood)) is not None:
+                likelihood = columns.pick(places)
             if tuning is not None:
                 likelihood = self._weighed(form, likelihood, tuning)
             chosen.append((form, likelihood))
@@ -371,10 +374,11 @@ class Labelled(Additive):
         return Terms(tuple(chosen), self.log_class_prior(self.class_weights), biases, self.class_weights, noise)
 
     def _weighed(self, form: str, likelihood: Likelihood, tuning: Tuning) -> Likelihood:
-        weights = tuning.weights_of(form, likelihood.term_names)
+        terms = Weighable.needed(likelihood)
+        weights = tuning.weights_of(form, terms.term_names)
         if form == tuning.mixed:
-            return Mixed(likelihood, weights, tuning.mixture_of(self.classes))
-        return likelihood.weighted(weights)
+            return Mixed(terms, weights, tuning.mixture_of(self.classes))
+        return terms.weighted(weights)
 
     def worth_of(self, batch: Batch, own: Hard | None = None) -> Array | None:
         """What the evidence of each row is worth, tuned; None where no cell is missing. (rows, 1)"""

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from credo.blocks.block import Block, Estimate, Independent, Likelihood, Settings
+from credo.blocks.block import Block, Estimate, Likelihood, Settings
 from credo.blocks.calendar import Calendar
 from credo.blocks.categories import Categories
 from credo.blocks.counts import CountColumns
 from credo.blocks.numbers.binned import Binned
 from credo.blocks.numbers.independent import Numbers
-from credo.blocks.subset_averaging import Averaged
+from credo.blocks.subset_averaging import averaged
 from credo.core.evidence import Evidence
 from credo.errors import PriorError, suggest
 from credo.models.classifier import Classifier
@@ -76,7 +76,7 @@ class NaiveBayes(Classifier):
 
     def likelihood_of(self, block: Block, settings: Settings) -> Likelihood:
         likelihood = super().likelihood_of(block, settings)
-        return Averaged(likelihood) if self.average and isinstance(likelihood, Independent) else likelihood
+        return averaged(likelihood) if self.average else likelihood
 
 
 def independent_blocks(views: Views, asked: Mapping[str, Any] | None) -> list[tuple[str, Block]]:

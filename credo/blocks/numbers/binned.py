@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
 
-from credo.blocks.block import Block, Independent, Parameter, Settings
-from credo.blocks.categories import CategoriesLikelihood, CodedCells
+from credo.blocks.block import Block, Parameter, Settings, column_labels
+from credo.blocks.capabilities import Draws, LogPrior, Scored, Tabular, Tallies
+from credo.blocks.categories import TableLikelihood
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership, Soft
@@ -44,7 +45,7 @@ def cut(x: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Binned(Block):
+class Binned(Block, Tallies):
     """P(bin | class) = θ, θ ~ Dirichlet(l), for each column; a few bins where `coarse`."""
 
     names: tuple[str, ...]
@@ -54,8 +55,8 @@ class Binned(Block):
     def counted(self) -> frozenset[Any]:
         return frozenset({("binned", self.names)})
 
-    def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
-        return [Label("column", name) for name in self.names]
+    def keeps(self, label: Label) -> bool:
+        return label in column_labels(self.names)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         columns, parts = [], {}
@@ -74,11 +75,11 @@ class Binned(Block):
             sketches.append(Sketch(name, values, counts, settings, self.coarse))
         return BinnedLikelihood(tuple(sketches), settings)
 
-    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+    def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.cell_tallies import BinnedTally
 
         columns = [evidence.schema[name] for name in self.names]
-        return BinnedTally(columns, [evidence[label] for label in self.labels(evidence)], cut, most_bins)
+        return BinnedTally(columns, [evidence[label] for label in column_labels(self.names)], cut, most_bins)
 
 
 def _coded(batch: Batch, name: str, keep: bool) -> tuple[Codes, Any]:
@@ -263,7 +264,7 @@ class Sketch:
 
 
 @dataclass(frozen=True, eq=False)
-class BinnedLikelihood(Independent):
+class BinnedLikelihood(Tabular, Scored, LogPrior, Draws):
     """log θ of the bin that each number falls into."""
 
     sketches: tuple[Sketch, ...]
@@ -278,27 +279,27 @@ class BinnedLikelihood(Independent):
         return tuple(sketch.name for sketch in self.sketches)
 
     @cached_property
-    def bins(self) -> CategoriesLikelihood:
+    def bins(self) -> TableLikelihood:
         """The bins as categories."""
         columns = tuple(sketch.column() for sketch in self.sketches)
         counts = tuple(sketch.binned for sketch in self.sketches)
         m, smoothing = self.settings.m, self.settings.smoothing
         sizes = [n.shape[1] for n in counts]
         prior = tuple(np.full(size, smoothing if m is None else m / max(size, 1)) for size in sizes)
-        return CategoriesLikelihood(columns, counts, prior, self.settings, self.weights, self.depends)
+        return TableLikelihood(columns, counts, prior, self.settings, self.weights, self.depends)
 
     def read(self, batch: Batch) -> Array:
         """Cut numbers. (columns, rows)"""
         return cut(np.stack([batch.numbers(name) for name in self.names]))
 
-    def _coded(self, cells: Array) -> CodedCells:
+    def _coded(self, cells: Array) -> Codes:
         codes = np.full(cells.shape, -1, dtype=np.int32)
         for j, sketch in enumerate(self.sketches):
             if len(sketch.values):
                 known = ~np.isnan(cells[j])
                 edges = sketch.values[sketch.starts]
                 codes[j, known] = np.maximum(np.searchsorted(edges, cells[j, known], "right") - 1, 0)
-        return CodedCells(codes, {})
+        return codes
 
     def add(self, cells: Array, out: Array) -> None:
         self.bins.add(self._coded(cells), out)
@@ -340,32 +341,22 @@ class BinnedLikelihood(Independent):
         """The bins stay where they are."""
         return self.bins.each_nearly_left_out(self._coded(cells), own)
 
-    def pick(self, places: Sequence[int]) -> BinnedLikelihood:
+    def pick(self, places: Sequence[int]) -> Self:
         weights, depends = (None if part is None else part[places] for part in (self.weights, self.depends))
         return replace(self, sketches=tuple(self.sketches[j] for j in places), weights=weights, depends=depends)
 
-    def averaging(self, depends: Array) -> BinnedLikelihood:
+    def averaging(self, depends: Array) -> Self:
         return replace(self, depends=depends)
-
-    def length(self, cells: Array) -> int:
-        return int(cells.shape[1])
-
-    def rows_of(self, cells: Array, rows: Any) -> Array:
-        return cells[:, rows]
 
     def cells_of(self, cells: Array, places: Sequence[int]) -> Array:
         return cells[places]
 
-    def weighted(self, weights: Array) -> BinnedLikelihood:
+    def weighted(self, weights: Array) -> Self:
         return replace(self, weights=weights)
 
-    def as_one(self) -> BinnedLikelihood:
+    def as_one(self) -> Self:
         sketches = (replace(sketch, counts=sketch.counts.sum(0, keepdims=True)) for sketch in self.sketches)
         return replace(self, sketches=tuple(sketches))
-
-    @property
-    def steady(self) -> bool:
-        return True
 
     def log_evidence(self) -> Array:
         return self.bins.log_evidence()

@@ -7,7 +7,7 @@ covariance that is left), and what follows is computed as if the rows had been w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.blocks.block import Block, Likelihood, Parameter, Settings
+from credo.blocks.block import Block, Parameter, Settings
+from credo.blocks.capabilities import Draws, Limits, LogPrior, OneTerm, Tallies
 from credo.blocks.numbers.covariances import (
     Gaussians,
     Spread,
@@ -66,7 +67,7 @@ def patterns(x: Array) -> Iterator[tuple[Flags, Any]]:
 
 
 @dataclass(frozen=True)
-class Joint(Block):
+class Joint(Block, Limits, Tallies):
     """x | class ~ N(μ, Σ), with a normal-inverse-Wishart prior: s rows of the pooled means and variances.
 
     NormalInverseWishart(pooled means, s, d + 1 + s, s · diag(pooled variances)). Columns without variance are ignored.
@@ -75,8 +76,8 @@ class Joint(Block):
     names: tuple[str, ...]
     covariance: Literal["full", "tied"]
 
-    def labels(self, evidence: Evidence) -> Sequence[Label]:
-        return [label for label in evidence.parts if label.counted == "joint"]
+    def keeps(self, label: Label) -> bool:
+        return label.counted == "joint"
 
     def crowded(self, evidence: Evidence, slack: float) -> Label | None:
         """Each row has one pattern of missing cells."""
@@ -100,10 +101,11 @@ class Joint(Block):
         seen = tuple(Pattern(np.array(label.pattern), moments[label]) for label in ordered)
         return JointLikelihood(self.names, self.covariance, len(evidence[ROWS].n.value), seen, settings)
 
-    def tally(self, evidence: Evidence, groups: str) -> Tally:
+    def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.numbers.tallies import JointTally
 
-        return JointTally(self.names, label_of, len(evidence.schema[groups].levels))
+        classes = max((len(evidence[label].weight) for label in self.labels(evidence)), default=1)
+        return JointTally(self.names, label_of, classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +125,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, eq=False)
-class JointLikelihood(Likelihood):
+class JointLikelihood(OneTerm, LogPrior, Draws):
     """log p(x | class): a multivariate t where parameters are integrated out, else a normal; missing cells drop out."""
 
     names: tuple[str, ...]

@@ -11,7 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo._kernels.text.documents import add_presences
-from credo.blocks.block import Settings, Silence
+from credo.blocks.block import Settings
+from credo.blocks.capabilities import Ignored
 from credo.blocks.text.column import Left, TextLikelihood, Texts
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
@@ -38,7 +39,7 @@ class Presences(Texts):
     def amounts(self, counts: Codes) -> NDArray[Any]:
         return np.broadcast_to(1.0, len(counts))
 
-    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+    def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.text.tallies import PresencesTally
 
         return PresencesTally(self, evidence)
@@ -50,9 +51,9 @@ class Presences(Texts):
 class PresencesLikelihood(TextLikelihood):
     """Σ log θ over the words that are there + Σ log (1 - θ) over those that aren't, UNKNOWN being one of all."""
 
-    def silent(self, batch: Batch, cells: Documents) -> dict[Silence, int]:
-        """That a word is UNKNOWN says something, unless that never happened and there is no prior."""
-        return {} if self._offset else super().silent(batch, cells)
+    def read_counting_ignored(self, batch: Batch) -> tuple[Documents, Ignored]:
+        """UNKNOWN words aren't ignored, unless there is no prior."""
+        return (self.read(batch), {}) if self._offset else super().read_counting_ignored(batch)
 
     @cached_property
     def _tables(self) -> tuple[Array, Array]:

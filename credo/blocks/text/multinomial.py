@@ -34,7 +34,7 @@ class Words(Texts):
     def likelihood(self, evidence: Evidence, settings: Settings) -> WordsLikelihood:
         return WordsLikelihood(self, *self._seen(evidence), settings)
 
-    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+    def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.text.tallies import WordsTally
 
         return WordsTally(self, evidence)
