@@ -8,17 +8,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Membership
 from credo.data import Batch
 from credo.data.schema import Axis, Derivation
+from credo.families.dirichlet import PointEstimate
 from credo.numerics.exact import Array
 
 ALL = "(all together)"  # the name of the term of columns that have one weight
-Estimate = Literal["bayes", "mean", "map", "ml"]
+Estimate = PointEstimate
 NEW = "unseen values"
 
 

@@ -21,7 +21,9 @@ from credo.core.statistics import ALONE, Counts
 from credo.data import Batch, cells
 from credo.data.schema import Column, Schema
 from credo.errors import PriorError
+from credo.families import dirichlet
 from credo.numerics.exact import Array, Exact
+from credo.numerics.special import log_rising
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
@@ -139,25 +141,22 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior):
 
     @cached_property
     def _offsets(self) -> list[Array]:
-        less = {"ml": None, "map": 1.0}.get(self.settings.estimate, 0.0)
-        return [a * 0.0 if less is None else a - less for a in self.concentrations]
+        return [dirichlet.offset(a, self.settings.estimate) for a in self.concentrations]
 
     @cached_property
     def shares(self) -> list[Array]:
         """θ; all alike where nothing speaks for any value. (classes, levels) each"""
         pairs = list(zip(self.counts, self._offsets, strict=True))
-        own = [_shares(n, a) for n, a in pairs]
+        own = [dirichlet.shares(n, a) for n, a in pairs]
         if self.depends is None:
             return own
-        same = [_shares(n.sum(0, keepdims=True), a) for n, a in pairs]
+        same = [dirichlet.shares(n.sum(0, keepdims=True), a) for n, a in pairs]
         return [w * each + (1 - w) * one for w, each, one in zip(self.depends, own, same, strict=True)]
 
     def log_prior(self) -> float:
         """Σ (a - 1) log θ"""
-        from scipy.special import xlogy
-
-        pairs = zip(self.concentrations, self.shares, strict=True)
-        return float(sum(xlogy(a - 1, share).sum() for a, share in pairs))
+        pairs = zip(self.shares, self.concentrations, strict=True)
+        return float(sum(dirichlet.log_kernel(share, a).sum() for share, a in pairs))
 
     def averaging(self, depends: Array) -> Self:
         return replace(self, depends=depends)
@@ -208,8 +207,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior):
         for n, a, share in zip(self.counts, self._offsets, self.shares, strict=True):
             left, alone = np.maximum(n - 1 + a, 0.0), n.sum(0) <= 1 + ALONE
             total = np.maximum(n + a, 0.0).sum(1, keepdims=True) - np.maximum(n + a, 0.0) + left
-            same = 1 / max(n.shape[1], 1)
-            mine = np.where(total > ALONE, left / np.where(total > ALONE, total, 1.0), same)
+            mine = dirichlet.shared_out(left, total, n.shape[1], ALONE)
             for found, each in ((others, share), (parts, mine)):
                 with np.errstate(divide="ignore"):
                     found += [np.zeros((1, len(n))), np.where(alone, 0.0, np.log(each)).T]
@@ -260,14 +258,8 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior):
 
     def log_evidence(self) -> Array:
         """log p(column's cells | their classes). (columns,)"""
-        from credo.families.dirichlet import log_normaliser
-
-        found = []
-        for n, a in zip(self.counts, self.concentrations, strict=True):
-            known = a > 0
-            alpha = np.broadcast_to(a[known], n[:, known].shape)
-            found.append((log_normaliser(alpha + n[:, known]) - log_normaliser(alpha)).sum() if known.any() else 0.0)
-        return np.array(found)
+        pairs = zip(self.counts, self.concentrations, strict=True)
+        return np.array([dirichlet.log_evidence(n, a).sum() for n, a in pairs])
 
     def log_evidence_left_out(self, cells: Codes, own: Hard) -> Array:
         """The same of a single column, without each row: by the chain rule. (rows,)"""
@@ -279,12 +271,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior):
         if (own.weight == 1).all():
             gained = np.log((left + a[v]) / (total + a.sum()))
         else:
-            from scipy.special import gammaln
-
-            def raised(start: Array) -> Array:
-                return np.asarray(gammaln(start + own.weight) - gammaln(start))
-
-            gained = raised(left + a[v]) - raised(total + a.sum())
+            gained = log_rising(left + a[v], own.weight) - log_rising(total + a.sum(), own.weight)
         return np.where(cells[0] >= 0, self.log_evidence()[0] - gained, 0.0)
 
     def parameters(self) -> list[Parameter]:
@@ -318,9 +305,3 @@ class CategoriesLikelihood(TableLikelihood, CountsIgnored, Draws):
             values = np.array([*column.values, None], dtype=object)[:-1]
             drawn[column.name] = values[np.minimum(level, share.shape[1] - 1)]
         return drawn
-
-
-def _shares(n: Array, a: Array) -> Array:
-    above = np.maximum(n + a, 0.0)
-    total = above.sum(1, keepdims=True)
-    return np.where(total > 0, above / np.where(total > 0, total, 1.0), 1 / max(above.shape[1], 1))

@@ -94,10 +94,7 @@ class CountsLikelihood(Averageable, LogPrior, Draws):
         """(rows, classes), of counts (rows, 1)"""
         if self.settings.estimate == "bayes":
             return np.asarray(belief.predictive().log_prob(x))
-        from scipy.special import gammaln, xlogy
-
-        rate = self._rate(belief, statistics)
-        return np.asarray(xlogy(x, rate) - rate - gammaln(x + 1))
+        return belief.log_density(x[:, 0], self._rate(belief, statistics))
 
     def _rate(self, belief: GammaPoisson, statistics: Totals) -> Array:
         if self.settings.estimate == "ml":

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from credo.blocks.block import NEW, Block, Parameter, Settings
 from credo.blocks.capabilities import CountsIgnored, Hides, Ignored, OneTerm, Scored
 from credo.blocks.joint_gaussians import JointGaussians, patterns
-from credo.blocks.numbers.covariances import Spread, spread
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Hard, Membership
@@ -27,6 +26,8 @@ from credo.core.statistics import CrossMoments, Positions
 from credo.data import Batch
 from credo.data.cells import codes_among
 from credo.data.schema import Column, Derived, Schema
+from credo.families.normal_inverse_wishart import JointParameters
+from credo.families.priors import of_joint_numbers
 from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
@@ -228,16 +229,14 @@ class TogetherLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         return len(self.spoken)
 
     @cached_property
-    def belief(self) -> Spread:
+    def belief(self) -> JointParameters:
         _, n, mean, scatter, _ = self.summary
         place, pooled = (part[self.spoken] for part in self.everyone)
         inside = np.ix_(np.arange(len(n)), self.spoken, self.spoken)
         within = np.diagonal(scatter[inside], axis1=1, axis2=2).sum(0)
         variance = (within + pooled) / (n.sum() + 1)
-        rows = self.settings.shrinkage * (self.size + 2.0)
-        return spread(
-            n, mean[:, self.spoken], scatter[inside], place, variance, self.settings.strength, self._tied, rows
-        )
+        prior = of_joint_numbers(place, variance, self.settings.strength, self.settings.shrinkage * (self.size + 2.0))
+        return prior.posterior(n, mean[:, self.spoken], scatter[inside], self._tied)
 
     @property
     def _tied(self) -> bool:

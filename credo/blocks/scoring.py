@@ -22,7 +22,9 @@ from credo.core.membership import Hard
 from credo.core.statistics import ALONE, Positions
 from credo.data import Batch
 from credo.errors import EvidenceError
+from credo.families.dirichlet import shared_out
 from credo.numerics.exact import Array
+from credo.numerics.special import log_rising
 
 Cells = NDArray[Any]  # (rows, ...)
 Rows = NDArray[np.bool_]
@@ -170,9 +172,8 @@ class TableScorer(Scorer):
     def _table(self) -> Array:
         """log θ, and zeros at the end for what is missing. (values + 1, classes)"""
         total = (self._totals + self._prior_totals)[:, self._column]
-        even = (1 / np.maximum(self._levels, 1))[self._column]
+        share = shared_out(self.counts + self.concentration, total, self._levels[self._column])
         with np.errstate(divide="ignore"):
-            share = np.where(total > 0, (self.counts + self.concentration) / np.where(total > 0, total, 1.0), even)
             rows = np.where(self._known, np.log(share), 0.0)
         return np.concatenate([rows.T, np.zeros((1, len(rows)))])
 
@@ -225,13 +226,11 @@ class TableScorer(Scorer):
 
     def _log_evidence(self, counts: Array) -> Array:
         """Of each column, parameters integrated out. (groups, values) -> (groups, columns)"""
-        from scipy.special import gammaln
-
-        known = self.concentration > 0
-        prior, n = np.where(known, self.concentration, 1.0), np.where(known, counts, 0.0)
-        each = self._summed(np.where(known, gammaln(prior + n) - gammaln(prior), 0.0))
-        total = np.where(self._prior_totals > 0, self._prior_totals, 1.0)
-        return np.where(self._prior_totals > 0, each + gammaln(total) - gammaln(total + self._summed(n)), 0.0)
+        known, some = self.concentration > 0, self._prior_totals > 0
+        n = np.where(known, counts, 0.0)
+        each = self._summed(np.where(known, log_rising(np.where(known, self.concentration, 1.0), n), 0.0))
+        whole = log_rising(np.where(some, self._prior_totals, 1.0), self._summed(n))
+        return np.where(some, each - whole, 0.0)
 
 
 def whole_numbers(weights: Sequence[Array]) -> bool:

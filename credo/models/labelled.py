@@ -21,6 +21,7 @@ from credo.core.statistics import ALONE, Counts
 from credo.data import Batch, Source, source
 from credo.data.cells import codes_among
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, nearest, suggest
+from credo.families import dirichlet
 from credo.models.conditional import Conditional
 from credo.models.forms import TEXT_FORMS, Views, settled_views
 from credo.models.label_noise import noise_rates, with_label_noise
@@ -307,12 +308,8 @@ class Labelled(Additive):
         if self.class_prior is not None:
             return np.broadcast_to(self._given_prior, n.shape)
         a = self.settings.smoothing if self.class_smoothing is None else self.class_smoothing
-        estimate = self.settings.estimate
-        above = np.maximum(n + (0.0 if estimate == "ml" else a - (estimate == "map")), 0.0)
-        total = above.sum(-1, keepdims=True)
         with np.errstate(divide="ignore"):
-            even = -np.log(n.shape[-1])
-            return np.asarray(np.where(total > 0, np.log(above / np.where(total > 0, total, 1.0)), even))
+            return np.asarray(np.log(dirichlet.shares(n, dirichlet.offset(a, self.settings.estimate))))
 
     @cached_property
     def _given_prior(self) -> Array:

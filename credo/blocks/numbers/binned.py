@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from credo.blocks.block import Block, Parameter, Settings, column_labels
 from credo.blocks.capabilities import Draws, LogPrior, Scored, Tabular, Tallies
-from credo.blocks.categories import TableLikelihood
+from credo.blocks.categories import TableLikelihood, concentration
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership, Soft
@@ -25,7 +25,9 @@ from credo.core.statistics import ALONE, Counts, Positions
 from credo.data import Batch, cells
 from credo.data.schema import Column, Schema
 from credo.errors import PriorError
+from credo.families.dirichlet import offset, shared_out
 from credo.numerics.exact import Array
+from credo.numerics.special import log_rising
 
 if TYPE_CHECKING:
     from credo.blocks.numbers.bin_scoring import BinScorer
@@ -164,7 +166,7 @@ class Sketch:
         a, estimate = self.prior(bins), self.settings.estimate
         if estimate == "map" and (a < 1).any():
             raise PriorError("estimate='map' of binned columns needs a smoothing of at least 1: the mode is at an end")
-        return a * 0.0 if estimate == "ml" else a - (estimate == "map")
+        return offset(a, estimate)
 
     @cached_property
     def each_left_out(self) -> tuple[Array, Array]:
@@ -178,14 +180,12 @@ class Sketch:
         reached = np.concatenate([np.zeros((len(self.counts), 1)), np.cumsum(self.counts, axis=1)], axis=1)
         inside = (reached[:, last] - reached[:, first]).T  # (rows, classes)
         a, total, w = self.concentration(bins)[:, None], self.counts.sum(1), weight[:, None]
-        divisor = total + a * bins[:, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            others = np.log((inside + a) / divisor)
-            own = np.log(np.maximum(inside - w + a, 0.0) / (divisor - w))
-            even = -np.log(np.maximum(bins, 1))[:, None]
-        nobody = (bins == 0)[:, None]
-        others = np.where(nobody, 0.0, np.where(divisor > 0, others, even))
-        return others, np.where(nobody, 0.0, np.where(divisor - w > ALONE * w, own, even))
+        divisor, nobody = total + a * bins[:, None], (bins == 0)[:, None]
+        left = np.where(divisor - w > ALONE * w, divisor - w, 0.0)
+        with np.errstate(divide="ignore"):
+            others = np.log(shared_out(inside + a, divisor, bins[:, None]))
+            own = np.log(shared_out(np.maximum(inside - w + a, 0.0), left, bins[:, None]))
+        return np.where(nobody, 0.0, others), np.where(nobody, 0.0, own)
 
     def bins_left_out(self, place: Positions, weight: Array) -> tuple[Positions, Positions, Array]:
         """Where the bin of each row begins and ends (in values), and how many bins there are, without that row."""
@@ -236,15 +236,12 @@ class Sketch:
         Bins below that of the row are as the smaller values make them, bins above as the larger ones do: what either
         add up to is known for all rows at once.
         """
-        from scipy.special import gammaln
-
-        def gain(counts: Array) -> Array:
-            return np.asarray(gammaln(a + counts) - gammaln(a))
+        prior = np.asarray(a)
 
         def runs(ids: Array) -> tuple[Positions, Positions, Array]:
             """Where bins start and end, and what those before each gain."""
             starts = np.flatnonzero(np.diff(ids, prepend=-1.0))
-            gained = np.cumsum(gain(np.add.reduceat(self.counts, starts, axis=1)), axis=1)
+            gained = np.cumsum(log_rising(prior, np.add.reduceat(self.counts, starts, axis=1)), axis=1)
             return starts, np.append(starts[1:], len(ids)), np.concatenate([none, gained], axis=1)
 
         first, last, bins = self._bins_without(place, w)
@@ -256,11 +253,12 @@ class Sketch:
         said = gained[:, np.searchsorted(starts, first)]
         starts, ends, gained = runs(self.bins(np.maximum(self.below - w, 0.0), n))
         next_one = np.searchsorted(starts, last, "right") - 1  # of which the row's bin may have taken some values
-        said = said + gained[:, -1:] - gained[:, next_one + 1] + gain(reached[:, ends[next_one]] - reached[:, last])
+        taken = reached[:, ends[next_one]] - reached[:, last]
+        said = said + gained[:, -1:] - gained[:, next_one + 1] + log_rising(prior, taken)
         inside, total = reached[:, last] - reached[:, first], self.counts.sum(1)[:, None]
-        said = said + gammaln(a * bins)
-        each = said + gain(inside) - gammaln(a * bins + total)
-        return each, said + gain(np.maximum(inside - w, 0.0)) - gammaln(a * bins + np.maximum(total - w, 0.0))
+        inside_left, total_left = np.maximum(inside - w, 0.0), np.maximum(total - w, 0.0)
+        each = said + log_rising(prior, inside) - log_rising(a * bins, total)
+        return each, said + log_rising(prior, inside_left) - log_rising(a * bins, total_left)
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,9 +281,7 @@ class BinnedLikelihood(Tabular, Scored, LogPrior, Draws):
         """The bins as categories."""
         columns = tuple(sketch.column() for sketch in self.sketches)
         counts = tuple(sketch.binned for sketch in self.sketches)
-        m, smoothing = self.settings.m, self.settings.smoothing
-        sizes = [n.shape[1] for n in counts]
-        prior = tuple(np.full(size, smoothing if m is None else m / max(size, 1)) for size in sizes)
+        prior = tuple(concentration(column, self.settings) for column in columns)
         return TableLikelihood(columns, counts, prior, self.settings, self.weights, self.depends)
 
     def read(self, batch: Batch) -> Array:

@@ -23,7 +23,7 @@ from credo.data.cells import LARGEST
 from credo.data.schema import Column, Kind, Schema
 from credo.errors import DataError, EvidenceError
 from credo.families import NormalInverseGamma
-from credo.families.normal import Gaussian
+from credo.families.normal import Gaussian, StudentTerms
 from credo.families.priors import of_numbers
 from credo.numerics.exact import Array
 from credo.numerics.special import log_gamma_ratio
@@ -228,16 +228,13 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
             add_normals(cells, self.shift, self._centre, 0.5 * weights / variance, constant, out)
 
     @cached_property
-    def _student(self) -> tuple[Array, Array, Array]:
-        """p(x) = exp(constant) (1 + inverse (x - m)²)^-power. (classes, columns)"""
+    def _student(self) -> StudentTerms:
+        """(classes, columns)"""
         if self.part_of is not None:
             whole, at = self.part_of
-            inverse, power, constant = whole._student
-            return inverse[:, at], power[:, at], constant[:, at]
-        shape, after = self.posterior.shape, self.posterior.strength
-        scale = np.where(self.spoken, self.posterior.scale, 1.0)
-        inverse = after / (after + 1) / (2 * scale)
-        return inverse, shape + 0.5, log_gamma_ratio(shape) + 0.5 * np.log(inverse / np.pi)
+            return StudentTerms(*(part[:, at] for part in whole._student))
+        posterior = self.posterior
+        return StudentTerms.of(posterior.strength, posterior.shape, np.where(self.spoken, posterior.scale, 1.0))
 
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
         """By one kernel; exactly one by one where digits were lost, or weights differ from 1."""

@@ -20,6 +20,8 @@ from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
 from credo.data import Batch
 from credo.data.words import Documents
+from credo.families.beta_bernoulli import log_evidence
+from credo.families.dirichlet import log_kernel
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -152,27 +154,20 @@ class PresencesLikelihood(TextLikelihood):
 
     def log_prior(self) -> float:
         """Σ (l - 1) log θ (1 - θ), over the words and UNKNOWN."""
-        from scipy.special import xlogy
-
         a = self._offset
         unknown = a / np.maximum(self.texts + 2 * a, ALONE)
         shares = np.concatenate([self.shares[self.weights > 0], unknown[None]])
-        power = self.settings.smoothing - 1
-        return float((xlogy(power, shares) + xlogy(power, 1 - shares)).sum())
+        return float(sum(log_kernel(each, self.settings.smoothing).sum() for each in (shares, 1 - shares)))
 
     def log_evidence(self) -> Array:
         """log p(which words each text holds | its class), parameters integrated out. (1,)"""
-        from scipy.special import betaln
-
         a, there = self.settings.smoothing, self.weights > 0
         if not a:
             return np.zeros(1)
-        each = betaln(self.n[there] + a, self.texts - self.n[there] + a) - betaln(a, a)
-        return np.array([each.sum() + (betaln(a, self.texts + a) - betaln(a, a)).sum()])
+        each = log_evidence(self.n[there], self.texts - self.n[there], a, a)
+        return np.array([each.sum() + log_evidence(np.zeros(1), self.texts, a, a).sum()])
 
     def log_evidence_left_out(self, cells: Documents, own: Hard) -> Array:
-        from scipy.special import betaln
-
         a, there = self.settings.smoothing, self.weights > 0
         if not a:
             return np.zeros(own.rows)
@@ -181,7 +176,7 @@ class PresencesLikelihood(TextLikelihood):
         def fit(n: Array, texts: Array) -> Array:
             """Of a word in n of so many texts; of one that is in more of them, nothing: it is in the row."""
             inside = texts - n + a > 0
-            return np.where(inside, betaln(n + a, np.where(inside, texts - n + a, 1.0)) - betaln(a, a), 0.0)
+            return np.where(inside, log_evidence(n, np.where(inside, texts - n, 0.0), a, a), 0.0)
 
         found = np.repeat(fit(self.n[there], self.texts).sum(0)[None], own.rows, axis=0)
         found += fit(np.zeros_like(self.texts), self.texts)

@@ -37,6 +37,7 @@ from credo.data import Batch
 from credo.data.schema import Axis, Column, Derivation, Schema
 from credo.data.words import Documents, Reading, Vocabulary, learned
 from credo.errors import DataError
+from credo.families.dirichlet import offset
 from credo.numerics.exact import Array
 
 Flags = NDArray[np.bool_]
@@ -279,9 +280,7 @@ class TextLikelihood(Averageable, LogPrior, CountsIgnored, WordByWord, Draws):
     @property
     def _offset(self) -> float:
         """What is added to each count."""
-        return {"ml": 0.0, "map": max(self.settings.smoothing - 1.0, 0.0)}.get(
-            self.settings.estimate, self.settings.smoothing
-        )
+        return max(float(offset(self.settings.smoothing, self.settings.estimate)), 0.0)
 
     def add(self, cells: Documents, out: Array) -> None:
         nobody = Hard(np.full(len(cells.known), -1, dtype=np.int32), self.n.shape[1], np.ones(len(cells.known)))
