@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.blocks.numbers.covariances import Spread, log_densities, log_density, squared_distances
 from credo.core.membership import Hard
 from credo.core.statistics import Positions
+from credo.families.normal_inverse_wishart import JointParameters
 from credo.numerics.exact import Array
+from credo.numerics.multivariate import log_densities, log_density, squared_distances
 
 FEW = 16  # rows with the same missing cells, from which on they are done together
 CHUNK = 2**20  # cells of the matrices of rows that aren't
@@ -38,7 +39,7 @@ class Distances(NamedTuple):
 class JointGaussians:
     """What is known of the classes' Gaussians over some features."""
 
-    belief: Spread
+    belief: JointParameters
     size: int  # of all features, on which the degrees of freedom depend
     tied: bool
 
@@ -158,7 +159,7 @@ class JointGaussians:
     def _chunks(self, rows: Positions, sizes: Positions) -> Iterator[Positions]:
         """Rows of about the same size together, as many as there is room for."""
         order = rows[np.argsort(sizes, kind="stable")]
-        sizes, start, classes = np.sort(sizes), 0, len(self.belief.n)
+        sizes, start, classes = np.sort(sizes), 0, len(self.belief.strength)
         while start < len(order):
             end = start + 1
             while end < len(order):

@@ -35,13 +35,13 @@ class JointScorer(Scorer):
 
     def each(self, cells: Cells, places: Positions) -> Array:  # noqa: ARG002 - columns don't come apart
         out = np.zeros((len(cells), len(self.likelihood.summary.n)))
-        self.likelihood.add(self._seen(cells), out)
+        self.likelihood.add(self.seen(cells), out)
         return out[:, :, None]
 
     def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:  # noqa: ARG002
         return self.likelihood.left_out(cells, own)[:, :, None]
 
-    def _seen(self, cells: Cells) -> Cells:
+    def seen(self, cells: Cells) -> Cells:
         """Values without evidence count as missing."""
         encoding, squares = self.likelihood.encoding, self.likelihood.summary.squares
         unseen = np.flatnonzero(encoding.of_values & (squares == 0))

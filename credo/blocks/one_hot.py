@@ -7,7 +7,7 @@ predicted, missing cells are marginalised: the Gaussian of the other features is
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from credo.blocks.block import NEW, Block, Likelihood, Parameter, Settings, Silence
+from credo.blocks.block import NEW, Block, Parameter, Settings
+from credo.blocks.capabilities import CountsIgnored, Hides, Ignored, OneTerm, Scored
 from credo.blocks.joint_gaussians import JointGaussians, patterns
-from credo.blocks.numbers.covariances import Spread, spread
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Hard, Membership
@@ -26,6 +26,8 @@ from credo.core.statistics import CrossMoments, Positions
 from credo.data import Batch
 from credo.data.cells import codes_among
 from credo.data.schema import Column, Derived, Schema
+from credo.families.normal_inverse_wishart import JointParameters
+from credo.families.priors import of_joint_numbers
 from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
@@ -64,8 +66,8 @@ class Together(Block):
     def counted(self) -> frozenset[Any]:
         return frozenset({("together", self.names)})
 
-    def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
-        return (LABEL,)
+    def keeps(self, label: Label) -> bool:
+        return label == LABEL
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         features: dict[str, Array] = {}
@@ -130,22 +132,22 @@ class Encoding:
         """The column of each feature."""
         return np.array([column for _, _, column in self.features], dtype=np.intp)
 
-    def read(self, batch: Batch) -> Array:
-        """Features of rows, NaN where a cell is missing or a value was never seen. (rows, features)"""
-        z, j = np.zeros((batch.rows, len(self.features))), 0
+    def read(self, batch: Batch) -> tuple[Array, dict[str, int]]:
+        """Features of rows, NaN where a cell is missing or unseen (rows, features); and how many cells are unseen."""
+        (z, j), unseen = (np.zeros((batch.rows, len(self.features))), 0), {}
         for name in self.names:
             if name not in self.values:
                 z[:, j] = batch.numbers(name)
                 j += 1
                 continue
-            codes, _ = codes_among(batch.column(name), self.values[name])
+            codes, unseen[name] = codes_among(batch.column(name), self.values[name])
             at, width = self._kept[name]
             known = np.flatnonzero(codes >= 0)
             known = known[at[codes[known]] >= 0]
             z[known, j + at[codes[known]]] = 1.0
             z[codes < 0, j : j + width] = np.nan
             j += width
-        return z
+        return z, unseen
 
     @cached_property
     def _kept(self) -> dict[str, tuple[Positions, int]]:
@@ -173,7 +175,7 @@ class Summary(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class TogetherLikelihood(Likelihood):
+class TogetherLikelihood(OneTerm, Scored, CountsIgnored, Hides):
     """log p(z | class), up to what the classes share: linear in z where Σ is shared, else Student's t."""
 
     encoding: Encoding
@@ -188,14 +190,11 @@ class TogetherLikelihood(Likelihood):
         return self.encoding.names
 
     def read(self, batch: Batch) -> Array:
-        return self.encoding.read(batch)
+        return self.encoding.read(batch)[0]
 
-    def silent(self, batch: Batch, cells: Array) -> dict[Silence, int]:  # noqa: ARG002 - features don't tell
-        found = {}
-        for name, levels in self.encoding.values.items():
-            if new := codes_among(batch.column(name), levels)[1]:
-                found[name, NEW] = new
-        return found
+    def read_counting_ignored(self, batch: Batch) -> tuple[Array, Ignored]:
+        z, unseen = self.encoding.read(batch)
+        return z, {(name, NEW): n for name, n in unseen.items() if n}
 
     @cached_property
     def _places(self) -> tuple[Positions, Positions]:
@@ -230,16 +229,14 @@ class TogetherLikelihood(Likelihood):
         return len(self.spoken)
 
     @cached_property
-    def belief(self) -> Spread:
+    def belief(self) -> JointParameters:
         _, n, mean, scatter, _ = self.summary
         place, pooled = (part[self.spoken] for part in self.everyone)
         inside = np.ix_(np.arange(len(n)), self.spoken, self.spoken)
         within = np.diagonal(scatter[inside], axis1=1, axis2=2).sum(0)
         variance = (within + pooled) / (n.sum() + 1)
-        rows = self.settings.shrinkage * (self.size + 2.0)
-        return spread(
-            n, mean[:, self.spoken], scatter[inside], place, variance, self.settings.strength, self._tied, rows
-        )
+        prior = of_joint_numbers(place, variance, self.settings.strength, self.settings.shrinkage * (self.size + 2.0))
+        return prior.posterior(n, mean[:, self.spoken], scatter[inside], self._tied)
 
     @property
     def _tied(self) -> bool:
@@ -258,8 +255,12 @@ class TogetherLikelihood(Likelihood):
 
         return JointScorer(self)
 
-    def cells_to_score(self, cells: Array) -> Array:
-        return cells
+    def each(self, cells: Array, shape: tuple[int, int]) -> Array:
+        """Values without evidence count as missing."""
+        return super().each(self.scorer().seen(cells), shape)
+
+    def each_nearly_left_out(self, cells: Array, own: Hard) -> Array:
+        return self.left_out(cells, own)[:, :, None]
 
     def add(self, cells: Array, out: Array) -> None:
         if not self.size or not self.weight:
@@ -324,9 +325,6 @@ class TogetherLikelihood(Likelihood):
 
     def weighted(self, weights: Array) -> TogetherLikelihood:
         return replace(self, weight=float(weights[0]))
-
-    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
-        return {}  # the columns' own forms are what is drawn from
 
     def parameters(self) -> list[Parameter]:
         return []

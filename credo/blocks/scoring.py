@@ -16,12 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.blocks.block import Settings
+from credo.blocks.capabilities import Independent, Scored
 from credo.core.evidence import NEVER
 from credo.core.membership import Hard
 from credo.core.statistics import ALONE, Positions
 from credo.data import Batch
 from credo.errors import EvidenceError
+from credo.families.dirichlet import shared_out
 from credo.numerics.exact import Array
+from credo.numerics.special import log_rising
 
 Cells = NDArray[Any]  # (rows, ...)
 Rows = NDArray[np.bool_]
@@ -77,6 +80,26 @@ class Scorer(ABC):
     missing: float = np.nan  # what stands for a missing cell
 
 
+class ScoredColumns(Independent, Scored):
+    """Columns whose terms are its scorer's, where it has one."""
+
+    @abstractmethod
+    def cells_to_score(self, cells: Any) -> Cells:
+        """Cells as its scorer takes them, rows first."""
+
+    def each(self, cells: Any, shape: tuple[int, int]) -> Array:
+        scorer = self.scorer()
+        if scorer is None:
+            return super().each(cells, shape)
+        return scorer.each(self.cells_to_score(cells), np.arange(len(self.names)))
+
+    def each_nearly_left_out(self, cells: Any, own: Hard) -> Array:
+        scorer = self.scorer()
+        if scorer is None:
+            return super().each_nearly_left_out(cells, own)
+        return scorer.each_left_out(self.cells_to_score(cells), own, np.arange(len(self.names)))
+
+
 @dataclass(frozen=True, eq=False)
 class TableScorer(Scorer):
     """log θ of each value, θ = (n + a)/Σ(n + a), of all columns' values side by side.
@@ -95,7 +118,7 @@ class TableScorer(Scorer):
     missing = -1
 
     def read(self, batch: Batch) -> Cells:
-        return np.ascontiguousarray(self.reader.read(batch).codes.T)
+        return np.ascontiguousarray(self.reader.read(batch).T)
 
     @cached_property
     def _starts(self) -> Positions:
@@ -149,9 +172,8 @@ class TableScorer(Scorer):
     def _table(self) -> Array:
         """log θ, and zeros at the end for what is missing. (values + 1, classes)"""
         total = (self._totals + self._prior_totals)[:, self._column]
-        even = (1 / np.maximum(self._levels, 1))[self._column]
+        share = shared_out(self.counts + self.concentration, total, self._levels[self._column])
         with np.errstate(divide="ignore"):
-            share = np.where(total > 0, (self.counts + self.concentration) / np.where(total > 0, total, 1.0), even)
             rows = np.where(self._known, np.log(share), 0.0)
         return np.concatenate([rows.T, np.zeros((1, len(rows)))])
 
@@ -204,13 +226,11 @@ class TableScorer(Scorer):
 
     def _log_evidence(self, counts: Array) -> Array:
         """Of each column, parameters integrated out. (groups, values) -> (groups, columns)"""
-        from scipy.special import gammaln
-
-        known = self.concentration > 0
-        prior, n = np.where(known, self.concentration, 1.0), np.where(known, counts, 0.0)
-        each = self._summed(np.where(known, gammaln(prior + n) - gammaln(prior), 0.0))
-        total = np.where(self._prior_totals > 0, self._prior_totals, 1.0)
-        return np.where(self._prior_totals > 0, each + gammaln(total) - gammaln(total + self._summed(n)), 0.0)
+        known, some = self.concentration > 0, self._prior_totals > 0
+        n = np.where(known, counts, 0.0)
+        each = self._summed(np.where(known, log_rising(np.where(known, self.concentration, 1.0), n), 0.0))
+        whole = log_rising(np.where(some, self._prior_totals, 1.0), self._summed(n))
+        return np.where(some, each - whole, 0.0)
 
 
 def whole_numbers(weights: Sequence[Array]) -> bool:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from credo.blocks.block import Block, Settings
+from credo.blocks.capabilities import Capability, Tallies
 from credo.core.evidence import Evidence
 from credo.core.membership import Hard
 from credo.data import Batch, recut
 from credo.data.schema import Column, Schema
 from credo.data.tables import array_of
 from credo.numerics.exact import Array
-
-if TYPE_CHECKING:
-    from credo.blocks.block import Block, Settings
 
 Row = Mapping[str, Any]  # with a cell for each column, None where it is missing
 
@@ -37,7 +36,7 @@ class Tally(ABC):
         """What all rows have added, as `Block.summarise` would say it of them as a table."""
 
 
-class PredictingTally(Tally):
+class PredictingTally(Tally, Capability):
     """A tally that also says, from its sums alone, what the likelihood with estimate="bayes" says of a row."""
 
     @property
@@ -80,6 +79,12 @@ class Gathered(Tally):
             part = self._block.summarise(batch, member.take(rows), self._groups)
             found.append(Evidence(own | part.schema, part.parts))
         return Evidence.total(found)
+
+
+def tally_of(block: Block, evidence: Evidence, groups: str) -> Tally:
+    """What adds rows one by one to the evidence of any block."""
+    own = Tallies.of(block)
+    return Gathered(block, groups) if own is None else own.tally(evidence)
 
 
 def grown(sums: Array, axis: int) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,52 @@ from credo.errors import PriorError
 from credo.families.family import Family
 from credo.numerics.distributions import Beta, Categorical, Distribution, Seed, checked_mass
 from credo.numerics.exact import Array
+from credo.numerics.special import log_rising
+
+PointEstimate = Literal["bayes", "mean", "map", "ml"]  # "bayes" predicts by the mean: it integrates θ out
+
+
+def offset(concentration: Array | float, estimate: PointEstimate) -> Array:
+    """What an estimate adds to the counts: α for the posterior's mean, α - 1 for its mode, 0 for maximum likelihood."""
+    alpha = np.asarray(concentration, dtype=np.float64)
+    return alpha * 0.0 if estimate == "ml" else alpha - 1.0 if estimate == "map" else alpha
+
+
+def shares(n: Array, added: Array | float, axis: int = -1) -> Array:
+    """θ = (n + a)/Σ(n + a), a being an offset; a negative n + a counts as 0. All alike where nothing speaks for any.
+
+    >>> shares(np.array([[2.0, 1.0], [0.0, 0.0]]), 1.0).tolist()
+    [[0.6, 0.4], [0.5, 0.5]]
+    """
+    above = np.maximum(n + added, 0.0)
+    return shared_out(above, above.sum(axis, keepdims=True), above.shape[axis])
+
+
+def shared_out(above: Array, total: Array, size: Array | float, least: float = 0.0) -> Array:
+    """above/total; 1/size where the total is no more than the least."""
+    some = total > least
+    return np.where(some, above / np.where(some, total, 1.0), 1 / np.maximum(size, 1))
+
+
+def log_evidence(n: Array, concentration: Array) -> Array:
+    """log p(values | α) = Σᵥ log Γ(αᵥ + nᵥ)/Γ(αᵥ) - log Γ(A + N)/Γ(A), over the values with αᵥ > 0. (...)
+
+    >>> round(float(log_evidence(np.array([1.0, 1.0]), np.array([1.0, 1.0]))), 4)  # log 1/2 · 1/3
+    -1.7918
+    """
+    alpha = np.broadcast_to(concentration, n.shape)
+    known = alpha > 0
+    each = np.where(known, log_rising(np.where(known, alpha, 1.0), np.where(known, n, 0.0)), 0.0)
+    total = np.where(known, alpha, 0.0).sum(-1)
+    whole = log_rising(np.where(total > 0, total, 1.0), np.where(known, n, 0.0).sum(-1))
+    return np.asarray(each.sum(-1) - np.where(total > 0, whole, 0.0))
+
+
+def log_kernel(theta: Array, concentration: Array | float) -> Array:
+    """log Πᵥ θᵥ^(αᵥ - 1): the prior's density, but for its normaliser. (..., values)"""
+    from scipy.special import xlogy
+
+    return np.asarray(xlogy(np.asarray(concentration) - 1, theta))
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -71,16 +117,14 @@ class Dirichlet(Family):
 
     def log_evidence(self, statistics: Statistics) -> Array:
         """log Γ(A)/Γ(A + n) + Σᵥ log Γ(αᵥ + nᵥ)/Γ(αᵥ), A = Σ α"""
-        n = self.counts(statistics)
-        before = np.broadcast_to(self.concentration, n.shape)
-        return log_normaliser(before + n) - log_normaliser(before)
+        return log_evidence(self.counts(statistics), self.concentration)
 
     def marginals(self) -> tuple[Distribution, ...]:
         return (Beta(self.alpha, self.alpha.sum(-1, keepdims=True) - self.alpha),)
 
     def mean(self) -> Any:
         """αᵥ/A"""
-        return self.alpha / self.alpha.sum(-1, keepdims=True)
+        return shares(self.alpha, 0.0)
 
     def mode(self) -> Any:
         """(αᵥ - 1)/(A - J) where every αᵥ ≥ 1; a value with αᵥ < 1 gets 0; all alike where it is flat."""
@@ -96,10 +140,8 @@ class Dirichlet(Family):
         return np.where(total > 0, n / np.where(total > 0, total, 1), np.nan)
 
     def log_prior(self, parameters: Array) -> Array:
-        from scipy.special import xlogy
-
         alpha = np.broadcast_to(self.concentration, parameters.shape)
-        return np.asarray(xlogy(alpha - 1, parameters).sum(-1) - log_normaliser(alpha))
+        return np.asarray(log_kernel(parameters, alpha).sum(-1) - log_normaliser(alpha))
 
     def sample(self, size: int, seed: Seed = None) -> Any:
         gammas = np.random.default_rng(seed).standard_gamma(self.alpha, (size, *self.alpha.shape))
@@ -127,15 +169,13 @@ class DirichletCategorical(Dirichlet):
 
     def log_evidence(self, statistics: Counts) -> Array:  # type: ignore[override]
         """The same, cell by cell: a value that a group never showed adds nothing."""
-        from scipy.special import gammaln
-
         if statistics.n.ndim == 1:
             return super().log_evidence(statistics)
         group, value, n = statistics.entries()
         alpha = np.broadcast_to(self.concentration, statistics.n.shape[1:])
         total, weight = alpha.sum(), statistics.weight
-        cells = gammaln(alpha[value] + n) - gammaln(alpha[value])
-        return np.asarray(np.bincount(group, cells, len(weight)) + gammaln(total) - gammaln(total + weight))
+        cells = log_rising(alpha[value], n)
+        return np.asarray(np.bincount(group, cells, len(weight)) - log_rising(total, weight))
 
     def after(self, statistics: Counts, group: Codes, value: Codes) -> tuple[Array, Array]:
         """αᵥ + nₖᵥ and A + nₖ of some groups and values; a group below 0 has shown nothing."""

@@ -13,6 +13,7 @@ from credo.errors import EvidenceError
 from credo.families.family import Family
 from credo.numerics.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, Seed, StudentT, shown
 from credo.numerics.exact import Array
+from credo.numerics.special import log_gamma_ratio
 
 
 class Gaussian(NamedTuple):
@@ -20,6 +21,20 @@ class Gaussian(NamedTuple):
 
     mean: Any
     variance: Any
+
+
+class StudentTerms(NamedTuple):
+    """log p(x) = constant - power log(1 + inverse (x - mean)²), of Student's t as NormalInverseGamma predicts it."""
+
+    inverse: Array
+    power: Array
+    constant: Array
+
+    @classmethod
+    def of(cls, strength: Array, shape: Array, scale: Array) -> StudentTerms:
+        """power = a + ½, inverse = κ/(κ + 1)/2b, constant = log Γ(a + ½)/Γ(a) + ½ log(inverse/π)"""
+        inverse = strength / (strength + 1) / (2 * scale)
+        return cls(inverse, shape + 0.5, log_gamma_ratio(shape) + 0.5 * np.log(inverse / np.pi))
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

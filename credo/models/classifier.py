@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.models.shares import divide_by_total, lower_by_log_total, lower_to_top
-from credo.blocks.block import Likelihood, Silence
+from credo.blocks.block import Likelihood
+from credo.blocks.capabilities import ByColumn, Draws, Ignored, LeavesOut
 from credo.core.learning import Weight, Weights, fold_scores
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 20_000  # rows among which copies are looked for
 IMPOSSIBLE_WITHOUT = "row {} is impossible under every class without {}: use estimate='bayes' or 'mean'"
-Silent = dict[Silence, int]
+Silent = Ignored
 Shares = Mapping[Any, float]  # of classes: they sum to 1
 Loss = Mapping[Any, Mapping[Any, float]] | Sequence[Sequence[float]]
 
@@ -255,7 +256,7 @@ class Classifier(Labelled):
         batch = batch.filled(self.views)
         found: dict[str, Array] = {}
         for _, likelihood in self.terms.likelihoods:
-            said = likelihood.said(likelihood.read(batch), (batch.rows, len(self.classes)))
+            said = ByColumn.needed(likelihood).said(likelihood.read(batch), (batch.rows, len(self.classes)))
             for name, each in said.items():
                 found[name] = found[name] + each if name in found else each
         return found
@@ -357,7 +358,7 @@ class Classifier(Labelled):
         own: Hard,
         out: Array,
     ) -> None:
-        likelihood.add_left_out(likelihood.read(batch), own, out)
+        LeavesOut.needed(likelihood).add_left_out(likelihood.read(batch), own, out)
 
     def scores(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
         """How good its probabilities are, on rows with a class that it wasn't taught by."""
@@ -466,7 +467,7 @@ class Classifier(Labelled):
         codes = rng.choice(len(self.classes), size, p=np.exp(self.terms.log_prior))
         columns: dict[str, Any] = {}
         for _, likelihood in self.plain.terms.likelihoods:
-            columns |= likelihood.sample(codes, rng)
+            columns |= Draws.needed(likelihood).sample(codes, rng)
         columns |= {name: instants(columns[name]) for name, forms in self.views.items() if forms[0] == "date"}
         ordered = {name: columns[name] for name in self.views if name in columns}
         return pa.table(

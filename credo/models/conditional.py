@@ -13,8 +13,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from credo.blocks.block import Block, Independent, Likelihood, Parameter, Settings, Silence, counting
-from credo.blocks.subset_averaging import Averaged
+from credo.blocks.block import Block, Likelihood, Parameter, Settings, counting
+from credo.blocks.capabilities import Draws, Ignored, LogPrior, log_base, read_counting_ignored
+from credo.blocks.subset_averaging import averaged
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS
 from credo.core.membership import Membership
@@ -83,13 +84,14 @@ class Conditional:
             )
         if self.settings.estimate == "ml":
             return 0.0
-        return float(sum(likelihood.log_prior() for likelihood in self.likelihoods))
+        return float(sum(LogPrior.needed(likelihood).log_prior() for likelihood in self.likelihoods))
 
     def sample(self, codes: Any, rng: np.random.Generator) -> dict[str, Any]:
         """Cells of rows of these groups, column by column; a column in several forms is drawn by the first."""
         drawn: dict[str, Any] = {}
         for likelihood in self.likelihoods:
-            drawn = likelihood.sample(codes, rng) | drawn
+            if (draws := Draws.of(likelihood)) is not None:
+                drawn = draws.sample(codes, rng) | drawn
         return drawn
 
     def describe(self) -> list[Parameter]:
@@ -100,21 +102,20 @@ class Conditional:
 def likelihood_of(block: Block, evidence: Evidence, settings: Settings) -> Likelihood:
     """log p(block | group) as the evidence has it; averaged over subsets of its columns, if so asked."""
     found = block.likelihood(evidence, settings)
-    return Averaged(found) if settings.average and isinstance(found, Independent) else found
+    return averaged(found) if settings.average else found
 
 
 def add_log_likelihoods(
     likelihoods: Iterable[Likelihood], batch: Batch, out: Array, *, base: bool = False, tells: bool = True
-) -> dict[Silence, int]:
+) -> Ignored:
     """out (rows, groups) += Σ log p(block | group), up to what all groups share unless `base`; the ignored cells."""
-    ignored: dict[Silence, int] = {}
+    ignored: Ignored = {}
     for likelihood in likelihoods:
-        cells = likelihood.read(batch)
+        cells, own = read_counting_ignored(likelihood, batch) if tells else (likelihood.read(batch), {})
         likelihood.add(cells, out)
         if base:
-            out += np.reshape(likelihood.base(cells), (-1, 1))
-        if tells:
-            ignored |= likelihood.silent(batch, cells)
+            out += log_base(likelihood, cells)
+        ignored |= own
     return ignored
 
 

@@ -9,9 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo.blocks.block import Likelihood
-from credo.blocks.subset_averaging import Averaged
-from credo.blocks.text.column import TextLikelihood
-from credo.blocks.text.log_odds import OddsLikelihood
+from credo.blocks.capabilities import Hides, Independent, WordByWord
 from credo.data import Batch, source
 from credo.data.fingerprints import chosen_rows
 from credo.errors import DataError, EvidenceError, counted, suggest
@@ -162,11 +160,10 @@ def _words(model: Classifier, one: Batch, first: int, second: int, size: float) 
     filled, found = one.filled(model.views), dict[str, dict[str, float]]()
     readings: dict[str, Any] = {}
     for _, likelihood in model.terms.likelihoods:
-        texts = likelihood.dependent if isinstance(likelihood, Averaged) else likelihood
-        if isinstance(texts, TextLikelihood | OddsLikelihood):
-            name, speaking = texts.names[0], likelihood if isinstance(likelihood, Averaged) else texts
-            own, readings[name] = found.setdefault(name, {}), texts.block.reading
-            for word, each in speaking.words_of(texts.read(filled)).items():
+        if (texts := WordByWord.of(likelihood)) is not None:
+            name = likelihood.names[0]
+            own, readings[name] = found.setdefault(name, {}), texts.reading
+            for word, each in texts.words_of(likelihood.read(filled)).items():
                 own[word] = own.get(word, 0.0) + float(each[first] - each[second]) / size
     return {name: _placed(_cell(one, name) or "", weights, readings[name]) for name, weights in found.items()}
 
@@ -233,10 +230,10 @@ def _said(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[Array]
         whole += said
         if len(likelihood.names) == 1:
             parts = {likelihood.names[0]: said}
-        elif likelihood.term_names == likelihood.names:
-            parts = likelihood.said(cells, said.shape)
-        elif (found := likelihood.hidden(cells, said)) is not None:
-            parts = found
+        elif (columns := Independent.of(likelihood)) is not None:
+            parts = columns.said(cells, said.shape)
+        elif (hides := Hides.of(likelihood)) is not None:
+            parts = hides.hidden(cells, said)
         else:
             with np.errstate(invalid="ignore"):
                 parts = {name: said - _without(likelihood, batch, name, said.shape) for name in likelihood.names}

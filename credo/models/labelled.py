@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Settings
+from credo.blocks.capabilities import Independent, LeavesOut, Limits, Prunes
 from credo.blocks.numbers.independent import Numbers
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED, Label
@@ -20,6 +21,7 @@ from credo.core.records import with_fields
 from credo.core.statistics import Counts
 from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, nearest, suggest
+from credo.families import dirichlet
 from credo.models.conditional import Conditional, likelihood_of
 from credo.models.forms import TEXT_FORMS, Views, settled_views
 from credo.models.targets import QUANTITY, check_classes, check_number
@@ -130,7 +132,8 @@ class Labelled(Additive):
         return super().forget(table, weight=weight)
 
     def crowded(self, evidence: Evidence, slack: float = 0.0) -> Label | None:
-        found = (block.crowded(evidence, slack) for _, block in self.blocks(self.views))
+        limits = (limited for _, block in self.blocks(self.views) if (limited := Limits.of(block)))
+        found = (each.crowded(evidence, slack) for each in limits)
         return super().crowded(evidence, slack) or next(filter(None, found), None)
 
     def _labelled(self, data: object, target: object) -> Source:
@@ -197,7 +200,8 @@ class Labelled(Additive):
     def total(self, parts: Sequence[Evidence]) -> Evidence:
         found = super().total(parts)
         for _, block in self.blocks(self.views):
-            found = block.pruned(found)
+            if (prunes := Prunes.of(block)) is not None:
+                found = prunes.pruned(found)
         return found
 
     def counting(self, more: Views, data: Source, weight: Weight) -> Self:
@@ -301,12 +305,8 @@ class Labelled(Additive):
         if self.class_prior is not None:
             return np.broadcast_to(self._given_prior, n.shape)
         a = self.settings.smoothing if self.class_smoothing is None else self.class_smoothing
-        estimate = self.settings.estimate
-        above = np.maximum(n + (0.0 if estimate == "ml" else a - (estimate == "map")), 0.0)
-        total = above.sum(-1, keepdims=True)
         with np.errstate(divide="ignore"):
-            even = -np.log(n.shape[-1])
-            return np.asarray(np.where(total > 0, np.log(above / np.where(total > 0, total, 1.0)), even))
+            return np.asarray(np.log(dirichlet.shares(n, dirichlet.offset(a, self.settings.estimate))))
 
     @cached_property
     def _given_prior(self) -> Array:
@@ -344,7 +344,7 @@ class Labelled(Additive):
     @property
     def refits(self) -> bool:
         """Whether leaving a row out means a refit, as where EM completes missing cells."""
-        return any(likelihood.refits for _, likelihood in self.terms.likelihoods)
+        return any(LeavesOut.needed(likelihood).refits for _, likelihood in self.terms.likelihoods)
 
     def terms_of(self, forms: Mapping[str, Sequence[str]], settings: Settings) -> Terms:
         """log P(class), and the likelihoods of columns in these forms."""
@@ -356,7 +356,9 @@ class Labelled(Additive):
             if not places:
                 continue
             likelihood = likelihood_of(block, self.seen, settings)
-            chosen.append((form, likelihood if len(places) == len(block.names) else likelihood.pick(places)))
+            if len(places) < len(block.names) and (columns := Independent.of(likelihood)) is not None:
+                likelihood = columns.pick(places)
+            chosen.append((form, likelihood))
         return Terms(tuple(chosen), self.log_class_prior(self.class_weights))
 
     def codes_of(self, batch: Batch) -> Codes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from credo.blocks.subset_averaging import Averaged
+from credo.blocks.subset_averaging import AveragedText
 from credo.blocks.text.column import TextLikelihood
 from credo.blocks.text.log_odds import OddsLikelihood
 from credo.errors import SchemaError, suggest
@@ -31,7 +31,7 @@ class Spread(NamedTuple):
 def _speaking(terms: Terms) -> Iterator[TextLikelihood | OddsLikelihood]:
     """Those whose words speak one by one; of an averaged one, as if its column surely depended on the class."""
     for _, each in terms.likelihoods:
-        likelihood = each.surely if isinstance(each, Averaged) else each
+        likelihood = each.surely if isinstance(each, AveragedText) else each
         if isinstance(likelihood, TextLikelihood | OddsLikelihood):
             yield likelihood
 

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.blocks.block import Independent, Likelihood, Settings
+from credo.blocks.block import Likelihood, Settings
+from credo.blocks.capabilities import Averageable, Weighable
 from credo.blocks.scoring import Cells, Scorer
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Positions
@@ -150,7 +151,7 @@ class TaughtByEvidence(Taught):
 
         def of_piece(piece: Piece) -> tuple[NDArray[Any], ...]:
             batch, own = piece.batch.filled(model.views), piece.own
-            found = [each.each_nearly_left_out(each.read(batch), own) for _, each in likelihoods]
+            found = [Weighable.needed(each).each_nearly_left_out(each.read(batch), own) for _, each in likelihoods]
             return _beside(found, piece), model.log_prior_left_out(own), own.codes, piece.weight
 
         return _scores(_terms(likelihoods), sample.mapped(of_piece, len(model.classes)))
@@ -160,7 +161,7 @@ class TaughtByEvidence(Taught):
 
         def of_piece(piece: Piece) -> tuple[NDArray[Any], ...]:
             batch, own, shape = piece.batch.filled(model.views), piece.own, (piece.rows, piece.own.groups)
-            found = [each.each(each.read(batch), shape) for _, each in terms.likelihoods]
+            found = [Weighable.needed(each).each(each.read(batch), shape) for _, each in terms.likelihoods]
             return _beside(found, piece), np.broadcast_to(terms.log_prior, shape), own.codes, piece.weight
 
         return _scores(_terms(terms.likelihoods), sample.mapped(of_piece, len(model.classes)))
@@ -168,8 +169,8 @@ class TaughtByEvidence(Taught):
     def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[Term, float]:
         found: dict[Term, float] = {}
         for form, likelihood in self.model.terms_of(forms, settings).likelihoods:
-            if isinstance(likelihood, Independent):
-                each = likelihood.log_evidence() - likelihood.as_one().log_evidence()
+            if (columns := Averageable.of(likelihood)) is not None:
+                each = columns.log_evidence() - columns.as_one().log_evidence()
                 found |= {Term(form, name): float(value) for name, value in zip(likelihood.names, each, strict=True)}
         return found
 
@@ -293,7 +294,7 @@ def _beside(found: Sequence[Array], piece: Piece) -> Array:
 
 
 def _terms(likelihoods: Sequence[tuple[str, Likelihood]]) -> tuple[Term, ...]:
-    return tuple(Term(form, name) for form, likelihood in likelihoods for name in likelihood.term_names)
+    return tuple(Term(form, name) for form, each in likelihoods for name in Weighable.needed(each).term_names)
 
 
 def _scores(terms: tuple[Term, ...], found: Sequence[NDArray[Any]]) -> TermScores:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Settings
+from credo.blocks.capabilities import Weighable
 from credo.blocks.class_mixing import Mixed
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
@@ -144,10 +145,11 @@ class TunedClassifier(Classifier):
         return Terms(tuple(weighed), found.log_prior)
 
     def _weighed(self, form: str, likelihood: Likelihood) -> Likelihood:
-        weights = self.tuning.weights_of(form, likelihood.term_names)
+        term = Weighable.needed(likelihood)
+        weights = self.tuning.weights_of(form, term.term_names)
         if form == self.tuning.mixed:
-            return Mixed(likelihood, weights, self.tuning.mixture_of(self.classes))
-        return likelihood.weighted(weights)
+            return Mixed(term, weights, self.tuning.mixture_of(self.classes))
+        return term.weighted(weights)
 
     def log_joint(self, data: object) -> Array:
         return self.model.log_joint(data)
@@ -184,8 +186,8 @@ class TunedClassifier(Classifier):
         return with_label_noise(log_joint, log_prior, noise_rates(self.tuning.label_noise, n))
 
     def _add_left_out(self, form: str, likelihood: Likelihood, batch: Batch, own: Hard, out: Array) -> None:
-        weights = self.tuning.weights_of(form, likelihood.term_names)
-        likelihood.add_weighed_left_out(likelihood.read(batch), own, weights, out)
+        term = Weighable.needed(likelihood)
+        term.add_weighed_left_out(likelihood.read(batch), own, self.tuning.weights_of(form, term.term_names), out)
 
     def _held(self, how: str) -> str:
         """The figure doesn't include the choice of the tuning."""

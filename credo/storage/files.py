@@ -14,7 +14,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 from os import PathLike
@@ -59,10 +59,10 @@ def load(path: FilePath) -> Any: ...
 
 
 @overload
-def load(path: FilePath, kind: type[Kind]) -> Kind: ...
+def load(path: FilePath, kind: Callable[..., Kind]) -> Kind: ...  # type[Kind] would refuse abstract classes
 
 
-def load(path: FilePath, kind: type[Any] | None = None) -> Any:
+def load(path: FilePath, kind: Any = None) -> Any:
     """Read what was saved; every number has the same bits. A model of another kind than the one asked for is refused.
 
     `credo.load("m.credo", credo.Classifier)` says what the file holds, to people, editors and type checkers.

@@ -13,7 +13,7 @@ import pyarrow as pa
 from credo._kernels.blocks.live import to_shares
 from credo.blocks.block import counting
 from credo.blocks.levels import MISSING, NEW, Levels
-from credo.blocks.tally import PredictingTally, Row, Tally
+from credo.blocks.tally import PredictingTally, Row, Tally, tally_of
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED
 from credo.core.statistics import Counts
@@ -73,14 +73,14 @@ class Live:
         self._values, self._in_order = model.classes, True
         self._settings = model.settings if model.tuning is None else model.tuning.applied_to(model.settings)
         self._begun: tuple[Array, Array, Array] | None = None
-        self._speaking = [tally for tally in speaking if isinstance(tally, PredictingTally)]
+        self._speaking = [predicts for tally in speaking if (predicts := PredictingTally.of(tally)) is not None]
         self._foresees = _sums_suffice(model) and len(self._speaking) == len(speaking)
 
     def _tallied(self, model: Classifier) -> tuple[list[Tally], list[Tally]]:
         """Tallies of all that the blocks keep, and those of blocks that speak."""
         blocks, tuning = model.blocks(model.views), model.tuning
         if tuning is None or not _texts_alone(tuning):
-            tallies = [block.tally(model.seen, self._target) for block in counting(block for _, block in blocks)]
+            tallies = [tally_of(block, model.seen, self._target) for block in counting(block for _, block in blocks)]
             return tallies, tallies
         from credo.blocks.text.tallies import TextTally
 
@@ -88,13 +88,13 @@ class Live:
         kept: set[Any] = set()
         for form, block in blocks:
             if form in tuning.forms.get(block.names[0], ()):
-                tally = block.tally(model.seen, self._target)
+                tally = tally_of(block, model.seen, self._target)
                 assert isinstance(tally, TextTally)
                 tally.weight = float(tuning.weights_of(form, block.names)[0])
                 speaking.append(tally)
                 kept |= block.counted
         silent = counting(block for _, block in blocks if not block.counted <= kept)
-        others = [block.tally(model.seen, self._target) for block in silent]
+        others = [tally_of(block, model.seen, self._target) for block in silent]
         return [*speaking, *others], speaking
 
     def __repr__(self) -> str:

@@ -23,7 +23,7 @@ from credo.blocks.counts import CountColumns
 from credo.blocks.numbers.binned import Binned
 from credo.blocks.numbers.gaussian import Joint
 from credo.blocks.numbers.independent import Numbers
-from credo.blocks.tally import Gathered
+from credo.blocks.tally import Gathered, tally_of
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Hard
@@ -246,7 +246,7 @@ def test_every_tally_says_what_the_block_says(block: Block) -> None:
     classes, weight = Column(TARGET, "category", levels), np.random.default_rng(9).choice([1.0, 0.3], 50)
     found = block.summarise(batch, Hard(codes, len(levels), weight), TARGET)
     whole = Evidence(Schema((classes,)) | found.schema, found.parts)
-    for tally in (block.tally(whole, TARGET), Gathered(block, TARGET)):
+    for tally in (tally_of(block, whole, TARGET), Gathered(block, TARGET)):
         for i, row in enumerate(rows_of(table)):
             tally.read(row, i)
             tally.add(int(codes[i]), float(weight[i]))

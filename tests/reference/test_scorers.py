@@ -10,10 +10,10 @@ import pytest
 
 import credo
 from credo.blocks.joint_gaussians import JointGaussians
-from credo.blocks.numbers.covariances import Spread
 from credo.core.learning import Weights
 from credo.core.membership import Hard
 from credo.data import source
+from credo.families.normal_inverse_wishart import JointParameters
 from credo.models.naive_bayes import NaiveBayes
 from credo.selection import sample as samples
 from credo.selection.candidates import candidates
@@ -165,7 +165,7 @@ def test_missing_features_are_marginalised_from_either_side(tied: bool) -> None:
     scale = np.repeat(scale[:1], classes, axis=0) if tied else scale
     n = np.array([20.0, 25.0, 15.0])
     degrees = np.full(classes, d + 1 + 70.0) if tied else d + 1 + n
-    belief = Spread(n, n + 1, rng.normal(size=(classes, d)), scale, degrees)
+    belief = JointParameters(rng.normal(size=(classes, d)), n + 1, degrees, scale)
     gaussians, own = JointGaussians(belief, d, tied), Hard.of(np.arange(rows) % classes, classes)
     z = rng.normal(size=(rows, d))
     z[:40][rng.random((40, d)) < rng.random((40, 1))] = np.nan

@@ -7,7 +7,7 @@ covariance that is left), and what follows is computed as if the rows had been w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,18 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.blocks.block import Block, Likelihood, Parameter, Settings
-from credo.blocks.numbers.covariances import (
-    Gaussians,
-    Spread,
-    less,
-    log_densities,
-    log_density,
-    mahalanobis,
-    most_likely,
-    spread,
-    squared_distances,
-)
+from credo.blocks.block import Block, Parameter, Settings
+from credo.blocks.capabilities import Draws, Limits, LogPrior, OneTerm, Tallies
+from credo.blocks.numbers.covariances import most_likely, without_row
 from credo.blocks.numbers.missing import Completion, Filled, completed
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, Label
@@ -35,7 +26,10 @@ from credo.core.statistics import ALONE, CrossMoments, Moments, exceeds
 from credo.data import Batch
 from credo.data.schema import Column, Schema
 from credo.errors import EvidenceError
+from credo.families.normal_inverse_wishart import JointGaussian, JointParameters
+from credo.families.priors import of_joint_numbers
 from credo.numerics.exact import Array, Exact
+from credo.numerics.multivariate import log_densities, log_density, mahalanobis, squared_distances
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
@@ -66,7 +60,7 @@ def patterns(x: Array) -> Iterator[tuple[Flags, Any]]:
 
 
 @dataclass(frozen=True)
-class Joint(Block):
+class Joint(Block, Limits, Tallies):
     """x | class ~ N(μ, Σ), with a normal-inverse-Wishart prior: s rows of the pooled means and variances.
 
     NormalInverseWishart(pooled means, s, d + 1 + s, s · diag(pooled variances)). Columns without variance are ignored.
@@ -75,8 +69,8 @@ class Joint(Block):
     names: tuple[str, ...]
     covariance: Literal["full", "tied"]
 
-    def labels(self, evidence: Evidence) -> Sequence[Label]:
-        return [label for label in evidence.parts if label.counted == "joint"]
+    def keeps(self, label: Label) -> bool:
+        return label.counted == "joint"
 
     def crowded(self, evidence: Evidence, slack: float) -> Label | None:
         """Each row has one pattern of missing cells."""
@@ -100,10 +94,11 @@ class Joint(Block):
         seen = tuple(Pattern(np.array(label.pattern), moments[label]) for label in ordered)
         return JointLikelihood(self.names, self.covariance, len(evidence[ROWS].n.value), seen, settings)
 
-    def tally(self, evidence: Evidence, groups: str) -> Tally:
+    def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.numbers.tallies import JointTally
 
-        return JointTally(self.names, label_of, len(evidence.schema[groups].levels))
+        classes = max((len(evidence[label].weight) for label in self.labels(evidence)), default=1)
+        return JointTally(self.names, label_of, classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +118,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, eq=False)
-class JointLikelihood(Likelihood):
+class JointLikelihood(OneTerm, LogPrior, Draws):
     """log p(x | class): a multivariate t where parameters are integrated out, else a normal; missing cells drop out."""
 
     names: tuple[str, ...]
@@ -215,28 +210,34 @@ class JointLikelihood(Likelihood):
         scatter = np.maximum(second - n * mean**2, 0.0)
         return n.max(1, initial=0.0), mean, scatter[:, :, None] * np.eye(d)
 
-    def with_prior(self, n: Array, mean: Array, scatter: Array) -> Spread:
-        return spread(n, mean, scatter, self.prior_mean, self.prior_variance, self.settings.strength, self.tied)
+    @cached_property
+    def prior(self) -> JointParameters:
+        return self._prior(self.prior_mean, self.prior_variance)
+
+    def _prior(self, mean: Array, variance: Array) -> JointParameters:
+        return of_joint_numbers(mean, variance, self.settings.strength, self.settings.strength)
+
+    def with_prior(self, n: Array, mean: Array, scatter: Array) -> JointParameters:
+        return self.prior.posterior(n, mean, scatter, self.tied)
 
     @property
     def tied(self) -> bool:
         return self.covariance == "tied"
 
     @cached_property
-    def belief(self) -> Spread:
+    def belief(self) -> JointParameters:
         return self.with_prior(*self.completed)
 
-    def at_mode(self, belief: Spread) -> Gaussians:
-        sharing = self.classes if self.tied else 1
-        return Gaussians(belief.mean, belief.scale / (belief.degrees + self.size + 1 + sharing)[..., None, None])
+    def at_mode(self, belief: JointParameters) -> JointGaussian:
+        return belief.mode(self.classes if self.tied else 1)
 
     @cached_property
-    def gaussians(self) -> Gaussians:
+    def gaussians(self) -> JointGaussian:
         """The point estimate."""
         if self.settings.estimate == "ml":
             return most_likely(*self.completed, self.tied)
         centre, matrix, _ = self._point._law(self.belief)
-        return Gaussians(centre, matrix)
+        return JointGaussian(centre, matrix)
 
     def log_prior(self) -> float:
         return Completion(self, self.gaussians).log_prior() if self.size else 0.0
@@ -350,7 +351,7 @@ class JointLikelihood(Likelihood):
         z, w, rows = (cells - self.shift)[:, self.spoken], own.weight, np.arange(len(cells))
         everyone = np.full(len(z), self.completed[0].sum())
         variance = np.repeat(self.prior_variance[None] * everyone[:1, None], len(z), axis=0)
-        rest, place, left = less(everyone, np.repeat(self.prior_mean[None], len(z), axis=0), variance, z, w)
+        rest, place, left = without_row(everyone, np.repeat(self.prior_mean[None], len(z), axis=0), variance, z, w)
         sure = (left > CANCELLED * variance).all(1) & (rest > 0)
         found = np.zeros((len(z), self.classes))
         for i in rows[~sure]:  # a column is constant without this row, or loses its digits
@@ -358,27 +359,24 @@ class JointLikelihood(Likelihood):
         z, w, k, rest = z[sure], w[sure], own.codes[sure], rest[sure]
         n, mean, scatter = (np.repeat(part[None], len(z), axis=0) for part in self.completed)
         each = rows[: len(z)]
-        n[each, k], mean[each, k], scatter[each, k] = less(n[each, k], mean[each, k], scatter[each, k], z, w)
-        prior = (place[sure, None], (left[sure] / rest[:, None])[:, None])
+        n[each, k], mean[each, k], scatter[each, k] = without_row(n[each, k], mean[each, k], scatter[each, k], z, w)
+        prior = self._prior(place[sure, None], (left[sure] / rest[:, None])[:, None])
         if self.settings.estimate == "ml":
             centre, matrix = most_likely(n, mean, scatter, self.tied)
             degrees = np.full(n.shape, np.inf)
         else:
-            centre, matrix, degrees = self._law(spread(n, mean, scatter, *prior, self.settings.strength, self.tied))
+            centre, matrix, degrees = self._law(prior.posterior(n, mean, scatter, self.tied))
         squared, log_determinant = mahalanobis(z[:, None] - centre, matrix)
         found[sure] = log_density(squared, log_determinant, degrees, self.size)
         return found
 
-    def _law(self, belief: Spread) -> tuple[Array, Array, Array]:
+    def _law(self, belief: JointParameters) -> tuple[Array, Array, Array]:
         """Centre, matrix and degrees of freedom of the density that predicts a row."""
-        d = self.size
         if self.settings.estimate == "bayes":
-            degrees = belief.degrees - d + 1
-            return belief.mean, belief.scale * ((1 + 1 / belief.strength) / degrees)[..., None, None], degrees
-        endless = np.full(belief.degrees.shape, np.inf)
-        if self.settings.estimate == "map":
-            return *self.at_mode(belief), endless
-        return belief.mean, belief.scale / (belief.degrees - d - 1)[..., None, None], endless
+            degrees, factor = belief.predictive()
+            return belief.mean, belief.scale * factor[..., None, None], degrees
+        point = self.at_mode(belief) if self.settings.estimate == "map" else belief.expected()
+        return *point, np.full(belief.degrees.shape, np.inf)
 
     def weighted(self, weights: Array) -> JointLikelihood:
         return replace(self, weight=float(weights[0]))

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from credo._kernels.blocks.gaussians import add_left_out, add_normals, add_students
 from credo._kernels.core.sums import ALIKE
-from credo.blocks.block import Block, Independent, Parameter, Settings, Silence
+from credo.blocks.block import Block, Parameter, Settings
+from credo.blocks.capabilities import CountsIgnored, Draws, Ignored, KnowsFarRows, LogPrior, SharedFactor, Tallies
+from credo.blocks.scoring import ScoredColumns
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Hard, Membership
@@ -21,7 +23,7 @@ from credo.data.cells import LARGEST
 from credo.data.schema import Column, Kind, Schema
 from credo.errors import DataError, EvidenceError
 from credo.families import NormalInverseGamma
-from credo.families.normal import Gaussian
+from credo.families.normal import Gaussian, StudentTerms
 from credo.families.priors import of_numbers
 from credo.numerics.exact import Array
 from credo.numerics.special import log_gamma_ratio
@@ -37,7 +39,7 @@ CHUNK = 2**20  # cells of rows that are left out one by one, exactly
 
 
 @dataclass(frozen=True)
-class Numbers(Block):
+class Numbers(Block, Tallies):
     """x | class ~ N(μ, σ²) for each column; of logarithms where `logs`.
 
     The prior is NormalInverseGamma(pooled mean, s, 1 + s/2, s · pooled variance/2), s being `strength`: as if s rows
@@ -63,8 +65,8 @@ class Numbers(Block):
     def counted(self) -> frozenset[Any]:
         return frozenset({(self.label, self.names)})
 
-    def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
-        return (self.label,)
+    def keeps(self, label: Label) -> bool:
+        return label == self.label
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         if self.logs:
@@ -85,7 +87,7 @@ class Numbers(Block):
     def likelihood(self, evidence: Evidence, settings: Settings) -> NumbersLikelihood:
         return NumbersLikelihood(self.names, self.logs, evidence[self.label], settings, dates=self.dates)
 
-    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+    def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.numbers.tallies import NumbersTally
 
         def logs(x: Array, number: int) -> Array:
@@ -110,12 +112,17 @@ def _logs(batch: Batch, names: Sequence[str], strict: Collection[str]) -> Array:
             f"column {names[j]!r} has the value {x[row, j]:g} (row {batch.number(int(row))}), which has no logarithm; "
             f"use kinds={{{names[j]!r}: 'number'}}"
         )
+    return logarithms(x)
+
+
+def logarithms(x: Array) -> Array:
+    """NaN where there is none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(x > 0, np.log(x), np.nan)
 
 
 @dataclass(frozen=True, eq=False)
-class NumbersLikelihood(Independent):
+class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, CountsIgnored, Draws):
     """log p(x | class) of independent numbers: Student's t where parameters are integrated out, else a normal."""
 
     names: tuple[str, ...]
@@ -128,14 +135,14 @@ class NumbersLikelihood(Independent):
 
     def read(self, batch: Batch) -> Array:
         x = batch.matrix(self.names)
-        if not self.logs:
-            return x
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(x > 0, np.log(x), np.nan)
+        return logarithms(x) if self.logs else x
 
-    def silent(self, batch: Batch, cells: Array) -> dict[Silence, int]:  # noqa: ARG002 - the numbers themselves tell
-        lost = (batch.matrix(self.names) <= 0).sum(0) if self.logs else np.zeros(len(self.names))
-        return {(name, "numbers that have no logarithm"): int(n) for name, n in zip(self.names, lost, strict=True) if n}
+    def read_counting_ignored(self, batch: Batch) -> tuple[Array, Ignored]:
+        if not self.logs:
+            return self.read(batch), {}
+        x = batch.matrix(self.names)
+        lost = zip(self.names, (x <= 0).sum(0), strict=True)
+        return logarithms(x), {(name, "numbers that have no logarithm"): int(n) for name, n in lost if n}
 
     def base(self, cells: Array) -> Array | float:
         """The density of x = exp(z) is that of z over x."""
@@ -228,16 +235,13 @@ class NumbersLikelihood(Independent):
             add_normals(cells, self.shift, self._centre, 0.5 * weights / variance, constant, out)
 
     @cached_property
-    def _student(self) -> tuple[Array, Array, Array]:
-        """p(x) = exp(constant) (1 + inverse (x - m)²)^-power. (classes, columns)"""
+    def _student(self) -> StudentTerms:
+        """(classes, columns)"""
         if self.part_of is not None:
             whole, at = self.part_of
-            inverse, power, constant = whole._student
-            return inverse[:, at], power[:, at], constant[:, at]
-        shape, after = self.posterior.shape, self.posterior.strength
-        scale = np.where(self.spoken, self.posterior.scale, 1.0)
-        inverse = after / (after + 1) / (2 * scale)
-        return inverse, shape + 0.5, log_gamma_ratio(shape) + 0.5 * np.log(inverse / np.pi)
+            return StudentTerms(*(part[:, at] for part in whole._student))
+        posterior = self.posterior
+        return StudentTerms.of(posterior.strength, posterior.shape, np.where(self.spoken, posterior.scale, 1.0))
 
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
         """By one kernel; exactly one by one where digits were lost, or weights differ from 1."""
@@ -387,19 +391,16 @@ class NumbersLikelihood(Independent):
             found[:, k] = np.sqrt(np.nansum(away**2 / variance[k], axis=1))
         return found
 
-    def pick(self, places: Sequence[int]) -> NumbersLikelihood:
+    def pick(self, places: Sequence[int]) -> Self:
         names, weights = tuple(self.names[j] for j in places), None if self.weights is None else self.weights[places]
         at = np.array(places, dtype=np.intp)
         part = (self, at) if self.part_of is None else (self.part_of[0], self.part_of[1][at])
         return replace(self, names=names, statistics=self.statistics.take(1, at), weights=weights, part_of=part)
 
-    def length(self, cells: Array) -> int:
-        return len(cells)
-
     def rows_of(self, cells: Array, rows: Any) -> Array:
         return np.asarray(cells[rows])
 
-    def far(self, cells: Array, alike: Any, log_odds: Array, certain: float) -> Any:
+    def far(self, cells: Array, alike: Self, log_odds: Array, certain: float) -> Any:
         """Outside of where the probable side's density is above the other's peak, weighed by the odds."""
         own_peak, same_peak = self._peaks, alike._peaks
         below, above = (np.full(len(self.names), -np.inf), np.full(len(self.names), np.inf))
@@ -433,10 +434,10 @@ class NumbersLikelihood(Independent):
     def cells_of(self, cells: Array, places: Sequence[int]) -> Array:
         return np.ascontiguousarray(cells[:, places])
 
-    def weighted(self, weights: Array) -> NumbersLikelihood:
+    def weighted(self, weights: Array) -> Self:
         return replace(self, weights=weights)
 
-    def as_one(self) -> NumbersLikelihood:
+    def as_one(self) -> Self:
         return replace(self, statistics=self.pooled, part_of=None)
 
     def log_evidence(self) -> Array:

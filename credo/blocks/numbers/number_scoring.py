@@ -16,9 +16,9 @@ from credo.core.statistics import Moments, Positions
 from credo.data import Batch
 from credo.errors import EvidenceError
 from credo.families import NormalInverseGamma
+from credo.families.normal import StudentTerms
 from credo.families.priors import of_numbers
 from credo.numerics.exact import Array
-from credo.numerics.special import log_gamma_ratio
 
 if TYPE_CHECKING:
     from credo.blocks.numbers.independent import NumbersLikelihood
@@ -79,8 +79,7 @@ class NumberScorer(Scorer):
         if self.settings.estimate == "mean":
             variance = scale / (shape - 1)
             return 0.5 / variance, shape, -0.5 * np.log(2 * np.pi * variance)
-        inverse = strength / (strength + 1) / (2 * scale)
-        return inverse, shape + 0.5, log_gamma_ratio(shape) + 0.5 * np.log(inverse / np.pi)
+        return StudentTerms.of(strength, shape, scale)
 
     def _log_density(self, away: Array, inverse: Array, power: Array, constant: Array) -> Array:
         away *= away

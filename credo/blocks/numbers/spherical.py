@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from credo._kernels.core.sums import ALIKE
-from credo.blocks.block import Block, Likelihood, Parameter, Settings
+from credo.blocks.block import Block, Parameter, Settings
+from credo.blocks.capabilities import Draws, LogPrior, OneTerm, Tallies
 from credo.blocks.numbers.independent import Numbers
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
@@ -27,7 +27,7 @@ CHUNK = 2**20  # numbers that are held at once when rows are left out
 
 
 @dataclass(frozen=True)
-class Spherical(Block):
+class Spherical(Block, Tallies):
     """xⱼ | class ~ N(μⱼ, σ²) with one σ² for all classes and columns.
 
     μⱼ ~ N(pooled mean, σ²/s), σ² ~ InverseGamma(1 + s/2, s · v/2), v being the mean of the columns' pooled variances.
@@ -39,8 +39,8 @@ class Spherical(Block):
     def _numbers(self) -> Numbers:
         return Numbers(self.names)
 
-    def labels(self, evidence: Evidence) -> Sequence[Label]:
-        return self._numbers.labels(evidence)
+    def keeps(self, label: Label) -> bool:
+        return self._numbers.keeps(label)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         return self._numbers.summarise(batch, member, groups)
@@ -48,8 +48,8 @@ class Spherical(Block):
     def likelihood(self, evidence: Evidence, settings: Settings) -> SphericalLikelihood:
         return SphericalLikelihood(self.names, evidence[self._numbers.label], settings)
 
-    def tally(self, evidence: Evidence, groups: str) -> Tally:
-        return self._numbers.tally(evidence, groups)
+    def tally(self, evidence: Evidence) -> Tally:
+        return self._numbers.tally(evidence)
 
 
 class Ball(NamedTuple):
@@ -62,7 +62,7 @@ class Ball(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SphericalLikelihood(Likelihood):
+class SphericalLikelihood(OneTerm, LogPrior, Draws):
     """log p(x | class): a multivariate t where parameters are integrated out, else a normal."""
 
     names: tuple[str, ...]

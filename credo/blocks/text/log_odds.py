@@ -17,7 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo._kernels.text.log_odds import add_odds, add_settled_odds, contribute, settle_odds
-from credo.blocks.block import Likelihood, Parameter, Settings
+from credo.blocks.block import Parameter, Settings
+from credo.blocks.capabilities import OneTerm, WordByWord
 from credo.blocks.text.column import Texts
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
@@ -26,7 +27,7 @@ from credo.core.sparse import Sparse
 from credo.core.statistics import ALONE
 from credo.data import Batch
 from credo.data.schema import Column, Derivation
-from credo.data.words import Documents, pairs_alone
+from credo.data.words import Documents, Reading, pairs_alone
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Odds(Texts):
         """c and p."""
         return settings.odds.get(self.axis, DEFAULT)
 
-    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+    def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.text.tallies import OddsTally
 
         return OddsTally(self, evidence)
@@ -86,12 +87,14 @@ class Pairs(Odds):
         found: tuple[Documents, Any] = batch.memo[key]
         return found
 
-    def holds(self, word: str) -> bool:
-        return " " in word
+    def tally(self, evidence: Evidence) -> Tally:
+        from credo.blocks.text.tallies import OddsTally
+
+        return OddsTally(self, evidence, holds=lambda word: " " in word)
 
 
 @dataclass(frozen=True, eq=False)
-class OddsLikelihood(Likelihood):
+class OddsLikelihood(OneTerm, WordByWord):
     """Σ q f / ‖q‖, as credo._kernels.text.log_odds has it: scores of classes, not densities."""
 
     block: Odds
@@ -110,6 +113,10 @@ class OddsLikelihood(Likelihood):
     @property
     def term_names(self) -> tuple[str, ...]:
         return self.names
+
+    @property
+    def reading(self) -> Reading:
+        return self.block.reading
 
     def read(self, batch: Batch) -> Documents:
         return self.block.looked_up(batch, self.column)
@@ -216,9 +223,6 @@ class OddsLikelihood(Likelihood):
         found, cells = np.zeros(len(self.holding)), np.flatnonzero(self.documents.columns == k)
         found[self.documents.rows[cells]] = self.documents.high[cells]
         return found
-
-    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
-        return {}  # words are drawn from the column's likelihood
 
     def parameters(self) -> list[Parameter]:
         return []

@@ -116,9 +116,16 @@ class Numbered(LiveTable):
 class TextTally(PredictingTally):
     """Sums of words by class: beside the tables that were there before, what new documents add to them."""
 
-    def __init__(self, block: Texts, evidence: Evidence, kind: type[LiveTable] = LiveTable) -> None:
+    def __init__(
+        self,
+        block: Texts,
+        evidence: Evidence,
+        kind: type[LiveTable] = LiveTable,
+        holds: Callable[[str], bool] | None = None,
+    ) -> None:
         column = evidence.schema[block.axis]
         self._block, self._words = block, column.levels
+        self._holds = holds  # whether it counts such words: all, if not said
         self._vocabulary = vocabulary_of(column, block.reading)
         self._tables = {label: kind(evidence[label].n) for label in block.tables}
         self._texts_before = np.asarray(evidence[block.texts].n.value[:, 0])
@@ -164,7 +171,7 @@ class TextTally(PredictingTally):
         return np.array([code_of(word) if code < 0 else code for word, code in spelt], np.int32)
 
     def _admitted(self, word: str) -> int:
-        return self._new.setdefault(word, self._size) if self._block.holds(word) else -1
+        return self._new.setdefault(word, self._size) if self._holds is None or self._holds(word) else -1
 
     def add(self, k: int, weight: float) -> None:
         if not self._text:
@@ -255,8 +262,8 @@ class OddsTally(TextTally):
 
     _block: Odds
 
-    def __init__(self, block: Texts, evidence: Evidence) -> None:
-        super().__init__(block, evidence)
+    def __init__(self, block: Texts, evidence: Evidence, holds: Callable[[str], bool] | None = None) -> None:
+        super().__init__(block, evidence, holds=holds)
         self._table, self._documents = (self._tables[label] for label in block.tables)
         self._holding = evidence[block.tables[1]].n.along(0)
         self._evidence, self._learned = evidence, False
