@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from credo.blocks.block import ALL, Settings
-from credo.models.forms import CALENDAR_FORMS, JOINT_FORMS, NUMBER_FORMS, TEXT_FORMS, WORD_FORMS
+from credo.models.forms import CALENDAR_FORMS, GAUSSIAN_FORMS, JOINT_FORMS, NUMBER_FORMS, TEXT_FORMS, WORD_FORMS
 from credo.numerics.exact import Array
 from credo.selection.sample import Sample
 from credo.selection.terms import Forms, Taught, Term, TermScores
@@ -24,7 +24,7 @@ OTHERS = {"smoothing": (0.1, 0.01), "strength": (10.0,), "shrinkage": (0.1, 0.01
 DEPENDING: dict[str, set[str]] = {  # forms whose log-likelihoods depend on a setting
     "smoothing": {"category", "binned", "coarse", *CALENDAR_FORMS, *WORD_FORMS},
     "strength": {"gaussian", "log", "count", "date"},
-    "shrinkage": set(JOINT_FORMS),
+    "shrinkage": set(GAUSSIAN_FORMS),
 }
 FEW_ROWS = 500  # up to which Bayes factors are held against those of shuffled classes
 SHUFFLED, MOST_SHUFFLES = 1000, 10  # columns with shuffled classes that are wanted, and at most so often each

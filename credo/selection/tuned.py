@@ -168,9 +168,7 @@ class TunedClassifier(Classifier):
         missing = missing_share(self, batch, self.tuning.used, own)
         return worth(missing, self.tuning.discount)[:, None] if missing.any() else None
 
-    def _concluded(
-        self, log_joint: Array, begun: Array, worth: Array | None, left_out: LeftOut | None = None
-    ) -> Array:
+    def _concluded(self, log_joint: Array, begun: Array, worth: Array | None, left_out: LeftOut | None = None) -> Array:
         """Without biases where nothing was said, discounted where cells miss, and under label noise."""
         log_prior = self.terms.log_prior if left_out is None else left_out.log_prior
         if self.biases.any():  # they weigh against what is said

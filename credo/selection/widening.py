@@ -8,7 +8,7 @@ from credo.core.learning import Weight
 from credo.data import Source
 from credo.data.schema import Derived
 from credo.models.classifier import Classifier
-from credo.models.forms import CALENDAR_FORMS, JOINT_FORMS, TEXT_FORMS, Number, Text
+from credo.models.forms import CALENDAR_FORMS, GAUSSIAN_FORMS, TEXT_FORMS, Number, Text
 
 WIDEST, WIDEST_FULL = 200, 150  # features of columns that are read together
 MANY_CLASSES = 100  # up to which columns are read together
@@ -82,5 +82,5 @@ def _jointly(model: Classifier) -> dict[str, tuple[str, ...]]:
         if total + sizes[name] <= WIDEST:
             chosen.add(name)
             total += sizes[name]
-    forms = JOINT_FORMS if total <= WIDEST_FULL else JOINT_FORMS[:1]
+    forms = GAUSSIAN_FORMS if total <= WIDEST_FULL else GAUSSIAN_FORMS[:1]
     return {name: forms for name in model.views if name in chosen}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from credo.blocks.numbers.gaussian import Joint
     from credo.core.evidence import Part
     from credo.core.labels import Label
+    from credo.models.augmented import Augmented
     from credo.models.classifier import Classifier
     from credo.models.metrics import Scores
     from credo.selection.tuned import TunedClassifier
@@ -77,6 +79,14 @@ def _classifier_holds(model: Classifier) -> bool:
             if not all(_pattern_holds(label, part, block, target) for label, part in patterns.items()):
                 return False
     return learned(evidence, fresh, patterns) and model.crowded(evidence) is None
+
+
+def _augmented_holds(model: Augmented) -> bool:
+    """Whether numbers that depend on other columns, and no others, have cut points, in order."""
+    form = model.form
+    numbers = {name for name, own in model.views.items() if form in own and own[0] != "category"}
+    ordered = all(all(a < b for a, b in pairwise(cuts)) and np.isfinite(cuts).all() for cuts in model.cuts.values())
+    return set(model.cuts) == numbers and ordered and _classifier_holds(model)
 
 
 def _views_hold(model: Classifier) -> bool:
@@ -197,6 +207,16 @@ LEARNED = {
     "views": FORMS,
     "evidence": optional(EVIDENCE.type),
 }
+CUTS = mapping(TEXT, tuple_of(NUMBER))
+AUGMENTED = {
+    "smoothing": NUMBER,
+    "backoff": NUMBER,
+    "bins": optional(either(WHOLE, CUTS)),
+    "class_smoothing": optional(NUMBER),
+    "class_prior": optional(mapping(ANYTHING, NUMBER)),
+    "kinds": optional(mapping(TEXT, ANYTHING)),
+}
+CELLS = {"cuts": CUTS, **LEARNED}
 TUNED = Stored(
     "TunedClassifier",
     "credo.selection.tuned:TunedClassifier",
@@ -204,6 +224,7 @@ TUNED = Stored(
         "model": either(
             class_at("credo.models.naive_bayes:NaiveBayes"),
             class_at("credo.models.discriminant:GaussianDiscriminant"),
+            class_at("credo.models.augmented:Augmented"),
         ),
         "tuning": TUNING.type,
         "report": optional(REPORT.type),
@@ -235,6 +256,20 @@ SCHEMAS = (
         },
     ),
     TUNED,
+    Stored(
+        "TreeAugmented",
+        "credo.models.augmented:TreeAugmented",
+        {**AUGMENTED, "tree": optional(mapping(TEXT, TEXT)), **CELLS},
+        learned=tuple(CELLS),
+        consistent=_augmented_holds,
+    ),
+    Stored(
+        "OneDependence",
+        "credo.models.augmented:OneDependence",
+        {**AUGMENTED, **CELLS},
+        learned=tuple(CELLS),
+        consistent=_augmented_holds,
+    ),
     Stored("Blend", "", {}, upgrades=(_tuning_apart("NaiveBayes", joint=True),)),  # in files of version 0.1 alone
     Stored(
         "GaussianDiscriminant",
