@@ -31,7 +31,7 @@ Bins = int | Mapping[str, Sequence[float]] | None
 class Augmented(Classifier):
     """What the two share: columns in cells, and counts of pairs of them."""
 
-    _internal: ClassVar[tuple[str, ...]] = ("form", "prepared", "read_forms")
+    _internal: ClassVar[tuple[str, ...]] = ("form",)
     form: ClassVar[str]
 
     smoothing: float
@@ -54,6 +54,10 @@ class Augmented(Classifier):
     @property
     def read_forms(self) -> Views:
         return {name: (self.form,) if self.form in own else own[:1] for name, own in self.views.items()}
+
+    @property
+    def choices(self) -> Views:
+        return self.read_forms
 
     @property
     def first_forms(self) -> Views:

@@ -43,7 +43,7 @@ class Labelled(Additive):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "blocks", "check_views", "chooses_forms", "codes_of", "conditional", "counting", "first_forms",
+        "blocks", "check_views", "choices", "chooses_forms", "codes_of", "conditional", "counting", "first_forms",
         "log_class_prior", "narrowed", "opened", "part_names", "prepared", "read_forms", "refits", "replaced", "seen",
         "settings", "terms", "terms_of", "views",
     )  # fmt: skip
@@ -339,6 +339,11 @@ class Labelled(Additive):
     def read_forms(self) -> Views:
         """The forms that the model reads."""
         return self.first_forms
+
+    @property
+    def choices(self) -> Views:
+        """The forms that a tuning may choose from."""
+        return self.views
 
     @cached_property
     def conditional(self) -> Conditional:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from credo.models.augmented import Augmented
     from credo.models.classifier import Classifier
     from credo.models.metrics import Scores
+    from credo.models.naive_bayes import NaiveBayes
     from credo.selection.tuned import TunedClassifier
     from credo.selection.tuning import Tuning
 
@@ -81,10 +82,12 @@ def _classifier_holds(model: Classifier) -> bool:
     return learned(evidence, fresh, patterns) and model.crowded(evidence) is None
 
 
-def _augmented_holds(model: Augmented) -> bool:
-    """Whether numbers that depend on other columns, and no others, have cut points, in order."""
-    form = model.form
-    numbers = {name for name, own in model.views.items() if form in own and own[0] != "category"}
+def _cuts_hold(model: Augmented | NaiveBayes) -> bool:
+    """Whether numbers whose pairs of cells are counted, and no others, have cut points, in order."""
+    from credo.models.forms import PAIR_FORMS
+
+    paired = {name for name, own in model.views.items() if not set(PAIR_FORMS).isdisjoint(own)}
+    numbers = {name for name in paired if model.views[name][0] != "category"}
     ordered = all(all(a < b for a, b in pairwise(cuts)) and np.isfinite(cuts).all() for cuts in model.cuts.values())
     return set(model.cuts) == numbers and ordered and _classifier_holds(model)
 
@@ -113,7 +116,7 @@ def _tuning_apart(plain: str, joint: bool = False) -> Callable[[Values], Values 
         tuning, report = values["tuning"], values["report"]
         stored = next(each for each in SCHEMAS if each.name == plain)
         if plain == "NaiveBayes":
-            model = {"m": None, "p": None, "average": False, **model}
+            model = {"m": None, "p": None, "average": False, "cuts": {}, **model}
         if tuning is None:
             return Moved(stored, model)
         made = stored.built(stored.version, model)
@@ -152,9 +155,10 @@ TUNING = Stored(
         "odds": mapping(AXIS, pair_of(NUMBER)),
         "shrinkage": NUMBER,
         "discount": NUMBER,
+        "backoff": NUMBER,
         "label_noise": NUMBER,
     },
-    upgrades=(odds_by_axis,),
+    upgrades=(odds_by_axis, lambda values: {**values, "backoff": 5.0}),
     consistent=_tuning_holds,
 )
 SCORES = Stored(
@@ -261,14 +265,14 @@ SCHEMAS = (
         "credo.models.augmented:TreeAugmented",
         {**AUGMENTED, "tree": optional(mapping(TEXT, TEXT)), **CELLS},
         learned=tuple(CELLS),
-        consistent=_augmented_holds,
+        consistent=_cuts_hold,
     ),
     Stored(
         "OneDependence",
         "credo.models.augmented:OneDependence",
         {**AUGMENTED, **CELLS},
         learned=tuple(CELLS),
-        consistent=_augmented_holds,
+        consistent=_cuts_hold,
     ),
     Stored("Blend", "", {}, upgrades=(_tuning_apart("NaiveBayes", joint=True),)),  # in files of version 0.1 alone
     Stored(
@@ -287,10 +291,10 @@ SCHEMAS = (
             "m": optional(NUMBER),
             "p": optional(mapping(TEXT, mapping(ANYTHING, NUMBER))),
             "average": FLAG,
-            **LEARNED,
+            **CELLS,
         },
-        learned=tuple(LEARNED),
-        upgrades=(_tuning_apart("NaiveBayes"),),
-        consistent=_classifier_holds,
+        learned=tuple(CELLS),
+        upgrades=(_tuning_apart("NaiveBayes"), lambda values: {**values, "cuts": {}}),
+        consistent=_cuts_hold,
     ),
 )
