@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from credo.models.classifier import Classifier
 
 PICTURES = (".png", ".svg", ".pdf")
-MODELS = ("auto", "naive-bayes", "gaussian")
+MODELS = ("auto", "naive-bayes", "gaussian", "tan", "aode")
 KINDS = ("category", "number", "count", "date", "text", "ignore")
 FORMS = ("log", "binned")  # of a number
 
@@ -74,6 +74,7 @@ def learn(
       credo learn mail.csv --target label --learning-curve --plot curve.png
       credo learn visits.parquet -t bought --kind zip=category --kind price=log
       credo learn survey.csv -t answer --weight persons --model naive-bayes
+      credo learn cars.csv -t class --model tan
     """
     from credo.cli.arguments import check_no_model, column_asked_for
     from credo.cli.output import MODEL, PAGE, check
