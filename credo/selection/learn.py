@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -13,7 +13,7 @@ from credo.data.profile import Profile, missing_shares, profile
 from credo.engines import local
 from credo.errors import DataError, EvidenceError, suggest
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.augmented import Augmented, OneDependence, TreeAugmented
+from credo.models.augmented import OneDependence, TreeAugmented
 from credo.models.classifier import Classifier
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.explaining import contributions
@@ -27,7 +27,7 @@ from credo.selection.widening import MANY_CLASSES, WIDEST_FULL, joined, widened
 
 Kind = Literal["auto", "naive-bayes", "gaussian", "tan", "aode"]
 KINDS = get_args(Kind)
-AUGMENTED: dict[str, type[Augmented]] = {"tan": TreeAugmented, "aode": OneDependence}
+LEARNERS: dict[str, Callable[..., Classifier]] = {"tan": TreeAugmented, "aode": OneDependence}
 EXPLAINED = 1000  # rows whose weights of evidence are averaged
 DISCRIMINANTS: dict[str, Covariance] = {"linear discriminant": "tied", "quadratic discriminant": "full"}
 
@@ -58,7 +58,7 @@ def learn(
     if table.once:
         raise DataError("learning reads the data several times, and an iterator can be read only once: give a table")
     table = table.held()
-    base: Classifier = AUGMENTED.get(model, NaiveBayes)(kinds=kinds).fit(table, target=name, weight=weight)
+    base: Classifier = LEARNERS.get(model, NaiveBayes)(kinds=kinds).fit(table, target=name, weight=weight)
     if len(base.classes) < 2:
         raise EvidenceError(
             f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to tell apart"
@@ -77,7 +77,7 @@ def _learned(base: Classifier, table: Source, weight: Weight, seed: int, kind: s
             name, found = _discriminant(base, table, weight, seed)
         else:
             wide = widened(base, table, weight)
-            if kind == "auto" and isinstance(wide, NaiveBayes):
+            if kind == "auto":
                 wide = joined(wide, table, weight)
             name, found = "", outcome(wide, table, weight, seed)
         model = found.tuned(joint=kind == "auto")

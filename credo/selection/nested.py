@@ -103,9 +103,8 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int) -> Outc
     if not held_out.rows.rows:
         tell("each class has one row (copies counted once): none can be held out, so how good it is can't be known")
         held_out = _by_shares(model, sample, names)
-    kept = _worth_their_parts(held_out, blanked, known)
+    kept, log_probabilities = _worth_pooling(held_out, blanked, known)
     stack = with_discount(stacked(held_out.only(kept).rows), blanked.only(kept), known)
-    log_probabilities = cross_fitted(held_out.only(kept), blanked.only(kept), known)
     count = len(np.unique(fold))
     how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
     shared = (len(known) - 1) / (2 * sample.rows**2)  # the variance of χ²/2n: how far off the class shares are
@@ -116,19 +115,23 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int) -> Outc
     return Outcome(model, final, stack, weighting, scores, _tried(model, held_out, blanked, shares))
 
 
-def _worth_their_parts(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> list[int]:
-    """The candidates to pool: those that read pairs of columns are among them only if the pool predicts held-out rows
-    better with them, by more than two standard errors."""
+def _worth_pooling(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> tuple[list[int], Array]:
+    """The candidates to pool, and log P(class | row) by the shares that the other folds gave.
+
+    Those that read pairs of columns are pooled only if the pool predicts held-out rows better with them, by more than
+    two standard errors.
+    """
     names = [term.name for term in held_out.rows.terms]
     every, simple = [*range(len(names))], [j for j, name in enumerate(names) if name not in OF_PAIRS]
-    if not simple or simple == every:
-        return every
+    pools = (every, simple) if simple and simple != every else (every,)
+    found = [cross_fitted(held_out.only(kept), blanked.only(kept), class_weights) for kept in pools]
+    if len(found) == 1:
+        return every, found[0]
     rows, weight = np.arange(held_out.rows.rows), held_out.rows.weight
-    found = [cross_fitted(held_out.only(kept), blanked.only(kept), class_weights) for kept in (every, simple)]
     gain = found[0][rows, held_out.rows.truth] - found[1][rows, held_out.rows.truth]
     mean = np.average(gain, weights=weight)
     error = np.sqrt(np.average((gain - mean) ** 2, weights=weight) / max(weight.sum(), 1.0))
-    return every if mean > CLEARLY * error else simple
+    return (every, found[0]) if mean > CLEARLY * error else (simple, found[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from credo.blocks.dependence.cells import Cuts
 from credo.core.learning import Weight
 from credo.data import Source
 from credo.data.schema import Derived
-from credo.models.augmented import cut_points, dependent_columns
+from credo.models.augmented import Augmented, cut_points, dependent_columns
 from credo.models.classifier import Classifier
 from credo.models.forms import CALENDAR_FORMS, GAUSSIAN_FORMS, PAIR_FORMS, TEXT_FORMS, Number, Text
-from credo.models.naive_bayes import NaiveBayes
 
 WIDEST, WIDEST_FULL = 200, 150  # features of columns that are read together
 MANY_CLASSES = 100  # up to which columns are read together
@@ -21,6 +22,11 @@ MOST_CELLS = 500  # whose pairs are counted
 
 def widened(model: Classifier, table: Source, weight: Weight) -> Classifier:
     """With number columns counted in all their forms, where none was asked for, and texts as odds, too."""
+    if isinstance(model, Augmented):  # sketches of numbers: folds choose cut points again
+        own = model.bins if isinstance(model.bins, Mapping) else {}
+        free = [name for name in model.cuts if name not in own and model.views[name][0] == "gaussian"]
+        sketched = dict.fromkeys(free if not isinstance(model.bins, int) else [], ("binned",))
+        return model.counting(sketched, table, weight) if sketched else model
     if not model.chooses_forms:
         return model
     asked = {name for name, how in (model.kinds or {}).items() if isinstance(how, Number)}
@@ -61,20 +67,21 @@ def _with_calendar(model: Classifier, table: Source, weight: Weight) -> Classifi
     return model.narrowed(views)
 
 
-def joined(model: NaiveBayes, table: Source, weight: Weight) -> NaiveBayes:
+def joined(model: Classifier, table: Source, weight: Weight) -> Classifier:
     """With columns counted together, too, where they can be."""
-    jointly, cuts, paired = _jointly(model), *_paired(model)
+    jointly, cuts, paired = _jointly(model), *(_paired(model) if model.chooses_forms else ({}, set()))
     more = {name: (*jointly.get(name, ()), *(PAIR_FORMS if name in paired else ())) for name in model.views}
     more = {name: forms for name, forms in more.items() if forms}
     if not more:
         return model
     views = {n: (("category", *f) if model.views[n][0] == "category" else f) for n, f in more.items()}
-    evidence = model.replaced(views=views, cuts=cuts, evidence=None).gathered(table, weight)
+    model, seen = model.replaced(cuts=cuts) if paired else model, model.seen
+    evidence = model.replaced(views=views, evidence=None).gathered(table, weight)
     wider = {name: (*forms, *more.get(name, ())) for name, forms in model.views.items()}
-    return model.replaced(views=wider, cuts=cuts, evidence=model.seen.beside(evidence))
+    return model.replaced(views=wider, evidence=seen.beside(evidence))
 
 
-def _paired(model: NaiveBayes) -> tuple[Cuts, set[str]]:
+def _paired(model: Classifier) -> tuple[Cuts, set[str]]:
     """Cut points of numbers, and the columns whose pairs of cells are counted; none where rows are few, or columns."""
     if model.n < FEW_ROWS or len(model.classes) > MANY_CLASSES:
         return {}, set()

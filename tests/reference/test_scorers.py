@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from credo.data import source
 from credo.families.normal_inverse_wishart import JointParameters
 from credo.models.naive_bayes import NaiveBayes
 from credo.selection import sample as samples
+from credo.selection import widening
 from credo.selection.candidates import candidates
 from credo.selection.sample import Sample, drawn, encoded
 from credo.selection.terms import TaughtByEvidence, TaughtByScorers, TermScores, taught
@@ -100,6 +102,44 @@ def test_few_columns_have_the_terms_of_many(names: list[str]) -> None:
     found = fast.held_out(coded.take(gone), model.views, model.settings)
     assert set(found.terms) == set(expected.terms)
     same(found, expected)
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_pairs_of_categories_are_scored_as_their_evidence_has_it(copies: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(widening, "FEW_ROWS", 0)
+    model, plain, coded = both_ways({name: mixed(copies=copies)[name] for name in ("sky", "rare", "kind")})
+    assert "tree" in model.views["sky"]
+    gone = plain.folds(5, 0) == 1
+    slow, fast = TaughtByEvidence(model).without(plain, gone), taught(model, coded).without(coded, gone)
+    for settings in (model.settings, replace(model.settings, backoff=1.0)):
+        for rows, way in ((gone, "held_out"), (~gone, "left_out")):
+            found = getattr(fast, way)(coded.take(rows), model.views, settings)
+            same(found, getattr(slow, way)(plain.take(rows), model.views, settings))
+
+
+def test_numbers_are_cut_again_where_a_fold_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a model of the other rows would cut them, if numbers are few."""
+    monkeypatch.setattr(widening, "FEW_ROWS", 0)
+    table = {name: mixed(300)[name] for name in ("sky", "rounded", "kind")} | {
+        "deep": np.round(2 * mixed(300)["height"])
+    }
+    model, plain, coded = both_ways(table)
+    cut = set()
+    for k in range(12):
+        gone = plain.folds(2, k // 2) == k % 2
+        found = taught(model, coded).without(coded, gone).held_out(coded.take(gone), model.views, model.settings)
+        (term,) = [term for term in found.terms if term.form == "one-dependence"]
+        rest, held = (
+            {name: np.concatenate([part.column(name) for part in plain.take(rows).parts]) for name in table}
+            for rows in (~gone, gone)
+        )
+        other = credo.OneDependence().fit(rest, "kind", weight=plain.take(~gone).mass)
+        cut.add(tuple(other.cuts.items()))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", credo.Notice)
+            expected = other.log_joint(held) - other.terms.log_prior
+        np.testing.assert_allclose(found.of([term]).log_likelihood[:, :, 0], expected, rtol=0, atol=1e-9)
+    assert len(cut) > 1, "folds differ"
 
 
 def test_a_constant_column_says_nothing_without_a_fold() -> None:

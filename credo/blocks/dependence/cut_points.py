@@ -1,7 +1,7 @@
 """Cut points: where to cut a number column into bins, so that the bins tell of the class.
 
 The most probable partition (Boullé 2006, "MODL"): how many bins there are and where they end is equally probable
-beforehand, and so is every distribution of the class within a bin. With many numbers, cuts lie at some of 64 quantiles.
+beforehand, and so is every distribution of the class within a bin. Cuts lie at some of √n quantiles, 64 at most.
 """
 
 from __future__ import annotations
@@ -17,18 +17,24 @@ FINEST = 64  # bins, of about as many rows each, that may be joined
 MOST = 24  # bins
 
 
-def informative_cuts(values: Array, counts: Array) -> tuple[float, ...]:
-    """The cut points of the most probable partition, given how often each class showed each of the ascending values.
+def finest(n: float) -> int:
+    """How many bins n rows are shared out to, to be joined."""
+    return int(np.clip(np.sqrt(n), 2, FINEST))
+
+
+def informative_cuts(values: Array, counts: Array, bins: int | None = None) -> tuple[float, ...]:
+    """The cut points of the most probable partition, given how often each class showed each of the ascending values;
+    values are first shared out to so many bins.
 
     log p(I bins, their ends, classes) = -log (N + I - 1)!/(N! (I - 1)!) + Σ log p(classes within the bin)
 
-    >>> informative_cuts(np.arange(12.0), np.repeat(np.eye(2), 6, axis=1))
+    >>> informative_cuts(np.arange(12.0), np.repeat(np.eye(2), 6, axis=1), bins=12)
     (6.0,)
     """
     values, counts = values[counts.sum(0) > 0], counts[:, counts.sum(0) > 0]
     if len(values) < 2:
         return ()
-    starts = quantile_starts(counts.sum(0), FINEST)
+    starts = quantile_starts(counts.sum(0), finest(float(counts.sum())) if bins is None else bins)
     reached = np.concatenate(
         [np.zeros((len(counts), 1)), np.cumsum(counts, axis=1)[:, np.append(starts[1:], 0) - 1]], 1
     )
@@ -41,8 +47,8 @@ def informative_cuts(values: Array, counts: Array) -> tuple[float, ...]:
         joined = best[-1][:, None] + said  # (where the last bin begins, where it ends)
         back.append(joined.argmax(0))
         best.append(joined.max(0))
-    n, bins = float(counts.sum()), np.arange(1.0, most + 1)
-    prior = -log_rising(np.full(most, n + 1), bins - 1) + log_rising(np.ones(most), bins - 1)
+    n, others = float(counts.sum()), np.arange(0.0, most)
+    prior = -log_rising(np.full(most, n + 1), others) + log_rising(np.ones(most), others)
     at, edges = size, list[int]()
     for i in reversed(range(1, int(np.argmax([b[size] for b in best] + prior)) + 1)):
         at = int(back[i - 1][at])
@@ -62,7 +68,7 @@ def quantile_cuts(values: Array, counts: Array, bins: int) -> tuple[float, ...]:
 
 def candidate_cuts(values: Array, counts: Array) -> tuple[float, ...]:
     """All cut points that `informative_cuts` chooses from."""
-    return quantile_cuts(values, counts, FINEST)
+    return quantile_cuts(values, counts, finest(float(counts.sum())))
 
 
 def quantile_starts(weight: Array, bins: int) -> Positions:

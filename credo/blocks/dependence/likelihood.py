@@ -285,8 +285,7 @@ class OneDependenceLikelihood(DependenceLikelihood):
         add_one_dependence(codes, self._log_pair, self._log_single, out)
 
     def _add_left_out(self, codes: Codes, own: Hard, tables: Tables, out: Array) -> None:
-        before = (codes, own.codes, own.weight, self._log_pair, self._log_single)
-        add_one_dependence_left_out(*before, *tables, out)
+        add_one_dependence_left_out(codes, own.codes, own.weight, self._log_pair, self._log_single, *tables, out)
 
     def said(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
         """One column after another: what each adds to those before it."""

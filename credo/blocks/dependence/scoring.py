@@ -26,6 +26,8 @@ from credo.data import Batch
 from credo.errors import EvidenceError
 from credo.numerics.exact import Array
 
+EVERY = 2**30  # bins: each value has its own
+
 
 @dataclass(frozen=True, eq=False)
 class DependenceScorer(Scorer):
@@ -89,20 +91,22 @@ class DependenceScorer(Scorer):
         """The evidence of these rows alone, numbers being cut as these rows tell."""
         sizes, codes = list[int](), list[Codes]()
         for j, (edges, before) in enumerate(zip(self.edges, self.codes, strict=True)):
-            bins = np.arange(len(before) - 1)
+            bins = np.arange(len(before) - 1, dtype=np.int32)
             if edges is not None:
                 at = np.where(cells[:, j] >= 0, own.codes * len(bins) + cells[:, j], own.groups * len(bins))
-                counts = np.bincount(at, own.weight, own.groups * len(bins) + 1)[:-1].reshape(own.groups, len(bins))
-                bins = bins_of(bins.astype(np.float64), informative_cuts(bins.astype(np.float64), counts))
+                found = np.bincount(at, own.weight, own.groups * len(bins) + 1)[:-1].astype(np.float64)
+                counts = found.reshape(own.groups, len(bins))
+                places = bins.astype(np.float64)
+                bins = bins_of(places, informative_cuts(places, counts, EVERY))
             codes.append(np.append(sum(sizes) + bins, -1).astype(np.int32))
             sizes.append(int(bins.max(initial=-1)) + 1)
         known = Sizes(self.names, {}, {}, {}, tuple(sizes))
         empty = np.zeros((own.groups, sum(sizes), sum(sizes)))
-        found = replace(
+        fresh = replace(
             self, likelihood=replace(self.likelihood, cells=known, counts=empty), codes=tuple(codes),
             rows=float(own.weight.sum()),
         )  # fmt: skip
-        return found.reclassified(cells, own)
+        return fresh.reclassified(cells, own)
 
     def reclassified(self, cells: Cells, own: Hard) -> DependenceScorer:
         return replace(self, likelihood=replace(self.likelihood, counts=self._counted(cells, own)))
