@@ -20,7 +20,7 @@ from credo.notices import tell, tell_of_columns
 NumberForm = Literal["gaussian", "log", "binned"]
 WordsForm = Literal["multinomial", "bernoulli"]
 GaussianForm = Literal["tied", "full"]
-PairForm = Literal["tree", "one-dependence"]
+PairForm = Literal["tree", "one-dependence", "pairwise"]
 Form = Literal[
     "category", "count", "gaussian", "log", "binned", "coarse", "date", "weekday", "month", "hour",
     "words", "binary", "logs", "presences", "odds", "pairs",
@@ -31,7 +31,7 @@ WORD_FORMS: tuple[Form, ...] = ("words", "binary", "logs", "presences")  # likel
 ODDS_FORMS: tuple[Form, ...] = ("odds", "pairs")
 TEXT_FORMS = (*WORD_FORMS, *ODDS_FORMS)
 GAUSSIAN_FORMS: tuple[GaussianForm, ...] = ("tied", "full")  # all columns together, as one-hot features of a Gaussian
-PAIR_FORMS: tuple[PairForm, ...] = ("tree", "one-dependence")  # all columns together, by pairs of their cells
+PAIR_FORMS: tuple[PairForm, ...] = ("tree", "one-dependence", "pairwise")  # columns together, by pairs of cells
 JOINT_FORMS: tuple[GaussianForm | PairForm, ...] = (*GAUSSIAN_FORMS, *PAIR_FORMS)
 DEPENDENT_KINDS = ("category", "count", "gaussian", "log", "binned")  # first forms of columns that may depend on others
 Views = Mapping[str, tuple[str, ...]]  # the forms that each column is counted in; the first is what was asked for

@@ -101,7 +101,7 @@ def _with_pairs(
 def _weightings_of_pairs(scores: TermScores, relevance: Mapping[str, float]) -> dict[str, Weighting]:
     """Each alone, and all terms together."""
     found = {}
-    for term in (each for each in scores.terms if each.form in PAIR_FORMS):
+    for term in (each for each in scores.terms if each.form in ALONE):
         found[ALONE[term.form]] = Regression(scores.of([term]), [Group((term,), np.ones(1))]).fitted()
     if len(scores.terms) > 1:
         tied = next((term for term in scores.terms if term.form == "tied"), None)
@@ -254,7 +254,8 @@ def _groups(terms: Sequence[Term], relevance: Mapping[str, float], own: bool) ->
     """Columns by themselves are one group; each block of several is one of its own, and each form of texts."""
     sets: dict[str, list[Term]] = {}
     for term in terms:
-        sets.setdefault(term.form if term.name == ALL or term.form in TEXT_FORMS else "", []).append(term)
+        apart = term.name == ALL or term.form in (*TEXT_FORMS, *PAIR_FORMS)
+        sets.setdefault(term.form if apart else "", []).append(term)
     return [
         Group(tuple(each), np.array([relevance.get(term.name, 1.0) if not form else 1.0 for term in each]), own)
         for form, each in sets.items()

@@ -12,9 +12,11 @@ import pyarrow as pa
 import pytest
 
 import credo
+from credo.blocks.capabilities import LeavesOut
 from credo.blocks.dependence.cut_points import informative_cuts, quantile_cuts
 from credo.blocks.dependence.likelihood import TreeLikelihood
 from credo.blocks.dependence.pairs import Dependence
+from credo.blocks.dependence.pairwise import PairwiseLikelihood
 from credo.core.membership import Hard
 from credo.data import source
 from tests.hostile.refusals import refused
@@ -259,6 +261,37 @@ def test_columns_with_too_many_values_are_read_by_themselves(kind: Any) -> None:
     assert model.views["id"] == ("category",)
     with unheard():
         assert np.isfinite(model.log_joint({"sky": ["fog"]})).all()
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_what_pairs_say_is_what_they_add_to_single_cells(missing: float) -> None:
+    """Each of a tree's arrows adds what the pair says; rows are left out as by a refit; columns share the halves."""
+    table = as_categories(table_of(25, missing=missing), {"height": [0.5], "age": [40.0]})
+    arrows = {"wet": "sky", "height": "wet", "age": "sky"}
+    tree, plain = (credo.TreeAugmented(tree=each).fit(table, TARGET) for each in (arrows, {}))
+    (batch,) = source(table).batches(COLUMNS)
+    block = Dependence(COLUMNS, {}, "pairwise")
+    likelihood = block.likelihood(tree.seen, tree.settings)
+    assert isinstance(likelihood, PairwiseLikelihood)
+    place = {name: j for j, name in enumerate(COLUMNS)}
+    used = [tuple(sorted((place[a], place[b]))) for a, b in arrows.items()]
+    weights = np.array([1.0 if pair in used else 0.0 for pair in likelihood.pairs])
+    weighted, out = likelihood.weighted(weights), np.zeros((60, 3))
+    codes = weighted.read(batch)
+    weighted.add(codes, out)
+    np.testing.assert_allclose(out, tree.log_joint(table) - plain.log_joint(table), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(sum(weighted.said(codes, out.shape).values()), out, rtol=0, atol=1e-12)
+    own = Hard.of([tree.classes.index(value) for value in table[TARGET]], 3)
+    left = np.zeros_like(out)
+    likelihood.add_weighed_left_out(codes, own, weights, left)
+    wanted = [np.zeros_like(out) for _ in range(2)]
+    for model, each in zip((tree, plain), wanted, strict=True):
+        ((_, term),) = model.terms.likelihoods
+        LeavesOut.needed(term).add_left_out(codes, own, each)
+    np.testing.assert_allclose(left, wanted[0] - wanted[1], rtol=0, atol=1e-12)
+    each = likelihood.each_nearly_left_out(codes, own)
+    np.testing.assert_allclose(each @ weights, left, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(likelihood.each(codes, out.shape) @ weights, out, rtol=0, atol=1e-12)
 
 
 def test_arrows_are_left_out_where_columns_are_independent() -> None:

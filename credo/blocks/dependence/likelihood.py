@@ -172,6 +172,20 @@ class DependenceLikelihood(OneTerm, Scored, CountsIgnored, Draws):
         value = self.cells.values(name)[place]
         return bin_name(self.cells.cuts[name], value) if name in self.cells.cuts else value
 
+    @cached_property
+    def log_bayes_factors(self) -> Array:
+        """log p(b | a, class)/p(b | class) of all rows' cells, θ ~ Dirichlet(s p(b | class)) integrated out: the mean
+        of both directions. (columns, columns)"""
+        s, column = self.settings.backoff, self.cells.column
+        prior = s * self.shares[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            alone = np.where(self.counts > 0, self.counts * np.log(self.shares)[:, None], 0.0)
+            each = np.where(self.counts > 0, log_rising(np.where(prior > 0, prior, 1.0), self.counts), 0.0) - alone
+        gains = self._summed(each.sum(0)) - log_rising(np.full(self.totals.shape, s), self.totals).sum(0)
+        by_column = np.zeros((len(self.names), len(self.names)))
+        np.add.at(by_column, column, gains)  # (columns of a, columns of b)
+        return (by_column + by_column.T) / 2
+
     # Drawing
 
     def _drawn(self, column: int, share: Array, rng: np.random.Generator) -> Codes:
@@ -216,20 +230,6 @@ class TreeLikelihood(DependenceLikelihood):
             place = {name: j for j, name in enumerate(self.names)}
             return np.array([place[self.given[n]] if n in self.given else -1 for n in self.names], dtype=np.intp)
         return spanning_tree(self.log_bayes_factors, least=0.0)
-
-    @cached_property
-    def log_bayes_factors(self) -> Array:
-        """log p(b | a, class)/p(b | class) of all rows' cells, θ ~ Dirichlet(s p(b | class)) integrated out: the mean
-        of both directions. (columns, columns)"""
-        s, column = self.settings.backoff, self.cells.column
-        prior = s * self.shares[:, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            alone = np.where(self.counts > 0, self.counts * np.log(self.shares)[:, None], 0.0)
-            each = np.where(self.counts > 0, log_rising(np.where(prior > 0, prior, 1.0), self.counts), 0.0) - alone
-        gains = self._summed(each.sum(0)) - log_rising(np.full(self.totals.shape, s), self.totals).sum(0)
-        by_column = np.zeros((len(self.names), len(self.names)))
-        np.add.at(by_column, column, gains)  # (columns of a, columns of b)
-        return (by_column + by_column.T) / 2
 
     def _add(self, codes: Codes, out: Array) -> None:
         add_tree(codes, self.parents, self._log_pair, self._log_single, out)
@@ -316,6 +316,3 @@ class OneDependenceLikelihood(DependenceLikelihood):
             for j in (j for j in range(len(self.names)) if j != s):
                 codes[rows, j] = self._drawn(j, self.conditional[classes[rows], codes[rows, s]], rng)
         return self._as_values(codes, rng)
-
-
-KINDS: dict[str, type[DependenceLikelihood]] = {"tree": TreeLikelihood, "one-dependence": OneDependenceLikelihood}

@@ -29,14 +29,15 @@ if TYPE_CHECKING:
 
 CELLS = Derived("cells")  # the axis of the counts
 LABEL = Label("pairs")
-Reading = Literal["tree", "one-dependence"]
+Reading = Literal["tree", "one-dependence", "pairwise"]
 
 
 @dataclass(frozen=True)
 class Dependence(Block):
     """p(columns | class), each column depending on the class and on one other column.
 
-    "tree": on its parent in a tree; "one-dependence": the average over all columns as the parent of the others.
+    "tree": on its parent in a tree; "one-dependence": the average over all columns as the parent of the others;
+    "pairwise": what each pair adds is a term, for a tuning to weigh.
     """
 
     names: tuple[str, ...]
@@ -82,13 +83,13 @@ class Dependence(Block):
         return found, cells
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> DependenceLikelihood:
-        from credo.blocks.dependence.likelihood import KINDS
+        from credo.blocks.dependence.readings import READINGS
 
         levels = {name: evidence.schema[name].levels for name in self.categories}
         places = {cell: i for i, cell in enumerate(evidence.schema[CELLS].values)}
         cells = Cells(self.names, levels, self.cuts, places)
         n = evidence[LABEL].n.value[:, cells.order[:, None], cells.order]
-        return KINDS[self.reading](cells, n, settings, self.parents, evidence=evidence)
+        return READINGS[self.reading](cells, n, settings, self.parents, evidence=evidence)
 
 
 def pair_counts(codes: Codes, cells: int, member: Membership) -> PairCounts:

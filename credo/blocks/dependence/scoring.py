@@ -17,6 +17,7 @@ from credo.blocks.dependence.cells import Sizes, bins_of, sorted_cuts
 from credo.blocks.dependence.cut_points import candidate_cuts, informative_cuts
 from credo.blocks.dependence.likelihood import DependenceLikelihood
 from credo.blocks.dependence.pairs import pair_counts
+from credo.blocks.dependence.pairwise import PairwiseLikelihood
 from credo.blocks.scoring import Cells, Rows, Scorer
 from credo.core.evidence import NEVER, Evidence
 from credo.core.labels import ROWS, Label
@@ -117,6 +118,27 @@ class DependenceScorer(Scorer):
 
     def under(self, settings: Settings) -> DependenceScorer:
         return replace(self, likelihood=replace(self.likelihood, settings=settings))
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseScorer(DependenceScorer):
+    """A term for each of the pairs that tell most of the class, by the evidence that is left."""
+
+    likelihood: PairwiseLikelihood
+
+    def term_names(self, places: Positions) -> tuple[str, ...]:  # noqa: ARG002
+        return tuple(map(self.likelihood.name_of, self.likelihood.chosen))
+
+    def each(self, cells: Cells, places: Positions) -> Array:  # noqa: ARG002
+        codes = self.likelihood.seen(self._coded(cells))
+        return self._stacked(len(cells), [self.likelihood.said_by(pair, codes) for pair in self.likelihood.chosen])
+
+    def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:  # noqa: ARG002
+        codes, likelihood = self.likelihood.seen(self._coded(cells), own), self.likelihood
+        return self._stacked(len(cells), [likelihood.said_left_out(pair, codes, own) for pair in likelihood.chosen])
+
+    def _stacked(self, rows: int, found: list[Array]) -> Array:
+        return np.stack(found, axis=-1) if found else np.zeros((rows, len(self.likelihood.counts), 0))
 
 
 def scorer_of(likelihood: DependenceLikelihood) -> DependenceScorer:

@@ -1,0 +1,123 @@
+"""Pairs of columns as terms of their own: what two cells say together beyond what each says by itself.
+
+log p(a, b | class) - log p(a | class) - log p(b | class) = log p(b | a, class)/p(b | class), for each pair. Their sum
+is no likelihood of the row; tuning weighs each by how it predicts held-out rows.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from credo.blocks.dependence.likelihood import DependenceLikelihood, Tables
+from credo.core.membership import Codes, Hard
+from credo.errors import EvidenceError
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.blocks.dependence.scoring import DependenceScorer
+
+MOST = 64  # pairs that are weighed
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseLikelihood(DependenceLikelihood):
+    """Σ w log p(b | a, class)/p(b | class) over pairs of columns whose cells are both known."""
+
+    weights: Array | None = None  # of all pairs
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        return list(combinations(range(len(self.names)), 2))
+
+    @cached_property
+    def chosen(self) -> list[Pair]:
+        """The pairs that tell most of the class: by how much more likely their cells are together if that depends on
+        the class than if it doesn't."""
+        gains = self.log_bayes_factors - replace(self, counts=self.counts.sum(0, keepdims=True)).log_bayes_factors
+        ranked = sorted(self.pairs, key=lambda pair: -gains[pair])
+        return sorted(ranked[:MOST])
+
+    def name_of(self, pair: Pair) -> str:
+        return json.dumps([self.names[pair[0]], self.names[pair[1]]])
+
+    @property
+    def term_names(self) -> tuple[str, ...]:
+        return tuple(map(self.name_of, self.pairs))
+
+    def weighted(self, weights: Array) -> Self:
+        return replace(self, weights=weights)
+
+    @property
+    def _weighed(self) -> list[tuple[Pair, float]]:
+        each = np.ones(len(self.pairs)) if self.weights is None else self.weights
+        return [(pair, float(w)) for pair, w in zip(self.pairs, each, strict=True) if w]
+
+    def said_by(self, pair: Pair, codes: Codes) -> Array:
+        """What one pair says of each class. (rows, classes)"""
+        a, b = codes[:, pair[0]], codes[:, pair[1]]
+        known = ((a >= 0) & (b >= 0))[:, None]
+        return (
+            np.where(known, self._log_pair[a, b] - self._log_single[b], 0.0) if self.cells.sizes.any() else known * 0.0
+        )
+
+    def said_left_out(self, pair: Pair, codes: Codes, own: Hard) -> Array:
+        """The same, each row's own class without it."""
+        found, (i, j) = self.said_by(pair, codes), pair
+        rows = np.flatnonzero((codes[:, i] >= 0) & (codes[:, j] >= 0))
+        a, b, k, w = codes[rows, i], codes[rows, j], own.codes[rows], own.weight[rows]
+        smoothing, backoff = self.settings.smoothing, self.settings.backoff
+        total = np.maximum(self.known[k, j] - w, 0.0) + smoothing * self.levels[j]
+        base = (np.maximum(self.counts[k, b, b] - w, 0.0) + smoothing) / total
+        share = np.maximum(self.counts[k, a, b] - w, 0.0) + backoff * base
+        found[rows, k] = np.log(share / (np.maximum(self.totals[k, a, j] - w, 0.0) + backoff)) - np.log(base)
+        return found
+
+    def _add(self, codes: Codes, out: Array) -> None:
+        for pair, weight in self._weighed:
+            out += weight * self.said_by(pair, codes)
+
+    def _add_left_out(self, codes: Codes, own: Hard, tables: Tables, out: Array) -> None:  # noqa: ARG002
+        for pair, weight in self._weighed:
+            out += weight * self.said_left_out(pair, codes, own)
+
+    def each(self, cells: Codes, shape: tuple[int, int]) -> Array:
+        codes = self.seen(cells)
+        return np.stack([np.zeros((*shape, 0)).sum(-1)] + [self.said_by(pair, codes) for pair in self.pairs], -1)[
+            ..., 1:
+        ]
+
+    def each_nearly_left_out(self, cells: Codes, own: Hard) -> Array:
+        codes, shape = self.seen(cells, own), (own.rows, own.groups)
+        return np.stack([np.zeros(shape)] + [self.said_left_out(pair, codes, own) for pair in self.pairs], -1)[..., 1:]
+
+    def add_weighed_left_out(self, cells: Codes, own: Hard, weights: Array, out: Array) -> None:
+        self.weighted(weights).add_left_out(cells, own, out)
+
+    def said(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
+        """Half of what a pair says is either column's."""
+        found, codes = {name: np.zeros(shape) for name in self.names}, self.seen(cells)
+        for pair, weight in self._weighed:
+            half = weight / 2 * self.said_by(pair, codes)
+            for j in pair:
+                found[self.names[j]] += half
+        return found
+
+    def scorer(self) -> DependenceScorer:
+        from credo.blocks.dependence.scoring import PairwiseScorer, scorer_of
+
+        found = scorer_of(self)
+        return PairwiseScorer(self, found.edges, found.codes, found.rows, self)
+
+    @property
+    def free_parameters(self) -> int:
+        return 0
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
+        raise EvidenceError("no cells can be drawn from pairs of columns")
