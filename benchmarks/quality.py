@@ -11,12 +11,14 @@ import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 
 import credo
 from benchmarks.timing import Limit, Ratio
+from credo.selection import widening
 
 TABLES = Path(__file__).parents[2] / "shared" / "data" / "tables"
 SPECS: dict[str, tuple[str, str, list[str]]] = {
@@ -37,7 +39,7 @@ SPECS: dict[str, tuple[str, str, list[str]]] = {
     "vote": ("vote/vote.csv", "Class", []),
 }
 FOLDS, SAMPLE = 10, 20_000
-CREDO, REGRESSION = "credo.learn", "logistic regression"
+CREDO, SIMPLER, REGRESSION = "credo.learn", "credo.learn without pairs of columns", "logistic regression"
 
 
 def load(name: str) -> tuple[pd.DataFrame, Any]:
@@ -139,10 +141,12 @@ def losses(name: str, failed: list[str]) -> dict[str, float]:
     x, y = load(name)
     classes = np.unique(y)
     folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(x, y))
-    shares: dict[str, Any] = {CREDO: np.zeros((len(y), len(classes)))}
+    shares: dict[str, Any] = {each: np.zeros((len(y), len(classes))) for each in (CREDO, SIMPLER)}
     for train, test in folds:
-        model = credo.learn(x.iloc[train], target=y[train])
-        shares[CREDO][test] = model.predict_proba(x.iloc[test])
+        for each, few in ((CREDO, widening.FEW_ROWS), (SIMPLER, len(y) + 1)):
+            with patch.object(widening, "FEW_ROWS", few):
+                model = credo.learn(x.iloc[train], target=y[train])
+            shares[each][test] = model.predict_proba(x.iloc[test])
     for peer, classifier in peers(x):
         shares[peer] = np.full((len(y), len(classes)), np.nan)
         for train, test in folds:
@@ -155,8 +159,8 @@ def losses(name: str, failed: list[str]) -> dict[str, float]:
 
 
 def ranks(found: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """The mean rank of each, without logistic regression."""
-    names = [name for name in next(iter(found.values())) if name != REGRESSION]
+    """The mean rank of each, without logistic regression and the simpler pool."""
+    names = [name for name in next(iter(found.values())) if name not in (REGRESSION, SIMPLER)]
     table = np.array([[each[name] for name in names] for each in found.values()])
     order = table.argsort(1).argsort(1) + 1.0
     return dict(zip(names, order.mean(0), strict=True))
@@ -171,13 +175,18 @@ def run() -> Iterator[Limit | Ratio | str]:
         warnings.simplefilter("ignore")  # the peers' complaints about singular matrices and iterations
         for name in SPECS:
             found[name] = each = losses(name, failed)
-            best = min((peer for peer in each if peer not in (CREDO, REGRESSION)), key=lambda peer: each[peer])
-            what = f"{best} {each[best]:.4f}, {REGRESSION} {each[REGRESSION]:.4f}"
+            best = min((peer for peer in each if peer not in (CREDO, SIMPLER, REGRESSION)), key=lambda peer: each[peer])
+            what = f"{best} {each[best]:.4f}, {REGRESSION} {each[REGRESSION]:.4f}, without pairs {each[SIMPLER]:.4f}"
             yield f"| 10-fold log-loss: {name} | {each[CREDO]:.4f} | {what} | | | |"
     for what in dict.fromkeys(failed):
         yield f"| {what} | | couldn't be fitted to {failed.count(what)} of {FOLDS} folds | | | |"
     mean = {peer: float(np.mean([each[peer] for each in found.values()])) for peer in (CREDO, REGRESSION)}
     yield Limit("mean log-loss, of logistic regression's", mean[CREDO] / mean[REGRESSION], 1.10, "times")
+    ratios = [each[CREDO] / each[SIMPLER] for each in found.values() if each[SIMPLER] > 0]
+    yield Limit("mean over tables: log-loss, of that without pairs of columns", float(np.mean(ratios)), 0.9, "times")
+    yield Limit("the worst table: log-loss, of that without pairs of columns", max(ratios), 1.01, "times")
+    simpler = float(np.mean([each[SIMPLER] for each in found.values()]))
+    yield Limit("mean log-loss, of that without pairs of columns", mean[CREDO] / simpler, 0.9, "times")
     order = ranks(found)
     second = min((peer for peer in order if peer != CREDO), key=lambda peer: order[peer])
     yield Ratio(f"mean rank among {len(order)} (next: {second}, {order[second]:.2f})", order[CREDO], order[second])

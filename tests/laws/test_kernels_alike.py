@@ -51,6 +51,8 @@ def answers(model: Any) -> list[Any]:
         credo.NaiveBayes(kinds={"x0": "category", "n": "count"}),
         credo.GaussianDiscriminant(),
         credo.GaussianDiscriminant(covariance="tied"),
+        credo.TreeAugmented(),
+        credo.OneDependence(),
     ],
     ids=repr,
 )

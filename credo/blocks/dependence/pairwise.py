@@ -63,9 +63,9 @@ class PairwiseLikelihood(DependenceLikelihood):
         """What one pair says of each class. (rows, classes)"""
         a, b = codes[:, pair[0]], codes[:, pair[1]]
         known = ((a >= 0) & (b >= 0))[:, None]
-        return (
-            np.where(known, self._log_pair[a, b] - self._log_single[b], 0.0) if self.cells.sizes.any() else known * 0.0
-        )
+        if not self.cells.sizes.any():
+            return np.zeros((len(codes), len(self.counts)))
+        return np.asarray(np.where(known, self._log_pair[a, b] - self._log_single[b], 0.0))
 
     def said_left_out(self, pair: Pair, codes: Codes, own: Hard) -> Array:
         """The same, each row's own class without it."""
