@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import credo
-from credo.blocks.capabilities import LeavesOut
+from credo.blocks.capabilities import Hides, LeavesOut
 from credo.blocks.dependence.cut_points import informative_cuts, quantile_cuts
 from credo.blocks.dependence.likelihood import TreeLikelihood
 from credo.blocks.dependence.pairs import Dependence
@@ -292,6 +292,19 @@ def test_what_pairs_say_is_what_they_add_to_single_cells(missing: float) -> None
     each = likelihood.each_nearly_left_out(codes, own)
     np.testing.assert_allclose(each @ weights, left, rtol=0, atol=1e-12)
     np.testing.assert_allclose(likelihood.each(codes, out.shape) @ weights, out, rtol=0, atol=1e-12)
+
+
+@models
+def test_a_hidden_column_is_a_missing_one(kind: Any) -> None:
+    table = table_of(26, missing=0.1)
+    model = kind().fit(table, TARGET)
+    ((_, likelihood),) = model.terms.likelihoods
+    (batch,) = source(table).batches(COLUMNS)
+    said = np.zeros((60, 3))
+    likelihood.add(likelihood.read(batch), said)
+    for name, part in Hides.needed(likelihood).hidden(likelihood.read(batch), said).items():
+        without = model.log_joint({**table, name: np.full(60, None, dtype=object)})
+        np.testing.assert_allclose(model.log_joint(table) - without, part, rtol=0, atol=1e-12)
 
 
 def test_arrows_are_left_out_where_columns_are_independent() -> None:

@@ -21,7 +21,7 @@ from credo._kernels.blocks.dependence import (
     add_tree_left_out,
 )
 from credo.blocks.block import NEW, Parameter, Settings
-from credo.blocks.capabilities import CountsIgnored, Draws, Ignored, OneTerm, Scored
+from credo.blocks.capabilities import CountsIgnored, Draws, Hides, Ignored, OneTerm, Scored
 from credo.blocks.dependence.cells import Cells, bin_name
 from credo.core.evidence import Evidence
 from credo.core.membership import Codes, Hard
@@ -39,7 +39,7 @@ Tables = tuple[Array, Array, Array, Array, float, float]  # as the kernels that 
 
 
 @dataclass(frozen=True, eq=False)
-class DependenceLikelihood(OneTerm, Scored, CountsIgnored, Draws):
+class DependenceLikelihood(OneTerm, Scored, CountsIgnored, Draws, Hides):
     """log p(cells | class) of all columns together."""
 
     cells: Cells
@@ -151,6 +151,16 @@ class DependenceLikelihood(OneTerm, Scored, CountsIgnored, Draws):
 
     @abstractmethod
     def _add_left_out(self, codes: Codes, own: Hard, tables: Tables, out: Array) -> None: ...
+
+    def hidden(self, cells: Codes, said: Array) -> dict[str, Array]:
+        """What each column's cells add to those of all others. said: what all of them say"""
+        found = {}
+        for j, name in enumerate(self.names):
+            others, without = cells.copy(), np.zeros_like(said)
+            others[:, j] = -1
+            self.add(others, without)
+            found[name] = said - without
+        return found
 
     def weighted(self, weights: Array) -> Self:
         return replace(self, weight=float(weights[0]))
