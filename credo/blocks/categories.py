@@ -91,7 +91,7 @@ def concentration(column: Column, settings: Settings) -> Array:
     if shares is None:
         return np.full(levels, settings.m / max(levels, 1))
     if unknown := [value for value in column.values if value not in shares]:
-        raise PriorError(f"p says nothing of {unknown[0]!r} in column {column.name!r}")
+        raise PriorError(f"p has no share for {unknown[0]!r} in column {column.name!r}")
     found = np.array([shares[value] for value in column.values], dtype=np.float64)
     if not ((found >= 0).all() and found.sum() <= 1 + 1e-9):
         raise PriorError(f"p must be shares that sum to 1, but for column {column.name!r} is {dict(shares)!r:.80}")

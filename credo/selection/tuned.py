@@ -232,7 +232,7 @@ def untuned_classes(target: str | None, values: Collection[Any]) -> str:
     """What a notice says of classes that came after tuning."""
     which = ", ".join(sorted(map(repr, values))[:3]) + (", ..." if len(values) > 3 else "")
     came = "came" if len(values) > 1 else "comes"
-    return f"column {target!r}: {which} {came} after tuning, which knows nothing of it: tune(data) with all rows again"
+    return f"column {target!r}: {which} {came} after tuning, which has no weight for it: tune(data) again with all rows"
 
 
 def _untuned_sum(one: Classifier, two: Classifier) -> Classifier:

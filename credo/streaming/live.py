@@ -119,7 +119,7 @@ class Live:
             self._unlabelled.add(0, weight)
             if not self._told:
                 self._told = True
-                tell(f"row {self._number + 1} has no {self._target!r}: such rows are counted, and teach nothing")
+                tell(f"row {self._number + 1} has no {self._target!r}: such rows are counted, but not learned from")
         else:
             if not self._read(row):
                 self._read(self._filled(row, learned=True))

@@ -438,7 +438,7 @@ def test_a_column_may_be_missing_but_not_misspelt(tune: bool) -> None:
 
 def test_rows_without_a_class_are_noticed_once() -> None:
     live = credo.NaiveBayes().fit({"x": ["a", "b"], "y": ["u", "v"]}, "y").live()
-    with pytest.warns(Notice, match="row 1 has no 'y': such rows are counted, and teach nothing"):
+    with pytest.warns(Notice, match="row 1 has no 'y': such rows are counted, but not learned from"):
         live.observe({"x": "a"})
     live.observe({"x": "a", "y": None})  # a second notice would be an error
     assert (live.freeze().n, live.freeze().unlabelled) == (2, 2)

@@ -527,7 +527,7 @@ def test_a_long_text_is_read_live_as_any_other() -> None:
 def test_a_class_that_comes_after_tuning_is_noticed(table: Table) -> None:
     model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(table, "kind").tune(table)
     row: dict[str, list[Any]] = {"text": ["a new thing"], "size": [1.0], "kind": ["phish"]}
-    with pytest.warns(Notice, match="column 'kind': 'phish' comes after tuning, which knows nothing of it: tune"):
+    with pytest.warns(Notice, match="column 'kind': 'phish' comes after tuning, which has no weight for it: tune"):
         later = model.update(row)
     assert later.update(row).n == model.n + 2  # which is no news any more
     with pytest.warns(Notice, match="'phish' comes after tuning"):
