@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from credo import engines
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNGROUPED, Label
 from credo.core.learning import Additive, Weight, gather
@@ -20,7 +21,7 @@ from credo.data import Batch, Source, source
 from credo.data.schema import Column, Schema
 from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.estimation.belief import VALUES, Belief
-from credo.estimation.observations import Reading, absent
+from credo.estimation.observations import LogPredictive, Reading, absent
 from credo.families import BetaBernoulli, Family, priors
 from credo.families.dirichlet import Dirichlet, DirichletCategorical
 from credo.families.family import Rule
@@ -177,10 +178,11 @@ class Beliefs(Additive):
         NaN where the observation is missing.
         """
         table = source(data)
-        parts = [self._log_prob(batch) for batch in table.batches(self.needs(table))]
-        return np.concatenate(parts) if parts else np.empty(0)
+        parts = engines.current().map(LogPredictive(self), table.partitions(self.needs(table)))
+        return np.concatenate([np.empty(0), *parts])
 
-    def _log_prob(self, batch: Batch) -> Array:
+    def log_predictive(self, batch: Batch) -> Array:
+        """The same of a batch."""
         codes, levels = batch.categories(self.by)
         group = np.array([*(self._places.get(name, -1) for name in levels.to_pylist()), -1])[codes]
         x = self.reading.known_cells(batch, self.seen.schema[self.columns[-1]].levels)
@@ -337,22 +339,30 @@ def _believer(names: tuple[str, ...], by: str | None, family: Family, rule: Rule
     return Belief(family, rule, columns=names, success=success)
 
 
+@dataclass(frozen=True, eq=False)
+class SeveralColumns:
+    """The statistics of several columns, of each group if rows are in groups."""
+
+    readings: tuple[Reading, ...]
+    by: str | None
+
+    def __call__(self, batch: Batch, weight: Array) -> Evidence:
+        if self.by is not None:
+            return summarise_groups(batch, weight, self.by, self.readings)
+        member = Hard.whole(batch.rows, weight)
+        found = [reading.summarise(batch, member, None) for reading in self.readings]
+        parts = {label: part for evidence in found for label, part in evidence.parts.items()}
+        return Evidence(Schema(tuple(column for evidence in found for column in evidence.schema)), parts)
+
+
 def _together(each: Mapping[str, Any], by: str | None, table: Source, weight: Weight) -> dict[str, Any]:
     """Several columns' beliefs from one pass."""
     if by is None:
         readings = [replace(one.reading(table.names), column=name) for name, one in each.items()]
     else:
         readings = [one.reading for one in each.values()]
-
-    def summarise(batch: Batch, row_weights: Array) -> Evidence:
-        if by is not None:
-            return summarise_groups(batch, row_weights, by, readings)
-        member = Hard.whole(batch.rows, row_weights)
-        found = [reading.summarise(batch, member, None) for reading in readings]
-        parts = {label: part for evidence in found for label, part in evidence.parts.items()}
-        return Evidence(Schema(tuple(column for evidence in found for column in evidence.schema)), parts)
-
-    whole = gather(summarise, table, [*each, *([by] if by else [])], weight, Evidence.total).ordered()
+    names = [*each, *([by] if by else [])]
+    whole = gather(SeveralColumns(tuple(readings), by), table, names, weight, Evidence.total).ordered()
     if by is not None:
         return {name: one.with_evidence(whole.only(one.label, ROWS, UNGROUPED)) for name, one in each.items()}
     return {
