@@ -19,6 +19,7 @@ from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership
 from credo.core.statistics import ALONE, Counts
 from credo.data import Batch, cells
+from credo.data.batches import CategoryCodes
 from credo.data.schema import Column, Schema
 from credo.errors import PriorError
 from credo.families import dirichlet
@@ -63,7 +64,7 @@ class Categories(Block, Tallies):
 
 def _counts(batch: Batch, name: str, member: Membership) -> tuple[Any, Counts]:
     """A column's levels, and how often each group shows each."""
-    codes, levels = batch.categories(name) if isinstance(member, Hard) else batch.coded(name)
+    codes, levels = batch.categories(name) if isinstance(member, Hard) else batch.encoded(CategoryCodes(name))
     return levels, Counts.of(codes, len(levels), member)
 
 

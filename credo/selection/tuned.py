@@ -20,7 +20,7 @@ from credo.core.statistics import ALONE
 from credo.data import Batch
 from credo.data.cells import codes_among
 from credo.errors import EvidenceError
-from credo.models.classifier import Classifier, LeftOut, Shares
+from credo.models.classifier import Classifier, Shares, WithoutEach
 from credo.models.explaining import Reasons
 from credo.models.forms import Views
 from credo.models.labelled import Terms, few
@@ -169,7 +169,7 @@ class TunedClassifier(Classifier):
         return worth(missing, self.tuning.discount)[:, None] if missing.any() else None
 
     def _concluded(
-        self, log_joint: Array, begun: Array, worth: Array | None, left_out: LeftOut | None = None
+        self, log_joint: Array, begun: Array, worth: Array | None, left_out: WithoutEach | None = None
     ) -> Array:
         """Without biases where nothing was said, discounted where cells miss, and under label noise."""
         log_prior = self.terms.log_prior if left_out is None else left_out.log_prior

@@ -20,7 +20,7 @@ from credo.blocks.capabilities import Draws, LogPrior, Scored, Tabular, Tallies
 from credo.blocks.categories import TableLikelihood, concentration
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Codes, Hard, Membership, Soft
+from credo.core.membership import Codes, Hard, Membership
 from credo.core.statistics import ALONE, Counts, Positions
 from credo.data import Batch, cells
 from credo.data.schema import Column, Schema
@@ -63,7 +63,7 @@ class Binned(Block, Tallies):
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         columns, parts = [], {}
         for name in self.names:
-            codes, levels = _coded(batch, name, keep=isinstance(member, Soft))
+            codes, levels = (Shortened(name).of(batch) if isinstance(member, Hard) else batch.encoded(Shortened(name)))
             columns.append(Column(name, "number", levels))
             parts[Label("column", name)] = Part((groups, name), Counts.of(codes, len(levels), member))
         return Evidence(Schema(tuple(columns)), parts)
@@ -84,16 +84,15 @@ class Binned(Block, Tallies):
         return BinnedTally(columns, [evidence[label] for label in column_labels(self.names)], cut, most_bins)
 
 
-def _coded(batch: Batch, name: str, keep: bool) -> tuple[Codes, Any]:
-    """Codes of the shortened numbers, and these; kept for EM, which asks for them in each of its steps."""
-    key = ("shortened", name)
-    if (found := batch.memo.get(key)) is None:
-        codes, levels = cells.categories(pa.array(cut(batch.numbers(name)), from_pandas=True))
-        found = codes, levels.cast(pa.float64(), safe=False)
-        if keep:
-            batch.memo[key] = found
-    shortened: tuple[Codes, Any] = found
-    return shortened
+@dataclass(frozen=True)
+class Shortened:
+    """A column's numbers, shortened: codes, -1 where a cell is missing, and the numbers that they stand for."""
+
+    name: str
+
+    def of(self, batch: Batch) -> tuple[Codes, Any]:
+        codes, levels = cells.categories(pa.array(cut(batch.numbers(self.name)), from_pandas=True))
+        return codes, levels.cast(pa.float64(), safe=False)
 
 
 def most_bins(n: Array | float, coarse: bool = False) -> Any:

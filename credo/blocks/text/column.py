@@ -137,22 +137,11 @@ class Texts(Block, Limits, Prunes, Tallies):
 
     def read(self, batch: Batch) -> tuple[Documents, Any]:
         """The batch's documents and their words, cut once for all blocks that count them."""
-        key = (self.name, self.reading)
-        if key not in batch.memo:
-            with _utf8(self.name):
-                batch.memo[key] = learned(strings(batch, self.name), self.reading)
-        found: tuple[Documents, Any] = batch.memo[key]
-        return found
+        return batch.encoded(Words(self.name, self.reading))
 
     def looked_up(self, batch: Batch, column: Column) -> Documents:
         """The batch's documents by known words, looked up once for all blocks with the same vocabulary."""
-        key = (self.name, self.reading, id(column.levels))
-        if key not in batch.memo:
-            with _utf8(self.name):
-                documents = vocabulary_of(column, self.reading).read(strings(batch, self.name))
-            batch.memo[key] = column.levels, documents  # the former so that its id stays its own
-        found: Documents = batch.memo[key][1]
-        return found
+        return batch.encoded(KnownWords(self.name, column.vocabulary(self.reading)))
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         documents, words = self.read(batch)
@@ -199,10 +188,28 @@ def _word_sums(documents: Documents, words: int, terms: NDArray[Any], member: Me
     return Sparse.of_lists(*lists, member.codes, each, shape)
 
 
-def vocabulary_of(column: Column, reading: Reading) -> Vocabulary:
-    """The column's words, indexed once however many likelihoods read by them."""
-    known: dict[Reading, Vocabulary] = column.__dict__.setdefault("vocabularies", {})
-    return known.setdefault(reading, Vocabulary.of(column.levels, reading))  # which indexes nothing yet
+@dataclass(frozen=True)
+class Words:
+    """A column's documents as lists of their words."""
+
+    name: str
+    reading: Reading
+
+    def of(self, batch: Batch) -> tuple[Documents, Any]:
+        with _utf8(self.name):
+            return learned(strings(batch, self.name), self.reading)
+
+
+@dataclass(frozen=True)
+class KnownWords:
+    """A column's documents as lists of words that are known."""
+
+    name: str
+    vocabulary: Vocabulary
+
+    def of(self, batch: Batch) -> Documents:
+        with _utf8(self.name):
+            return self.vocabulary.read(strings(batch, self.name))
 
 
 @contextmanager

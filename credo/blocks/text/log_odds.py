@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from credo._kernels.text.log_odds import add_odds, add_settled_odds, contribute, settle_odds
 from credo.blocks.block import Parameter, Settings
 from credo.blocks.capabilities import OneTerm, WordByWord
-from credo.blocks.text.column import Texts
+from credo.blocks.text.column import Texts, Words
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
@@ -75,17 +75,24 @@ class Odds(Texts):
 
 
 @dataclass(frozen=True)
+class WordPairs:
+    """A column's documents as lists of their pairs of neighbouring words."""
+
+    name: str
+    reading: Reading
+
+    def of(self, batch: Batch) -> tuple[Documents, Any]:
+        return pairs_alone(*batch.encoded(Words(self.name, self.reading)))
+
+
+@dataclass(frozen=True)
 class Pairs(Odds):
     """The same for pairs of neighbouring words, without single words."""
 
     derived: ClassVar[Derivation] = "pairs"
 
     def read(self, batch: Batch) -> tuple[Documents, Any]:
-        key = (self.axis, self.reading)
-        if key not in batch.memo:
-            batch.memo[key] = pairs_alone(*super().read(batch))
-        found: tuple[Documents, Any] = batch.memo[key]
-        return found
+        return batch.encoded(WordPairs(self.name, self.reading))
 
     def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.text.tallies import OddsTally

@@ -22,7 +22,6 @@ from credo._kernels.text.live import (
 )
 from credo.blocks.block import Settings
 from credo.blocks.tally import PredictingTally, Row
-from credo.blocks.text.column import vocabulary_of
 from credo.core.evidence import Evidence, Part
 from credo.core.sparse import Sparse, WordSums
 from credo.core.statistics import ALONE, Counts
@@ -126,7 +125,7 @@ class TextTally(PredictingTally):
         column = evidence.schema[block.axis]
         self._block, self._words = block, column.levels
         self._holds = holds  # whether it counts such words: all, if not said
-        self._vocabulary = vocabulary_of(column, block.reading)
+        self._vocabulary = column.vocabulary(block.reading)
         self._tables = {label: kind(evidence[label].n) for label in block.tables}
         self._texts_before = np.asarray(evidence[block.texts].n.value[:, 0])
         self._texts: dict[int, list[float]] = {}  # {class: high and low}, of the documents that came

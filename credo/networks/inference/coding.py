@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from credo.data import Batch
 from credo.data.tables import is_missing
+from credo.engines.partitions import Loaded
 from credo.errors import DataError
 from credo.networks.inference.findings import find_state
 from credo.networks.inference.state_index import StateIndex
@@ -41,7 +42,7 @@ class Coded:
 
 
 @dataclass(frozen=True, eq=False)
-class CodedRows:
+class CodedRows(Loaded):
     """Weighted rows of all variables as numbers of states: what EM reads in each step."""
 
     start: int  # the number of the first row
