@@ -44,7 +44,7 @@ class Coded:
 class CodedRows:
     """Weighted rows of all variables as numbers of states: what EM reads in each step."""
 
-    start: int  # the number of the first row
+    start: int | None  # the number of the first row; None if equal rows are one
     codes: Codes  # (variables, rows), -1 where a cell is missing
     weight: Array  # (rows,)
 
@@ -56,7 +56,8 @@ class CodedRows:
         """So many rows at a time."""
         for at in range(0, self.rows, size):
             own = slice(at, at + size)
-            yield CodedRows(self.start + at, np.ascontiguousarray(self.codes[:, own]), self.weight[own])
+            start = None if self.start is None else self.start + at
+            yield CodedRows(start, np.ascontiguousarray(self.codes[:, own]), self.weight[own])
 
 
 @dataclass(frozen=True, eq=False)
