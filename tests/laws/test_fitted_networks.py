@@ -245,7 +245,7 @@ def test_any_engine_fits_the_same() -> None:
     with pytest.warns(Notice, match="30 steps"):
         here = Network(STORM.parents).fit(hidden, **asked)
     for engine in (engines.Serial(), Processes()):
-        with engines.using(engine), pytest.warns(Notice, match="30 steps"):  # type: ignore[arg-type]
+        with engines.using(engine), pytest.warns(Notice, match="30 steps"):
             there = Network(STORM.parents).fit(hidden, **asked)
         assert there.history == here.history
         assert all(np.array_equal(there.tables[name], here.tables[name]) for name in STORM.parents)
