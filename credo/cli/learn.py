@@ -58,9 +58,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the learning curve.")
 @learns_tables
 @reads_data
-@click.pass_context
 def learn(
-    ctx: click.Context,
     data: str,
     target: str | None,
     top: int,
@@ -101,6 +99,7 @@ def learn(
 
     check_no_model("learn", data)
     tables = {name: how.pop(name) for name in TABLE_OPTIONS}
+    ctx = click.get_current_context()
     given = {each.name for each in ctx.command.params if ctx.get_parameter_source(each.name or "") in GIVEN}
     if how["model"] == NETWORK or tables["network"] is not None:
         refuse_options(given & CLASSIFIER_OPTIONS, "a network's tables are learned without")
