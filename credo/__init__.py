@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 # Each public name and the module that defines it, loaded at first use: `import credo` is instant.
 _PUBLIC = {
+    "BDeu": "credo.networks.table_priors",
     "Belief": "credo.estimation.belief",
     "Beliefs": "credo.estimation.beliefs",
     "BetaBernoulli": "credo.families.beta_bernoulli",
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network
+    from credo.networks.table_priors import BDeu as BDeu
     from credo.selection.learn import learn as learn
     from credo.selection.tuned import TunedClassifier as TunedClassifier
     from credo.storage.files import load as load

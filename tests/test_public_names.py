@@ -23,6 +23,7 @@ ERRORS = [
 ]
 NAMES = [
     *ERRORS,
+    "BDeu",
     "Belief",
     "Beliefs",
     "BetaBernoulli",

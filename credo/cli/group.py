@@ -39,6 +39,7 @@ COMMANDS = {
 KIND = re.compile(r"kinds=\{('[^']*'|\"[^\"]*\"): (?:'(\w+)'|\.\.\.)\}")
 CHOSEN = "KIND"  # where an error names no kind
 MISSING = re.compile(r"credo\.read\(data, missing=\[('[^']*'|\"[^\"]*\")\]\)")
+HIDDEN = re.compile(r"hidden=\{('[^']*'|\"[^\"]*\"): (\d+)\}")
 OPTION = re.compile(r"\b(by|success|target|weight)=\.\.\.")
 
 
@@ -119,6 +120,7 @@ def in_options(sentence: str, command: str | None = "estimate") -> str:
         return option if command == "learn" else f"credo learn {option}"
 
     sentence = MISSING.sub(lambda found: f"--missing {quote(found[1][1:-1])}", sentence)
+    sentence = HIDDEN.sub(lambda found: f"--hidden {quote(f'{found[1][1:-1]}={found[2]}')}", sentence)
     return OPTION.sub(r"--\1", KIND.sub(kind, sentence))
 
 
