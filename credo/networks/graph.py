@@ -197,6 +197,20 @@ def blanket(name: str, parents: Parents) -> set[str]:
     return {*parents[name], *below, *(other for child in below for other in parents[child])} - {name}
 
 
+def moral(parents: Parents) -> dict[str, set[str]]:
+    """The moral graph as each name's neighbours: arrows lose their direction, and parents of one child are joined.
+
+    >>> {name: sorted(others) for name, others in moral({"A": (), "B": (), "C": ("A", "B")}).items()}
+    {'A': ['B', 'C'], 'B': ['A', 'C'], 'C': ['A', 'B']}
+    """
+    near: dict[str, set[str]] = {name: set() for name in parents}
+    for name, above in parents.items():
+        family = {name, *above}
+        for each in family:
+            near[each] |= family - {each}
+    return near
+
+
 @dataclass(frozen=True)
 class Independence:
     """A variable is independent of others, given its parents.
