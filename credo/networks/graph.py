@@ -155,7 +155,7 @@ def _of_pairs(pairs: object) -> dict[str, tuple[str, ...]]:
     return {name: tuple(above) for name, above in found.items()}
 
 
-def reached(names: Iterable[str], along: Mapping[str, Iterable[str]]) -> set[str]:
+def reached(names: Iterable[Name], along: Mapping[Name, Iterable[Name]]) -> set[Name]:
     """These names, and all that can be reached from them."""
     found, waiting = set(names), list(names)
     while waiting:
@@ -166,7 +166,7 @@ def reached(names: Iterable[str], along: Mapping[str, Iterable[str]]) -> set[str
     return found
 
 
-def connected(start: Collection[str], given: Collection[str], parents: Parents) -> set[str]:
+def connected(start: Collection[Name], given: Collection[Name], parents: Mapping[Name, tuple[Name, ...]]) -> set[Name]:
     """All names that are d-connected to the start, given others: an active trail leads to them.
 
     A trail runs from a name to its parents and children; through a name that is given only where two arrows meet in
@@ -174,7 +174,7 @@ def connected(start: Collection[str], given: Collection[str], parents: Parents) 
     """
     below, observed = children(parents), set(given)
     opened = reached(observed, parents)  # colliders that are active
-    seen: set[tuple[str, bool]] = set()
+    seen: set[tuple[Name, bool]] = set()
     waiting = [(name, True) for name in start]  # True: coming from a child
     while waiting:
         name, upward = waiting.pop()

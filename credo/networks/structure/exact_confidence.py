@@ -89,7 +89,8 @@ class OverOrders:
 
     def _drawn(self, random: np.random.Generator) -> Parents:
         n, forward, sums = len(self.inner), self._ends[0], self.inner.sums
-        left, found = (1 << n) - 1, [()] * n
+        left = (1 << n) - 1
+        found: list[tuple[int, ...]] = [()] * n
         while left:
             free = bits(left)
             rests = np.array([left ^ 1 << i for i in free])
