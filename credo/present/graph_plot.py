@@ -23,9 +23,8 @@ TURNED = {"->": "child", "<-": "parent", "-": "none", "": "none"}
 def graph_picture(graph: MixedGraph) -> NetworkPicture:
     """What a picture of a graph shows, as plain data."""
     arrows = {edge: Arrow(*edge, (), heads="child") for edge in graph.arrows}
-    return laid_out(
-        graph.variables, {**arrows, **{edge: Arrow(*edge, (), heads="none") for edge in graph.edges}}, graph
-    )
+    edges = {edge: Arrow(*edge, (), heads="none") for edge in graph.edges}
+    return laid_out(graph.variables, {**arrows, **edges}, _order(graph))
 
 
 def plot_graph(graph: MixedGraph, ax: Any = None) -> AnyFigure:
@@ -43,7 +42,7 @@ def comparison_picture(found: GraphComparison) -> NetworkPicture:
     for a, mark, b in found.truth.listed():
         if not found.guess.mark(a, b):
             arrows[a, b] = Arrow(a, b, (), TURNED[mark], 1.5, MISSING, "dashed")  # type: ignore[arg-type]
-    return laid_out(found.truth.variables, arrows, found.truth)
+    return laid_out(found.truth.variables, arrows, _order(found.truth))
 
 
 def plot_comparison(found: GraphComparison, ax: Any = None) -> AnyFigure:
@@ -65,11 +64,9 @@ def plot_comparison(found: GraphComparison, ax: Any = None) -> AnyFigure:
     return figure
 
 
-def laid_out(variables: Iterable[str], arrows: Mapping[Edge, Arrow], by: MixedGraph | None = None) -> NetworkPicture:
-    """Arrows of any kind between variables, in layers: as a consistent extension of `by` has them where it has one,
-    else by the order of the variables."""
-    names = [*variables]
-    place = _places(names, by)
+def laid_out(variables: Iterable[str], arrows: Mapping[Edge, Arrow], order: Iterable[str]) -> NetworkPicture:
+    """Arrows of any kind between variables, in layers: lines lead down from those that come first in the order."""
+    names, place = [*variables], {name: i for i, name in enumerate(order)}
     above: dict[str, list[str]] = {name: [] for name in names}
     for a, b in arrows:
         early, late = (a, b) if place[a] < place[b] else (b, a)
@@ -79,14 +76,14 @@ def laid_out(variables: Iterable[str], arrows: Mapping[Edge, Arrow], by: MixedGr
     return NetworkPicture([Card(name, {}, False, at) for name, at in places.items()], made)
 
 
-def _places(names: list[str], by: MixedGraph | None) -> dict[str, int]:
+def _order(graph: MixedGraph) -> tuple[str, ...]:
+    """Parents first, where the graph has a consistent extension."""
     from credo.networks.graph import in_order
 
     try:
-        order = in_order(extension_of(by)) if by is not None else tuple(names)
+        return in_order(extension_of(graph))
     except NetworkError:
-        order = tuple(names)
-    return {name: i for i, name in enumerate(order)}
+        return graph.variables
 
 
 def _along(arrow: Arrow, bends: Mapping[Edge, Any], place: Mapping[str, int]) -> Arrow:

@@ -6,6 +6,7 @@ its topological orders; with "dags" all graphs are equally probable (Tian and He
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -87,6 +88,10 @@ class OverOrders:
         random = np.random.default_rng(seed)
         return tuple(self._drawn(random) for _ in range(size))
 
+    def weighted(self, size: int, seed: int) -> dict[Parents, float]:
+        """Drawn graphs by their share."""
+        return {graph: count / size for graph, count in Counter(self.sampled(size, seed)).items()}
+
     def _drawn(self, random: np.random.Generator) -> Parents:
         n, forward, sums = len(self.inner), self._ends[0], self.inner.sums
         left = (1 << n) - 1
@@ -138,3 +143,28 @@ class OverGraphs:
         for source in range(n):
             add_paths_over_graphs(n, source, self.inner.sums, self._graphs, product, tops, below, found)
         return np.clip(found, 0.0, 1.0)
+
+    def weighted(self, size: int, seed: int) -> dict[Parents, float]:
+        """Graphs drawn over orders, each with its share divided by the number of its orders: importance sampling."""
+        drawn = OverOrders(self.inner).weighted(size, seed)
+        weights = {graph: share / count_orders(graph) for graph, share in drawn.items()}
+        total = sum(weights.values())
+        return {graph: weight / total for graph, weight in weights.items()}
+
+
+def count_orders(parents: Parents) -> int:
+    """The number of topological orders of a graph.
+
+    >>> count_orders(((), (0,), (0,)))
+    2
+    """
+    above = [sum(1 << parent for parent in own) for own in parents]
+    ways = {0: 1}  # by the variables that are placed
+    for _ in parents:
+        grown: dict[int, int] = {}
+        for placed, count in ways.items():
+            for v, own in enumerate(above):
+                if not placed >> v & 1 and own & ~placed == 0:
+                    grown[placed | 1 << v] = grown.get(placed | 1 << v, 0) + count
+        ways = grown
+    return ways[(1 << len(parents)) - 1]
