@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,13 +42,12 @@ class GrowShrinkTree:
     orders, and a variable that isn't on the path, nor missed, may be anywhere.
     """
 
-    def __init__(self, score: Score, constraints: Constraints, node: int, screen: Sequence[Flags] | None = None) -> None:
+    def __init__(self, score: Score, constraints: Constraints, node: int, near: Flags | None = None) -> None:
         self._score, self._node, self._most = score, node, constraints.most
         self._allowed = constraints.allowed[:, node].copy()
         self._required = constraints.required_parents[node]
         self._allowed[list(self._required)] = False
-        self._screen = screen
-        self._values: dict[int, dict[int, float]] = {}
+        self._near = near
         self._root = Vertex((), score.family(node, self._required), frozenset())
 
     def trace(self, before: Flags) -> Trace:
@@ -90,14 +88,11 @@ class GrowShrinkTree:
             passed = passed | {other}
 
     def _candidates(self, vertex: Vertex) -> Numbers:
-        """All that may be parents, but for those that would have been added before; of many variables, those only
-        that depend on this one or on one that was added, taken two at a time."""
+        """All that may be parents, but for those that would have been added before; of many variables only those near
+        this one, or near one that was added."""
         some = self._allowed.copy()
-        if self._screen is not None and vertex.added:
-            near = self._screen[self._node].copy()
-            for other in vertex.added:
-                near |= self._screen[other]
-            some &= near
+        if self._near is not None:
+            some &= self._near[[self._node, *self._required, *vertex.added]].any(0)
         some[[*vertex.added, *vertex.passed]] = False
         return np.flatnonzero(some)
 
