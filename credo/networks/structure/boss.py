@@ -1,4 +1,4 @@
-"""Best order score search: a graph is the best one for an order of the variables; search among orders. (Andrews et al. 2023)"""
+"""Best order score search: an order of the variables stands for its best graph. (Andrews et al. 2023)"""
 
 from __future__ import annotations
 
@@ -170,9 +170,10 @@ def boss(
     patience: int | None = None,
 ) -> Parents:
     """Move each variable to its best place in the order until no move gains anything. Then `rounds` times: put a few
-    that are near each other somewhere else and begin again, from the better order; until `patience` rounds were in vain.
+    that are near each other somewhere else, settle again, and keep the better order; until `patience` rounds in turn
+    gain nothing.
 
-    By default 5 rounds a variable and at least 100, and half a round a variable and at least 30 in vain.
+    By default 5 rounds a variable and at least 100, and half a round a variable and at least 30 without a gain.
     """
     size = len(start)
     random = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Greedy search over graphs, one arrow at a time: hill climbing, tabu search, and climbing again after perturbations."""
+"""Greedy search over graphs, one arrow at a time: hill climbing, tabu search, perturbing and climbing again."""
 
 from __future__ import annotations
 

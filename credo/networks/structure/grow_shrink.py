@@ -1,4 +1,4 @@
-"""Grow-shrink trees: which parents a variable takes from those before it in an order, for all orders. (Andrews et al. 2023)"""
+"""Grow-shrink trees: which parents a variable takes from those before it, for all orders. (Andrews et al. 2023)"""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Screen:
         return found
 
     def widen(self, parents: Parents) -> bool:
-        """Let pairs through of which one would be a parent of the other, beside those that it has; whether there are."""
+        """Let pairs through of which one would be a further parent of the other; whether there are any."""
         before = int(self.near.sum())
         for node, above in enumerate(parents):
             others = np.flatnonzero(self._hidden(node, above))
