@@ -19,6 +19,7 @@ from credo.networks.structure.counting import CodedTable, Counter
 from credo.numerics.exact import Array
 
 Members = tuple[int, ...]  # in order
+KEPT = 3_000_000  # values of sets, at most: more would take the memory
 
 
 class SetScore(ABC):
@@ -71,6 +72,8 @@ class SetScore(ABC):
         found = [known.get(key) for key in keys]
         new = [i for i, value in enumerate(found) if value is None]
         if new:
+            if len(known) > KEPT:
+                known.clear()
             for i, value in zip(new, self.values(base, [others[i] for i in new]).tolist(), strict=True):
                 found[i] = known[keys[i]] = value
         return np.array(found, dtype=np.float64)
