@@ -23,7 +23,7 @@ from credo.numerics.exact import Array
 
 MOST_CANDIDATES, MOST_PARENTS = 12, 4  # of a variable
 FAMILIES = 400_000  # that are scored in all
-CHAINS, SWEEPS = 4, 1000  # by default; the first half of the sweeps is dropped
+CHAINS, SWEEPS = 4, 2000  # by default; the first half of the sweeps is dropped
 
 
 @dataclass(frozen=True)
