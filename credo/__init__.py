@@ -44,6 +44,7 @@ _PUBLIC = {
     "documents": "credo.data.documents",
     "estimate": "credo.estimation.beliefs",
     "learn": "credo.selection.learn",
+    "learn_structure": "credo.networks.structure.learn",
     "load": "credo.storage.files",
     "read": "credo.data.reading",
     "save": "credo.storage.files",
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network
+    from credo.networks.structure.learn import learn_structure as learn_structure
     from credo.selection.learn import learn as learn
     from credo.storage.files import load as load
     from credo.storage.files import save as save

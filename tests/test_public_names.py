@@ -48,6 +48,7 @@ NAMES = [
     "documents",
     "estimate",
     "learn",
+    "learn_structure",
     "load",
     "read",
     "save",

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.networks import graph
 from credo.networks.structure.climbing import hill_climbing
 from credo.networks.structure.grow_shrink import Flags, GrowShrinkTree, Trace
+from credo.networks.structure.orders import first_order, precedence
 from credo.networks.structure.score import Constraints, Parents, Score, total
 from credo.networks.structure.screen import Screen
 from credo.numerics.exact import Array
@@ -125,8 +125,10 @@ class Order:
         near = self._near(int(random.integers(size)), random, moves)
         order = [v for v in np.argsort(self.place).tolist() if v not in near]
         for v in near:
-            order.insert(int(random.integers(len(order) + 1)), v)
-        order = _sorted(order, self.must)
+            earlier, later = self.must[order, v], self.must[v, order]
+            lowest = len(order) - int(earlier[::-1].argmax()) if earlier.any() else 0
+            highest = int(later.argmax()) if later.any() else len(order)
+            order.insert(int(random.integers(lowest, highest + 1)), v)
         new.place = _places(order)
         new.waiting.update(near)
         new.retrace(self._passed(new.place, near))
@@ -134,8 +136,6 @@ class Order:
 
     def _passed(self, place: Places, near: Sequence[int]) -> list[int]:
         """Variables that others whose place matters to them are before now, and weren't; or the reverse."""
-        if self.must.any():  # more than those may have been moved
-            return [*range(len(place))]
         changed = np.zeros(len(place), dtype=bool)
         changed[list(near)] = True
         for v in near:
@@ -179,9 +179,9 @@ def boss(
     random = np.random.default_rng(seed)
     rounds = max(100, 5 * size) if rounds is None else rounds
     patience = max(30, size // 2) if patience is None else patience
-    first = _sorted(graph.in_order(dict(enumerate(start))), must := _must(constraints))
     screen = Screen.of(score, constraints) if size > MANY else None
-    best = Order(grow_shrink_trees(score, constraints, screen), must, _places(first))
+    first = _places(first_order(start, constraints))
+    best = Order(grow_shrink_trees(score, constraints, screen), precedence(constraints), first)
     best.settle(random)
     best = _widened(best, screen, random)
     waited = 0
@@ -206,31 +206,6 @@ def _widened(order: Order, screen: Screen | None, random: np.random.Generator) -
 def grow_shrink_trees(score: Score, constraints: Constraints, screen: Screen | None = None) -> list[GrowShrinkTree]:
     near = None if screen is None else screen.near
     return [GrowShrinkTree(score, constraints, v, near) for v in range(len(score.variables))]
-
-
-def _sorted(order: Sequence[int], must: Flags) -> list[int]:
-    """The order, changed as little as it takes for each to come after those that must come before."""
-    if not must.any():
-        return list(order)
-    waiting, done, found = list(order), np.zeros(len(must), dtype=bool), list[int]()
-    while waiting:
-        v = next(v for v in waiting if done[must[:, v]].all())
-        waiting.remove(v)
-        done[v] = True
-        found.append(v)
-    return found
-
-
-def _must(constraints: Constraints) -> Flags:
-    """Which variable must come before which, by required arrows and tiers."""
-    size = len(constraints.variables)
-    must = np.zeros((size, size), dtype=bool)
-    if constraints.tiers:
-        tier = np.array(constraints.tiers)
-        must = (tier[:, None] < tier[None, :]) & (tier[:, None] >= 0)
-    for parent, child in constraints.required:
-        must[parent, child] = True
-    return must
 
 
 def _places(order: Sequence[int]) -> Places:

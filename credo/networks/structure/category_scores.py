@@ -1,13 +1,7 @@
-"""Scores of families of categories, from counts.
-
-Scores that are equal for Markov-equivalent graphs are differences of a function of sets:
-score(node | parents) = value(parents ∪ node) - value(parents). A set that was counted for one of its members serves
-all of them.
-"""
+"""Scores of families of categories, from counts, that are equal for Markov-equivalent graphs."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -16,67 +10,8 @@ import numpy as np
 
 from credo.errors import PriorError
 from credo.networks.structure.counting import CodedTable, Counter
+from credo.networks.structure.set_score import Members, SetScore
 from credo.numerics.exact import Array
-
-Members = tuple[int, ...]  # in order
-KEPT = 3_000_000  # values of sets, at most: more would take the memory
-
-
-class SetScore(ABC):
-    """A score that is a difference of values of sets; these are kept."""
-
-    def __init__(self, variables: Sequence[str]) -> None:
-        self.variables = tuple(variables)
-        self._values: dict[Members, float] = {}
-
-    @abstractmethod
-    def values(self, base: Members, others: Sequence[int]) -> Array:
-        """value(base ∪ {v}) for each v of others."""
-
-    @abstractmethod
-    def nothing(self) -> float:
-        """The value of the set without members."""
-
-    def value(self, members: Members) -> float:
-        """Of a set, given in order."""
-        found = self._values.get(members)
-        if found is None:
-            found = float(self.values(members[:-1], members[-1:])[0]) if members else self.nothing()
-            self._values[members] = found
-        return found
-
-    def family(self, node: int, parents: Sequence[int]) -> float:
-        above = tuple(sorted(parents))
-        return self.value(tuple(sorted((*above, node)))) - self.value(above)
-
-    def grown(self, node: int, parents: Sequence[int], others: Sequence[int]) -> Array:
-        above = tuple(sorted(parents))
-        return self._extended(tuple(sorted((*above, node))), others) - self._extended(above, others)
-
-    def families(self, node: int, candidates: Sequence[Sequence[int]]) -> Array:
-        """Sets that differ in their last member only are counted together."""
-        above = [tuple(sorted(parents)) for parents in candidates]
-        for members in (above, [tuple(sorted((*parents, node))) for parents in above]):
-            together: dict[Members, list[int]] = {}
-            for each in members:
-                if each and each not in self._values:
-                    together.setdefault(each[:-1], []).append(each[-1])
-            for base, last in together.items():
-                self._extended(base, last)
-        return np.array([self.family(node, parents) for parents in above])
-
-    def _extended(self, base: Members, others: Sequence[int]) -> Array:
-        """The same as `values`, as far as they aren't known from what is kept."""
-        keys = [tuple(sorted((*base, v))) for v in others]
-        known = self._values
-        found = [known.get(key) for key in keys]
-        new = [i for i, value in enumerate(found) if value is None]
-        if new:
-            if len(known) > KEPT:
-                known.clear()
-            for i, value in zip(new, self.values(base, [others[i] for i in new]).tolist(), strict=True):
-                found[i] = known[keys[i]] = value
-        return np.array(found, dtype=np.float64)
 
 
 class CategorySetScore(SetScore):
@@ -154,3 +89,31 @@ def checked_size(equivalent: Any) -> float:
     if isinstance(equivalent, bool) or not np.isreal(equivalent) or not 0 < equivalent < np.inf:
         raise PriorError(f"the equivalent sample size must be a number above 0, but is {equivalent!r:.60}")
     return float(equivalent)
+
+
+class MDL(Penalised):
+    """The description length, negated: BIC, and log d for the name of each parent among d variables. (Lam and Bacchus
+    1994)"""
+
+    def __init__(self, table: CodedTable) -> None:
+        super().__init__(table, 0.5 * float(np.log(table.n)))
+        self.naming = float(np.log(len(table.variables)))
+
+    def combined(self, sums: Array, cells: Array, members: int) -> Array:
+        return super().combined(sums, cells, members) - self.naming * members * (members - 1) / 2
+
+
+class QNML(CategorySetScore):
+    """The quotient of normalised maximum likelihoods of the family and of its parents. (Silander et al. 2018)"""
+
+    def __init__(self, table: CodedTable) -> None:
+        from credo.networks.structure.normalised_likelihood import Regret
+
+        super().__init__(table)
+        self._regret = Regret(table.n)
+
+    def nothing(self) -> float:
+        return 0.0
+
+    def combined(self, sums: Array, cells: Array, members: int) -> Array:  # noqa: ARG002 - of use to some
+        return np.asarray(sums - self.n * np.log(self.n) - self._regret.of(cells))

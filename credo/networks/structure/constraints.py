@@ -49,7 +49,7 @@ class Constraints:
         tiers: Sequence[str | Iterable[str]] | None = None,
         max_parents: int | None = None,
     ) -> Constraints:
-        """From names. A variable that no tier names may be anywhere."""
+        """From names. If there are tiers, each variable is in one."""
         number = {name: i for i, name in enumerate(variables)}
         return cls(
             tuple(variables),
@@ -69,7 +69,7 @@ class Constraints:
         found = ~np.eye(len(self.variables), dtype=bool)
         if self.tiers:
             tier = np.array(self.tiers)
-            found &= (tier[:, None] <= tier[None, :]) | (tier[:, None] < 0) | (tier[None, :] < 0)
+            found &= tier[:, None] <= tier[None, :]
         for parent, child in self.forbidden:
             found[parent, child] = False
         for parent, child in self.required:
@@ -128,7 +128,7 @@ class Constraints:
         above = {name: list[str]() for name in self.variables}
         for parent, child in sorted(self.required):
             tiers = (self.tiers[parent], self.tiers[child]) if self.tiers else (0, 0)
-            if tiers[0] > tiers[1] >= 0:
+            if tiers[0] > tiers[1]:
                 raise NetworkError(
                     f"the required arrow {self._shown((parent, child))} leads back in time: "
                     f"from tier {tiers[0] + 1} to tier {tiers[1] + 1}"
@@ -176,4 +176,6 @@ def _tiers(given: Sequence[str | Iterable[str]] | None, number: Mapping[str, int
             if name in found:
                 raise NetworkError(f"{name!r} is in two tiers, {found[name] + 1} and {tier + 1}")
             found[name] = tier
-    return tuple(found.get(name, -1) for name in number)
+    for name in (name for name in number if name not in found):
+        raise NetworkError(f"{name!r} is in no tier; the tiers must name each column once, the earliest first")
+    return tuple(found[name] for name in number)

@@ -103,31 +103,21 @@ class Counter:
         """The counts of a node's states, in a row for each of the parents' joint states that occur."""
         keys, states = self._keys(parents)
         size = self.table.sizes[node]
-        cells = keys.astype(np.int64) * size + self.table.codes[node]
+        cells = keys * size + self.table.codes[node]
         return np.bincount(cells, self.table.weight, states * size).reshape(states, size).astype(np.float64)
 
     def _by_numpy(self, base: Sequence[int], others: Integers, prior: Array) -> Array:
         keys, _ = self._keys(base)
-        wide = keys.astype(np.int64)
         found = np.empty(len(others))
         for j, v in enumerate(others):
-            cells = wide * self.table.sizes[v] + self.table.codes[v]
+            cells = keys * self.table.sizes[v] + self.table.codes[v]
             if cells.max(initial=0) > 8 * self.table.rows + 1000:
                 _, cells = np.unique(cells, return_inverse=True)
             found[j] = _summed(np.bincount(cells, self.table.weight).astype(np.float64), prior[j])
         return found
 
-    def _keys(self, members: Sequence[int]) -> tuple[NDArray[Any], int]:
-        """The joint state of each row, numbered from 0 on among those that occur, and how many there are."""
-        rows, states = self.table.rows, 1
-        keys = np.zeros(rows, dtype=np.int64)
-        for v in members:
-            keys = keys * self.table.sizes[v] + self.table.codes[v]
-            states *= self.table.sizes[v]
-            if states > rows:
-                occurring, keys = np.unique(keys, return_inverse=True)
-                states = len(occurring)
-        return keys, states
+    def _keys(self, members: Sequence[int]) -> tuple[Integers, int]:
+        return joint_states(self.table.codes, self.table.sizes, members, self.table.rows)
 
     # Compiled
 
@@ -227,6 +217,22 @@ class Counter:
         if states > 64:
             states = compact_keys(keys, states)
         return keys, states
+
+
+def joint_states(codes: NDArray[Any], sizes: Sequence[int], members: Sequence[int], rows: int) -> tuple[Integers, int]:
+    """The number of the joint state of each row, and how many there are; only those that occur, where more than rows.
+
+    >>> joint_states(np.array([[0, 1, 1], [2, 0, 2]]), (2, 3), (0, 1), 3)
+    (array([0, 1, 2]), 3)
+    """
+    keys, states = np.zeros(rows, dtype=np.int64), 1
+    for v in members:
+        keys = keys * sizes[v] + codes[v]
+        states *= sizes[v]
+        if states > rows:
+            occurring, keys = np.unique(keys, return_inverse=True)
+            states = len(occurring)
+    return keys, states
 
 
 def _in_threads(work: Any, places: Integers, nanoseconds: float) -> Array:
