@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -12,8 +12,11 @@ from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import remark
 
 if TYPE_CHECKING:
+    from credo.data import Source
     from credo.networks.network import Network
+    from credo.networks.structure.confidence import EdgeConfidence
 
+DEFAULT = "boss"  # search
 SCORES = ("auto", "bdeu", "bds", "k2", "bic", "aic", "mdl", "qnml", "bge", "conditional-gaussian")
 SEARCHES = ("auto", "boss", "hill-climbing", "tabu", "iterated", "exact", "ges", "pc", "k2", "chow-liu")
 
@@ -81,6 +84,34 @@ def structure(data: str, top: int, output: str | None, plot: str | None, confide
         remark(f"wrote {path}")
 
 
+def learned(table: Source, data: str, confidence: bool, **how: Any) -> Learned:
+    """The network, the strength of its arrows, and how sure they are."""
+    import credo
+    from credo.networks.structure.edge_confidence import completed_task
+    from credo.networks.structure.learn import task_of
+    from credo.networks.structure.strengths import arrow_strengths
+    from credo.present.numbers import count_of
+
+    score, search = how.pop("score"), how.pop("search")
+    search = DEFAULT if search == "auto" else search
+    net = credo.learn_structure(table, score, search, **how)
+    sure = credo.edge_confidence(table, score=score, **how) if confidence else None
+    reading = {name: how[name] for name in ("bins", "kinds", "weight")}
+    task = completed_task(task_of(table, score, DEFAULT, **reading))
+    strengths = arrow_strengths(task.scored(task.columns), net.parents)
+    arrows = sum(map(len, net.parents.values()))
+    size = f"{count_of(len(net.parents), 'variable')} and {count_of(arrows, 'arrow')}"
+    how_found = "tests of independence" if search == "pc" else f"score {task.score}, search {search}"
+    return Learned(net, strengths, sure, f"{data}: network of {size} ({how_found})")
+
+
+class Learned(NamedTuple):
+    net: Network
+    strengths: dict[tuple[str, str], float]
+    sure: EdgeConfidence | None
+    title: str
+
+
 def parsed_tiers(given: str | None) -> list[list[str]] | None:
     """Names between commas, tiers between semicolons.
 
@@ -107,10 +138,16 @@ def _check_outputs(data: str, output: str | None, plot: str | None) -> None:
 
 def _write(net: Network, output: str) -> None:
     from credo.cli.output import MODEL
+    from credo.errors import NetworkError
     from credo.formats import write
     from credo.storage.files import save
 
     if output.lower().endswith(MODEL):
         save(net, output)
+    elif not net.tables:
+        raise NetworkError(
+            f"can't write {output}: a network of numbers has arrows and no tables; cut numbers into bins with --bins 5, "
+            f"or write a {MODEL} file"
+        )
     else:
         write(net, output)

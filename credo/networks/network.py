@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from credo.core.evidence import Evidence
     from credo.core.learning import Validation, Weight
     from credo.data.schema import Schema
+    from credo.networks.average import NetworkAverage
     from credo.networks.explanation import QueryExplanation
     from credo.networks.inference.coding import CodedRows
     from credo.networks.inference.expectations import Expectations
@@ -309,6 +310,22 @@ class Network(DirectedGraph, GraphicalModel):
         from credo.networks.comparison import divergence
 
         return divergence(self, other, method, samples, seed)
+
+    def score(
+        self, data: object, score: str = "auto", *, weight: Weight = None, equivalent: float = 1.0
+    ) -> dict[str, float]:
+        """Each variable's part of the score of these arrows, by which learn_structure compares graphs: the larger, the
+        better. "auto" is bic for categories, bge for numbers."""
+        from credo.networks.structure.strengths import scored_nodes
+
+        return scored_nodes(self, data, score, weight, equivalent)
+
+    def average(self, data: object, *, prior: Any = 1.0, structures: int = 100, **how: Any) -> NetworkAverage:
+        """The average over structures of these variables, weighed by their posterior probability: what
+        credo.edge_confidence(data, **how).average(data) gives."""
+        from credo.networks.structure.strengths import averaged
+
+        return averaged(self, data, prior, structures, how)
 
     def do(self, states: Mapping[str, Any]) -> Network:
         """The network after an intervention, which sets variables to states or draws these from {state: probability}:

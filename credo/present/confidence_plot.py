@@ -8,36 +8,36 @@ import numpy as np
 
 from credo.networks.mixed_graph import Edge
 from credo.present.graph_plot import laid_out
-from credo.present.network_plot import Arrow, NetworkPicture, drawn_picture
+from credo.present.network_plot import Arrow, Heads, NetworkPicture, drawn_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as AnyFigure
 
     from credo.networks.structure.confidence import EdgeConfidence
 
-WIDEST = 4.0  # points of a certain edge
+WIDEST = 2.5  # points of a certain edge
 CLEAR = 0.9  # share of one direction from which on the other isn't drawn
 
 
 def confidence_picture(found: EdgeConfidence, least: float = 0.1) -> NetworkPicture:
     """One line between two variables, as wide as either direction is probable, labelled with P(arrow); both heads, and
-    both probabilities, where neither direction is clear."""
+    both probabilities, where neither direction is clear. Variables that lead to others are above them."""
+    lead = (found.paths - found.paths.T).sum(1)
+    order = [found.variables[i] for i in np.argsort(-lead, kind="stable")]
     arrows: dict[Edge, Arrow] = {}
-    names = found.variables
-    for i, a in enumerate(names):
-        for b in names[i + 1 :]:
-            either = found.edge(a, b)
-            if either < least:
-                continue
-            parent, child = (a, b) if found[a, b] >= found[b, a] else (b, a)
-            clear = found[parent, child] >= CLEAR * either
-            label = _short(found[parent, child])
-            label = label if clear else f"{label}↓ {_short(found[child, parent])}↑"
-            grey = f"{0.75 - 0.6 * min(either, 1.0):.2f}"
-            heads = "child" if clear else "both"
-            arrows[parent, child] = Arrow(parent, child, (), heads, 0.4 + WIDEST * either, grey, "solid", label)  # type: ignore[arg-type]
-    lead = (found.paths - found.paths.T).sum(1)  # variables that lead to others more probably than the reverse: first
-    return laid_out(names, arrows, [names[i] for i in np.argsort(-lead, kind="stable")])
+    for i, a in enumerate(order):
+        for b in order[i + 1 :]:
+            if (either := found.edge(a, b)) >= least:
+                arrows[a, b] = _line(found, a, b, either)
+    return laid_out(found.variables, arrows, order)
+
+
+def _line(found: EdgeConfidence, upper: str, lower: str, either: float) -> Arrow:
+    down, up = found[upper, lower], found[lower, upper]
+    heads: Heads = "child" if down >= CLEAR * either else "parent" if up >= CLEAR * either else "both"
+    label = f"{_short(down)}↓ {_short(up)}↑" if heads == "both" else _short(max(down, up))
+    grey = f"{0.75 - 0.55 * min(either, 1.0):.2f}"
+    return Arrow(upper, lower, (), heads, 0.5 + WIDEST * either, grey, "solid", label)
 
 
 def _short(p: float) -> str:

@@ -21,6 +21,9 @@ STATES = 5  # of a variable in a picture
 SMALLEST = 5.0  # points of a font, below which text is cut
 
 
+Heads = Literal["child", "parent", "none", "both"]
+
+
 @dataclass(frozen=True)
 class Card:
     """A variable, its marginal (empty in a large network), and its place: from the left, and layers from the top."""
@@ -38,7 +41,7 @@ class Arrow:
     parent: str
     child: str
     bends: Sequence[Place]
-    heads: Literal["child", "parent", "none", "both"] = "child"  # the ends that have an arrowhead
+    heads: Heads = "child"  # the ends that have an arrowhead
     width: float = 1.0  # points
     colour: str = "0.45"
     line: Literal["solid", "dashed", "dotted"] = "solid"

@@ -17,7 +17,7 @@ from credo.networks.structure.confidence import EdgeConfidence, arrow_shares, pa
 from credo.networks.structure.counting import CodedTable
 from credo.networks.structure.edge_confidence import bootstrap_confidence, confidence_of, exact_confidence
 from credo.networks.structure.exact_confidence import count_orders
-from credo.networks.structure.score import Constraints, empty
+from credo.networks.structure.score import Constraints, Parents, empty
 from credo.numerics.exact import Array
 from tests.dags import all_dags, orders_of
 from tests.laws.test_exact_structure import RandomScore, enumerated
@@ -109,18 +109,19 @@ def test_chains_where_there_are_many_variables() -> None:
 def test_a_bootstrap_counts_how_often_a_search_finds_an_arrow() -> None:
     table = coded(SPRINKLER, 400)
 
-    def score_of(weight: Array) -> BDeu:
-        return BDeu(CodedTable(table.variables, table.codes, table.sizes, weight))
+    def found_in(weight: Array, seed: int) -> Parents:
+        score = BDeu(CodedTable(table.variables, table.codes, table.sizes, weight))
+        return hill_climbing(score, known, empty(4), seed)
 
     known = Constraints.none(table.variables)
-    found = bootstrap_confidence(score_of, np.ones(400), known, hill_climbing, replicates=20, seed=1)
+    found = bootstrap_confidence(found_in, np.ones(400), known, replicates=20, seed=1)
     assert found.method == "bootstrap"
     assert found["Rain", "WetGrass"] + found["WetGrass", "Rain"] > 0.9
-    again, _ = bootstrap(score_of, np.ones(400), known, hill_climbing, 20, 1)
+    again, _ = bootstrap(found_in, np.ones(400), known, 20, 1)
     np.testing.assert_array_equal(found.arrows, again)
     np.testing.assert_allclose(found.arrows * 40, np.round(found.arrows * 40), atol=1e-9)
     with pytest.raises(NetworkError, match="at least 2 replicates"):
-        bootstrap_confidence(score_of, np.ones(400), known, hill_climbing, replicates=1)
+        bootstrap_confidence(found_in, np.ones(400), known, replicates=1)
 
 
 # Averages
@@ -133,9 +134,8 @@ def test_an_average_is_the_mixture_of_joint_distributions(sure: EdgeConfidence) 
     names, states = average.variables, average.states
 
     def joint(row: dict[str, str]) -> float:
-        return sum(
-            w * np.exp(net.log_probability(row)) for w, net in zip(average.weights, average.networks, strict=True)
-        )
+        each = [np.exp(net.log_probability(row)) for net in average.networks]
+        return float(average.weights @ np.array(each))
 
     every = [dict(zip(names, values, strict=True)) for values in product(*(states[name] for name in names))]
     p = np.array([joint(row) for row in every])
@@ -152,7 +152,7 @@ def test_an_average_is_the_mixture_of_joint_distributions(sure: EdgeConfidence) 
     rows = [{**row, "WetGrass": None} for row in every[:4]]
     found = average.predict_proba("WetGrass", rows)
     for row, own in zip(rows, found, strict=True):
-        each = [joint({**row, "WetGrass": state}) for state in states["WetGrass"]]  # type: ignore[dict-item]
+        each = [joint({**row, "WetGrass": state}) for state in states["WetGrass"]]
         np.testing.assert_allclose(own, np.array(each) / sum(each))
     assert [*average.predict("WetGrass", rows)] == [states["WetGrass"][k] for k in found.argmax(1)]
     drawn = average.sample(3000, seed=4)

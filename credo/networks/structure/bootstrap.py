@@ -7,21 +7,20 @@ from collections.abc import Callable
 import numpy as np
 
 from credo.networks.equivalence import cpdag_of
-from credo.networks.structure.score import Constraints, Parents, Score, Search
+from credo.networks.structure.score import Constraints, Parents
 from credo.numerics.exact import Array
 
 REPLICATES = 100
 
 
 def bootstrap(
-    score_of: Callable[[Array], Score],
+    found: Callable[[Array, int], Parents],
     weight: Array,
     constraints: Constraints,
-    search: Search,
     replicates: int = REPLICATES,
     seed: int = 0,
 ) -> tuple[Array, tuple[Parents, ...]]:
-    """P(u -> v) as the share of replicates, and the graph that each finds.
+    """P(u -> v) as the share of replicates, and the graph that is found for each, given its rows' weights and a seed.
 
     A replicate draws as many rows as there are, with replacement: how often each is drawn is its weight. An edge whose
     direction the equivalence class leaves open counts half in each.
@@ -31,7 +30,7 @@ def bootstrap(
     graphs = list[Parents]()
     for replicate in range(replicates):
         drawn = random.multinomial(round(float(weight.sum())), weight / weight.sum()).astype(np.float64)
-        graph = search(score_of(drawn), constraints, constraints.required_parents, seed + replicate)
+        graph = found(drawn, seed + replicate)
         graphs.append(graph)
         share += directed_shares(graph, constraints) / replicates
     return share, tuple(graphs)

@@ -9,11 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
+import numpy as np
+
 from credo.errors import NetworkError
 from credo.networks.equivalence import PartialOrientation, close, extension
 from credo.networks.mixed_graph import MixedGraph
-from credo.networks.structure.independence import IndependenceTest
-from credo.networks.structure.score import Constraints, Parents
+from credo.networks.structure.columns import Columns
+from credo.networks.structure.independence import CategoryTest, CorrelationTest, IndependenceTest
+from credo.networks.structure.score import Constraints, Parents, Score
 
 Pair = frozenset[int]
 
@@ -96,8 +99,9 @@ def oriented(near: list[set[int]], separations: dict[Pair, Separation], known: C
             close(closed)
             if not _has_cycle(closed):
                 graph = tried
-    close(graph)
-    return graph
+    closed = graph.copy()
+    close(closed)
+    return graph if _has_cycle(closed) else closed
 
 
 def _background(near: list[set[int]], known: Constraints) -> PartialOrientation:
@@ -166,3 +170,32 @@ def acyclic(graph: PartialOrientation) -> Parents:
         for y in near:
             left.separate(x, y)
     return tuple(tuple(sorted(own)) for own in found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PC:
+    """The search: tests read the columns themselves, each the rows in which its variables are known."""
+
+    alpha: float = 0.01
+
+    def of_columns(self, columns: Columns, constraints: Constraints) -> Parents:
+        found = pc_parents(independence_test(columns), constraints, self.alpha)
+        if what := constraints.objection(found):
+            raise NetworkError(f'search="pc" finds a graph that the constraints refuse: {what}; use "boss" or "tabu"')
+        return found
+
+    def __call__(self, score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents:  # noqa: ARG002
+        raise NetworkError('search="pc" tests the rows, and has no use for a score: use "boss", "tabu" or "ges" here')
+
+
+def independence_test(columns: Columns) -> IndependenceTest:
+    """G² for categories, partial correlation for numbers."""
+    if columns.categories and columns.numbers:
+        raise NetworkError(
+            f'search="pc" tests either categories or numbers, but {columns.categories[0].name!r} is a category and '
+            f"{columns.numbers[0].name!r} a number: cut the numbers in bins (bins=5), or use another search"
+        )
+    if columns.numbers:
+        return CorrelationTest(columns.variables, np.stack([each.values for each in columns.numbers]), columns.weight)
+    sizes = tuple(len(each.levels) for each in columns.categories)
+    return CategoryTest(columns.variables, np.stack([each.codes for each in columns.categories]), sizes, columns.weight)

@@ -25,7 +25,7 @@ ENOUGH = 1e-6  # gain in score for which arrows are changed
 
 def structural_em(task: Task, start: Parents, prior: Any) -> Network:
     """A graph and its tables, each the best for rows that are completed under the other, until the graph stays."""
-    rows = _repeated(task.columns)
+    rows = repeated(task.columns)
     net = task.fitted(completed(rows, None, task.seed), start, prior)
     parents = start
     for _ in range(ROUNDS):
@@ -40,7 +40,7 @@ def structural_em(task: Task, start: Parents, prior: Any) -> Network:
     return net
 
 
-def _repeated(columns: Columns) -> Columns:
+def repeated(columns: Columns) -> Columns:
     """Rows with missing cells several times, each with a part of the weight."""
     missing = np.any([column.codes < 0 for column in columns.categories], axis=0)
     times = np.where(missing, COMPLETIONS, 1)
