@@ -42,6 +42,7 @@ _PUBLIC = {
     "ask": "credo.asking",
     "bayes_factor": "credo.estimation.comparison",
     "documents": "credo.data.documents",
+    "edge_confidence": "credo.networks.structure.edge_confidence",
     "estimate": "credo.estimation.beliefs",
     "learn": "credo.selection.learn",
     "learn_structure": "credo.networks.structure.learn",
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network
+    from credo.networks.structure.edge_confidence import edge_confidence as edge_confidence
     from credo.networks.structure.learn import learn_structure as learn_structure
     from credo.selection.learn import learn as learn
     from credo.storage.files import load as load

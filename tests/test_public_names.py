@@ -46,6 +46,7 @@ NAMES = [
     "ask",
     "bayes_factor",
     "documents",
+    "edge_confidence",
     "estimate",
     "learn",
     "learn_structure",

@@ -140,3 +140,10 @@ def test_more_data_bring_the_truth_back() -> None:
     found = credo.learn_structure(ASIA.sample(50_000, seed=3))
     missing = skeleton(ASIA) ^ skeleton(found)
     assert missing <= {frozenset(("VisitToAsia", "Tuberculosis"))}
+
+
+def test_tan_is_a_tree_below_the_class() -> None:
+    found = credo.learn_structure(ROWS, search="tan", target="Dyspnoea")
+    others = [name for name in found.variables if name != "Dyspnoea"]
+    assert found.parents["Dyspnoea"] == ()
+    assert all("Dyspnoea" in found.parents[name] and len(found.parents[name]) <= 2 for name in others)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from credo.data.profile import infer_schema
 from credo.data.schema import Schema
 from credo.engines import local
 from credo.errors import DataError
+from credo.networks.structure.constraints import Constraints, Parents
 from credo.networks.structure.counting import CodedTable
 from credo.networks.structure.number_scores import NumberTable
 from credo.notices import tell_of_columns
@@ -64,7 +65,7 @@ class Columns:
         """The categories, which are complete."""
         sizes = tuple(len(column.levels) for column in self.categories)
         kind = np.uint8 if max(sizes, default=0) <= NARROW else np.int32
-        rows = len(self.categories[0].codes) if self.categories else self._rows
+        rows = len(self.categories[0].codes) if self.categories else self.rows
         codes = np.empty((len(sizes), rows), dtype=kind)
         for j, column in enumerate(self.categories):
             codes[j] = column.codes
@@ -95,11 +96,19 @@ class Columns:
                     f"{column.name!r} is missing in row {int(missing.argmax()) + 1}: scores of numbers need complete "
                     "rows. Cut the numbers in bins (bins=5), which takes missing cells, or leave such rows out"
                 )
-        x = np.stack([column.values for column in self.numbers], axis=1) if self.numbers else np.empty((self._rows, 0))
+        x = np.stack([column.values for column in self.numbers], axis=1) if self.numbers else np.empty((self.rows, 0))
         return NumberTable(tuple(column.name for column in self.numbers), x, self.weight)
 
+    def where(self, kept: NDArray[np.bool_]) -> Columns:
+        """Some of the rows."""
+        categories = tuple(replace(column, codes=column.codes[kept]) for column in self.categories)
+        numbers = tuple(replace(column, values=column.values[kept]) for column in self.numbers)
+        return replace(
+            self, categories=categories, numbers=numbers, weight=None if self.weight is None else self.weight[kept]
+        )
+
     @property
-    def _rows(self) -> int:
+    def rows(self) -> int:
         first = self.categories[0].codes if self.categories else self.numbers[0].values
         return len(first)
 
@@ -108,6 +117,13 @@ class Columns:
         made = {column.name: _binned(column, bins) for column in self.numbers}
         made |= {column.name: column for column in self.categories}
         return replace(self, categories=tuple(made[name] for name in self.variables), numbers=())
+
+
+@runtime_checkable
+class ColumnSearch(Protocol):
+    """A search that reads columns, and has no score."""
+
+    def of_columns(self, columns: Columns, constraints: Constraints) -> Parents: ...
 
 
 def read_columns(data: object, kinds: Mapping[str, str] | None = None, weight: Any = None) -> Columns:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from credo.errors import DataError, NetworkError, SchemaError, check_seed, suggest
 from credo.networks import graph
 from credo.networks.network import Network
-from credo.networks.structure.columns import Columns, read_columns
+from credo.networks.structure.columns import Columns, ColumnSearch, read_columns
 from credo.networks.structure.conditional_gaussian import ConditionalGaussian, MixedTable
 from credo.networks.structure.constraints import Constraints, Named
 from credo.networks.structure.score import Parents, Score, Search
@@ -48,17 +48,12 @@ def learn_structure(
     >>> learn_structure(rain, required="Rain -> Wet").parents["Wet"]
     ('Rain',)
     """
-    columns = read_columns(data, kinds, weight)
-    if bins is not None:
-        columns = columns.binned(_checked_bins(bins))
-    chosen = _chosen_score(score, columns)
-    known = Constraints.of(
-        columns.variables, required=required, forbidden=forbidden, tiers=tiers, max_parents=max_parents
-    )
-    if chosen == MIXED:
-        known = _without_numbers_before_categories(known, columns)
-    task = Task(columns, chosen, equivalent, known, search_of(search, options), check_seed(seed))
-    first = _start(start, known)
+    constraints = {"required": required, "forbidden": forbidden, "tiers": tiers, "max_parents": max_parents}
+    task = task_of(data, score, search, constraints, options, bins, kinds, weight, equivalent, seed)
+    first, columns = _start(start, task.constraints), task.columns
+    if isinstance(task.search, ColumnSearch):
+        parents = task.search.of_columns(columns, task.constraints)
+        return task.named(parents) if columns.numbers else task.fitted(columns, parents, prior)
     if columns.numbers:
         return task.named(task.found(columns, first))
     if columns.is_complete:
@@ -66,6 +61,29 @@ def learn_structure(
     from credo.networks.structure.structural_em import structural_em
 
     return structural_em(task, first, prior)
+
+
+def task_of(
+    data: object,
+    score: str = "auto",
+    search: str | Search = "boss",
+    constraints: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    bins: int | None = None,
+    kinds: Mapping[str, str] | None = None,
+    weight: Weight = None,
+    equivalent: float = 1.0,
+    seed: int = 0,
+) -> Task:
+    """What users ask for, checked: columns that were read, the score for them, constraints and a search."""
+    columns = read_columns(data, kinds, weight)
+    if bins is not None:
+        columns = columns.binned(_checked_bins(bins))
+    chosen = _chosen_score(score, columns)
+    known = Constraints.of(columns.variables, **(constraints or {}))
+    if chosen == MIXED:
+        known = _without_numbers_before_categories(known, columns)
+    return Task(columns, chosen, equivalent, known, search_of(search, options or {}), check_seed(seed))
 
 
 @dataclass(frozen=True)

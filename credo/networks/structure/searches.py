@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from credo.errors import NetworkError, suggest
 from credo.networks.structure.category_families import K2, BDs
@@ -27,6 +27,11 @@ SEARCHES = {  # where each is, loaded when it is asked for
     "tabu": "credo.networks.structure.climbing:tabu",
     "iterated": "credo.networks.structure.climbing:iterated",
     "k2": "credo.networks.structure.k2_search:k2_search",
+    "exact": "credo.networks.structure.exact:exact_search",
+    "ges": "credo.networks.structure.ges:greedy_equivalence_search",
+    "pc": "credo.networks.structure.pc:PC",
+    "chow-liu": "credo.networks.structure.chow_liu:chow_liu_search",
+    "tan": "credo.networks.structure.chow_liu:tan_search",
 }
 
 
@@ -36,10 +41,14 @@ def search_of(given: str | Search, options: Mapping[str, Any]) -> Search:
         if given not in SEARCHES:
             raise NetworkError(f"there is no search {given!r:.60}; {suggest(given, SEARCHES)}")
         module, _, name = SEARCHES[given].partition(":")
-        found: Search = getattr(import_module(module), name)
+        found: Any = getattr(import_module(module), name)
         known = _options(found)
         for unknown in (option for option in options if option not in known):
             raise NetworkError(f"search={given!r} has no option {unknown!r}; {suggest(unknown, known)}")
+        if given == "tan" and "target" not in options:
+            raise NetworkError('search="tan" needs a target, the class that all other columns depend on: target="..."')
+        if isinstance(found, type):
+            return cast(Search, found(**options))
     elif callable(given):
         found = given
     else:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.networks.network import Network
+from credo.networks.structure.chow_liu import spanning_tree
 from credo.networks.structure.columns import CategoryColumn, Columns
 from credo.networks.structure.score import Parents, total
 
@@ -21,14 +22,13 @@ if TYPE_CHECKING:
 COMPLETIONS = 5  # of each row with missing cells
 ROUNDS = 10  # of expectation and search, at most
 TABLES = 3  # expectations for the same arrows, so that tables fit them before the arrows change again
-MUTUAL = 1e-12  # so that independent pairs have a finite distance, too
 MANY = 100  # complete rows that are enough to begin with
 ENOUGH = 1e-6  # gain in score for which arrows are changed
 
 
 def structural_em(task: Task, start: Parents, prior: Any) -> Network:
     """A graph and its tables, each the best for rows that are completed under the other, until the graph stays."""
-    rows, parents = _repeated(task.columns), start
+    rows, parents = repeated(task.columns), start
     known = _complete_rows(task.columns)
     if known is not None:
         parents = task.found(known, start)
@@ -56,17 +56,13 @@ def _with_tables(task: Task, rows: Columns, net: Network, parents: Parents, prio
 
 def _tree_network(task: Task, rows: Columns, prior: Any) -> Network:
     """The best tree, by the mutual information of pairs of cells that are both known: only to complete rows with."""
-    from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
-
     columns = task.columns.categories
     weight = np.ones(len(columns[0].codes)) if task.columns.weight is None else task.columns.weight
-    distance = np.zeros((len(columns), len(columns)))
+    information = np.zeros((len(columns), len(columns)))
     for i, one in enumerate(columns):
         for j, other in enumerate(columns[:i]):
-            distance[i, j] = 1.0 / (MUTUAL + _mutual_information(one, other, weight))
-    tree = minimum_spanning_tree(distance)
-    above = breadth_first_order(tree, 0, directed=False)[1]
-    parents = tuple((int(p),) if p >= 0 else () for p in above)
+            information[i, j] = information[j, i] = _mutual_information(one, other, weight)
+    parents = spanning_tree(information)
     net = task.fitted(completed(rows, None, task.seed), parents, prior)
     return _with_tables(task, rows, _with_tables(task, rows, net, parents, prior), parents, prior)
 
@@ -95,7 +91,7 @@ def _complete_rows(columns: Columns) -> Columns | None:
     return replace(columns, categories=some, weight=None if columns.weight is None else columns.weight[complete])
 
 
-def _repeated(columns: Columns) -> Columns:
+def repeated(columns: Columns) -> Columns:
     """Rows with missing cells several times, each with a part of the weight."""
     missing = np.any([column.codes < 0 for column in columns.categories], axis=0)
     times = np.where(missing, COMPLETIONS, 1)
