@@ -20,7 +20,7 @@ from credo.numerics.exact import Array
 
 ALL = "(all together)"  # the name of the term of columns that have one weight
 Estimate = PointEstimate
-NEW = "unseen values"
+UNSEEN_VALUES = "unseen values"
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ Ignored = dict[tuple[str, str], int]  # {(column, what some of its cells hold): 
 class Capability(ABC):  # noqa: B024 - each capability has its own abstract methods
     """Something that only some blocks or likelihoods can do."""
 
-    lacking: ClassVar[str] = ""  # what an error says of columns without it
+    lacking: ClassVar[str] = ""  # the error about columns without it
 
     @classmethod
     def of(cls, thing: Block | Likelihood | Tally) -> Self | None:
@@ -65,7 +65,7 @@ class Limits(Capability):
 
 
 class Tallies(Capability):
-    """Learns one row at a time, faster than by keeping rows (see tally.Gathered)."""
+    """Learns one row at a time, faster than by keeping rows (see tally.KeptRows)."""
 
     @abstractmethod
     def tally(self, evidence: Evidence) -> Tally:
@@ -125,7 +125,7 @@ class ByColumn(Capability):
 
 
 class Hides(Capability):
-    """Finds fast what the other columns say where one column's cells are hidden."""
+    """Finds the log-likelihood of the other columns fast where one column's cells are hidden."""
 
     lacking = "to hide a column, the others must be read again"
 

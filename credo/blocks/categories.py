@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.data.codes import add_tables, add_tables_but_own, add_tables_left_out
-from credo.blocks.block import NEW, Block, Parameter, Settings, column_labels
+from credo.blocks.block import UNSEEN_VALUES, Block, Parameter, Settings, column_labels
 from credo.blocks.capabilities import CountsIgnored, Draws, Ignored, LogPrior, Tabular, Tallies
 from credo.blocks.scoring import ScoredColumns, TableScorer
 from credo.core.evidence import Evidence, Part
@@ -91,7 +91,7 @@ def concentration(column: Column, settings: Settings) -> Array:
     if shares is None:
         return np.full(levels, settings.m / max(levels, 1))
     if unknown := [value for value in column.values if value not in shares]:
-        raise PriorError(f"p says nothing of {unknown[0]!r} in column {column.name!r}")
+        raise PriorError(f"p has no share for {unknown[0]!r} in column {column.name!r}")
     found = np.array([shares[value] for value in column.values], dtype=np.float64)
     if not ((found >= 0).all() and found.sum() <= 1 + 1e-9):
         raise PriorError(f"p must be shares that sum to 1, but for column {column.name!r} is {dict(shares)!r:.80}")
@@ -145,7 +145,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior):
 
     @cached_property
     def shares(self) -> list[Array]:
-        """θ; all alike where nothing speaks for any value. (classes, levels) each"""
+        """θ; all alike where no value has any weight. (classes, levels) each"""
         pairs = list(zip(self.counts, self._offsets, strict=True))
         own = [dirichlet.shares(n, a) for n, a in pairs]
         if self.depends is None:
@@ -292,7 +292,7 @@ class CategoriesLikelihood(TableLikelihood, CountsIgnored, Draws):
 
     def read_counting_ignored(self, batch: Batch) -> tuple[Codes, Ignored]:
         codes, unseen = self._coded(batch)
-        return codes, {(name, NEW): int(n) for name, n in zip(self.names, unseen, strict=True) if n}
+        return codes, {(name, UNSEEN_VALUES): int(n) for name, n in zip(self.names, unseen, strict=True) if n}
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
         drawn: dict[str, Any] = {}

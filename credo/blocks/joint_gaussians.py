@@ -239,7 +239,7 @@ class JointGaussians:
     def without_each(self, z: Array, columns: Sequence[Positions]) -> Iterator[Array]:
         """Log-densities of rows, each time without the features of one column; 0 where nothing is left. (rows, classes)
 
-        What all features say is found once.
+        The log-density of all features is found once.
         """
         absent = np.isnan(z)
         whole, some = np.flatnonzero(~absent.any(1)), np.flatnonzero(absent.any(1))

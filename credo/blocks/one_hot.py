@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from credo.blocks.block import NEW, Block, Parameter, Settings
+from credo.blocks.block import UNSEEN_VALUES, Block, Parameter, Settings
 from credo.blocks.capabilities import CountsIgnored, Hides, Ignored, OneTerm, Scored
 from credo.blocks.joint_gaussians import JointGaussians, patterns
 from credo.core.evidence import Evidence, Part
@@ -164,7 +164,7 @@ class Encoding:
         return np.array([self.names[column] in self.values for column in self.columns], dtype=bool)
 
 
-class Summary(NamedTuple):
+class FeatureMoments(NamedTuple):
     """What the classes' Gaussians follow from: features about the mean of their known cells, missing ones there."""
 
     centre: Array  # (d,)
@@ -183,7 +183,7 @@ class TogetherLikelihood(OneTerm, Scored, CountsIgnored, Hides):
     moments: CrossMoments
     settings: Settings
     weight: float = 1.0
-    known: Summary | None = None  # of the moments, where it is known
+    known: FeatureMoments | None = None  # of the moments, where it is known
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -194,7 +194,7 @@ class TogetherLikelihood(OneTerm, Scored, CountsIgnored, Hides):
 
     def read_counting_ignored(self, batch: Batch) -> tuple[Array, Ignored]:
         z, unseen = self.encoding.read(batch)
-        return z, {(name, NEW): n for name, n in unseen.items() if n}
+        return z, {(name, UNSEEN_VALUES): n for name, n in unseen.items() if n}
 
     @cached_property
     def _places(self) -> tuple[Positions, Positions]:
@@ -202,7 +202,7 @@ class TogetherLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         return pairs[:, 0], pairs[:, 1]
 
     @cached_property
-    def summary(self) -> Summary:
+    def summary(self) -> FeatureMoments:
         return summary_of_moments(self.moments, *self._places) if self.known is None else self.known
 
     @property
@@ -300,12 +300,12 @@ class TogetherLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         for pattern, row in enumerate(first if self.size else ()):
             seen, rows = np.flatnonzero(~absent[row]), np.flatnonzero(which == pattern)
             gaussians = self.gaussians if len(seen) == self.size else self.gaussians.over(seen)
-            for column, said in zip(columns[seen], gaussians.each(z[np.ix_(rows, seen)]), strict=True):
-                found[self.names[column]][rows] += self.weight * said
+            for column, part in zip(columns[seen], gaussians.each(z[np.ix_(rows, seen)]), strict=True):
+                found[self.names[column]][rows] += self.weight * part
         return found
 
     def hidden(self, cells: Array, said: Array) -> dict[str, Array]:
-        """What each column's cells add to those of all others. said: what all of them say"""
+        """What each column's cells add to those of all others."""
         columns, z = self.encoding.columns[self.spoken], self._centred(cells)
         found = {name: np.zeros_like(said) for name in self.names}
         spoken = np.unique(columns)
@@ -335,7 +335,7 @@ class TogetherLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         return classes * d + d * (d + 1) // 2 * (1 if self._tied else classes)
 
 
-def summary_of_moments(moments: CrossMoments, own: Positions, absent: Positions) -> Summary:
+def summary_of_moments(moments: CrossMoments, own: Positions, absent: Positions) -> FeatureMoments:
     """From sums over rows, in pairs of floats.
 
     z = u - c + c·e, u being 0 and e being 1 where a cell is missing; so Σzz′ follows from Σuu′, Σue′, Σee′, Σu, Σe.
@@ -364,10 +364,10 @@ def summary_of_moments(moments: CrossMoments, own: Positions, absent: Positions)
         mixed, missing = -u[:, :, None] * row, rows[:, :, None] * column * row
     squares = squares + mixed + swapped(mixed) + missing
     scatter = squares - (away / rows)[:, :, None] * away[:, None, :]
-    return Summary(centre, n.value, (away / rows).value, scatter.value, everyone.second.value[0, own, own])
+    return FeatureMoments(centre, n.value, (away / rows).value, scatter.value, everyone.second.value[0, own, own])
 
 
-def summary_of_rows(z: Array, own: Hard) -> Summary:
+def summary_of_rows(z: Array, own: Hard) -> FeatureMoments:
     """From the rows themselves, NaN where a cell is missing: about each class's own mean, nothing cancels."""
     known = ~np.isnan(z)
     filled = np.where(known, z, 0.0)
@@ -388,7 +388,7 @@ def summary_of_rows(z: Array, own: Hard) -> Summary:
         if end > start:
             rows = weighted[order[start:end]]
             scatter[k] = rows.T @ rows
-    return Summary(centre, count, mean, scatter, (w * filled**2).sum(0))
+    return FeatureMoments(centre, count, mean, scatter, (w * filled**2).sum(0))
 
 
 def _padded(x: Exact, axis: int) -> Exact:

@@ -27,7 +27,7 @@ from credo.numerics.exact import Array
 from credo.numerics.special import log_rising
 
 Cells = NDArray[Any]  # (rows, ...)
-Rows = NDArray[np.bool_]
+RowFlags = NDArray[np.bool_]
 
 
 class Scorer(ABC):
@@ -52,12 +52,12 @@ class Scorer(ABC):
         """The same for rows that are in the evidence: each leaves its class, but not the pooled prior."""
 
     @abstractmethod
-    def without(self, cells: Cells, own: Hard, gone: Rows) -> Scorer:
+    def without(self, cells: Cells, own: Hard, gone: RowFlags) -> Scorer:
         """The evidence without some of these rows, which are all of the sample."""
 
     @abstractmethod
     def reclassified(self, cells: Cells, own: Hard) -> Scorer:
-        """The evidence of these rows alone, in the classes that `own` says."""
+        """The evidence of these rows alone, in the classes of `own`."""
 
     @abstractmethod
     def under(self, settings: Settings) -> Scorer:
@@ -71,8 +71,8 @@ class Scorer(ABC):
         """Which cells hold values without evidence. (rows, columns)"""
         return np.zeros((len(cells), len(self.names)), dtype=bool)
 
-    def blanked(self, cells: Cells, places: Positions, gone: Rows) -> Cells:
-        """With the cells of some columns missing where `gone` says so. gone: (rows, places)"""
+    def blanked(self, cells: Cells, places: Positions, gone: RowFlags) -> Cells:
+        """With the cells of some columns missing where `gone` is true. gone: (rows, places)"""
         found = cells.copy()
         found[:, places] = np.where(gone, self.missing, cells[:, places])
         return found
@@ -104,7 +104,7 @@ class ScoredColumns(Independent, Scored):
 class TableScorer(Scorer):
     """log θ of each value, θ = (n + a)/Σ(n + a), of all columns' values side by side.
 
-    A value without evidence is as if unseen: it has no prior mass, and says nothing.
+    A value without evidence is as if unseen: it has no prior mass, and is ignored.
     """
 
     names: tuple[str, ...]
@@ -189,7 +189,7 @@ class TableScorer(Scorer):
         return self._table[self._flat(cells, places)].swapaxes(1, 2)
 
     def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:
-        """Of its own class, θ = (n - w + a)/Σ; a value that no other row has says nothing."""
+        """Of its own class, θ = (n - w + a)/Σ; a value that no other row has is ignored."""
         flat, w, none = self._flat(cells, places), own.weight[:, None], np.zeros((len(self.counts), 1))
         found = self._table[flat]
         counts, prior = np.append(self.counts, none, axis=1), np.append(self.concentration, 0.0)
@@ -200,7 +200,7 @@ class TableScorer(Scorer):
         found[np.append(self._pooled, 0.0)[flat] - w <= ALONE * w] = 0.0
         return found.swapaxes(1, 2)
 
-    def without(self, cells: Cells, own: Hard, gone: Rows) -> TableScorer:
+    def without(self, cells: Cells, own: Hard, gone: RowFlags) -> TableScorer:
         left = self.counts - self._counted(cells[gone], own.take(gone))
         if (left < 0).any():
             raise EvidenceError(NEVER)

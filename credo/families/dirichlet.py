@@ -28,7 +28,7 @@ def offset(concentration: Array | float, estimate: PointEstimate) -> Array:
 
 
 def shares(n: Array, added: Array | float, axis: int = -1) -> Array:
-    """θ = (n + a)/Σ(n + a), a being an offset; a negative n + a counts as 0. All alike where nothing speaks for any.
+    """θ = (n + a)/Σ(n + a), a being an offset; a negative n + a counts as 0. All alike where no value has weight.
 
     >>> shares(np.array([[2.0, 1.0], [0.0, 0.0]]), 1.0).tolist()
     [[0.6, 0.4], [0.5, 0.5]]

@@ -68,7 +68,7 @@ class NormalMean(Family):
         return NormalMean(after, self.noise_sd / np.sqrt(total), self.noise_sd)
 
     def _prior_rows(self) -> Array:
-        """(σ/sd)²: how many rows the prior is worth; endless, where it is certain."""
+        """(σ/sd)²: how many rows the prior is worth; infinite, where it is certain."""
         with np.errstate(divide="ignore"):
             return (self.noise_sd / self.sd) ** 2
 
@@ -201,7 +201,7 @@ class NormalInverseGamma(Family):
 
 
 def require_scale(n: Array, mean: Array, scatter: Array) -> None:
-    """Refuse groups whose numbers don't differ: they don't tell the scale, or even the unit, of the next one."""
+    """Refuse groups whose numbers don't differ: they give no scale, or even unit, for the next one."""
     unknown = ~((scatter > 0) & (n > 1))
     if not unknown.any():
         return
@@ -211,7 +211,7 @@ def require_scale(n: Array, mean: Array, scatter: Array) -> None:
     elif spread > 0:
         found = f"the weights of the observations sum to {shown(rows)}, and must exceed 1"
     else:
-        found = f"every observation is {shown(place)}, which says nothing about how far others may lie"
+        found = f"every observation is {shown(place)}, which leaves open how far others may lie"
     raise EvidenceError(
         f"the scale is unknown: {found}. Observe numbers that differ, or give the prior's numbers (mean, strength, "
         "shape and scale of a NormalInverseGamma)"

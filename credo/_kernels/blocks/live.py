@@ -12,7 +12,7 @@ from credo._kernels.core.sums import ALIKE, FAINT, add_moments_hard, add_product
 from credo._kernels.jit import at_once, kernel
 
 Array = NDArray[np.float64]
-Cells = NDArray[np.int64]
+CellCodes = NDArray[np.int64]
 Pair = tuple[float, float]
 
 # A caller that comes for every row can't wait for a kernel that asks each time whether it is compiled.
@@ -50,7 +50,7 @@ def add_products_of_row(x: Array, k: int, w: float, sums: Array) -> None:
 
 
 @kernel
-def count_cells(cells: Cells, k: int, w: float, counts: Array, weights: Array, totals: Array) -> None:
+def count_cells(cells: CellCodes, k: int, w: float, counts: Array, weights: Array, totals: Array) -> None:
     """The first two counts (3, cells, classes), a pair, and totals (columns, classes) += w at class k.
 
     weights (cells,) are of all classes together. Column j's cell is cellsⱼ, none where that is negative.
@@ -69,7 +69,9 @@ def count_cells(cells: Cells, k: int, w: float, counts: Array, weights: Array, t
 
 
 @kernel
-def add_cells_of_row(cells: Cells, counts: Array, totals: Array, levels: Array, smoothing: float, out: Array) -> None:
+def add_cells_of_row(
+    cells: CellCodes, counts: Array, totals: Array, levels: Array, smoothing: float, out: Array
+) -> None:
     """out (classes) += Σⱼ log (n + l)/(N + l J): counts (3, cells, classes) add up to n, J is levelsⱼ."""
     for j in range(len(cells)):
         v = cells[j]
@@ -85,8 +87,8 @@ def add_cells_of_row(cells: Cells, counts: Array, totals: Array, levels: Array, 
 def add_bins_of_row(
     x: Array,
     values: Array,
-    cells: Cells,
-    ends: Cells,
+    cells: CellCodes,
+    ends: CellCodes,
     counts: Array,
     weights: Array,
     totals: Array,
@@ -167,13 +169,13 @@ def add_students_of_row(x: Array, shift: Array, moments: Array, strength: float,
 
 @kernel
 def to_shares(log_joint: Array, begun: Array, biases: Array, noise: Array) -> bool:
-    """What is said of the classes becomes their shares, with label noise; False if none is possible. Where
-    nothing was said since it was begun, biases don't count."""
-    said = False
+    """log p(class, row) becomes P(class | row), with label noise; False if no class is possible. Where no cell counted
+    (it is as it was begun), biases don't count."""
+    counted = False
     for k in range(len(log_joint)):
-        said = said or log_joint[k] != begun[k]
+        counted = counted or log_joint[k] != begun[k]
     for k in range(len(log_joint)):
-        log_joint[k] -= 0.0 if said else biases[k]
+        log_joint[k] -= 0.0 if counted else biases[k]
     top, total, rest = log_joint[0], 0.0, 1.0
     for k in range(len(log_joint)):
         top = max(top, log_joint[k])

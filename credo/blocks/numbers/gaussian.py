@@ -284,7 +284,7 @@ class JointLikelihood(OneTerm, LogPrior, Draws):
 
     def said(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
         found = {name: np.zeros(shape) for name in self.names}
-        names = [name for name, speaks in zip(self.names, self.spoken, strict=True) if speaks]
+        names = [name for name, varies in zip(self.names, self.spoken, strict=True) if varies]
         z = (cells - self.shift)[:, self.spoken]
         for known, rows in patterns(z) if self.size else ():
             if not known.any():
@@ -395,7 +395,7 @@ class JointLikelihood(OneTerm, LogPrior, Draws):
         return {name: drawn[:, j] for j, name in enumerate(self.names)}
 
     def parameters(self) -> list[Parameter]:
-        names = [name for name, said in zip(self.names, self.spoken, strict=True) if said]
+        names = [name for name, varies in zip(self.names, self.spoken, strict=True) if varies]
         mean, covariance = self.gaussians
         lines = [Parameter(name, "mean", mean[:, j] + self.shift[self.spoken][j]) for j, name in enumerate(names)]
         for i, name in enumerate(names):

@@ -74,7 +74,7 @@ class Numbers(Block, Tallies):
         else:
             statistics = Moments.of_tiles(batch.tiles(self.names), len(self.names), member)
             if not (statistics.second.high < LARGEST**2).all():
-                batch.matrix(self.names)  # which says what is wrong with which cell
+                batch.matrix(self.names)  # which refuses the wrong cell by name
         return Evidence(_schema(self.names, self.kind), {self.label: Part((groups, None), statistics)})
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> NumbersLikelihood:
@@ -245,15 +245,15 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
             return
         if self.settings.estimate == "ml":
             _ = self.gaussian  # refused, where a class has no variance
-        unsure, said = own.weight != 1.0, np.zeros_like(out)
+        unsure, scores = own.weight != 1.0, np.zeros_like(out)
         student, mean = self.settings.estimate == "bayes", self.shifted.mean
         limit, others, mine, ends = self._without_one
-        add_left_out(cells, self.shift, limit, own.codes, mean, others, mine, ends, student, said, unsure)
+        add_left_out(cells, self.shift, limit, own.codes, mean, others, mine, ends, student, scores, unsure)
         rows = np.flatnonzero(unsure)
-        said[rows] = 0.0
+        scores[rows] = 0.0
         for j in range(len(self.names) if len(rows) else 0):
-            said[rows] += self._exactly(cells[rows, j], j, own.take(rows))
-        out += said
+            scores[rows] += self._exactly(cells[rows, j], j, own.take(rows))
+        out += scores
 
     def scorer(self) -> NumberScorer | None:
         from credo.blocks.numbers.number_scoring import NumberScorer
@@ -278,7 +278,7 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
             whole, at = self.part_of
             limit, others, mine, _ = whole._without_one
             return limit[at], others[:, at], mine[:, at], _ends(others[:, at, 5])
-        with np.errstate(all="ignore"):  # of columns that say nothing
+        with np.errstate(all="ignore"):  # of ignored columns
             return self._tables_without_one()
 
     def _tables_without_one(self) -> tuple[Array, Array, Array, Any]:
@@ -333,11 +333,11 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
 
     def _exactly(self, x: Array, j: int, own: Hard) -> Array:
         """Column j of rows left out one by one, in pairs of floats; 0 where it is ignored. (rows, classes)"""
-        prior, statistics, said = self._without_each(x, j, own)
+        prior, statistics, varies = self._without_each(x, j, own)
         likelihood = np.zeros((len(x), len(self.statistics.n.value)))
-        if not said.any():
+        if not varies.any():
             return likelihood
-        z = x[said, None] - self.shift[j]
+        z = x[varies, None] - self.shift[j]
         if self.settings.estimate == "bayes":
             found = prior.posterior(statistics).predictive().log_prob(z)
         else:
@@ -352,7 +352,7 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
                 after = prior.posterior(statistics)
                 point = after.mode() if self.settings.estimate == "map" else after.mean()
             found = -0.5 * ((z - point.mean) ** 2 / point.variance + np.log(point.variance))
-        likelihood[said] = found + 0.5 * np.log(self._unit[j])
+        likelihood[varies] = found + 0.5 * np.log(self._unit[j])
         return likelihood
 
     def _without_each(self, x: Array, j: int, own: Hard) -> tuple[NormalInverseGamma, Moments, Any]:
@@ -365,10 +365,10 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
         column = self.shifted.take(1, np.array([j]))
         everyone = column.pooled() - alone
         left = everyone.n.value[:, 0] > ALONE * column.n.value.sum()
-        said = ~np.isnan(x) & left & (everyone.scatter[:, 0] > ALIKE * self.pooled.second.high[0, j])
-        rows = np.flatnonzero(said)
+        varies = ~np.isnan(x) & left & (everyone.scatter[:, 0] > ALIKE * self.pooled.second.high[0, j])
+        rows = np.flatnonzero(varies)
         others = Moments(*(part[rows][:, None] for part in everyone.sums))
-        return of_numbers(others, self.settings.strength), column.leaving_out(alone[rows], own.codes[rows]), said
+        return of_numbers(others, self.settings.strength), column.leaving_out(alone[rows], own.codes[rows]), varies
 
     def mahalanobis(self, cells: Array) -> Array:
         """Distances over the known cells, in standard deviations of the point estimate. (rows, classes)"""
@@ -444,8 +444,8 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
         for start in range(0, len(cells), step := max(1, CHUNK // len(self.statistics.n.value))):
             rows = slice(start, start + step)
             part = Hard(own.codes[rows], own.groups, own.weight[rows])
-            prior, statistics, said = self._without_each(cells[rows, 0], 0, part)
-            found[rows][said] = prior.log_evidence(statistics).sum(1)
+            prior, statistics, varies = self._without_each(cells[rows, 0], 0, part)
+            found[rows][varies] = prior.log_evidence(statistics).sum(1)
         return found
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class Spherical(Block, Tallies):
         return self._numbers.tally(evidence)
 
 
-class Ball(NamedTuple):
+class SphericalPosterior(NamedTuple):
     """Means (..., classes, columns) with their strengths, and the shared variance: shape and twice the scale (...)."""
 
     mean: Array
@@ -88,7 +88,7 @@ class SphericalLikelihood(OneTerm, LogPrior, Draws):
         mean = (moments.first / moments.n - Exact.of(self.shift)).value
         return n, np.where(n > 0, mean, 0.0), moments.scatter
 
-    def _ball(self, n: Array, mean: Array, scatter: Array, pooled: tuple[Array, Array, Array]) -> Ball:
+    def _ball(self, n: Array, mean: Array, scatter: Array, pooled: tuple[Array, Array, Array]) -> SphericalPosterior:
         """Prior and evidence together; leading axes are free."""
         s = 0.0 if self.settings.estimate == "ml" else self.settings.strength
         rows, place, total = pooled
@@ -97,16 +97,16 @@ class SphericalLikelihood(OneTerm, LogPrior, Draws):
         away = mean - place[..., None, :]
         share = np.where(after > 0, n / np.where(after > 0, after, 1.0), 0.0)
         spread = s * variance + (scatter + s * share * away**2).sum((-2, -1))
-        return Ball(place[..., None, :] + share * away, after, 1 + (s + n.sum((-2, -1))) / 2, spread)
+        return SphericalPosterior(place[..., None, :] + share * away, after, 1 + (s + n.sum((-2, -1))) / 2, spread)
 
     @cached_property
-    def ball(self) -> Ball:
+    def ball(self) -> SphericalPosterior:
         n, mean, scatter = self._about_shift(self.pooled)
         return self._ball(*self._about_shift(self.statistics), (n[0], mean[0], scatter[0]))
 
     def log_prior(self) -> float:
         """Σ log N(μ; m, σ²/s) + log InverseGamma(σ²; 1 + s/2, s v/2), up to a constant."""
-        if not self._speaks:
+        if not self._varies:
             return 0.0
         s, ball, (n, place, total) = self.settings.strength, self.ball, self._about_shift(self.pooled)
         variance = float(self._variance(ball))
@@ -114,10 +114,10 @@ class SphericalLikelihood(OneTerm, LogPrior, Draws):
         return float(means - (2 + s / 2) * np.log(variance) - s * _mean_variance(n[0], total[0]) / 2 / variance)
 
     @property
-    def _speaks(self) -> bool:
+    def _varies(self) -> bool:
         return bool((self.pooled.scatter > 0).any())
 
-    def _variance(self, ball: Ball) -> Array:
+    def _variance(self, ball: SphericalPosterior) -> Array:
         """The point estimate of σ²."""
         if self.settings.estimate == "ml":
             if not (ball.spread > 0).all():
@@ -127,7 +127,7 @@ class SphericalLikelihood(OneTerm, LogPrior, Draws):
             return ball.spread / (2 * ball.shape + 2 + self.statistics.n.value.size)
         return ball.spread / (2 * ball.shape - 2)
 
-    def _log_density(self, z: Array, ball: Ball) -> Array:
+    def _log_density(self, z: Array, ball: SphericalPosterior) -> Array:
         """z: (rows, 1, columns). (rows, classes)"""
         from scipy.special import gammaln
 
@@ -144,7 +144,7 @@ class SphericalLikelihood(OneTerm, LogPrior, Draws):
         return np.asarray(peak - (shape + size / 2) * np.log1p((grow * squared).sum(-1) / spread))
 
     def add(self, cells: Array, out: Array) -> None:
-        if not self._speaks:
+        if not self._varies:
             return
         for rows in _chunks(len(cells), self.statistics.n.value.size):
             out[rows] += self.weight * self._log_density((cells[rows] - self.shift)[:, None], self.ball)
@@ -167,11 +167,11 @@ class SphericalLikelihood(OneTerm, LogPrior, Draws):
             n, mean, scatter = self._about_shift(self.statistics.leaving_out(alone, part.codes))
             rest, place, left = (part[:, 0] for part in self._about_shift(everyone))
             left = np.where(left > ALIKE * self.pooled.second.high[0], left, 0.0)
-            said = left.any(1) & (rest.max(1) > ALONE)
-            if said.any():
-                ball = self._ball(n[said], mean[said], scatter[said], (rest[said], place[said], left[said]))
-                z = np.where(rest > 0, x - self.shift, np.nan)[said]
-                out[rows][said] += self._log_density(z[:, None], ball)
+            varies = left.any(1) & (rest.max(1) > ALONE)
+            if varies.any():
+                ball = self._ball(n[varies], mean[varies], scatter[varies], (rest[varies], place[varies], left[varies]))
+                z = np.where(rest > 0, x - self.shift, np.nan)[varies]
+                out[rows][varies] += self._log_density(z[:, None], ball)
 
     def mahalanobis(self, cells: Array) -> Array:
         """Distances over the known cells, in standard deviations. (rows, classes)"""

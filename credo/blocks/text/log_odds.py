@@ -198,10 +198,10 @@ class OddsLikelihood(OneTerm, WordByWord):
         lengthen all norms equally, by its root mean square over words that occur t²/d times, t their sum, d documents.
         """
         rarity, never, nothing, base, more = self.settled
-        said, cells = np.zeros(len(rarity)), np.flatnonzero(self.table.columns == k)
+        found, cells = np.zeros(len(rarity)), np.flatnonzero(self.table.columns == k)
         words = self.table.rows[cells]
         if not len(words):
-            return said
+            return found
         lead = never[words]
 
         def damped(j: int) -> Array:
@@ -215,8 +215,8 @@ class OddsLikelihood(OneTerm, WordByWord):
         often = self.table.along(0) ** 2 / np.maximum(self.holding, ALONE)
         length = np.sqrt((often * rarity**2).sum() / max(float(often[rarity > 0].sum()), ALONE))
         own = damped(k) + more[cells] - against
-        said[words] = self.weight * rarity[words] * own * self.table.high[cells] / max(float(length), ALONE)
-        return said
+        found[words] = self.weight * rarity[words] * own * self.table.high[cells] / max(float(length), ALONE)
+        return found
 
     def texts_of(self, k: int) -> Array:
         """How many texts of class k hold each word. (words,)"""
