@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from credo.blocks.block import ALL, Settings
-from credo.blocks.one_hot import FeatureMoments, TogetherLikelihood, summary_of_rows
+from credo.blocks.one_hot import FeatureMoments, OneHotLikelihood, summary_of_rows
 from credo.blocks.scoring import Cells, RowFlags, Scorer
 from credo.core.evidence import NEVER
 from credo.core.membership import Hard
@@ -21,7 +21,7 @@ from credo.numerics.exact import Array
 class JointScorer(Scorer):
     """log p(z | class), z being the features of all columns."""
 
-    likelihood: TogetherLikelihood
+    likelihood: OneHotLikelihood
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -20,10 +20,10 @@ from credo.numerics.distributions import Beta, Categorical, Distribution, Seed, 
 from credo.numerics.exact import Array
 from credo.numerics.special import log_rising
 
-PointEstimate = Literal["bayes", "mean", "map", "ml"]  # "bayes" predicts by the mean: it integrates θ out
+Estimate = Literal["bayes", "mean", "map", "ml"]  # "bayes" predicts by the mean: it integrates θ out
 
 
-def offset(concentration: Array | float, estimate: PointEstimate) -> Array:
+def offset(concentration: Array | float, estimate: Estimate) -> Array:
     """What an estimate adds to the counts: α for the posterior's mean, α - 1 for its mode, 0 for maximum likelihood."""
     alpha = np.asarray(concentration, dtype=np.float64)
     return alpha * 0.0 if estimate == "ml" else alpha - 1.0 if estimate == "map" else alpha

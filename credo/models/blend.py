@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from credo.blocks.block import Block, Estimate, Settings
-from credo.blocks.one_hot import Together
+from credo.blocks.one_hot import OneHotGaussian
 from credo.core.evidence import Evidence
 from credo.core.learning import Weight
 from credo.models.classifier import Classifier
@@ -72,5 +72,5 @@ def together_blocks(views: Views) -> list[tuple[str, Block]]:
         names = tuple(name for name, forms in views.items() if form in forms)
         if names:
             categories = frozenset(name for name in names if "category" in views[name])
-            found.append((form, Together(names, categories, form)))  # type: ignore[arg-type]
+            found.append((form, OneHotGaussian(names, categories, form)))  # type: ignore[arg-type]
     return found

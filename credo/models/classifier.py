@@ -223,7 +223,7 @@ class Classifier(Labelled):
         batch = batch.filled(self.views)
         found: dict[str, Array] = {}
         for _, likelihood in terms.likelihoods:
-            said = ByColumn.needed(likelihood).said(likelihood.read(batch), (batch.rows, len(terms.log_prior)))
+            said = ByColumn.needed(likelihood).by_column(likelihood.read(batch), (batch.rows, len(terms.log_prior)))
             for name, each in said.items():
                 found[name] = found[name] + each if name in found else each
         return found
@@ -316,7 +316,7 @@ class Classifier(Labelled):
                 LeavesOut.needed(likelihood).add_left_out(cells, own, out)
             else:
                 term = Weighable.needed(likelihood)
-                term.add_weighed_left_out(cells, own, self.tuning.weights_of(form, term.term_names), out)
+                term.add_weighted_left_out(cells, own, self.tuning.weights_of(form, term.term_names), out)
         n = self._weights_left_out(own) if terms.label_noise else None
         out = terms.settled(out, begun, self.worth_of(batch, own), log_prior, n)
         if (row := _to_shares_but(out, unknown, own.codes)) >= 0:

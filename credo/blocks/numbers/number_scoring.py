@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from credo.blocks.block import Settings
+from credo.blocks.numbers.independent import NumbersLikelihood, columns_as_groups
 from credo.blocks.scoring import Cells, RowFlags, Scorer
 from credo.core.evidence import NEVER
 from credo.core.membership import Hard
@@ -19,9 +20,6 @@ from credo.families import NormalInverseGamma
 from credo.families.normal import StudentTerms
 from credo.families.priors import of_numbers
 from credo.numerics.exact import Array
-
-if TYPE_CHECKING:
-    from credo.blocks.numbers.independent import NumbersLikelihood
 
 
 class CentredMoments(NamedTuple):
@@ -54,7 +52,8 @@ class NumberScorer(Scorer):
             return self.known
         pooled = self.statistics.pooled()
         shift = np.asarray(pooled.mean[0])
-        return CentredMoments(shift, _each(self.statistics.about(shift)), _each(pooled.about(shift)))
+        each, everyone = (columns_as_groups(part.about(shift)) for part in (self.statistics, pooled))
+        return CentredMoments(shift, each, everyone)
 
     @cached_property
     def _varies(self) -> Array:
@@ -149,8 +148,3 @@ def summary_of_rows(x: Array, own: Hard) -> CentredMoments:
     each = Moments.of_scatter(n[:, :, None], mean[:, :, None], scatter[:, :, None])
     together = (part[None, :, None] for part in (everyone, place, pooled))
     return CentredMoments(shift, each, Moments.of_scatter(*together))
-
-
-def _each(moments: Moments) -> Moments:
-    """Every column of every class as a group of its own. (classes, columns, 1)"""
-    return Moments(*(part.reshape((*part.shape, 1)) for part in moments.sums))

@@ -127,7 +127,7 @@ class SphericalLikelihood(OneTerm, LogPrior, Draws):
         for rows in _chunks(len(cells), self.statistics.n.value.size):
             out[rows] += self.weight * self._log_density((cells[rows] - self.shift)[:, None], self.ball)
 
-    def said(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
         """One column after another, the later ones unknown."""
         found, before = {}, np.zeros(shape)
         for j, name in enumerate(self.names):

@@ -172,7 +172,7 @@ class OddsLikelihood(OneTerm, WordByWord):
     def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None:
         out += self.scores(cells, own, *((one,) for one in self.choice))[:, :, 0, 0]
 
-    def said(self, cells: Documents, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: Documents, shape: tuple[int, int]) -> dict[str, Array]:
         found = np.zeros(shape)
         self.add(cells, found)
         return {self.block.name: found}
@@ -191,7 +191,7 @@ class OddsLikelihood(OneTerm, WordByWord):
         weighed = self.weight * self._of_new(alone) * (share / norm)[:, None]
         return dict(zip(self.column.levels.take(pa.array(words)).to_pylist(), weighed, strict=True))
 
-    def said_for(self, k: int, others: Array) -> Array:
+    def scores_for(self, k: int, others: Array) -> Array:
         """The score of each word for class k against the others, by their shares, in all texts of the class. (words,)
 
         Σ w q f/‖q‖ over those texts. Their norms aren't stored: 1/‖log(1 + x)‖ is in the sums, and idf is taken to
