@@ -231,7 +231,7 @@ class Classifier(Labelled):
         batch = batch.filled(self.views)
         found: dict[str, Array] = {}
         for _, likelihood in self.terms.likelihoods:
-            said = ByColumn.needed(likelihood).said(likelihood.read(batch), (batch.rows, len(self.classes)))
+            said = ByColumn.needed(likelihood).by_column(likelihood.read(batch), (batch.rows, len(self.classes)))
             for name, each in said.items():
                 found[name] = found[name] + each if name in found else each
         return found

@@ -108,6 +108,6 @@ class GaussianDiscriminant(Classifier):
         mean, covariance = likelihood.gaussians
         inner = np.linalg.solve(covariance[0], mean[1] - mean[0])
         weights = np.zeros(len(likelihood.names))
-        weights[likelihood.spoken] = inner
-        middle = (mean[0] + mean[1]) / 2 + likelihood.shift[likelihood.spoken]
+        weights[likelihood.varying] = inner
+        middle = (mean[0] + mean[1]) / 2 + likelihood.shift[likelihood.varying]
         return LinearWeights(weights, float(log_prior[1] - log_prior[0] - middle @ inner), likelihood.names)

@@ -231,7 +231,7 @@ def _said(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[Array]
         if len(likelihood.names) == 1:
             parts = {likelihood.names[0]: said}
         elif (columns := Independent.of(likelihood)) is not None:
-            parts = columns.said(cells, said.shape)
+            parts = columns.by_column(cells, said.shape)
         elif (hides := Hides.of(likelihood)) is not None:
             parts = hides.hidden(cells, said)
         else:

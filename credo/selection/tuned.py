@@ -187,7 +187,7 @@ class TunedClassifier(Classifier):
 
     def _add_left_out(self, form: str, likelihood: Likelihood, batch: Batch, own: Hard, out: Array) -> None:
         term = Weighable.needed(likelihood)
-        term.add_weighed_left_out(likelihood.read(batch), own, self.tuning.weights_of(form, term.term_names), out)
+        term.add_weighted_left_out(likelihood.read(batch), own, self.tuning.weights_of(form, term.term_names), out)
 
     def _held(self, how: str) -> str:
         """The figure doesn't include the choice of the tuning."""

@@ -204,7 +204,7 @@ def test_tuned_texts_one_by_one(table: Table, likelihood: str | None) -> None:
     forms = {"text": (*([likelihood] if likelihood else []), "odds", "pairs")}
     model = changed(model, tuning=replace(model.tuning, forms=forms))
     live, rng = model.live(), np.random.default_rng(3)
-    assert live._foresees
+    assert live._predicts_from_sums
     new = ["Win FREE gold, the gold!", "home", "nobody knows these", " ", "", None, "n150 and n151", "the train " * 40]
     for i in range(100, 160):
         foreseen = live.predict_proba({"text": table["text"][i]})

@@ -1,4 +1,4 @@
-"""Numbers in bins: no shape is assumed. Bins lie at quantiles, which a sketch of the column tells.
+"""Numbers in bins: no shape is assumed. Bins lie at quantiles, which a sketch of the column gives.
 
 The sketch counts numbers cut to 12 significant bits, class by class: it adds, merges and forgets exactly like any other
 evidence, and bins are derived from it. (The idea of fixed logarithmic buckets: DDSketch, Masson, Rim & Lee 2019. About
@@ -249,15 +249,15 @@ class Sketch:
         none, n = np.zeros((len(self.counts), 1)), self.n - w
         reached = np.concatenate([none, np.cumsum(self.counts, axis=1)], axis=1)
         starts, _, gained = runs(self.bins(self.below, n))
-        said = gained[:, np.searchsorted(starts, first)]
+        log_evidence = gained[:, np.searchsorted(starts, first)]
         starts, ends, gained = runs(self.bins(np.maximum(self.below - w, 0.0), n))
         next_one = np.searchsorted(starts, last, "right") - 1  # of which the row's bin may have taken some values
         taken = reached[:, ends[next_one]] - reached[:, last]
-        said = said + gained[:, -1:] - gained[:, next_one + 1] + log_rising(prior, taken)
+        log_evidence = log_evidence + gained[:, -1:] - gained[:, next_one + 1] + log_rising(prior, taken)
         inside, total = reached[:, last] - reached[:, first], self.counts.sum(1)[:, None]
         inside_left, total_left = np.maximum(inside - w, 0.0), np.maximum(total - w, 0.0)
-        each = said + log_rising(prior, inside) - log_rising(a * bins, total)
-        return each, said + log_rising(prior, inside_left) - log_rising(a * bins, total_left)
+        each = log_evidence + log_rising(prior, inside) - log_rising(a * bins, total)
+        return each, log_evidence + log_rising(prior, inside_left) - log_rising(a * bins, total_left)
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,7 @@ from credo.numerics.exact import Array
 
 Flags = NDArray[np.bool_]
 
-ROOM = 8  # times max_words are kept before the rarest are dropped
+KEPT = 8  # times max_words: beyond so many words, the rarest are dropped
 MOST_WORDS = 2**31  # of one text: Arrow's strings have no more bytes
 NEW_WORDS = "no word that was ever seen before"
 
@@ -130,8 +130,8 @@ class Texts(Block, Limits, Prunes, Tallies):
         for label in self.tables:
             table = evidence[label].n
             words = table.along(1)
-            endless = bool(((words > slack) & (words > MOST_WORDS * texts)).any())
-            if endless or (label == self.documents and exceeds(table.largest(), texts, slack)):
+            too_long = bool(((words > slack) & (words > MOST_WORDS * texts)).any())
+            if too_long or (label == self.documents and exceeds(table.largest(), texts, slack)):
                 return label
         return None
 
@@ -167,10 +167,10 @@ class Texts(Block, Limits, Prunes, Tallies):
     def pruned(self, evidence: Evidence) -> Evidence:
         """Without the rarest words, where there are many more than max_words: so a stream takes bounded memory."""
         most, levels = self.cuts.max_words, evidence.schema[self.axis].levels
-        if most is None or len(levels) <= ROOM * most:
+        if most is None or len(levels) <= KEPT * most:
             return evidence
         order = np.argsort(-evidence[self.label].n.along(0), kind="stable")
-        return evidence.only_levels(self.axis, np.sort(order[: ROOM * most // 2]))
+        return evidence.only_levels(self.axis, np.sort(order[: KEPT * most // 2]))
 
     def _seen(self, evidence: Evidence) -> tuple[Column, Array, Array]:
         """The words, their table, and the number of texts."""
@@ -291,9 +291,9 @@ class TextLikelihood(Averageable, LogPrior, CountsIgnored, WordByWord, Draws):
 
     def add(self, cells: Documents, out: Array) -> None:
         nobody = Hard(np.full(len(cells.known), -1, dtype=np.int32), self.n.shape[1], np.ones(len(cells.known)))
-        said = np.zeros_like(out)
-        self.add_left_out(cells, nobody, said)
-        out += self.weight * said
+        unweighted = np.zeros_like(out)
+        self.add_left_out(cells, nobody, unweighted)
+        out += self.weight * unweighted
 
     def pick(self, places: Sequence[int]) -> Self:
         assert [*places] == [0], "there is but one column"
@@ -327,7 +327,7 @@ class TextLikelihood(Averageable, LogPrior, CountsIgnored, WordByWord, Draws):
 
 
 @dataclass(frozen=True, eq=False)
-class Left:
+class WordsLeftOut:
     """The words of documents one by one, with their document left out."""
 
     row: NDArray[np.intp]  # whose they are
@@ -338,7 +338,7 @@ class Left:
     rows: int
 
     @classmethod
-    def of(cls, likelihood: TextLikelihood, cells: Documents, own: Hard) -> Left:
+    def of(cls, likelihood: TextLikelihood, cells: Documents, own: Hard) -> WordsLeftOut:
         row = np.repeat(np.arange(own.rows), np.diff(cells.starts))
         there = likelihood.weights[cells.words] > 0
         row, word, counts = row[there], cells.words[there], cells.counts[there]

@@ -179,7 +179,7 @@ class OddsLikelihood(OneTerm, WordByWord):
     def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None:
         out += self.scores(cells, own, *((one,) for one in self.choice))[:, :, 0, 0]
 
-    def said(self, cells: Documents, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: Documents, shape: tuple[int, int]) -> dict[str, Array]:
         found = np.zeros(shape)
         self.add(cells, found)
         return {self.block.name: found}
@@ -198,17 +198,17 @@ class OddsLikelihood(OneTerm, WordByWord):
         weighed = self.weight * self._of_new(alone) * (share / norm)[:, None]
         return dict(zip(self.column.levels.take(pa.array(words)).to_pylist(), weighed, strict=True))
 
-    def said_for(self, k: int, others: Array) -> Array:
+    def scores_for(self, k: int, others: Array) -> Array:
         """The score of each word for class k against the others, by their shares, in all texts of the class. (words,)
 
         Σ w q f/‖q‖ over those texts. Their norms aren't stored: 1/‖log(1 + x)‖ is in the sums, and idf is taken to
         lengthen all norms equally, by its root mean square over words that occur t²/d times, t their sum, d documents.
         """
         rarity, never, nothing, base, more = self.settled
-        said, cells = np.zeros(len(rarity)), np.flatnonzero(self.table.columns == k)
+        found, cells = np.zeros(len(rarity)), np.flatnonzero(self.table.columns == k)
         words = self.table.rows[cells]
         if not len(words):
-            return said
+            return found
         lead = never[words]
 
         def damped(j: int) -> Array:
@@ -222,8 +222,8 @@ class OddsLikelihood(OneTerm, WordByWord):
         often = self.table.along(0) ** 2 / np.maximum(self.holding, ALONE)
         length = np.sqrt((often * rarity**2).sum() / max(float(often[rarity > 0].sum()), ALONE))
         own = damped(k) + more[cells] - against
-        said[words] = self.weight * rarity[words] * own * self.table.high[cells] / max(float(length), ALONE)
-        return said
+        found[words] = self.weight * rarity[words] * own * self.table.high[cells] / max(float(length), ALONE)
+        return found
 
     def texts_of(self, k: int) -> Array:
         """How many texts of class k hold each word. (words,)"""
