@@ -76,7 +76,7 @@ def _compiled(function: Callable[Args, Result], fastmath: Any) -> Callable[Args,
 def _compile_if_stale(cache: Any) -> None:
     """An entry of Numba's cache that can't be read is as if it weren't there.
 
-    Entries name the types of arguments. Another version of the package may have these elsewhere or not at all, while the
+    Entries name the types of arguments. Another version of the package may lack them, while the
     kernel's own file is the same; and a file may be cut off.
     """
     load = cache.load_overload
