@@ -355,3 +355,15 @@ def test_rare_levels_of_a_column_that_matters_are_shrunk() -> None:
         kept = rare[1080:]
         losses.append(loss(model, {"c0": new["c0"][kept]}, truth[1080:][kept]))
     assert np.mean(losses) < 1.07 * np.log(2)
+
+
+def test_an_explanation_marks_unseen_values() -> None:
+    model, table = discounting()
+    row = {name: cells[:1] for name, cells in table.items() if name != "y"} | {"c1": ["never"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", credo.errors.Notice)
+        found = model.explain(row)
+    assert found.unseen == {"c1"}
+    assert "c1 = never (unseen value, ignored)" in repr(found)
+    assert found.table()["value"].to_pylist().count("never (unseen value, ignored)") == 1
+    assert not model.explain({**row, "c1": table["c1"][:1]}).unseen
