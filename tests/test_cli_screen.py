@@ -104,19 +104,41 @@ def test_a_column_that_is_not_named_is_asked_for(command: str, option: str) -> N
     assert option in refused(command, "nope.csv", code=2)
 
 
+def test_the_same_increment_learned_twice_is_said(tmp_path: Path) -> None:
+    """In another order of rows, too; not after it was forgotten, nor if other rows were."""
+    path, part, other = str(tmp_path / "ads.credo"), tmp_path / "part.csv", tmp_path / "other.csv"
+    lines = ADS.read_text().splitlines()
+    part.write_text("\n".join(lines[:40]) + "\n")
+    other.write_text("\n".join([lines[0], *lines[1:40][::-1]]) + "\n")
+    ran("estimate", str(ADS), "-c", "converted", "-b", "ad", "-o", path)
+    again = f"an earlier update of {path} had learned these rows"
+    assert again not in run("update", path, str(part)).stderr
+    assert again in run("update", path, str(other)).stderr
+    ran("forget", path, str(part))
+    assert again in run("update", path, str(part)).stderr
+    ran("forget", path, str(part))
+    ran("forget", path, str(part))
+    assert again not in run("update", path, str(part)).stderr
+    few = tmp_path / "few.csv"
+    few.write_text("\n".join(lines[:10]) + "\n")
+    ran("forget", path, str(few))
+    assert again not in run("update", path, str(part)).stderr
+
+
 @pytest.mark.parametrize("command", ["learn", "estimate"])
 def test_a_model_is_no_table(command: str, model: str) -> None:
     assert f"{model} is a model" in refused(command, model, code=2)
 
 
 def test_learning_the_same_rows_twice_is_said(tmp_path: Path) -> None:
-    """All evidence has doubled, bit by bit: nothing about files needs to be remembered for that."""
+    """All evidence has doubled, bit by bit; or the file remembers a digest of the update."""
     path, other = str(tmp_path / "ads.credo"), tmp_path / "other.csv"
     ran("estimate", str(ADS), "-c", "converted", "-b", "ad", "-o", path)
     first = run("update", path, str(ADS))
     assert first.exit_code == 0
     assert f"each counts twice now. To undo it: credo forget {path} {ADS}" in first.stderr
-    assert "twice" not in run("update", path, str(ADS)).stderr  # half of what was there
+    third = run("update", path, str(ADS)).stderr  # half of what was there
+    assert f"an earlier update of {path} had learned these rows; they count once more now. To undo it: credo" in third
     lines = ADS.read_text().splitlines()
     other.write_text("\n".join([lines[0], *(line.replace("phone", "laptop") for line in lines[1:])]) + "\n")
     with warnings.catch_warnings():

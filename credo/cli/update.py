@@ -29,13 +29,19 @@ def update(model: str, data: str, weight: str | None, output: str | None) -> Non
       credo update ads.credo 'visits/*.parquet' -o ads2.credo
     """
     from credo.cli.arguments import check_order
-    from credo.cli.repeats import repeats
+    from credo.cli.repeats import digested, repeats
     from credo.cli.saved import changed
 
     check_order("update", model, data)
     with shown_progress("learning"):
-        change = changed(model, output, lambda before: before.update(opened_data(data), weight=weight), "learned")
+        table, digest = digested(opened_data(data))
+        change = changed(
+            model, output, lambda before: before.update(table, weight=weight), "learned",
+            lambda known: [*known, str(digest)],
+        )  # fmt: skip
     echo_done(change.said)
+    undo = f"To undo it: credo forget {quote(output or model)} {quote(data)}"
     if repeats(change.before, change.after):
-        undo = f"credo forget {quote(output or model)} {quote(data)}"
-        remark(f"note: {model} had learned these rows before; each counts twice now. To undo it: {undo}")
+        remark(f"note: {model} had learned these rows before; each counts twice now. {undo}")
+    elif str(digest) in change.updates:
+        remark(f"note: an earlier update of {model} had learned these rows; they count once more now. {undo}")
