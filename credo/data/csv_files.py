@@ -83,7 +83,8 @@ class CsvRows:
             yield from file.batches(self.database, wanted, self.types, self.limit)
 
     def count(self) -> int:
-        return sum(rows_of(self.database, f"SELECT count(*), count(c0) FROM {own.table({})}", own.path) for own in self.files)
+        queries = ((f"SELECT count(*), count(c0) FROM {file.table({})}", file.path) for file in self.files)
+        return sum(rows_of(self.database, *each) for each in queries)
 
 
 def open_csv(paths: Sequence[Path], delimiter: str | None = None) -> tuple[dict[Path, tuple[str, ...]], Any]:

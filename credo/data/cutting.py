@@ -54,14 +54,14 @@ def _cut(parts: Iterable[Batch], size: int) -> Iterator[Batch]:
         rows += part.rows
         weight += sum(array.nbytes for array in _texts(part))
         if rows >= size or weight > LONGEST:
-            whole = _joined(waiting)
+            whole = joined(waiting)
             ends = _ends(whole, size)
             yield from (whole.slice(start, end - start) for start, end in pairwise([0, *ends]))
             done = ends[-1] if ends else 0
             waiting, rows = [whole.slice(done, rows - done)] if done < rows else [], rows - done
             weight = sum(array.nbytes for each in waiting for array in _texts(each))
     if waiting:
-        yield _joined(waiting)
+        yield joined(waiting)
 
 
 def _ends(batch: Batch, size: int) -> list[int]:
@@ -91,7 +91,8 @@ def _texts(batch: Batch) -> list[Any]:
     return found
 
 
-def _joined(parts: Sequence[Batch]) -> Batch:
+def joined(parts: Sequence[Batch]) -> Batch:
+    """Rows that follow each other, of the same types."""
     first = parts[0]
     if len(parts) == 1:
         return first

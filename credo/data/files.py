@@ -329,7 +329,8 @@ def _open_arrow(paths: Sequence[Path]) -> tuple[Columns, Filing]:
     for path in paths:
         with _mapped(path) as table:
             columns[path], size = tuple(table.schema.names), _size(path)
-            count = table.num_record_batches if size > partitions.BYTES and hasattr(table, "get_batch") else 1
+            large = size > partitions.BYTES and hasattr(table, "get_batch")
+            count = max(1, table.num_record_batches) if large else 1
         each = [slice(i, i + 1) for i in range(count)] if count > 1 else [slice(None)]
         parts += [ArrowPart(path, chosen, size // count) for chosen in each]
     return columns, _filed([ArrowRows(group) for group in grouped(parts, lambda part: part.size)])

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,10 +106,10 @@ class RowCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class Unopened(Loaded):
-    """Contents as such, for a job that has one result for all their rows."""
+class Unopened(Loaded, Generic[Item]):
+    """Something as such, for a job that opens it itself and has one result for all its rows."""
 
-    content: Content
+    what: Item
     rows: int = 0  # none are read yet
 
 
@@ -117,8 +117,8 @@ class Unopened(Loaded):
 class RowCount:
     """How many rows there are."""
 
-    def __call__(self, unopened: Unopened) -> int:
-        return unopened.content.count()
+    def __call__(self, unopened: Unopened[Content]) -> int:
+        return unopened.what.count()
 
 
 @dataclass(frozen=True, eq=False)

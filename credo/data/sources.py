@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ from credo.data.partitions import Beside, Chosen, Partition, Renamed, Step, Weig
 from credo.engines import Partition as AnyPartition
 from credo.errors import DataError, SchemaError, counted, suggest
 from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.data.sequences import SequenceBatch
 
 Reading = Callable[[Sequence[str]], Iterator[Batch]]
 Filing = Callable[[Sequence[str]], Sequence[Partition]]
@@ -38,6 +41,7 @@ class Source:
     spelt: Callable[[Collection[str]], Source] | None = None  # the table with those columns as they are written
     plain: bool = False  # whether no cell spells anything that it isn't: texts, or an array of numbers
     keys: tuple[str, ...] = ()  # columns that say which row it is, and are nothing to learn from
+    lengths: tuple[int, ...] = ()  # of tables that it is made of: each is a sequence
     files: Filing | None = None  # if it is files: their partitions, which give the same parts as `read`
 
     @classmethod
@@ -62,6 +66,15 @@ class Source:
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """Only those columns, in order, in batches whose size doesn't depend on how the rows came."""
         return (batch for partition in self.partitions(names) for batch in partition.batches())
+
+    def sequences(
+        self, names: Sequence[str], *, by: str | None = None, order: str | None = None
+    ) -> Iterable[AnyPartition[SequenceBatch]]:
+        """Partitions of batches that never split a sequence: rows of one value of `by` follow each other, or are one
+        of several tables. They are put in order by `order`, or stay as they are."""
+        from credo.data.sequences import partitions_of
+
+        return partitions_of(self, names, by, order)
 
     def count(self, name: str) -> int:
         """How many rows there are, found out by reading a column."""
@@ -103,7 +116,7 @@ class Source:
 
     def where(self, chosen: NDArray[np.bool_]) -> Source:
         """Some of the rows, by a flag for each."""
-        return replace(self.then(lambda wanted: (wanted, Chosen(chosen))), rows=int(chosen.sum()))
+        return replace(self.then(lambda wanted: (wanted, Chosen(chosen))), rows=int(chosen.sum()), lengths=())
 
     def renamed(self, new: Mapping[str, str]) -> Source:
         """With columns under other names."""
