@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from credo.blocks.block import NEW, Likelihood
-from credo.blocks.capabilities import Hides, Independent, WordByWord
+from credo.blocks.block import UNSEEN_VALUES, Likelihood
+from credo.blocks.capabilities import Hides, Independent, WordByWord, read_counting_ignored
 from credo.data import Batch, source
 from credo.data.fingerprints import chosen_rows
 from credo.errors import DataError, EvidenceError, counted, suggest
@@ -165,8 +165,8 @@ def explained_row(
 def _unseen(model: Classifier, one: Batch) -> frozenset[str]:
     """The columns whose values no row had."""
     filled = one.filled(model.views)
-    silent = (each.silent(filled, each.read(filled)) for _, each in model.tuned.likelihoods)
-    return frozenset(name for found in silent for name, why in found if why == NEW)
+    ignored = (read_counting_ignored(each, filled)[1] for _, each in model.terms.likelihoods)
+    return frozenset(name for found in ignored for name, why in found if why == UNSEEN_VALUES)
 
 
 def _words(model: Classifier, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:

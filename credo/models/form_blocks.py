@@ -12,7 +12,7 @@ from credo.blocks.categories import Categories
 from credo.blocks.counts import CountColumns
 from credo.blocks.numbers.binned import Binned
 from credo.blocks.numbers.independent import Numbers
-from credo.blocks.one_hot import Together
+from credo.blocks.one_hot import OneHotGaussian
 from credo.models.forms import CALENDAR_FORMS, JOINT_FORMS, TEXT_FORMS, Text, Views
 
 
@@ -46,5 +46,5 @@ def blocks_of(views: Views, asked: Mapping[str, Any] | None) -> list[tuple[str, 
         names = tuple(name for name, forms in views.items() if form in forms)
         if names:
             categories = frozenset(name for name in names if "category" in views[name])
-            found.append((form, Together(names, categories, form)))
+            found.append((form, OneHotGaussian(names, categories, form)))
     return found

@@ -12,6 +12,7 @@ from credo import engines
 from credo.core.em import Fitted, accelerated_em
 from credo.core.evidence import Evidence, Part
 from credo.data import source
+from credo.engines.partitions import Loaded
 from credo.errors import DataError, NetworkError, SchemaError, check_seed, counted, suggest
 from credo.networks.gradient import gradient_ascent, lbfgs
 from credo.networks.incomplete import Hidden, IncompleteRows, Observed, observed
@@ -149,10 +150,7 @@ class Problem:
     def _climbed(self, starts: Sequence[TableEM], how: Fitting) -> list[Fitted[TableEM]]:
         """From each start; on several threads where one is enough for the rows."""
         if len(starts) > 1 and self.rows.few:
-            found: list[Fitted[TableEM]] = engines.current().reduce(
-                Climb(how, self.rows, True), [*map(Start, starts)], joined
-            )
-            return found
+            return joined([*engines.current().map(Climb(how, self.rows, True), map(Start, starts))])
         climb = Climb(how, self.rows, False)
         return [fit for start in starts for fit in climb(Start(start))]
 
@@ -179,7 +177,7 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
+class Start(Loaded):
     """Tables from which a method begins; to an engine, a batch of one row."""
 
     model: TableEM
