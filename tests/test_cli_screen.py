@@ -6,6 +6,7 @@ import re
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import credo
@@ -146,3 +147,29 @@ def test_learning_the_same_rows_twice_is_said(tmp_path: Path) -> None:
         rows = credo.NaiveBayes().fit(ADS, "converted")
         assert repeats(rows, rows.update(ADS))
         assert not repeats(rows, rows.update(other))
+
+
+def test_nothing_is_cut_on_50_characters(tmp_path: Path) -> None:
+    """Texts wrap, or a column is left out and counted; numbers and headers stay whole."""
+    path = str(tmp_path / "pumps.credo")
+    ran("learn", str(PUMPS), "--target", "fault", "-o", path)
+    shown = ran("show", path, columns=50)
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= 50
+    for header in ("matters", "log-loss   accuracy   weight"):
+        assert header in shown
+    assert "no room for 1 more column" in shown
+
+
+def test_dates_are_said_to_be_days(tmp_path: Path) -> None:
+    path = tmp_path / "when.csv"
+    path.write_text("when\n2024-01-01\n2024-02-03\n2024-03-05\n")
+    assert "estimated as days since 1970-01-01" in run("estimate", str(path), "-c", "when").stderr
+
+
+def test_one_baseline_of_accuracy() -> None:
+    """Classes that are equally common: what always predicting one of them gives is said once, whoever says it."""
+    rng = np.random.default_rng(0)
+    report = credo.learn({"x": rng.normal(size=60), "y": ["a", "b"] * 30}, target="y").report
+    (shares,) = (each for each in report.tried if each.name == "class shares")
+    assert shares.accuracy == report.scores.commonest[1] == 0.5
