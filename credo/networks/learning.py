@@ -100,7 +100,8 @@ class TableLearner(Additive):
         return dict(zip(self.network.variables, rows.codes, strict=True)), self.network.schema
 
     def with_evidence(self, evidence: Evidence) -> Self:
-        return replace(self, network=self.network.with_evidence(evidence), evidence=evidence)
+        network = self.network.with_evidence(evidence, self.network.history)  # expected counts stay expected ones
+        return replace(self, network=network, evidence=evidence)
 
     def taught_by(self, others: Evidence, held_out: Evidence) -> Self:
         """States that only held-out rows have are known, without evidence."""

@@ -17,7 +17,7 @@ from credo.core.em import accelerated_em, em, expected
 from credo.core.labels import Label
 from credo.errors import Notice
 from credo.networks import incomplete
-from credo.networks.fitting import Problem, Start, joined
+from credo.networks.fitting import Climb, Fitting, Problem, Start
 from credo.networks.gradient import nearest_distributions
 from credo.networks.incomplete import observed
 from credo.networks.learning import TableEM
@@ -307,7 +307,10 @@ def test_updating_continues_em() -> None:
     assert (np.diff(more.history) >= -CLOSE * abs(more.history[-1])).all()
     assert float(more.log_prob(data).sum()) > float(first.log_prob(data).sum())
     assert first.update(rows.slice(0, 3)).n == pytest.approx(503)  # complete rows are counted
-    assert more.discount(0.5).n == pytest.approx(1000)
+    half = more.discount(0.5)
+    assert half.n == pytest.approx(1000)
+    with pytest.raises(credo.EvidenceError, match="can't forget rows exactly"):
+        half.forget(rows.slice(0, 3))
 
 
 def test_counted_tables_learn_incomplete_rows_later() -> None:
@@ -327,8 +330,12 @@ def test_starts_run_beside_each_other_as_alone() -> None:
     problem = Problem.of(base, found.complete.ordered(), found.ordered(found.complete.ordered()), (rows, None))
     assert problem.hidden == ("Cause",)
     assert problem.rows.few
-    assert Start(TableEM(net)).rows == 1
-    assert joined([[], []]) == []
+    how = Fitting(starts=3, steps=15)
+    starts = [*problem.starts(how, base)]
+    alone = [fit for start in starts for fit in Climb(how, problem.rows, False)(Start(start, problem.rows.size))]
+    beside = problem._climbed(starts, how)
+    assert [fit.history for fit in beside] == [fit.history for fit in alone]
+    assert len({fit.history for fit in beside}) == 3  # each start is another
 
 
 # What is known of tables
