@@ -60,7 +60,7 @@ def cell_value(n: float, a: float, log_gamma: float) -> float:
     """What a cell with count n adds: log Γ(a + n)/Γ(a), or n log n where a is 0."""
     if a > 0.0:
         return log_rising(n, a, log_gamma)
-    return n * math.log(n) if n > 1.0 else 0.0
+    return n * math.log(n) if n > 0.0 else 0.0
 
 
 @kernel

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from credo.errors import NetworkError
+from credo.errors import NetworkError, suggest
 from credo.networks.structure.score import Constraints, Parents, Score
 from credo.numerics.exact import Array
 
@@ -72,3 +72,24 @@ def conditional_information(score: Score, target: int, others: Sequence[int]) ->
         base = (target,)
         gains[rest, j] = score.grown(node, base, [others[i] for i in rest]) - score.family(node, base)
     return (gains + gains.T) / 2
+
+
+def tan_search(
+    score: Score,
+    constraints: Constraints,
+    start: Parents,  # noqa: ARG001
+    seed: int = 0,  # noqa: ARG001
+    *,
+    target: str,
+) -> Parents:
+    """Tree-augmented naive Bayes: the target is a parent of all others, between which is the best tree given it.
+    (Friedman, Geiger and Goldszmidt 1997)"""
+    if target not in score.variables:
+        raise NetworkError(f"the target {target!r} is no column; {suggest(target, score.variables)}")
+    if constraints.required or constraints.forbidden or constraints.tiers or constraints.most < 2:
+        raise NetworkError('search="tan" decides all arrows itself: leave required, forbidden, tiers and max_parents out')
+    root = score.variables.index(target)
+    others = [v for v in range(len(score.variables)) if v != root]
+    tree = spanning_tree(conditional_information(score, root, others), least=0.0) if others else ()
+    above = {v: (root, *(others[parent] for parent in own)) for v, own in zip(others, tree, strict=True)}
+    return tuple(tuple(sorted(above.get(v, ()))) for v in range(len(score.variables)))

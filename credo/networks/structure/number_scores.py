@@ -91,7 +91,8 @@ class GaussianSetScore(SetScore):
 
     def grown(self, node: int, parents: Sequence[int], others: Sequence[int]) -> Array:
         with np.errstate(invalid="ignore"):
-            return np.nan_to_num(super().grown(node, parents, others), nan=-np.inf, posinf=-np.inf)
+            found = super().grown(node, parents, others)
+        return np.where(np.isfinite(found), found, -np.inf)
 
 
 def _defined(value: float) -> float:

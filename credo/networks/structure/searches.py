@@ -31,6 +31,7 @@ SEARCHES = {  # where each is, loaded when it is asked for
     "ges": "credo.networks.structure.ges:greedy_equivalence_search",
     "pc": "credo.networks.structure.pc:PC",
     "chow-liu": "credo.networks.structure.chow_liu:chow_liu_search",
+    "tan": "credo.networks.structure.chow_liu:tan_search",
 }
 
 
@@ -44,6 +45,8 @@ def search_of(given: str | Search, options: Mapping[str, Any]) -> Search:
         known = _options(found)
         for unknown in (option for option in options if option not in known):
             raise NetworkError(f"search={given!r} has no option {unknown!r}; {suggest(unknown, known)}")
+        if given == "tan" and "target" not in options:
+            raise NetworkError('search="tan" needs a target, the class that all other columns depend on: target="..."')
         if isinstance(found, type):
             return cast(Search, found(**options))
     elif callable(given):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.networks.network import Network
+from credo.networks.structure.chow_liu import spanning_tree
 from credo.networks.structure.columns import CategoryColumn, Columns
 from credo.networks.structure.score import Parents, total
 
@@ -20,24 +21,74 @@ if TYPE_CHECKING:
 
 COMPLETIONS = 5  # of each row with missing cells
 ROUNDS = 10  # of expectation and search, at most
+TABLES = 3  # expectations for the same arrows, so that tables fit them before the arrows change again
+MANY = 100  # complete rows that are enough to begin with
 ENOUGH = 1e-6  # gain in score for which arrows are changed
 
 
 def structural_em(task: Task, start: Parents, prior: Any) -> Network:
     """A graph and its tables, each the best for rows that are completed under the other, until the graph stays."""
-    rows = repeated(task.columns)
-    net = task.fitted(completed(rows, None, task.seed), start, prior)
-    parents = start
+    rows, parents = repeated(task.columns), start
+    known = _complete_rows(task.columns)
+    if known is not None:
+        parents = task.found(known, start)
+        net = _with_tables(task, rows, task.fitted(known, parents, prior), parents, prior)
+    else:
+        net = _tree_network(task, rows, prior)
     for _ in range(ROUNDS):
         complete = completed(rows, net, task.seed)
         score = task.scored(complete)
         found = task.found(complete, parents)
         better = total(score, found) > total(score, parents) + ENOUGH
         parents = found if better else parents
-        net = task.fitted(complete, parents, prior)
+        net = _with_tables(task, rows, task.fitted(complete, parents, prior), parents, prior)
         if not better:
             break
     return net
+
+
+def _with_tables(task: Task, rows: Columns, net: Network, parents: Parents, prior: Any) -> Network:
+    """The tables after a few more expectations for the same arrows."""
+    for _ in range(TABLES):
+        net = task.fitted(completed(rows, net, task.seed), parents, prior)
+    return net
+
+
+def _tree_network(task: Task, rows: Columns, prior: Any) -> Network:
+    """The best tree, by the mutual information of pairs of cells that are both known: only to complete rows with."""
+    columns = task.columns.categories
+    weight = np.ones(len(columns[0].codes)) if task.columns.weight is None else task.columns.weight
+    information = np.zeros((len(columns), len(columns)))
+    for i, one in enumerate(columns):
+        for j, other in enumerate(columns[:i]):
+            information[i, j] = information[j, i] = _mutual_information(one, other, weight)
+    parents = spanning_tree(information)
+    net = task.fitted(completed(rows, None, task.seed), parents, prior)
+    return _with_tables(task, rows, _with_tables(task, rows, net, parents, prior), parents, prior)
+
+
+def _mutual_information(one: CategoryColumn, other: CategoryColumn, weight: np.ndarray[Any, Any]) -> float:
+    """Of the rows that know both, in nats a row."""
+    both = (one.codes >= 0) & (other.codes >= 0)
+    if not both.any():
+        return 0.0
+    table = np.zeros((len(one.levels), len(other.levels)))
+    np.add.at(table, (one.codes[both], other.codes[both]), weight[both])
+    table /= table.sum()
+    apart = np.outer(table.sum(1), table.sum(0))
+    seen = table > 0
+    return float((table[seen] * np.log(table[seen] / apart[seen])).sum())
+
+
+def _complete_rows(columns: Columns) -> Columns | None:
+    """Those, if they are enough to begin with, and show each state."""
+    complete = np.all([column.codes >= 0 for column in columns.categories], axis=0)
+    if complete.sum() < MANY:
+        return None
+    some = tuple(replace(column, codes=column.codes[complete]) for column in columns.categories)
+    if any(len(np.unique(column.codes)) < len(column.levels) for column in some):
+        return None
+    return replace(columns, categories=some, weight=None if columns.weight is None else columns.weight[complete])
 
 
 def repeated(columns: Columns) -> Columns:
