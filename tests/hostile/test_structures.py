@@ -168,7 +168,7 @@ def test_averages_that_cant_be() -> None:
         average.query("d")
     impossible = {"Rain": "no", "Wet": "yes"}
     with pytest.raises(EvidenceError, match="Wet"):
-        credo.networks.average.NetworkAverage((RAIN,), np.ones(1)).query("Rain", impossible)  # type: ignore[attr-defined]
+        credo.networks.average.NetworkAverage((RAIN,), np.ones(1)).query("Rain", impossible)
 
 
 def test_scores_of_arrows_need_complete_rows() -> None:
