@@ -87,7 +87,9 @@ def tan_search(
     if target not in score.variables:
         raise NetworkError(f"the target {target!r} is no column; {suggest(target, score.variables)}")
     if constraints.required or constraints.forbidden or constraints.tiers or constraints.most < 2:
-        raise NetworkError('search="tan" decides all arrows itself: leave required, forbidden, tiers and max_parents out')
+        raise NetworkError(
+            'search="tan" decides all arrows itself: leave required, forbidden, tiers and max_parents out'
+        )
     root = score.variables.index(target)
     others = [v for v in range(len(score.variables)) if v != root]
     tree = spanning_tree(conditional_information(score, root, others), least=0.0) if others else ()
