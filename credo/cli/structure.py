@@ -146,8 +146,8 @@ def _write(net: Network, output: str) -> None:
         save(net, output)
     elif not net.tables:
         raise NetworkError(
-            f"can't write {output}: a network of numbers has arrows and no tables; cut numbers into bins with "
-            f"--bins 5, or write a {MODEL} file"
+            f"can't write {output}: a network of numbers has no tables; cut numbers into bins with --bins 5, "
+            f"or write a {MODEL} file"
         )
     else:
         write(net, output)

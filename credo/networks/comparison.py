@@ -108,6 +108,8 @@ def divergence(p: Network, q: Network, method: str = "auto", samples: int = SAMP
     from rows drawn from p where these don't fit in memory."""
     check_same_variables(p.variables, q.variables)
     check_seed(seed)
+    for net in (p, q):
+        _ = net.factors  # an error, where there are no tables
     if is_exact(method):
         try:
             return _exact(p, q)

@@ -110,7 +110,8 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int) -> Outc
     shares = dict(zip(names, map(float, stack.shares), strict=True))
     kept = [name for name in names if name in final.weightings]
     weighting = pooled([final.weightings[name] for name in kept], [shares[name] for name in kept])
-    return Outcome(model, final, stack, weighting, scores, _tried(model, held_out, blanked, shares, scores.commonest[1]))
+    tried = _tried(model, held_out, blanked, shares, scores.commonest[1])
+    return Outcome(model, final, stack, weighting, scores, tried)
 
 
 @dataclass(frozen=True, eq=False)

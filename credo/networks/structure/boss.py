@@ -192,14 +192,16 @@ def boss(
         if waited >= patience:
             break
     found = _widened(best, screen, random).graph
-    return found if total(score, found) >= total(score, start) else hill_climbing(score, constraints, start)
+    better = found if total(score, found) >= total(score, start) else start
+    return hill_climbing(score, constraints, better)  # growing is greedy: a single arrow may still gain
 
 
 def _widened(order: Order, screen: Screen | None, random: np.random.Generator) -> Order:
     """Settled again, as long as pairs are found that the screen had hidden."""
     while screen is not None and screen.widen(order.graph):
-        order = Order(grow_shrink_trees(screen.score, screen.constraints, screen), order.must, order.place)
-        order.settle(random)
+        new = Order(grow_shrink_trees(screen.score, screen.constraints, screen), order.must, order.place)
+        new.settle(random)
+        order = new if new.total > order.total else order
     return order
 
 

@@ -8,6 +8,7 @@ what is left. Rows that occur often are kept once, with a weight, where that sho
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -243,15 +244,15 @@ def _in_threads(work: Any, places: Integers, nanoseconds: float) -> Array:
     return np.concatenate([*_pool().map(work, np.array_split(places, count))])
 
 
-_pools: dict[int, ThreadPoolExecutor] = {}
+_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 
 
 def _pool() -> ThreadPoolExecutor:
-    """One for all: made when it is needed first."""
-    count = local.workers()
-    if count not in _pools:
-        _pools[count] = ThreadPoolExecutor(count, thread_name_prefix="credo-counting")
-    return _pools[count]
+    """One for all, made when it is needed first; another after a fork, which threads don't survive."""
+    key = os.getpid(), local.workers()
+    if key not in _pools:
+        _pools[key] = ThreadPoolExecutor(key[1], thread_name_prefix="credo-counting")
+    return _pools[key]
 
 
 def _summed(counts: Array, a: float) -> float:
