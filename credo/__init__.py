@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 # Each public name and the module that defines it, loaded at first use: `import credo` is instant.
 _PUBLIC = {
+    "BDeu": "credo.networks.table_priors",
     "Belief": "credo.estimation.belief",
     "Beliefs": "credo.estimation.beliefs",
     "BetaBernoulli": "credo.families.beta_bernoulli",
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from credo.networks.network import Network as Network
     from credo.networks.structure.edge_confidence import edge_confidence as edge_confidence
     from credo.networks.structure.learn import learn_structure as learn_structure
+    from credo.networks.table_priors import BDeu as BDeu
     from credo.selection.learn import learn as learn
     from credo.storage.files import load as load
     from credo.storage.files import save as save

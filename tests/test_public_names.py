@@ -22,6 +22,7 @@ ERRORS = [
 ]
 NAMES = [
     *ERRORS,
+    "BDeu",
     "Belief",
     "Beliefs",
     "BetaBernoulli",

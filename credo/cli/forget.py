@@ -18,8 +18,9 @@ from credo.cli.streams import echo_done
 def forget(model: str, data: str, weight: str | None, output: str | None) -> None:
     """Unlearn rows, with the same result as never having learned them.
 
-    MODEL is a .credo file: a classifier, or what `credo estimate` saved. DATA holds the rows, as they were learned,
-    with all columns that the model reads. Rows that can't have been learned are refused, and nothing changes.
+    MODEL is a .credo file: a classifier, a network whose rows were complete, or what `credo estimate` saved. DATA holds
+    the rows, as they were learned, with all columns that the model reads. Rows that can't have been learned are
+    refused, and nothing changes.
 
     \b
     Examples:

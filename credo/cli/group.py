@@ -41,6 +41,7 @@ KIND = re.compile(r"kinds=\{('[^']*'|\"[^\"]*\"): (?:'(\w+)'|\.\.\.)\}")
 CHOSEN = "KIND"  # where an error names no kind
 MISSING = re.compile(r"credo\.read\(data, missing=\[('[^']*'|\"[^\"]*\")\]\)")
 SETTING = re.compile(r"\b(score|search|bins|max_parents)=['\"]?([\w-]*)['\"]?")
+HIDDEN = re.compile(r"hidden=\{('[^']*'|\"[^\"]*\"): (\d+)\}")
 OPTION = re.compile(r"\b(by|success|target|weight)=\.\.\.")
 
 
@@ -125,6 +126,7 @@ def in_options(sentence: str, command: str | None = "estimate") -> str:
     if command == "structure":
         sentence = SETTING.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}".rstrip(), sentence)
     sentence = MISSING.sub(lambda found: f"--missing {quote(found[1][1:-1])}", sentence)
+    sentence = HIDDEN.sub(lambda found: f"--hidden {quote(f'{found[1][1:-1]}={found[2]}')}", sentence)
     return OPTION.sub(r"--\1", KIND.sub(kind, sentence))
 
 

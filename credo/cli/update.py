@@ -20,7 +20,8 @@ from credo.cli.streams import echo_done, remark
 def update(model: str, data: str, weight: str | None, output: str | None) -> None:
     """Learn from more rows, with the same result as learning all at once.
 
-    MODEL is a .credo file: a classifier, or what `credo estimate` saved. Classes, groups and values may be new.
+    MODEL is a .credo file: a classifier, a learned network, or what `credo estimate` saved. Classes, groups and values
+    may be new.
 
     \b
     Examples:
