@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from credo._kernels.jit import forced
 from credo.networks.structure.exact import exact_search
 from credo.networks.structure.exact_confidence import FamilySums, OverGraphs, OverOrders
 from credo.networks.structure.families import Families
@@ -130,3 +131,34 @@ def test_graphs_drawn_over_orders_have_their_probabilities() -> None:
         for v, own in enumerate(dag):
             shares[[*own], v] += 1 / len(drawn)
     np.testing.assert_allclose(shares, over.arrows(), atol=0.035)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 7])
+def test_kernels_are_the_same_compiled_or_not(n: int) -> None:
+    found = []
+    for choice in ("plain", "compiled"):
+        with forced(choice):
+            score = RandomScore(n, 11, 4.0)
+            known = Constraints.none(score.variables)
+            sums = FamilySums.of(Families.of(score, known, ""))
+            orders, graphs = OverOrders(sums), OverGraphs(sums)
+            parts = [orders.arrows(), orders.paths(), graphs.arrows(), graphs.paths()]
+            found.append((exact_search(score, known, empty(n), 0), *parts, orders.sampled(5, 1)))
+    assert found[0][0] == found[1][0]
+    assert found[0][-1] == found[1][-1]
+    for one, two in zip(found[0][1:-1], found[1][1:-1], strict=True):
+        np.testing.assert_allclose(one, two, rtol=0, atol=1e-14)
+
+
+def test_larger_sums_agree_with_each_other() -> None:
+    """Arrows that are sure under both priors; and each variable's families have probability 1 in all."""
+    score = RandomScore(9, 13, 300.0)
+    known = Constraints(score.variables, max_parents=3)
+    sums = FamilySums.of(Families.of(score, known, ""))
+    best = exact_search(score, known, empty(9), 0)
+    for over in (OverOrders(sums), OverGraphs(sums)):
+        arrows, paths = over.arrows(), over.paths()
+        assert (arrows <= paths + 1e-9).all()
+        assert (paths + paths.T <= 1 + 1e-9).all()
+        assert min(arrows[parent, node] for node, own in enumerate(best) for parent in own) > 0.99
+        np.testing.assert_allclose(arrows.sum(0), [len(own) for own in best], atol=0.05)
