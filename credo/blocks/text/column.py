@@ -160,10 +160,6 @@ class Texts(Block, Limits, Prunes, Tallies):
         """What a word adds to the table, given its count in a document."""
         return counts
 
-    def added(self, counts: Codes, weight: float) -> dict[Label, Array]:
-        """What a document of that weight adds to each table, given the counts of its words."""
-        return {self.label: weight * self.amounts(counts)}
-
     def pruned(self, evidence: Evidence) -> Evidence:
         """Without the rarest words, where there are many more than max_words: so a stream takes bounded memory."""
         most, levels = self.cuts.max_words, evidence.schema[self.axis].levels

@@ -22,7 +22,7 @@ from credo.blocks.capabilities import OneTerm, WordByWord
 from credo.blocks.text.column import Texts, Words
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
-from credo.core.membership import Codes, Hard
+from credo.core.membership import Hard
 from credo.core.sparse import Sparse
 from credo.core.statistics import ALONE
 from credo.data import Batch
@@ -52,11 +52,6 @@ class Odds(Texts):
         shares = np.empty(len(documents.words))
         contribute(documents.counts, documents.starts, np.ones(len(documents.known)), shares)
         return dict(zip(self.tables, (shares, np.broadcast_to(1.0, len(shares))), strict=True))
-
-    def added(self, counts: Codes, weight: float) -> dict[Label, Array]:
-        own, alone = np.empty(len(counts)), np.array([weight])
-        contribute(counts, np.array([0, len(counts)]), alone, own)
-        return dict(zip(self.tables, (own, np.repeat(alone, len(counts))), strict=True))
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> OddsLikelihood:
         texts = float(evidence[self.texts].n.value.sum())

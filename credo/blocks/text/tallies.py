@@ -29,6 +29,7 @@ from credo.core.sparse import Sparse, WordSums
 from credo.core.statistics import ALONE
 from credo.data.schema import Column, Schema
 from credo.data.tables import array_of, is_missing
+from credo.data.words import Documents
 from credo.errors import DataError
 from credo.numerics.exact import Array
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from credo.blocks.text.log_odds import Odds
     from credo.blocks.text.multinomial import Words
 
+ONE_TEXT = np.ones(1, dtype=bool), np.zeros(1, dtype=np.int64)  # which isn't missing, and has no unseen words
 GROWTH, LEAST = 2, 1024  # times as much as was added, and at least so much, is made room for when arrays must grow
 
 
@@ -181,8 +183,9 @@ class TextTally(PredictingTally):
     def _learn(self, codes: Codes, counts: Codes, k: int, weight: float) -> None:
         """A document of class k that holds words so many times."""
         self._heavy = self._heavy and weight >= ALONE
-        for label, amounts in self._block.added(counts, weight).items():
-            self._tables[label].add(codes, k, amounts)
+        alone = Documents(np.array([0, len(codes)]), codes, counts, *ONE_TEXT)
+        for label, terms in self._block.terms(alone).items():
+            self._tables[label].add(codes, k, weight * terms)
 
     def evidence(self, classes: Column) -> Evidence:
         size, axis = len(classes.levels), self._block.axis
