@@ -9,6 +9,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
+from credo.data import cutting
 from credo.engines import Partition
 from credo.engines.remote import Done, Remote, Task
 
@@ -16,9 +17,9 @@ from credo.engines.remote import Done, Remote, Task
 class Processes(Remote):
     """Workers that live as long as the engine, and take their orders through pipes."""
 
-    def __init__(self, workers: int = 2) -> None:
+    def __init__(self, workers: int = 2, batch_rows: int = cutting.ROWS) -> None:
         self.workers, self.tasks = workers, 0
-        self.pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+        self.pool = ProcessPoolExecutor(workers, get_context("spawn"), _cut_at, (batch_rows,))
 
     def __enter__(self) -> Processes:
         return self
@@ -39,6 +40,11 @@ class Processes(Remote):
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def _cut_at(rows: int) -> None:
+    """Workers cut batches as the process does that started them, though a test may have changed their size there."""
+    cutting.ROWS = rows
 
 
 def _run(task: bytes, partition: bytes) -> bytes:

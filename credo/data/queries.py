@@ -6,9 +6,10 @@ import csv
 import glob
 import gzip
 import json
+import os
 import re
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from io import BufferedReader, TextIOWrapper
 from itertools import islice
 from pathlib import Path
@@ -26,11 +27,11 @@ LONGEST = 2**24  # bytes of a line of text
 class Database:
     """A DuckDB of its own: nothing is shared with other threads, or with the process that this one was forked from.
 
-    Pickled, it is a new one wherever it gets to.
+    Pickled, it is one of the process that it gets to.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Database, ()
+        return _database, ()
 
     @cached_property
     def _connection(self) -> Any:
@@ -64,6 +65,15 @@ class Database:
         return {
             name: kind for part in found for name, kind in zip(part["column_name"], part["column_type"], strict=True)
         }
+
+
+def _database() -> Database:
+    return _database_of(os.getpid())
+
+
+@cache
+def _database_of(process: int) -> Database:  # noqa: ARG001 - a fork has one of its own
+    return Database()
 
 
 def rows_of(database: Database, query: str, path: Path) -> int:

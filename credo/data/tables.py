@@ -118,8 +118,9 @@ def _from_relation(data: Any) -> Source:
 
     def read(wanted: Sequence[str]) -> Iterator[Batch]:
         try:
-            with data.select(*map(duckdb.ColumnExpression, wanted)).to_arrow_reader(ROWS) as parts:
-                yield from map(batch_of, parts)
+            expressions = [*map(duckdb.ColumnExpression, wanted)] or [duckdb.ConstantExpression(True)]
+            with data.select(*expressions).to_arrow_reader(ROWS) as parts:
+                yield from (batch_of(part.select(range(len(wanted)))) for part in parts)
         except (duckdb.Error, OSError) as error:
             raise DataError(f"DuckDB can't run the relation: {first_line(error)}") from None
 

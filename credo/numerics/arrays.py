@@ -36,4 +36,4 @@ class Stacked:
         """All rows that came; an array of that shape, if none did."""
         if self._filled:
             return self._rows[: self._filled]
-        return np.concatenate([np.empty(empty), *self._parts]) if self._parts else np.empty(empty)
+        return np.concatenate(self._parts) if self._parts else np.empty(empty)
