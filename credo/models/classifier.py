@@ -18,9 +18,10 @@ from credo.core.statistics import ALONE
 from credo.data import Batch, Source
 from credo.data.cells import instants
 from credo.data.fingerprints import Fingerprints, fingerprints
-from credo.errors import DataError, EvidenceError, SchemaError, check_seed, counted, suggest
+from credo.errors import DataError, EvidenceError, check_seed, counted
 from credo.models.conditional import add_log_likelihoods
 from credo.models.copies import Repeats
+from credo.models.decisions import Loss, loss_matrix
 from credo.models.explaining import Reasons
 from credo.models.forms import TEXT_FORMS
 from credo.models.jobs import (
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 LOOKED_AT = 20_000  # rows among which copies are looked for
 IMPOSSIBLE_WITHOUT = "row {} is impossible under every class without {}: use estimate='bayes' or 'mean'"
 Shares = Mapping[Any, float]  # of classes: they sum to 1
-Loss = Mapping[Any, Mapping[Any, float]] | Sequence[Sequence[float]]
 
 
 class WithoutEach(NamedTuple):
@@ -146,7 +146,7 @@ class Classifier(Labelled):
 
         loss[truth][decision] is what a decision costs; what isn't said costs 0 where it is right, else 1.
         """
-        expected = self.predict_proba(data) @ _loss_matrix(loss, self.classes)
+        expected = self.predict_proba(data) @ loss_matrix(loss, self.classes)
         decided = self._named(expected.argmin(1)).astype(object)
         if reject is not None:
             if not isinstance(reject, int | float | np.number) or np.isnan(reject):
@@ -479,37 +479,6 @@ def _to_shares_but(log_joint: Array, unknown: NDArray[np.intp], codes: Codes) ->
     row = to_log_shares(log_joint)
     log_joint[unknown, codes[unknown]] = np.nan
     return row
-
-
-def _loss_matrix(loss: Loss | None, classes: Sequence[Any]) -> Array:
-    """(truth, decision)"""
-    size = len(classes)
-    matrix = 1.0 - np.eye(size)
-    if loss is None:
-        return matrix
-    wrong = f"loss must be finite numbers, as in {{truth: {{decision: 3}}}} or a matrix, but is {loss!r:.80}"
-    if not isinstance(loss, Mapping):
-        try:
-            matrix = np.asarray(loss, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise DataError(wrong) from None
-        if not np.isfinite(matrix).all():
-            raise DataError(wrong)
-        if matrix.shape != (size, size):
-            raise DataError(f"the loss must have {size} rows and columns, one a class, but has shape {matrix.shape}")
-        return matrix
-    places = {value: k for k, value in enumerate(classes)}
-    for truth, costs in loss.items():
-        if not isinstance(costs, Mapping):
-            raise DataError(wrong)
-        for decision, cost in costs.items():
-            for value in (truth, decision):
-                if value not in places:
-                    raise SchemaError(f"loss names a class {value!r} that isn't there; {suggest(value, classes)}")
-            if not isinstance(cost, int | float | np.number) or not np.isfinite(cost):
-                raise DataError(wrong)
-            matrix[places[truth], places[decision]] = cost
-    return matrix
 
 
 def _array_of(classes: Sequence[Any]) -> NDArray[Any]:
