@@ -37,6 +37,7 @@ def loaded_by(statement: str) -> str:
         "from credo.cli import main; main(['learn', '--help'], standalone_mode=False)",
         "from credo.cli import main; main(['predict', '--help'], standalone_mode=False)",
         "from credo.cli import main; main(['sample', '--help'], standalone_mode=False)",
+        "from credo.cli import main; main(['structure', '--help'], standalone_mode=False)",
         "from credo.cli import main; main(['impute', '--help'], standalone_mode=False)",
         "from credo.cli import main; main(['explain', '--help'], standalone_mode=False)",
         "from credo.cli import main; main(['update', '--help'], standalone_mode=False)",

@@ -2,51 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from credo.data import Batch, Reading, Source
+from credo import engines
+from credo.data import Batch, Source
 from credo.data.fingerprints import cell_prints, fingerprints, mixed
 from credo.storage.packing import Packer
 
 
-@dataclass
-class RowsDigest:
-    """64 bits of the rows that were read last, in whatever order they came."""
+@dataclass(frozen=True)
+class Digest:
+    """64 bits of a batch's rows, and their number: the sum over batches doesn't depend on the rows' order."""
 
-    bits: int = 0
-    rows: int = 0
+    names: tuple[str, ...]
 
-    def __str__(self) -> str:
-        return f"{self.rows}-{self.bits:016x}"
+    def __call__(self, batch: Batch) -> tuple[int, int]:
+        prints = mixed(fingerprints(cell_prints(batch, self.names)))
+        return int(prints.sum(dtype=np.uint64)), batch.rows
+
+    def total(self, parts: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        return sum(bits for bits, _ in parts) % 2**64, sum(rows for _, rows in parts)
 
 
-def digested(table: Source) -> tuple[Source, RowsDigest]:
-    """The table, and a digest that knows its rows when they have been read."""
-    digest = RowsDigest()
-
-    def watching(read: Reading) -> Reading:
-        def watched(wanted: Sequence[str]) -> Iterator[Batch]:
-            digest.bits = digest.rows = 0
-            names = sorted(wanted)
-            for part in read(wanted):
-                prints = mixed(fingerprints(cell_prints(part, names)))
-                digest.bits = (digest.bits + int(prints.sum(dtype=np.uint64))) % 2**64
-                digest.rows += part.rows
-                yield part
-
-        return watched
-
-    spelt = table.spelt
-
-    def as_written(names: Collection[str]) -> Reading:
-        assert spelt is not None
-        return watching(spelt(names))
-
-    return replace(table, read=watching(table.read), spelt=spelt and as_written), digest
+def digest_of(table: Source) -> str | None:
+    """By which rows are known again, whatever their order; None where they can be read only once."""
+    if table.once:
+        return None
+    job = Digest(tuple(sorted(table.names)))
+    bits, rows = engines.current().reduce(job, table.partitions(job.names), job.total) or (0, 0)
+    return f"{rows}-{bits:016x}"
 
 
 def repeats(before: Any, after: Any) -> bool:

@@ -24,7 +24,13 @@ LONGEST = 2**24  # bytes of a line of text
 
 
 class Database:
-    """A DuckDB of its own: nothing is shared with other threads, or with the process that this one was forked from."""
+    """A DuckDB of its own: nothing is shared with other threads, or with the process that this one was forked from.
+
+    Pickled, it is a new one wherever it gets to.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Database, ()
 
     @cached_property
     def _connection(self) -> Any:
@@ -58,6 +64,11 @@ class Database:
         return {
             name: kind for part in found for name, kind in zip(part["column_name"], part["column_type"], strict=True)
         }
+
+
+def rows_of(database: Database, query: str, path: Path) -> int:
+    """The number that a query counts."""
+    return sum(int(part.column(0)[0].as_py()) for part in database.run(query, path))
 
 
 def identifier(name: str) -> str:

@@ -12,14 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from credo.blocks.block import ALL, Settings
-from credo.models.forms import CALENDAR_FORMS, NUMBER_FORMS, TEXT_FORMS, WORD_FORMS
+from credo.models.forms import CALENDAR_FORMS, JOINT_FORMS, NUMBER_FORMS, TEXT_FORMS, WORD_FORMS
 from credo.numerics.exact import Array
 from credo.selection.sample import Sample
 from credo.selection.terms import Forms, Taught, Term, TermScores
 from credo.selection.texts import chosen_readings, gains
 from credo.selection.weighting import Group, Regression, Weighting, relevances
 
-JOINT_FORMS = ("tied", "full")  # all columns together as one Gaussian
 # What is tried beside what was asked for, less or more of it, while it helps. (More smoothing: rare levels of a column
 # whose other levels tell the class are known from a few rows each, and chance shows in them.)
 OTHERS: dict[str, tuple[tuple[float, ...], ...]] = {

@@ -13,12 +13,13 @@ import credo
 from credo.core.learning import Weights
 from credo.data import source
 from credo.models.explaining import contributions
-from credo.models.label_noise import noise_rates, with_label_noise
-from credo.models.tuning import worth
 from credo.numerics.exact import Array
+from credo.selection.label_noise import noise_rates, with_label_noise
 from credo.selection.sample import drawn, encoded
 from credo.selection.stacking import HeldOut, cross_fitted
 from credo.selection.terms import TermScores, taught
+from credo.selection.tuned import missing_share
+from credo.selection.tuning import worth
 from credo.selection.weighting import relevances
 
 Table = dict[str, Any]
@@ -229,13 +230,14 @@ def test_contributions_know_the_discount() -> None:
     table = {**table, "c2": np.where(np.arange(len(table["y"])) % 3 == 0, None, table["c2"])}
     sizes = contributions(model, table, rows=1000)
     (batch,) = credo.data.source(table).batches([*model.views])
-    whole = model._log_joint(model.tuned, batch)[0]
+    whole = model._log_joint(batch)[0]
     rows, (first, second) = np.arange(batch.rows), np.argsort(-whole, axis=1).T
     for name in model.views:
-        share = worth(model.missing_share(batch, model.tuning.used), model.tuning.discount)[:, None]
+        share = worth(missing_share(model, batch, model.tuning.used), model.tuning.discount)[:, None]
         plain = replace(model, tuning=replace(model.tuning, discount=0.0, label_noise=0.0))
-        said = plain._log_joint(plain.tuned, batch.without(name))[0] - plain.tuned.log_prior
-        without = model.tuned.with_noise(model.tuned.log_prior + share * said)
+        said = plain._log_joint(batch.without(name))[0] - plain.terms.log_prior
+        rates = noise_rates(model.tuning.label_noise, model.class_weights)
+        without = with_label_noise(model.terms.log_prior + share * said, model.terms.log_prior, rates)
         apart = whole - without
         moved = np.abs(apart[rows, first] - apart[rows, second]).mean()
         assert sizes[name] == pytest.approx(moved, rel=1e-9), name
