@@ -12,6 +12,7 @@ from credo import engines
 from credo.core.em import Fitted, accelerated_em
 from credo.core.evidence import Evidence, Part
 from credo.data import source
+from credo.engines.partitions import Loaded
 from credo.errors import DataError, NetworkError, SchemaError, check_seed, counted, suggest
 from credo.networks.gradient import gradient_ascent, lbfgs
 from credo.networks.incomplete import Hidden, IncompleteRows, Observed, observed
@@ -154,10 +155,8 @@ class Problem:
     def _climbed(self, starts: Sequence[TableEM], how: Fitting) -> list[Fitted[TableEM]]:
         """From each start; on several threads where one is enough for the rows."""
         if len(starts) > 1 and self.rows.few:
-            found: list[Fitted[TableEM]] = engines.current().reduce(
-                Climb(how, self.rows, True), [Start(start, self.rows.size) for start in starts], joined
-            )
-            return found
+            begun = [Start(start, self.rows.size) for start in starts]
+            return joined([*engines.current().map(Climb(how, self.rows, True), begun)])
         climb = Climb(how, self.rows, False)
         return [fit for start in starts for fit in climb(Start(start, self.rows.size))]
 
@@ -184,7 +183,7 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
+class Start(Loaded):
     """Tables from which a method begins; to an engine, a batch of the rows that each step reads."""
 
     model: TableEM

@@ -201,7 +201,7 @@ def coded_rows(network: Network, data: object, weight: Any = None) -> Iterator[C
         raise NetworkError("the network has no states yet: give states=, or learn them with fit")
     table, weights = known_columns(data, network.states), Weights.of(weight)
     names = [name for name in network.variables if name in table.names]
-    for batch in table.batches(weights.beside(names)):
+    for batch in weights.batches(table, names):
         yield from coded_batch(network, batch, weights.of_rows(batch)).chunks(CHUNK)
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 
 import numpy as np
 
-from credo.errors import EvidenceError, NetworkError, PriorError, SchemaError, suggest
+from credo.errors import EvidenceError, NetworkError, PriorError, suggest
 from credo.networks import graph
+from credo.networks.directed_graph import DirectedGraph
 from credo.networks.factor import Factor
 from credo.networks.fixed import Fixed
-from credo.networks.graph import Independence
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.inference.sizes import SAMPLES, Method
 from credo.networks.tables import States, checked_ties, states_of, table_of
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from credo.data.schema import Schema
     from credo.estimation.belief import Belief
     from credo.networks.answers import Posterior
+    from credo.networks.average import NetworkAverage
     from credo.networks.explanation import QueryExplanation
     from credo.networks.fitting import FittingOptions
     from credo.networks.inference.coding import CodedRows
@@ -43,7 +44,7 @@ EXAMPLES = Path(__file__).parent.parent / "samples" / "networks"
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Network(GraphicalModel):
+class Network(DirectedGraph, GraphicalModel):
     """P(all) = ∏ P(name | parents), over a directed acyclic graph.
 
     The arrows are {name: parents}, or text. States are {name: values}, or values that all variables have. The tables
@@ -172,6 +173,27 @@ class Network(GraphicalModel):
         net = cls.read(found[name])
         assert isinstance(net, Network)
         return net
+
+    @classmethod
+    def random(
+        cls,
+        variables: int | Sequence[str],
+        arrows: int | None = None,
+        *,
+        states: int | tuple[int, int] = 2,
+        max_parents: int = 4,
+        concentration: float = 1.0,
+        seed: int = 0,
+    ) -> Network:
+        """A random network: by default one and a half arrows a variable, along a random order; each row of a table is
+        drawn from Dirichlet(concentration).
+
+        >>> Network.random(4, arrows=3, seed=1).parents
+        {'x0': (), 'x1': ('x0',), 'x2': ('x1',), 'x3': ('x0',)}
+        """
+        from credo.networks.random_networks import random_network_parts
+
+        return cls(*random_network_parts(variables, arrows, states, max_parents, concentration, seed))
 
     def write(self, path: str | PathLike[str]) -> None:
         """To a file, in the format that the file name's ending says."""
@@ -395,40 +417,27 @@ class Network(GraphicalModel):
 
         return Expectations.of(self.trees)
 
-    # Independence
+    def divergence(self, other: Network, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0) -> float:
+        """The Kullback-Leibler divergence Σ P(x) log P(x)/Q(x) of another network Q from this one, in nats."""
+        from credo.networks.comparison import divergence
 
-    def children(self, name: str) -> tuple[str, ...]:
-        """The variables that arrows lead to from this one."""
-        return tuple(graph.children(self.parents)[self._known(name)])
+        return divergence(self, other, method, samples, seed)
 
-    def ancestors(self, name: str) -> set[str]:
-        """All variables from which a directed path leads to this one."""
-        return graph.reached([self._known(name)], self.parents) - {name}
+    def score(
+        self, data: object, score: str = "auto", *, weight: Weight = None, equivalent: float = 1.0
+    ) -> dict[str, float]:
+        """Each variable's part of the score of these arrows, by which learn_structure compares graphs: the larger, the
+        better. "auto" is bic for categories, bge for numbers."""
+        from credo.networks.structure.strengths import scored_nodes
 
-    def descendants(self, name: str) -> set[str]:
-        """All variables to which a directed path leads from this one."""
-        return graph.reached([self._known(name)], graph.children(self.parents)) - {name}
+        return scored_nodes(self, data, score, weight, equivalent)
 
-    def markov_blanket(self, name: str) -> set[str]:
-        """Parents, children and the children's other parents: given these, it is independent of all others."""
-        return graph.blanket(self._known(name), self.parents)
+    def average(self, data: object, *, prior: Any = 1.0, structures: int = 100, **how: Any) -> NetworkAverage:
+        """The average over structures of these variables, weighed by their posterior probability: what
+        credo.edge_confidence(data, **how).average(data) gives."""
+        from credo.networks.structure.strengths import averaged
 
-    def d_separated(self, a: str | Iterable[str], b: str | Iterable[str], given: str | Iterable[str] = ()) -> bool:
-        """Whether a and b are independent given others, in every network with these arrows."""
-        left, right, known = (self._names(each) for each in (a, b, given))
-        if both := (left & right) | (left & known) | (right & known):
-            raise SchemaError(f"{min(both)!r} is named twice: a, b and given must have nothing in common")
-        return not graph.connected(left, known, self.parents) & right
-
-    def independencies(self) -> list[Independence]:
-        """The local Markov property: each variable is independent of its non-descendants, given its parents."""
-        found, below = list[Independence](), graph.children(self.parents)
-        for name, above in self.parents.items():
-            others = {*above, *graph.reached([name], below)}
-            if len(others) < len(self.parents):
-                independent = tuple(other for other in self.parents if other not in others)
-                found.append(Independence(name, independent, above))
-        return found
+        return averaged(self, data, prior, structures, how)
 
     def do(self, states: Mapping[str, Any]) -> Network:
         """The network after an intervention, which sets variables to states or draws these from {state: probability}:
@@ -497,11 +506,3 @@ class Network(GraphicalModel):
         from credo.present.networks import described
 
         return described(self)
-
-    def _known(self, name: str) -> str:
-        if name not in self.parents:
-            raise SchemaError(f"there is no variable {name!r}; {suggest(name, self.parents)}")
-        return name
-
-    def _names(self, given: str | Iterable[str]) -> set[str]:
-        return {self._known(name) for name in ([given] if isinstance(given, str) else given)}

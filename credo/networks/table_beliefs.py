@@ -71,7 +71,7 @@ def belief(network: Network, name: str, given: Mapping[str, Any] | None) -> Beli
     column = Column(VALUES, "category", states_array(states), len(states))
     part = Part((None, VALUES), Counts(counts.n[row].reshape((1, len(states)))))
     family = DirichletCategorical(dict(zip(column.values, alpha.tolist(), strict=True)))
-    return Belief(family, evidence=Evidence(Schema((column,)), {OBSERVED: part}), columns=(name,))
+    return Belief(family, columns=(name,)).with_evidence(Evidence(Schema((column,)), {OBSERVED: part}))
 
 
 def averaged(

@@ -24,9 +24,9 @@ from credo.networks.incomplete import observed
 from credo.networks.learning import TableEM
 from credo.networks.network import Network
 from credo.networks.table_beliefs import AveragedOverTables
-from tests.laws.test_em import Processes
 from tests.laws.test_learned_networks import lost
 from tests.networks import networks
+from tests.processes import Processes
 
 STORM = Network.example("storm")
 PRIORS: list[Any] = ["ml", 1.0, 0.3, 4.0, credo.BDeu(3)]
@@ -245,11 +245,12 @@ def test_any_engine_fits_the_same() -> None:
     asked: dict[str, Any] = {"hidden": {"Lightning": 2, "Campfire": 2}, "starts": 4, "steps": 30}
     with pytest.warns(Notice, match="30 steps"):
         here = Network(STORM.parents).fit(hidden, **asked)
-    for engine in (engines.Serial(), Processes()):
-        with engines.using(engine), pytest.warns(Notice, match="30 steps"):
-            there = Network(STORM.parents).fit(hidden, **asked)
-        assert there.history == here.history
-        assert all(np.array_equal(there.tables[name], here.tables[name]) for name in STORM.parents)
+    with Processes() as processes:
+        for engine in (engines.Serial(), processes):
+            with engines.using(engine), pytest.warns(Notice, match="30 steps"):
+                there = Network(STORM.parents).fit(hidden, **asked)
+            assert there.history == here.history
+            assert all(np.array_equal(there.tables[name], here.tables[name]) for name in STORM.parents)
 
 
 # Hidden variables
