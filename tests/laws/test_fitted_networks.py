@@ -15,6 +15,7 @@ import credo
 from credo import engines
 from credo.core.em import accelerated_em, em, expected
 from credo.core.labels import Label
+from credo.engines import local
 from credo.errors import Notice
 from credo.networks import incomplete
 from credo.networks.fitting import Climb, Fitting, Problem, Start
@@ -459,3 +460,15 @@ def test_the_nearest_distribution(x: list[float]) -> None:
     distance, random = np.sum((found - x) ** 2), np.random.default_rng(0)
     for other in random.dirichlet(np.ones(len(x)), 50):
         assert np.sum((other - x) ** 2) >= distance - 1e-9
+
+
+def test_progress_tells_the_rows_of_every_step() -> None:
+    data, seen = lost(STORM.sample(300, seed=3), 0.2, 2), list[int]()
+    token = local.progress.set(seen.append)
+    try:
+        learned = STORM.fit(data)
+    finally:
+        local.progress.reset(token)
+    found = observed(Network(STORM.parents, states=STORM.states, prior=1.0), data, None, {})
+    assert found.rows is not None
+    assert sum(seen) >= 300 + len(found.rows.weight) * len(learned.history)
