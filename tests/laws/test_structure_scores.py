@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from credo._kernels.jit import forced
+from credo.networks.structure import counting
 from credo.networks.structure.category_families import K2, BDs
 from credo.networks.structure.category_scores import MDL, QNML, BDeu, aic, bic
 from credo.networks.structure.conditional_gaussian import ConditionalGaussian, MixedTable
@@ -302,3 +303,13 @@ def test_equivalent_graphs_of_numbers_have_equal_scores(parents: Parents) -> Non
         score = made(numbers())
         for other in covered_reversals(parents):
             assert total(score, parents) == pytest.approx(total(score, other), rel=1e-9)
+
+
+def test_how_many_threads_count_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    monkeypatch.setattr(counting, "THREADED", 1.0)
+    for threads in ("1", "3"):
+        monkeypatch.setenv("CREDO_THREADS", threads)
+        with forced("compiled"):
+            found.append(bic(coded(5000)).grown(0, (1,), [2, 3, 4]).tolist())
+    assert found[0] == found[1]
