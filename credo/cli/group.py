@@ -16,6 +16,7 @@ import click
 
 from credo import __version__
 from credo.cli.ending import Stops, in_one_sentence
+from credo.cli.imports import without_pandas
 from credo.cli.streams import open_streams, remark
 from credo.errors import Notice, suggest
 
@@ -40,8 +41,8 @@ COMMANDS = {
 KIND = re.compile(r"kinds=\{('[^']*'|\"[^\"]*\"): (?:'(\w+)'|\.\.\.)\}")
 CHOSEN = "KIND"  # where an error names no kind
 MISSING = re.compile(r"credo\.read\(data, missing=\[('[^']*'|\"[^\"]*\")\]\)")
-SETTING = re.compile(r"\b(score|search|bins|max_parents)=['\"]?([\w-]*)['\"]?")
 HIDDEN = re.compile(r"hidden=\{('[^']*'|\"[^\"]*\"): (\d+)\}")
+SETTING = re.compile(r"\b(score|search|bins|max_parents)=['\"]?([\w-]*)['\"]?")
 OPTION = re.compile(r"\b(by|success|target|weight)=\.\.\.")
 
 
@@ -75,6 +76,8 @@ class Commands(click.Group):
         if not standalone_mode:
             return super().main(args, standalone_mode=False, **settings)
         open_streams()
+        if args is None:  # the process is ours
+            without_pandas()
         self.stops = Stops()
         with self.stops.heard(to_the_end=args is None):
             try:

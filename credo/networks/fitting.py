@@ -12,6 +12,7 @@ from credo import engines
 from credo.core.em import Fitted, accelerated_em
 from credo.core.evidence import Evidence, Part
 from credo.data import source
+from credo.engines.partitions import Loaded
 from credo.errors import DataError, NetworkError, SchemaError, check_seed, counted, suggest
 from credo.networks.gradient import gradient_ascent, lbfgs
 from credo.networks.incomplete import Hidden, IncompleteRows, Observed, observed
@@ -105,9 +106,14 @@ class Rows:
         return coded_rows(self.network, self.data, self.weight) if self.kept is None else self.kept.chunks()
 
     @property
+    def size(self) -> int:
+        """How many are kept."""
+        return 0 if self.kept is None else len(self.kept.weight)
+
+    @property
     def few(self) -> bool:
         """Whether one thread reads them all: then threads may run different starts."""
-        return self.kept is not None and len(self.kept.weight) <= CHUNK
+        return self.kept is not None and self.size <= CHUNK
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,12 +155,10 @@ class Problem:
     def _climbed(self, starts: Sequence[TableEM], how: Fitting) -> list[Fitted[TableEM]]:
         """From each start; on several threads where one is enough for the rows."""
         if len(starts) > 1 and self.rows.few:
-            found: list[Fitted[TableEM]] = engines.current().reduce(
-                Climb(how, self.rows, True), [*map(Start, starts)], joined
-            )
-            return found
+            begun = [Start(start, self.rows.size) for start in starts]
+            return joined([*engines.current().map(Climb(how, self.rows, True), begun)])
         climb = Climb(how, self.rows, False)
-        return [fit for start in starts for fit in climb(Start(start))]
+        return [fit for start in starts for fit in climb(Start(start, self.rows.size))]
 
     def starts(self, how: Fitting, start: Network) -> Iterator[TableEM]:
         """Tables from the known cells; where variables are hidden, theirs as given at first, and then random."""
@@ -179,11 +183,11 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
-    """Tables from which a method begins; to an engine, a batch of one row."""
+class Start(Loaded):
+    """Tables from which a method begins; to an engine, a batch of the rows that each step reads."""
 
     model: TableEM
-    rows: int = 1
+    rows: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.core.learning import Validation, Weights
+from credo import engines
+from credo.core.learning import RowWeights, Validation, Weights
 from credo.data import Batch, Source, source
-from credo.engines import local
 from credo.errors import DataError, EvidenceError
 from credo.networks.learning import BY_EM, ROUNDING, TableLearner
 from credo.networks.table_priors import dirichlet_of
@@ -29,7 +29,7 @@ class LeaveOneOut:
     """The job of one batch: Σ over nodes of log (n - w + α) / (N - w + A), the row's own weight w taken away."""
 
     learner: TableLearner
-    weights: Weights
+    weights: RowWeights
 
     def __call__(self, batch: Batch) -> tuple[Array, Array]:
         weight = self.weights.of_rows(batch)
@@ -74,10 +74,9 @@ def leave_one_out(network: Network, data: object, weight: Any) -> Validation:
         )
     if table.once:
         raise DataError(f"leave-one-out {TWICE}")
-    names = weights.beside(learner.needs(table.without(weight)))
-    found = [*local.mapped(LeaveOneOut(learner, weights), table.batches(names))]
+    partitions = weights.partitions(table, learner.needs(table.without(weight)))
+    found = [*engines.current().map(LeaveOneOut(learner, weights.of_a_row), partitions)]
     logs, own = (np.concatenate([np.empty(0), *each]) for each in zip(*found, strict=True))
-    weights.check_length(len(logs))
     return Validation(logs, np.arange(len(logs)), own)
 
 

@@ -14,7 +14,7 @@ from credo import engines
 from credo._kernels.networks.counting import count_families
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.learning import Weights
+from credo.core.learning import RowWeights, Weights
 from credo.core.membership import Codes
 from credo.data import Batch, source
 from credo.data.schema import Column, Schema
@@ -102,7 +102,7 @@ class ReadRows:
     """The job of one batch: what is observed in it."""
 
     network: Network
-    weights: Weights
+    weights: RowWeights
     names: tuple[str, ...]  # the variables that are columns
     hidden: Hidden  # states of others, where the network doesn't know any
 
@@ -212,11 +212,10 @@ def observed(network: Network, data: object, weight: Any, hidden: Hidden) -> Obs
             )
     if not names:
         raise DataError(f"no column is a variable of the network: the table has {', '.join(table.names[:8])}")
-    job = ReadRows(network, weights, names, hidden)
-    found: Observed | None = engines.current().reduce(job, table.batches(weights.beside(names)), job.total)
+    job = ReadRows(network, weights.of_a_row, names, hidden)
+    found = engines.current().reduce(job, weights.partitions(table, names), job.total)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
-    weights.check_length(found.size)
     for column in found.complete.schema:
         if not len(column.levels):
             raise DataError(

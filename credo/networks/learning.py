@@ -100,7 +100,8 @@ class TableLearner(Additive):
         return dict(zip(self.network.variables, rows.codes, strict=True)), self.network.schema
 
     def with_evidence(self, evidence: Evidence) -> Self:
-        return replace(self, network=self.network.with_evidence(evidence), evidence=evidence)
+        network = self.network.with_evidence(evidence, self.network.history)  # expected counts stay expected ones
+        return replace(self, network=network, evidence=evidence)
 
     def taught_by(self, others: Evidence, held_out: Evidence) -> Self:
         """States that only held-out rows have are known, without evidence."""
@@ -200,7 +201,7 @@ def coded_rows(network: Network, data: object, weight: Any = None) -> Iterator[C
         raise NetworkError("the network has no states yet: give states=, or learn them with fit")
     table, weights = known_columns(data, network.states), Weights.of(weight)
     names = [name for name in network.variables if name in table.names]
-    for batch in table.batches(weights.beside(names)):
+    for batch in weights.batches(table, names):
         yield from coded_batch(network, batch, weights.of_rows(batch)).chunks(CHUNK)
 
 

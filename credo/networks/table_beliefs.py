@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
 from credo.core.statistics import Counts
 from credo.data.schema import Column, Schema
 from credo.errors import EvidenceError, PriorError, SchemaError, check_seed, suggest
@@ -70,7 +71,7 @@ def belief(network: Network, name: str, given: Mapping[str, Any] | None) -> Beli
     column = Column(VALUES, "category", states_array(states), len(states))
     part = Part((None, VALUES), Counts(counts.n[row].reshape((1, len(states)))))
     family = DirichletCategorical(dict(zip(column.values, alpha.tolist(), strict=True)))
-    return Belief(family, evidence=Evidence(Schema((column,)), {OBSERVED: part}), columns=(name,))
+    return Belief(family, columns=(name,)).with_evidence(Evidence(Schema((column,)), {OBSERVED: part}))
 
 
 def averaged(
@@ -80,8 +81,9 @@ def averaged(
     check_samples(DRAWS if samples is None else samples)
     random = np.random.default_rng(check_seed(seed))
     size, answers, logs, keys = DRAWS if samples is None else int(samples), list[list[float]](), list[float](), ()
+    alphas = concentrations(network)
     for _ in range(size):
-        drawn = network._like(tables=drawn_tables(network, random))
+        drawn = network._like(tables=drawn_tables(network, alphas, random))
         logs.append(float(drawn.log_probability(given, method="exact")))
         found: Mapping[Any, float] = drawn.query(variables, given, event=event, method="exact")
         keys = tuple(found)
@@ -89,14 +91,20 @@ def averaged(
     return _summed(keys, np.array(answers), np.array(logs))
 
 
-def drawn_tables(network: Network, random: np.random.Generator) -> dict[str, Array]:
-    """From their posterior; tied nodes share theirs."""
-    found: dict[str, Array] = {}
+def concentrations(network: Network) -> dict[Label, Array]:
+    """The posterior of each table, as a Dirichlet for each of its rows; tied nodes share theirs."""
+    found: dict[Label, Array] = {}
     for name, node in network.nodes.items():
-        if node.label.name not in found:
+        if node.label not in found:
             prior, counts = _learned(network, name)
-            found[node.label.name] = _drawn_rows(prior.posterior(counts).alpha, random)
-    return {name: found[node.label.name].copy() for name, node in network.nodes.items()}
+            found[node.label] = np.asarray(prior.posterior(counts).alpha)
+    return found
+
+
+def drawn_tables(network: Network, alphas: Mapping[Label, Array], random: np.random.Generator) -> dict[str, Array]:
+    """Tables drawn from their posterior."""
+    found = {label: _drawn_rows(alpha, random) for label, alpha in alphas.items()}
+    return {name: found[node.label] for name, node in network.nodes.items()}
 
 
 def _drawn_rows(alpha: Array, random: np.random.Generator) -> Array:
@@ -119,7 +127,7 @@ def _summed(keys: Sequence[Any], answers: Array, logs: Array) -> AveragedOverTab
     told = AveragedOverTables(zip(keys, mean.tolist(), strict=True))
     told.draws, told.weights, told.method = answers, weights, "tables drawn from their posterior"
     told.effective_samples = float(1.0 / (weights**2).sum())
-    told.reliable = told.effective_samples >= min(FEW, len(weights))
+    told.reliable = told.effective_samples >= min(FEW, len(weights) / 2)
     told.standard_error = dict(zip(keys, np.sqrt(weights**2 @ away**2).tolist(), strict=True))
     told.spread = lambda x: float(np.sqrt(weights**2 @ (away @ x) ** 2))
     return told

@@ -72,7 +72,7 @@ def learning_curve(
     if not isinstance(withheld, int | float) or not 0 < withheld < 1:
         raise DataError(f"withheld is a share of the rows between 0 and 1, but is {withheld!r}")
     plain, table = model.untuned(), table.held()
-    rows = table.rows if table.rows is not None else sum(batch.rows for batch in table.batches([str(model.target)]))
+    rows = table.rows if table.rows is not None else table.count(str(model.target))
     order = np.random.default_rng(seed).permutation(rows)
     learned = rows - round(withheld * rows)
     if not 0 < learned < rows:
@@ -95,11 +95,11 @@ def learning_curve(
 
 def _tuned(
     model: Classifier, taught: Classifier, table: Source, weight: Weight, rows: NDArray[np.bool_], seed: int
-) -> Any:
+) -> Classifier:
     """What those rows taught, tuned on them as the model was; as it is, while there is nothing to tell apart."""
     if np.count_nonzero(taught.class_weights) < 2:
         return taught
-    fresh = replace(model, views=taught.views, evidence=taught.evidence, tuning=None, report=None)  # type: ignore[type-var]
+    fresh = model.replaced(views=taught.views, evidence=taught.evidence)
     return fresh.tune(table.where(rows), weight=_weights(weight, rows), seed=seed)
 
 

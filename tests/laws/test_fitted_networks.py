@@ -15,17 +15,18 @@ import credo
 from credo import engines
 from credo.core.em import accelerated_em, em, expected
 from credo.core.labels import Label
+from credo.engines import local
 from credo.errors import Notice
 from credo.networks import incomplete
-from credo.networks.fitting import Problem, Start, joined
+from credo.networks.fitting import Climb, Fitting, Problem, Start
 from credo.networks.gradient import nearest_distributions
 from credo.networks.incomplete import observed
 from credo.networks.learning import TableEM
 from credo.networks.network import Network
 from credo.networks.table_beliefs import AveragedOverTables
-from tests.laws.test_em import Processes
 from tests.laws.test_learned_networks import lost
 from tests.networks import networks
+from tests.processes import Processes
 
 STORM = Network.example("storm")
 PRIORS: list[Any] = ["ml", 1.0, 0.3, 4.0, credo.BDeu(3)]
@@ -244,11 +245,12 @@ def test_any_engine_fits_the_same() -> None:
     asked: dict[str, Any] = {"hidden": {"Lightning": 2, "Campfire": 2}, "starts": 4, "steps": 30}
     with pytest.warns(Notice, match="30 steps"):
         here = Network(STORM.parents).fit(hidden, **asked)
-    for engine in (engines.Serial(), Processes()):
-        with engines.using(engine), pytest.warns(Notice, match="30 steps"):
-            there = Network(STORM.parents).fit(hidden, **asked)
-        assert there.history == here.history
-        assert all(np.array_equal(there.tables[name], here.tables[name]) for name in STORM.parents)
+    with Processes() as processes:
+        for engine in (engines.Serial(), processes):
+            with engines.using(engine), pytest.warns(Notice, match="30 steps"):
+                there = Network(STORM.parents).fit(hidden, **asked)
+            assert there.history == here.history
+            assert all(np.array_equal(there.tables[name], here.tables[name]) for name in STORM.parents)
 
 
 # Hidden variables
@@ -306,7 +308,10 @@ def test_updating_continues_em() -> None:
     assert (np.diff(more.history) >= -CLOSE * abs(more.history[-1])).all()
     assert float(more.log_prob(data).sum()) > float(first.log_prob(data).sum())
     assert first.update(rows.slice(0, 3)).n == pytest.approx(503)  # complete rows are counted
-    assert more.discount(0.5).n == pytest.approx(1000)
+    half = more.discount(0.5)
+    assert half.n == pytest.approx(1000)
+    with pytest.raises(credo.EvidenceError, match="can't forget rows exactly"):
+        half.forget(rows.slice(0, 3))
 
 
 def test_counted_tables_learn_incomplete_rows_later() -> None:
@@ -326,8 +331,12 @@ def test_starts_run_beside_each_other_as_alone() -> None:
     problem = Problem.of(base, found.complete.ordered(), found.ordered(found.complete.ordered()), (rows, None))
     assert problem.hidden == ("Cause",)
     assert problem.rows.few
-    assert Start(TableEM(net)).rows == 1
-    assert joined([[], []]) == []
+    how = Fitting(starts=3, steps=15)
+    starts = [*problem.starts(how, base)]
+    alone = [fit for start in starts for fit in Climb(how, problem.rows, False)(Start(start, problem.rows.size))]
+    beside = problem._climbed(starts, how)
+    assert [fit.history for fit in beside] == [fit.history for fit in alone]
+    assert len({fit.history for fit in beside}) == 3  # each start is another
 
 
 # What is known of tables
@@ -451,3 +460,15 @@ def test_the_nearest_distribution(x: list[float]) -> None:
     distance, random = np.sum((found - x) ** 2), np.random.default_rng(0)
     for other in random.dirichlet(np.ones(len(x)), 50):
         assert np.sum((other - x) ** 2) >= distance - 1e-9
+
+
+def test_progress_tells_the_rows_of_every_step() -> None:
+    data, seen = lost(STORM.sample(300, seed=3), 0.2, 2), list[int]()
+    token = local.progress.set(seen.append)
+    try:
+        learned = STORM.fit(data)
+    finally:
+        local.progress.reset(token)
+    found = observed(Network(STORM.parents, states=STORM.states, prior=1.0), data, None, {})
+    assert found.rows is not None
+    assert sum(seen) >= 300 + len(found.rows.weight) * len(learned.history)

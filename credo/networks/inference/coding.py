@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from credo._kernels.networks.counting import code_strings
 from credo.data import Batch
 from credo.data.tables import is_missing
+from credo.engines.partitions import Loaded
 from credo.errors import DataError
 from credo.networks.inference.findings import find_state
 from credo.networks.inference.state_index import StateIndex
@@ -46,7 +47,7 @@ class Coded:
 
 
 @dataclass(frozen=True, eq=False)
-class CodedRows:
+class CodedRows(Loaded):
     """Weighted rows of all variables as numbers of states: what EM reads in each step."""
 
     start: int | None  # the number of the first row; None if equal rows are one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
@@ -10,11 +10,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.core.learning import Weights
+from credo import engines
+from credo.core.learning import RowWeights, Weights
 from credo.data import Batch, Source, cells, source
 from credo.data.profile import infer_schema
 from credo.data.schema import Schema
-from credo.engines import local
 from credo.errors import DataError
 from credo.networks.structure.constraints import Constraints, Parents
 from credo.networks.structure.counting import CodedTable
@@ -137,10 +137,10 @@ def read_columns(data: object, kinds: Mapping[str, str] | None = None, weight: A
     names = [column.name for column in schema if column.kind not in ("ignore", "text")]
     if not names:
         raise DataError("no column is a category or a number: there is nothing to draw arrows between")
-    parts = [*local.mapped(lambda batch: _read(batch, schema, names, weights), table.batches(weights.beside(names)))]
+    job = ReadColumns(schema, tuple(names), weights.of_a_row)
+    parts = [*engines.current().map(job, weights.partitions(table, names))]
     whole = {name: np.concatenate([part[0][name] for part in parts]) for name in names}
     weight = np.concatenate([part[1] for part in parts])
-    weights.check_length(len(weight))
     kept = weight > 0
     if not kept.any():
         raise DataError("the weights of all rows are 0: there is nothing to learn from")
@@ -162,16 +162,22 @@ def _held(table: Source) -> Source:
     return replace(table, read=lambda wanted: (part.only(wanted) for part in parts), once=False, rows=rows, near=True)
 
 
-def _read(
-    batch: Batch, schema: Schema, names: Sequence[str], weights: Weights
-) -> tuple[dict[str, NDArray[Any]], Array]:
-    found: dict[str, NDArray[Any]] = {}
-    for name in names:
-        if schema[name].kind == "category":
-            found[name] = cells.codes_among(batch.column(name), schema[name].levels)[0]
-        else:
-            found[name] = batch.numbers(name)
-    return found, weights.of_rows(batch)
+@dataclass(frozen=True, eq=False)
+class ReadColumns:
+    """The job of one batch: codes of categories, numbers, and the rows' weights."""
+
+    schema: Schema
+    names: tuple[str, ...]
+    weights: RowWeights
+
+    def __call__(self, batch: Batch) -> tuple[dict[str, NDArray[Any]], Array]:
+        found: dict[str, NDArray[Any]] = {}
+        for name in self.names:
+            if self.schema[name].kind == "category":
+                found[name] = cells.codes_among(batch.column(name), self.schema[name].levels)[0]
+            else:
+                found[name] = batch.numbers(name)
+        return found, self.weights.of_rows(batch)
 
 
 def _category(name: str, codes: NDArray[np.int32], levels: Any) -> CategoryColumn:
