@@ -109,3 +109,14 @@ def test_a_model_is_no_table(tmp_path: Path) -> None:
     path = tmp_path / "net.credo"
     credo.save(credo.Network.example("storm"), path)
     assert "credo structure needs a table" in refused("structure", str(path), code=2)
+
+
+def test_the_names_are_those_of_the_library() -> None:
+    from credo.cli.structure import DEFAULT
+    from credo.cli.structure import SCORES as OFFERED
+    from credo.cli.structure import SEARCHES as WAYS
+    from credo.networks.structure.searches import SCORES, SEARCHES
+
+    assert {*OFFERED} == {"auto", *SCORES}
+    assert {*WAYS} == {"auto", *SEARCHES} - {"tan"}  # which needs a target: credo learn has one
+    assert DEFAULT in SEARCHES

@@ -52,8 +52,8 @@ def random_network_parts(
     max_parents: int,
     concentration: float,
     seed: int,
-) -> tuple[dict[str, tuple[str, ...]], dict[str, Any], dict[str, tuple[int, ...]]]:
-    """Arrows, tables and states of a network."""
+) -> tuple[dict[str, tuple[str, ...]], dict[str, Any], dict[str, tuple[str, ...]]]:
+    """Arrows, tables and states of a network: s0, s1, ..., so that rows drawn from it are read as categories."""
     check_seed(seed)
     names = _names(variables)
     n = len(names)
@@ -74,7 +74,7 @@ def random_network_parts(
         name: random.dirichlet(np.full(sizes[name], concentration), [sizes[parent] for parent in own])
         for name, own in parents.items()
     }
-    return parents, tables, {name: tuple(range(size)) for name, size in sizes.items()}
+    return parents, tables, {name: tuple(f"s{k}" for k in range(size)) for name, size in sizes.items()}
 
 
 def _names(variables: int | Sequence[str]) -> list[str]:

@@ -135,7 +135,7 @@ def test_graphs_drawn_over_orders_have_their_probabilities() -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 5, 7])
 def test_kernels_are_the_same_compiled_or_not(n: int) -> None:
-    found = []
+    found = list[tuple[Any, ...]]()
     for choice in ("plain", "compiled"):
         with forced(choice):
             score = RandomScore(n, 11, 4.0)
