@@ -13,7 +13,7 @@ import pyarrow as pa
 from benchmarks.networks import network, peer_of
 from benchmarks.timing import Limit, Line, in_turns
 from credo.core.em import EStep, added
-from credo.engines import local
+from credo.engines import Local
 from credo.networks.learning import TableEM
 from credo.networks.network import Network
 
@@ -56,7 +56,7 @@ def _em(net: Network) -> Limit:
     rows = [*net.coded(pa.table(holes))]
 
     def iterate(start: TableEM) -> TableEM:
-        evidence, _ = added(list(local.mapped(EStep(start), rows)))
+        evidence, _ = added(list(Local().map(EStep(start), rows)))
         return start.with_evidence(evidence)
 
     now = iterate(TableEM(net))
