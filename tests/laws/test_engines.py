@@ -18,12 +18,14 @@ import credo
 from credo import Notice, engines
 from credo.core.learning import Weights
 from credo.data import Batch, source
-from credo.engines.partitions import FAN_IN, Loaded, added
+from credo.data.sources import BatchRows
+from credo.engines.partitions import FAN_IN, added
 from tests.processes import Processes
 
 ROWS, SMALL = 700, 60  # of the tables, and of a batch
 MEAN = credo.NormalMean(0, 1, 1)
-SLOW = [pytest.param(form, marks=pytest.mark.slow) for form in ("array", "csv.gz", "jsonl", "arrow", "relation", "rows")]
+OTHERS = ("array", "csv.gz", "jsonl", "arrow", "relation", "rows")
+SLOW = [pytest.param(form, marks=pytest.mark.slow) for form in OTHERS]
 FORMS = ["table", "csv", "parquet", *SLOW]
 
 
@@ -258,11 +260,6 @@ def test_progress_counts_rows_on_any_engine(tmp_path: Path, processes: Processes
         assert sum(seen) >= ROWS
 
 
-class Number(Loaded):
-    def __init__(self, number: int) -> None:
-        self.number, self.rows = number, 1
-
-
 @pytest.mark.parametrize("count", [0, 1, 2, FAN_IN - 1, FAN_IN, FAN_IN + 1, 5 * FAN_IN + 3, 1000])
 def test_sums_keep_the_order_and_take_few_additions(count: int) -> None:
     sizes: list[int] = []
@@ -278,8 +275,9 @@ def test_sums_keep_the_order_and_take_few_additions(count: int) -> None:
 
 def test_an_engine_without_batches_has_no_sum() -> None:
     for engine in (engines.Local(), engines.Serial()):
-        assert engine.reduce(len, [], sum) is None  # type: ignore[arg-type, type-var]
-        assert [*engine.map(len, [])] == []  # type: ignore[type-var]
+        nothing: list[Batch] = []
+        assert engine.reduce(BatchRows(), nothing, len) is None
+        assert [*engine.map(BatchRows(), nothing)] == []
 
 
 def test_weights_are_in_the_batch() -> None:
