@@ -33,6 +33,7 @@ _PUBLIC = {
     "Notice": "credo.errors",
     "Number": "credo.models.forms",
     "Numeric": "credo.estimation.numeric",
+    "OneDependence": "credo.models.augmented",
     "ParetoUniform": "credo.families.pareto_uniform",
     "PriorError": "credo.errors",
     "QuestionError": "credo.errors",
@@ -41,6 +42,7 @@ _PUBLIC = {
     "SizeError": "credo.errors",
     "StorageError": "credo.errors",
     "Text": "credo.models.forms",
+    "TreeAugmented": "credo.models.augmented",
     "TunedClassifier": "credo.selection.tuned",
     "ask": "credo.asking",
     "bayes_factor": "credo.estimation.comparison",
@@ -85,6 +87,8 @@ if TYPE_CHECKING:
     from credo.families.normal import NormalMean as NormalMean
     from credo.families.normal_inverse_wishart import NormalInverseWishart as NormalInverseWishart
     from credo.families.pareto_uniform import ParetoUniform as ParetoUniform
+    from credo.models.augmented import OneDependence as OneDependence
+    from credo.models.augmented import TreeAugmented as TreeAugmented
     from credo.models.classifier import Classifier as Classifier
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
     from credo.models.forms import Number as Number

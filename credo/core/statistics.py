@@ -189,6 +189,23 @@ class Counts(Statistics):
 
 
 @dataclass(frozen=True, eq=False)
+class PairCounts(Statistics):
+    """n[k, a, b] = Σᵢ wᵢₖ [row i has the cells a and b]; the diagonal counts single cells. (groups, cells, cells)"""
+
+    @property
+    def weight(self) -> Array:
+        """Of the rows with the commonest cell."""
+        return np.asarray(np.diagonal(self.n.value, axis1=1, axis2=2).max(1, initial=0.0))
+
+    def possible(self) -> bool:
+        """Whether the table is symmetric, and no pair is commoner than either of its cells."""
+        n = self.n.value
+        single = np.diagonal(n, axis1=1, axis2=2)
+        least = np.minimum(single[:, :, None], single[:, None]) * (1 + OF_WEIGHTS)
+        return bool(super().possible() and (n == n.swapaxes(1, 2)).all() and (n <= least).all())
+
+
+@dataclass(frozen=True, eq=False)
 class Totals(Statistics):
     """n = Σ wᵢₖ (groups,), total = Σ wᵢₖ xᵢ (groups, columns), log_base = Σ wᵢₖ log h(xᵢ) (groups,), over whole rows.
 

@@ -25,7 +25,7 @@ LITTLE = 1 / 16  # of what is there already: so much is added in place
 Kind = Literal["category", "number", "count", "date", "text", "ignore"]
 KINDS = get_args(Kind)
 CalendarPart = Literal["weekday", "month", "hour"]
-Derivation = Literal["", "pairs", "features"] | CalendarPart
+Derivation = Literal["", "pairs", "features", "cells"] | CalendarPart
 
 
 class Derived(NamedTuple):

@@ -292,7 +292,7 @@ def described(model: Classifier) -> str:
     if model.evidence is None:
         return f"{name}, not fitted yet"
     forms: dict[str, list[str]] = {}
-    chosen = model.first_forms if model.tuning is None else model.tuning.forms
+    chosen = model.read_forms if model.tuning is None else model.tuning.forms
     for column, views in chosen.items():
         forms.setdefault(" and ".join(views) or "left out", []).append(column)
     weights = model.class_weights

@@ -10,16 +10,21 @@ from credo.blocks.block import Block
 from credo.blocks.calendar import Calendar
 from credo.blocks.categories import Categories
 from credo.blocks.counts import CountColumns
+from credo.blocks.dependence.cells import Cuts
+from credo.blocks.dependence.pairs import Dependence
 from credo.blocks.numbers.binned import Binned
 from credo.blocks.numbers.independent import Numbers
 from credo.blocks.one_hot import OneHotGaussian
-from credo.models.forms import CALENDAR_FORMS, JOINT_FORMS, TEXT_FORMS, Text, Views
+from credo.models.forms import CALENDAR_FORMS, GAUSSIAN_FORMS, PAIR_FORMS, TEXT_FORMS, Text, Views
 
 
-def blocks_of(views: Views, asked: Mapping[str, Any] | None) -> list[tuple[str, Block]]:
+def blocks_of(
+    views: Views, asked: Mapping[str, Any] | None, cuts: Cuts | None = None, tree: Mapping[str, str] | None = None
+) -> list[tuple[str, Block]]:
     """A block for each form, of all columns that are read in it; of texts, for each column.
 
-    A column in several forms is in several blocks: a tuning weighs them.
+    A column in several forms is in several blocks: a tuning weighs them. `cuts` are those of numbers that are read in
+    pairs of cells, `tree` the parents of columns, where they are given.
     """
     kinds: dict[str, Any] = {
         "category": Categories,
@@ -42,9 +47,14 @@ def blocks_of(views: Views, asked: Mapping[str, Any] | None) -> list[tuple[str, 
             how = (asked or {}).get(name)
             text = how if isinstance(how, Text) else Text()
             found += [(form, text.block(name, form)) for form in texts]
-    for form in JOINT_FORMS:
-        names = tuple(name for name, forms in views.items() if form in forms)
+    for covariance in GAUSSIAN_FORMS:
+        names = tuple(name for name, forms in views.items() if covariance in forms)
         if names:
             categories = frozenset(name for name in names if "category" in views[name])
-            found.append((form, OneHotGaussian(names, categories, form)))
+            found.append((covariance, OneHotGaussian(names, categories, covariance)))
+    for reading in PAIR_FORMS:
+        names = tuple(name for name, forms in views.items() if reading in forms)
+        if names:
+            own = {name: (cuts or {})[name] for name in names if "category" not in views[name]}
+            found.append((reading, Dependence(names, own, reading, tree)))
     return found

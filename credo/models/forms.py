@@ -19,7 +19,8 @@ from credo.notices import tell, tell_of_columns
 
 NumberForm = Literal["gaussian", "log", "binned"]
 WordsForm = Literal["multinomial", "bernoulli"]
-JointForm = Literal["tied", "full"]
+GaussianForm = Literal["tied", "full"]
+PairForm = Literal["tree", "one-dependence"]
 Form = Literal[
     "category", "count", "gaussian", "log", "binned", "coarse", "date", "weekday", "month", "hour",
     "words", "binary", "logs", "presences", "odds", "pairs",
@@ -29,7 +30,10 @@ CALENDAR_FORMS: tuple[CalendarPart, ...] = ("weekday", "month", "hour")  # of da
 WORD_FORMS: tuple[Form, ...] = ("words", "binary", "logs", "presences")  # likelihoods of texts, the plainest first
 ODDS_FORMS: tuple[Form, ...] = ("odds", "pairs")
 TEXT_FORMS = (*WORD_FORMS, *ODDS_FORMS)
-JOINT_FORMS: tuple[JointForm, ...] = ("tied", "full")  # all columns together, as one-hot features of a Gaussian
+GAUSSIAN_FORMS: tuple[GaussianForm, ...] = ("tied", "full")  # all columns together, as one-hot features of a Gaussian
+PAIR_FORMS: tuple[PairForm, ...] = ("tree", "one-dependence")  # all columns together, by pairs of their cells
+JOINT_FORMS: tuple[GaussianForm | PairForm, ...] = (*GAUSSIAN_FORMS, *PAIR_FORMS)
+DEPENDENT_KINDS = ("category", "count", "gaussian", "log", "binned")  # first forms of columns that may depend on others
 Views = Mapping[str, tuple[str, ...]]  # the forms that each column is counted in; the first is what was asked for
 
 

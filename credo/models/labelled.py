@@ -43,9 +43,9 @@ class Labelled(Additive):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "blocks", "check_views", "chooses_forms", "codes_of", "conditional", "counting", "first_forms",
-        "log_class_prior", "narrowed", "opened", "part_names", "refits", "replaced", "seen", "settings", "terms",
-        "terms_of", "views",
+        "blocks", "check_views", "choices", "chooses_forms", "codes_of", "conditional", "counting", "first_forms",
+        "log_class_prior", "narrowed", "opened", "part_names", "prepared", "read_forms", "refits", "replaced", "seen",
+        "settings", "terms", "terms_of", "views",
     )  # fmt: skip
     chooses_forms: ClassVar[bool] = False  # whether tuning may read number columns in other forms
     tuning: Tuning | None = None  # what was chosen on held-out rows; None: the model is as it was fitted
@@ -99,11 +99,15 @@ class Labelled(Additive):
         if not views:
             raise SchemaError("there is no column to learn from: all of them are ignored")
         self.check_views(views)
-        model = self.replaced(target=name, views=views, evidence=None).update(table, weight=weight)
+        model = self.prepared(table, name, views, weight).update(table, weight=weight)
         for text in (each for each, (form, *_) in views.items() if form in TEXT_FORMS):
             if not len(model.seen.schema[text].levels):
                 tell(f"column {text!r} has no word in any row: it is ignored")
         return model
+
+    def prepared(self, table: Source, target: str, views: Views, weight: Weight) -> Self:  # noqa: ARG002
+        """The model before its first row, reading columns as it does; some look at the rows first."""
+        return self.replaced(target=target, views=views, evidence=None)
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
         """Learn from more rows; classes and categories may be new."""
@@ -331,15 +335,25 @@ class Labelled(Additive):
         """The form of each column that fit learned: of those that are counted, the first."""
         return {name: forms[:1] for name, forms in self.views.items()}
 
+    @property
+    def read_forms(self) -> Views:
+        """The forms that the model reads."""
+        return self.first_forms
+
+    @property
+    def choices(self) -> Views:
+        """The forms that a tuning may choose from."""
+        return self.views
+
     @cached_property
     def conditional(self) -> Conditional:
         """p(columns | class) as fit learned it, each column in its first form."""
-        return self._conditional(self.first_forms)
+        return self._conditional(self.read_forms)
 
     @cached_property
     def terms(self) -> Terms:
         """What a prediction adds up."""
-        return self.terms_of(self.first_forms, self.settings)
+        return self.terms_of(self.read_forms, self.settings)
 
     @property
     def refits(self) -> bool:

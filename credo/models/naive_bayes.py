@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from credo.blocks.block import Block, Estimate, Settings
+from credo.blocks.dependence.cells import Cuts
 from credo.core.evidence import Evidence
 from credo.errors import PriorError, suggest
 from credo.models.classifier import Classifier
 from credo.models.form_blocks import blocks_of
-from credo.models.forms import Views
+from credo.models.forms import PAIR_FORMS, Views
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,6 +32,8 @@ class NaiveBayes(Classifier):
     (('no', 'yes'), [[0.455, 0.545]])
     """
 
+    _internal: ClassVar[tuple[str, ...]] = ("cuts",)
+
     smoothing: float = 1.0
     class_smoothing: float | None = None
     estimate: Estimate = "bayes"
@@ -42,6 +45,7 @@ class NaiveBayes(Classifier):
     kinds: Mapping[str, Any] | None = None
     target: str | None = field(default=None, init=False)
     views: Views = field(default_factory=dict, init=False)
+    cuts: Cuts = field(default_factory=dict, init=False)  # of numbers whose pairs of cells are counted for a tuning
     evidence: Evidence | None = field(default=None, init=False)
 
     chooses_forms = True
@@ -63,7 +67,12 @@ class NaiveBayes(Classifier):
         return Settings(self.estimate, self.smoothing, self.m, self.p or {}, self.strength, average=self.average)
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
-        return blocks_of(views, self.kinds)
+        return blocks_of(views, self.kinds, self.cuts)
+
+    def narrowed(self, views: Views) -> Self:
+        paired = {name for name, forms in views.items() if not set(PAIR_FORMS).isdisjoint(forms)}
+        found = super().narrowed(views)
+        return found.replaced(cuts={name: cuts for name, cuts in self.cuts.items() if name in paired})
 
 
 def check_settings(estimate: str, strength: float, **smoothings: float | None) -> None:

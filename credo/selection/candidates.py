@@ -12,10 +12,18 @@ from typing import NamedTuple
 import numpy as np
 
 from credo.blocks.block import ALL, Settings
-from credo.models.forms import CALENDAR_FORMS, JOINT_FORMS, NUMBER_FORMS, TEXT_FORMS, WORD_FORMS
+from credo.models.forms import (
+    CALENDAR_FORMS,
+    GAUSSIAN_FORMS,
+    JOINT_FORMS,
+    NUMBER_FORMS,
+    PAIR_FORMS,
+    TEXT_FORMS,
+    WORD_FORMS,
+)
 from credo.numerics.exact import Array
 from credo.selection.sample import Sample
-from credo.selection.terms import Forms, Taught, Term, TermScores
+from credo.selection.terms import Forms, Taught, Term, TermScores, beside
 from credo.selection.texts import chosen_readings, gains
 from credo.selection.weighting import Group, Regression, Weighting, relevances
 
@@ -29,7 +37,7 @@ OTHERS: dict[str, tuple[tuple[float, ...], ...]] = {
 DEPENDING: dict[str, set[str]] = {  # forms whose log-likelihoods depend on a setting
     "smoothing": {"category", "binned", "coarse", *CALENDAR_FORMS, *WORD_FORMS},
     "strength": {"gaussian", "log", "count", "date"},
-    "shrinkage": set(JOINT_FORMS),
+    "shrinkage": set(GAUSSIAN_FORMS),
 }
 FEW_ROWS = 500  # up to which Bayes factors are held against those of shuffled classes
 SHUFFLED, MOST_SHUFFLES = 1000, 10  # columns with shuffled classes that are wanted, and at most so often each
@@ -37,6 +45,10 @@ FAR = 5.0  # nats: a Bayes factor of noise is larger once in e⁵ times, if it i
 IRRELEVANT = 0.02  # the probability of dependence on the class below which a column isn't looked at
 
 ONE_WEIGHT, TIED, EVERY_TERM = "naive Bayes", "tied Gaussian", "every term weighed by itself"
+PAIRS_TOO = "every term and pairs of columns"
+ALONE = {"tree": "tree-augmented naive Bayes", "one-dependence": "averaged one-dependence"}
+OF_PAIRS = frozenset({PAIRS_TOO, *ALONE.values()})  # candidates that read pairs of columns
+BACKOFFS = (1.0, 20.0)  # tried beside what was asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,19 +67,52 @@ def candidates(taught: Taught, sample: Sample, excess: Mapping[str, float] | Non
     """
     model = taught.model
     settings, chosen_texts = chosen_readings(taught, sample)
-    texts = {name: tuple(form for form in views if form in TEXT_FORMS) for name, views in model.views.items()}
+    views = model.choices
+    texts = {name: tuple(form for form in own if form in TEXT_FORMS) for name, own in views.items()}
     texts |= chosen_texts
     columns = _columns(taught)
     relevance = {} if settings.estimate == "ml" else relevances(_log_factors(taught, columns, settings), excess or {})
     columns = {name: forms if relevance.get(name, 1.0) >= IRRELEVANT else [] for name, forms in columns.items()}
-    joint = {name: [form for form in views if form in JOINT_FORMS] for name, views in model.views.items()}
-    every = {name: (*columns[name], *texts[name], *joint[name]) for name in model.views}
+    joint = {name: [form for form in own if form in GAUSSIAN_FORMS] for name, own in views.items()}
+    pairs = {name: [form for form in own if form in PAIR_FORMS] for name, own in views.items()}
+    every = {name: (*columns[name], *texts[name], *joint[name]) for name in views}
     scores = taught.left_out(sample, every, settings)
     chosen = chosen_forms(scores, columns)
-    forms = {name: (*chosen[name], *texts[name], *joint[name]) for name in model.views}
+    forms = {name: (*chosen[name], *texts[name], *joint[name]) for name in views}
     scores = scores.of([term for term in scores.terms if term.name == ALL or term.form in forms[term.name]])
     settings, scores, start = _resettled(taught, sample, forms, settings, scores, relevance)
-    return Candidates(forms, settings, _weightings(scores, relevance, start))
+    found = _weightings(scores, relevance, start)
+    if any(pairs.values()):
+        settings, scores = _with_pairs(taught, sample, pairs, settings, scores)
+        found = (found if scores.terms[0].form not in PAIR_FORMS else {}) | _weightings_of_pairs(scores, relevance)
+        forms = {name: (*own, *pairs[name]) for name, own in forms.items()}
+    return Candidates(forms, settings, found)
+
+
+def _with_pairs(
+    taught: Taught, sample: Sample, pairs: Forms, settings: Settings, scores: TermScores
+) -> tuple[Settings, TermScores]:
+    """Columns together, by pairs of their cells, beside the other terms; with the back-off that predicts best."""
+    best, least = scores, np.inf
+    for value in (settings.backoff, *BACKOFFS):
+        other = replace(settings, backoff=value)
+        found = taught.left_out(sample, pairs, other)
+        loss = float(np.average(Regression(found, _groups(found.terms, {}, own=False)).losses(), weights=found.weight))
+        if loss < least:
+            settings, best, least = other, found, loss
+    return settings, beside([scores, best]) if scores.terms else best
+
+
+def _weightings_of_pairs(scores: TermScores, relevance: Mapping[str, float]) -> dict[str, Weighting]:
+    """Each alone, and all terms together."""
+    found = {}
+    for term in (each for each in scores.terms if each.form in PAIR_FORMS):
+        found[ALONE[term.form]] = Regression(scores.of([term]), [Group((term,), np.ones(1))]).fitted()
+    if len(scores.terms) > 1:
+        tied = next((term for term in scores.terms if term.form == "tied"), None)
+        regression = Regression(scores, _groups(scores.terms, relevance, own=True), mixed=tied)
+        found[PAIRS_TOO] = regression.fitted(_textual(scores))
+    return found
 
 
 def excess_of_factors(taught: Taught, sample: Sample) -> dict[str, float]:
@@ -92,7 +137,7 @@ def excess_of_factors(taught: Taught, sample: Sample) -> dict[str, float]:
 
 def _columns(taught: Taught) -> dict[str, list[str]]:
     """The forms in which each column is read by itself."""
-    return {n: [f for f in v if f not in (*TEXT_FORMS, *JOINT_FORMS)] for n, v in taught.model.views.items()}
+    return {n: [f for f in v if f not in (*TEXT_FORMS, *JOINT_FORMS)] for n, v in taught.model.choices.items()}
 
 
 def _log_factors(taught: Taught, columns: Forms, settings: Settings) -> dict[str, float]:

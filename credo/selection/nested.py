@@ -18,10 +18,11 @@ from credo.data import Source
 from credo.engines import local
 from credo.errors import DataError, EvidenceError
 from credo.models.classifier import Classifier
+from credo.models.forms import PAIR_FORMS
 from credo.models.metrics import Scores
 from credo.notices import tell
 from credo.numerics.exact import Array
-from credo.selection.candidates import Candidates, candidates, excess_of_factors
+from credo.selection.candidates import OF_PAIRS, Candidates, candidates, excess_of_factors
 from credo.selection.report import Tried
 from credo.selection.sample import Sample, drawn, encoded
 from credo.selection.stacking import HeldOut, Stack, cross_fitted, stacked, with_discount
@@ -35,6 +36,7 @@ FOLDS, FEW_FOLDS, FEW = 10, 5, 2000  # rows up to which there are more folds
 ENOUGH = 2000  # held-out rows, after which no further fold is looked at
 MANY = 5000  # rows, above which the candidates of a fold are as good as those of all rows
 BLANKED, BLANKED_FOLDS = 200, 4  # rows of a fold with cells blanked, and folds in which some are
+CLEARLY = 2.0  # standard errors, by which pairs of columns must be better
 SHARES = "class shares"
 
 
@@ -65,7 +67,7 @@ class Outcome:
         tuning = Tuning(
             forms, weights, model.classes, tuple(map(float, weighting.biases)), settings.smoothing, settings.strength,
             model.n, self.scores.log_loss, mixed, mixture, settings.odds, settings.shrinkage,
-            self.stack.discount, self.stack.noise,
+            self.stack.discount, settings.backoff, self.stack.noise,
         )  # fmt: skip
         return TunedClassifier(model.narrowed(views), tuning, joint=joint)
 
@@ -83,7 +85,7 @@ def tune(model: Classifier, table: Source, weight: Weight, seed: int) -> TunedCl
 
 def outcome(model: Classifier, table: Source, weight: Weight, seed: int) -> Outcome:
     """A model whose columns are counted in all their forms, tuned on the rows that it was taught by."""
-    terms = sum(len(views) for views in model.views.values())
+    terms = sum(len(set(views) - set(PAIR_FORMS)) for views in model.choices.values())
     sample = encoded(model, drawn(model, table, Weights.of(weight), terms))
     if sample.rows < 2:
         raise DataError("tuning needs at least two different rows that have a class")
@@ -101,17 +103,33 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int) -> Outc
     if not held_out.rows.rows:
         tell("each class has one row (copies counted once): none can be held out, so how good it is can't be known")
         held_out = _by_shares(model, sample, names)
-    stack = with_discount(stacked(held_out.rows), blanked, known)
-    log_probabilities = cross_fitted(held_out, blanked, known)
+    kept = _worth_their_parts(held_out, blanked, known)
+    stack = with_discount(stacked(held_out.only(kept).rows), blanked.only(kept), known)
+    log_probabilities = cross_fitted(held_out.only(kept), blanked.only(kept), known)
     count = len(np.unique(fold))
     how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
     shared = (len(known) - 1) / (2 * sample.rows**2)  # the variance of χ²/2n: how far off the class shares are
     scores = _scores(model, held_out.rows, log_probabilities, [each.unknown for each in judged], how, shared)
-    shares = dict(zip(names, map(float, stack.shares), strict=True))
-    kept = [name for name in names if name in final.weightings]
-    weighting = pooled([final.weightings[name] for name in kept], [shares[name] for name in kept])
+    shares = dict.fromkeys(names, 0.0) | {names[j]: float(x) for j, x in zip(kept, stack.shares, strict=True)}
+    pooled_ones = [name for name in names if name in final.weightings and (shares[name] or names.index(name) in kept)]
+    weighting = pooled([final.weightings[name] for name in pooled_ones], [shares[name] for name in pooled_ones])
     tried = _tried(model, held_out, blanked, shares, scores.commonest[1])
     return Outcome(model, final, stack, weighting, scores, tried)
+
+
+def _worth_their_parts(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> list[int]:
+    """The candidates to pool: those that read pairs of columns are among them only if the pool predicts held-out rows
+    better with them, by more than two standard errors."""
+    names = [term.name for term in held_out.rows.terms]
+    every, simple = [*range(len(names))], [j for j, name in enumerate(names) if name not in OF_PAIRS]
+    if not simple or simple == every:
+        return every
+    rows, weight = np.arange(held_out.rows.rows), held_out.rows.weight
+    found = [cross_fitted(held_out.only(kept), blanked.only(kept), class_weights) for kept in (every, simple)]
+    gain = found[0][rows, held_out.rows.truth] - found[1][rows, held_out.rows.truth]
+    mean = np.average(gain, weights=weight)
+    error = np.sqrt(np.average((gain - mean) ** 2, weights=weight) / max(weight.sum(), 1.0))
+    return every if mean > CLEARLY * error else simple
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +214,7 @@ def _tried(
     """
     found = []
     for j, (name, share) in enumerate(shares.items()):
-        alone = cross_fitted(held_out.only(j), blanked.only(j), model.class_weights)
+        alone = cross_fitted(held_out.only([j]), blanked.only([j]), model.class_weights)
         found.append(_outcome(model, held_out.rows, name, alone, share))
     log_prior = held_out.rows.log_prior
     prior = log_prior - np.logaddexp.reduce(log_prior, axis=1, keepdims=True)

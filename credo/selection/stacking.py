@@ -50,9 +50,9 @@ class HeldOut:
     def take(self, rows: NDArray[np.bool_]) -> HeldOut:
         return HeldOut(self.rows.take(rows), self.missing[rows], self.fold[rows])
 
-    def only(self, place: int) -> HeldOut:
-        """One of the candidates."""
-        return HeldOut(self.rows.only([place]), self.missing, self.fold)
+    def only(self, places: Sequence[int]) -> HeldOut:
+        """Some of the candidates."""
+        return HeldOut(self.rows.only(places), self.missing, self.fold)
 
 
 @dataclass(frozen=True, eq=False)

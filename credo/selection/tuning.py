@@ -31,10 +31,11 @@ class Tuning:
     odds: Mapping[Axis, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: c and p}
     shrinkage: float = 1.0  # of the covariance of columns together
     discount: float = 0.0  # (the share of cells that are known)^discount is what a row's evidence is worth
+    backoff: float = 5.0  # of pairs of cells: rows that p(cell | class) is worth
     label_noise: float = 0.0  # the share of rows whose class has nothing to do with their cells
 
     def applied_to(self, settings: Settings) -> Settings:
-        own = {name: getattr(self, name) for name in ("smoothing", "strength", "odds", "shrinkage")}
+        own = {name: getattr(self, name) for name in ("smoothing", "strength", "odds", "shrinkage", "backoff")}
         return replace(settings, **own)
 
     def weights_of(self, form: str, terms: Sequence[str]) -> Array:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from credo.blocks.dependence.cells import Cuts
 from credo.core.learning import Weight
 from credo.data import Source
 from credo.data.schema import Derived
+from credo.models.augmented import cut_points, dependent_columns
 from credo.models.classifier import Classifier
-from credo.models.forms import CALENDAR_FORMS, JOINT_FORMS, TEXT_FORMS, Number, Text
+from credo.models.forms import CALENDAR_FORMS, GAUSSIAN_FORMS, PAIR_FORMS, TEXT_FORMS, Number, Text
+from credo.models.naive_bayes import NaiveBayes
 
 WIDEST, WIDEST_FULL = 200, 150  # features of columns that are read together
 MANY_CLASSES = 100  # up to which columns are read together
+FEW_ROWS = 500  # below which no pairs of columns are counted
+MOST_CELLS = 500  # whose pairs are counted
 
 
 def widened(model: Classifier, table: Source, weight: Weight) -> Classifier:
@@ -56,15 +61,31 @@ def _with_calendar(model: Classifier, table: Source, weight: Weight) -> Classifi
     return model.narrowed(views)
 
 
-def joined(model: Classifier, table: Source, weight: Weight) -> Classifier:
+def joined(model: NaiveBayes, table: Source, weight: Weight) -> NaiveBayes:
     """With columns counted together, too, where they can be."""
-    jointly = _jointly(model)
-    if not jointly:
+    jointly, cuts, paired = _jointly(model), *_paired(model)
+    more = {name: (*jointly.get(name, ()), *(PAIR_FORMS if name in paired else ())) for name in model.views}
+    more = {name: forms for name, forms in more.items() if forms}
+    if not more:
         return model
-    views = {n: (("category", *f) if model.views[n][0] == "category" else f) for n, f in jointly.items()}
-    evidence = model.replaced(views=views, evidence=None).gathered(table, weight)
-    wider = {name: (*forms, *jointly.get(name, ())) for name, forms in model.views.items()}
-    return model.replaced(views=wider, evidence=model.seen.beside(evidence))
+    views = {n: (("category", *f) if model.views[n][0] == "category" else f) for n, f in more.items()}
+    evidence = model.replaced(views=views, cuts=cuts, evidence=None).gathered(table, weight)
+    wider = {name: (*forms, *more.get(name, ())) for name, forms in model.views.items()}
+    return model.replaced(views=wider, cuts=cuts, evidence=model.seen.beside(evidence))
+
+
+def _paired(model: NaiveBayes) -> tuple[Cuts, set[str]]:
+    """Cut points of numbers, and the columns whose pairs of cells are counted; none where rows are few, or columns."""
+    if model.n < FEW_ROWS or len(model.classes) > MANY_CLASSES:
+        return {}, set()
+    numbers = [name for name, forms in model.views.items() if "binned" in forms]
+    categories = [name for name, forms in model.views.items() if forms[0] == "category"]
+    cuts = {name: cut_points(model.seen, name) for name in numbers}
+    cuts = {name: own for name, own in cuts.items() if own}  # a single bin tells nothing
+    chosen = dependent_columns(model.seen, str(model.target), [*categories, *cuts], cuts, MOST_CELLS)
+    if len(chosen) < 2:
+        return {}, set()
+    return {name: own for name, own in cuts.items() if name in chosen}, chosen
 
 
 def _jointly(model: Classifier) -> dict[str, tuple[str, ...]]:
@@ -82,5 +103,5 @@ def _jointly(model: Classifier) -> dict[str, tuple[str, ...]]:
         if total + sizes[name] <= WIDEST:
             chosen.add(name)
             total += sizes[name]
-    forms = JOINT_FORMS if total <= WIDEST_FULL else JOINT_FORMS[:1]
+    forms = GAUSSIAN_FORMS if total <= WIDEST_FULL else GAUSSIAN_FORMS[:1]
     return {name: forms for name in model.views if name in chosen}

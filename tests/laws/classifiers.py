@@ -118,10 +118,26 @@ def gauss(covariance: Any, **options: Any) -> Classifier:
     return credo.GaussianDiscriminant(covariance, **options)
 
 
+def tree(**options: Any) -> Classifier:
+    """Cut points and arrows are given, so that models of other rows have the same."""
+    return credo.TreeAugmented(bins=BINS, **{"tree": {"wet": "sky", "age": "height", "height": "wet"}, **options})
+
+
+def one_dependence(**options: Any) -> Classifier:
+    return credo.OneDependence(bins=BINS, **options)
+
+
+BINS = {"height": (0.5, 1.5), "age": (35.0, 40.0, 45.0)}
+DEPENDENT = ("sky", "wet", "height", "age")
 MIXED = ("sky", "wet", "height", "age", "fare", "wait", "visits")
 FAINT = 1e-9  # of what EM completes
 
 CASES: dict[str, Case] = {
+    "tree": Case(tree(), DEPENDENT),
+    "tree, cells missing": Case(tree(backoff=2.0, smoothing=0.5), DEPENDENT, missing=0.15),
+    "tree, texts beside": Case(tree(), (*DEPENDENT, "note")),
+    "one-dependence": Case(one_dependence(), DEPENDENT),
+    "one-dependence, cells missing": Case(one_dependence(backoff=2.0, smoothing=0.5), DEPENDENT, missing=0.15),
     "bayes": Case(bayes(), (*CATEGORIES, *NUMBERS)),
     "mean": Case(bayes(estimate="mean"), (*CATEGORIES, *NUMBERS)),
     "map": Case(bayes(estimate="map", smoothing=2), (*CATEGORIES, *NUMBERS)),

@@ -88,7 +88,7 @@ def _over_levels(evidence: Evidence, part: Part) -> bool:
 
 
 STATISTICS = class_at("credo.core.statistics:Statistics")
-DERIVATION = one_of("", "pairs", "weekday", "month", "hour", "features")
+DERIVATION = one_of("", "pairs", "weekday", "month", "hour", "features", "cells")
 
 DERIVED = Stored("Derived", "credo.data.schema:Derived", {"what": DERIVATION, "column": TEXT})
 AXIS = either(TEXT, DERIVED.type)
@@ -150,6 +150,7 @@ SCHEMAS = (
     PART,
     EVIDENCE,
     Stored("Counts", "credo.core.statistics:Counts", {"n": EXACT.type}, consistent=_possible),
+    Stored("PairCounts", "credo.core.statistics:PairCounts", {"n": EXACT.type}, consistent=_possible),
     Stored("Moments", "credo.core.statistics:Moments", MOMENTS, consistent=_possible),
     Stored("CrossMoments", "credo.core.statistics:CrossMoments", MOMENTS, consistent=_possible),
     Stored(

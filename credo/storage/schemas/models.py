@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
     from credo.blocks.numbers.gaussian import Joint
     from credo.core.evidence import Part
     from credo.core.labels import Label
+    from credo.models.augmented import Augmented
     from credo.models.classifier import Classifier
     from credo.models.metrics import Scores
+    from credo.models.naive_bayes import NaiveBayes
     from credo.selection.tuned import TunedClassifier
     from credo.selection.tuning import Tuning
 
@@ -79,6 +82,16 @@ def _classifier_holds(model: Classifier) -> bool:
     return learned(evidence, fresh, patterns) and model.crowded(evidence) is None
 
 
+def _cuts_hold(model: Augmented | NaiveBayes) -> bool:
+    """Whether numbers whose pairs of cells are counted, and no others, have cut points, in order."""
+    from credo.models.forms import PAIR_FORMS
+
+    paired = {name for name, own in model.views.items() if not set(PAIR_FORMS).isdisjoint(own)}
+    numbers = {name for name in paired if model.views[name][0] != "category"}
+    ordered = all(all(a < b for a, b in pairwise(cuts)) and np.isfinite(cuts).all() for cuts in model.cuts.values())
+    return set(model.cuts) == numbers and ordered and _classifier_holds(model)
+
+
 def _views_hold(model: Classifier) -> bool:
     """Whether columns are read in forms that the model has."""
     counted = {form for form, _ in model.blocks(model.views)}
@@ -103,7 +116,7 @@ def _tuning_apart(plain: str, joint: bool = False) -> Callable[[Values], Values 
         tuning, report = values["tuning"], values["report"]
         stored = next(each for each in SCHEMAS if each.name == plain)
         if plain == "NaiveBayes":
-            model = {"m": None, "p": None, "average": False, **model}
+            model = {"m": None, "p": None, "average": False, "cuts": {}, **model}
         if tuning is None:
             return Moved(stored, model)
         made = stored.built(stored.version, model)
@@ -142,9 +155,10 @@ TUNING = Stored(
         "odds": mapping(AXIS, pair_of(NUMBER)),
         "shrinkage": NUMBER,
         "discount": NUMBER,
+        "backoff": NUMBER,
         "label_noise": NUMBER,
     },
-    upgrades=(odds_by_axis,),
+    upgrades=(odds_by_axis, lambda values: {**values, "backoff": 5.0}),
     consistent=_tuning_holds,
 )
 SCORES = Stored(
@@ -197,6 +211,16 @@ LEARNED = {
     "views": FORMS,
     "evidence": optional(EVIDENCE.type),
 }
+CUTS = mapping(TEXT, tuple_of(NUMBER))
+AUGMENTED = {
+    "smoothing": NUMBER,
+    "backoff": NUMBER,
+    "bins": optional(either(WHOLE, CUTS)),
+    "class_smoothing": optional(NUMBER),
+    "class_prior": optional(mapping(ANYTHING, NUMBER)),
+    "kinds": optional(mapping(TEXT, ANYTHING)),
+}
+CELLS = {"cuts": CUTS, **LEARNED}
 TUNED = Stored(
     "TunedClassifier",
     "credo.selection.tuned:TunedClassifier",
@@ -204,6 +228,7 @@ TUNED = Stored(
         "model": either(
             class_at("credo.models.naive_bayes:NaiveBayes"),
             class_at("credo.models.discriminant:GaussianDiscriminant"),
+            class_at("credo.models.augmented:Augmented"),
         ),
         "tuning": TUNING.type,
         "report": optional(REPORT.type),
@@ -235,6 +260,20 @@ SCHEMAS = (
         },
     ),
     TUNED,
+    Stored(
+        "TreeAugmented",
+        "credo.models.augmented:TreeAugmented",
+        {**AUGMENTED, "tree": optional(mapping(TEXT, TEXT)), **CELLS},
+        learned=tuple(CELLS),
+        consistent=_cuts_hold,
+    ),
+    Stored(
+        "OneDependence",
+        "credo.models.augmented:OneDependence",
+        {**AUGMENTED, **CELLS},
+        learned=tuple(CELLS),
+        consistent=_cuts_hold,
+    ),
     Stored("Blend", "", {}, upgrades=(_tuning_apart("NaiveBayes", joint=True),)),  # in files of version 0.1 alone
     Stored(
         "GaussianDiscriminant",
@@ -252,10 +291,10 @@ SCHEMAS = (
             "m": optional(NUMBER),
             "p": optional(mapping(TEXT, mapping(ANYTHING, NUMBER))),
             "average": FLAG,
-            **LEARNED,
+            **CELLS,
         },
-        learned=tuple(LEARNED),
-        upgrades=(_tuning_apart("NaiveBayes"),),
-        consistent=_classifier_holds,
+        learned=tuple(CELLS),
+        upgrades=(_tuning_apart("NaiveBayes"), lambda values: {**values, "cuts": {}}),
+        consistent=_cuts_hold,
     ),
 )

@@ -1,0 +1,66 @@
+"""Cut points: where to cut a number column into bins, so that the bins tell of the class.
+
+The most probable partition (Boullé 2006, "MODL"): how many bins there are and where they end is equally probable
+beforehand, and so is every distribution of the class within a bin. With many numbers, cuts lie at some of 64 quantiles.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from credo.core.statistics import Positions
+from credo.families import dirichlet
+from credo.numerics.exact import Array
+from credo.numerics.special import log_rising
+
+FINEST = 64  # bins, of about as many rows each, that may be joined
+MOST = 24  # bins
+
+
+def informative_cuts(values: Array, counts: Array) -> tuple[float, ...]:
+    """The cut points of the most probable partition, given how often each class showed each of the ascending values.
+
+    log p(I bins, their ends, classes) = -log (N + I - 1)!/(N! (I - 1)!) + Σ log p(classes within the bin)
+
+    >>> informative_cuts(np.arange(12.0), np.repeat(np.eye(2), 6, axis=1))
+    (6.0,)
+    """
+    values, counts = values[counts.sum(0) > 0], counts[:, counts.sum(0) > 0]
+    if len(values) < 2:
+        return ()
+    starts = quantile_starts(counts.sum(0), FINEST)
+    reached = np.concatenate(
+        [np.zeros((len(counts), 1)), np.cumsum(counts, axis=1)[:, np.append(starts[1:], 0) - 1]], 1
+    )
+    between = reached[:, None, :] - reached[:, :, None]  # (classes, first, last)
+    size, most = len(starts), min(len(starts), MOST)
+    said = dirichlet.log_evidence(np.maximum(between, 0.0).transpose(1, 2, 0), np.ones(len(counts)))
+    said[np.tril_indices(size + 1)] = -np.inf
+    best, back = [said[0]], list[Positions]()
+    for _ in range(1, most):
+        joined = best[-1][:, None] + said  # (where the last bin begins, where it ends)
+        back.append(joined.argmax(0))
+        best.append(joined.max(0))
+    n, bins = float(counts.sum()), np.arange(1.0, most + 1)
+    prior = -log_rising(np.full(most, n + 1), bins - 1) + log_rising(np.ones(most), bins - 1)
+    at, edges = size, list[int]()
+    for i in reversed(range(1, int(np.argmax([b[size] for b in best] + prior)) + 1)):
+        at = int(back[i - 1][at])
+        edges.append(at)
+    return tuple(float(values[starts[edge]]) for edge in reversed(edges))
+
+
+def quantile_cuts(values: Array, counts: Array, bins: int) -> tuple[float, ...]:
+    """Cut points of bins that hold about as many rows each.
+
+    >>> quantile_cuts(np.arange(6.0), np.ones((1, 6)), 3)
+    (2.0, 4.0)
+    """
+    values, weight = values[counts.sum(0) > 0], counts.sum(0)[counts.sum(0) > 0]
+    return tuple(float(values[start]) for start in quantile_starts(weight, bins)[1:])
+
+
+def quantile_starts(weight: Array, bins: int) -> Positions:
+    """The first value of each bin: a heavy value has a bin of its own."""
+    below = np.concatenate([[0.0], np.cumsum(weight)[:-1]])
+    return np.flatnonzero(np.diff(np.floor(below * bins / weight.sum()), prepend=-1.0))

@@ -1,0 +1,320 @@
+"""Log-likelihoods of columns that depend on each other, by counts of pairs of cells.
+
+p(b | a, class) = (n(class, a, b) + s p(b | class)) / (n(class, a) + s), s being the back-off's strength, and
+p(b | class) = (n(class, b) + l) / (n(class) + l levels): few rows with a say what all rows of the class say.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from credo._kernels.blocks.dependence import (
+    add_one_dependence,
+    add_one_dependence_left_out,
+    add_tree,
+    add_tree_left_out,
+)
+from credo.blocks.block import NEW, Parameter, Settings
+from credo.blocks.capabilities import CountsIgnored, Draws, Ignored, OneTerm, Scored
+from credo.blocks.dependence.cells import Cells, bin_name
+from credo.core.membership import Codes, Hard
+from credo.core.statistics import ALONE, Positions
+from credo.data import Batch
+from credo.families import dirichlet
+from credo.numerics.exact import Array
+from credo.numerics.spanning_tree import spanning_tree
+from credo.numerics.special import log_rising
+
+if TYPE_CHECKING:
+    from credo.blocks.dependence.scoring import DependenceScorer
+
+Tables = tuple[Array, Array, Array, Array, float, float]  # as the kernels that leave rows out take them
+
+
+@dataclass(frozen=True, eq=False)
+class DependenceLikelihood(OneTerm, Scored, CountsIgnored, Draws):
+    """log p(cells | class) of all columns together."""
+
+    cells: Cells
+    counts: Array  # (classes, cells, cells)
+    settings: Settings
+    given: Mapping[str, str] | None = None  # the tree, if it isn't to be found
+    weight: float = 1.0
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.cells.names
+
+    def read(self, batch: Batch) -> Codes:
+        """Codes of cells, -1 where one is missing or unseen. (rows, columns)"""
+        return self.cells.read(batch)[0]
+
+    def read_counting_ignored(self, batch: Batch) -> tuple[Codes, Ignored]:
+        codes, unseen = self.cells.read(batch)
+        return codes, {(name, NEW): n for name, n in unseen.items() if n}
+
+    # Tables
+
+    @cached_property
+    def singles(self) -> Array:
+        """n(class, a). (classes, cells)"""
+        return np.ascontiguousarray(np.diagonal(self.counts, axis1=1, axis2=2))
+
+    @cached_property
+    def pooled(self) -> Array:
+        """The weight of the rows that have each cell. (cells,)"""
+        return np.asarray(self.singles.sum(0))
+
+    def _summed(self, x: Array) -> Array:
+        """Over the cells of each column, which the last axis has. (..., columns)"""
+        found = np.zeros((*x.shape[:-1], len(self.names)))
+        some = np.flatnonzero(self.cells.sizes)
+        if len(some):
+            found[..., some] = np.add.reduceat(x, self.cells.starts[some], axis=-1)
+        return found
+
+    @cached_property
+    def levels(self) -> Array:
+        """How many cells of each column have evidence: the others have no prior mass. (columns,)"""
+        return self._summed((self.pooled > 0).astype(np.float64))
+
+    @cached_property
+    def known(self) -> Array:
+        """The weight of the rows that have any cell of a column. (classes, columns)"""
+        return self._summed(self.singles)
+
+    @cached_property
+    def totals(self) -> Array:
+        """The same among the rows that have a certain cell. (classes, cells, columns)"""
+        return self._summed(self.counts)
+
+    @cached_property
+    def shares(self) -> Array:
+        """p(b | class), 0 for cells without evidence. (classes, cells)"""
+        column, smoothing = self.cells.column, self.settings.smoothing
+        total = self.known + smoothing * self.levels
+        above = np.where(self.pooled > 0, self.singles + smoothing, 0.0)
+        return np.where(self.pooled > 0, dirichlet.shared_out(above, total[:, column], self.levels[column]), 0.0)
+
+    @cached_property
+    def conditional(self) -> Array:
+        """p(b | a, class). (classes, cells a, cells b)"""
+        s, column = self.settings.backoff, self.cells.column
+        return (self.counts + s * self.shares[:, None]) / (self.totals[:, :, column] + s)
+
+    @cached_property
+    def _log_single(self) -> Array:
+        """(cells, classes); a cell without evidence says nothing."""
+        with np.errstate(divide="ignore"):
+            return np.ascontiguousarray(np.where(self.pooled > 0, np.log(self.shares), 0.0).T)
+
+    @cached_property
+    def _log_pair(self) -> Array:
+        """(cells a, cells b, classes)"""
+        with np.errstate(divide="ignore"):
+            return np.ascontiguousarray(np.where(self.pooled > 0, np.log(self.conditional), 0.0).transpose(1, 2, 0))
+
+    def seen(self, codes: Codes, own: Hard | None = None) -> Codes:
+        """Cells without evidence count as missing; of rows that are left out, those that no other row has."""
+        if not len(self.pooled):
+            return codes
+        gone = np.zeros((len(codes), 1)) if own is None else own.weight[:, None]
+        left = self.pooled[codes] - gone > ALONE * gone
+        return np.ascontiguousarray(np.where(left, codes, np.int32(-1)))
+
+    # Log-likelihoods
+
+    def add(self, cells: Codes, out: Array) -> None:
+        if self.weight == 1:
+            self._add(self.seen(cells), out)
+        elif self.weight:
+            found = np.zeros_like(out)
+            self._add(self.seen(cells), found)
+            out += self.weight * found
+
+    def add_left_out(self, cells: Codes, own: Hard, out: Array) -> None:
+        """The tree and the cut points stay as they are."""
+        sums = (self.counts, self.totals, self.known, self.levels)
+        tables: Tables = (*sums, self.settings.smoothing, self.settings.backoff)
+        self._add_left_out(self.seen(cells, own), own, tables, out)
+
+    @abstractmethod
+    def _add(self, codes: Codes, out: Array) -> None: ...
+
+    @abstractmethod
+    def _add_left_out(self, codes: Codes, own: Hard, tables: Tables, out: Array) -> None: ...
+
+    def weighted(self, weights: Array) -> Self:
+        return replace(self, weight=float(weights[0]))
+
+    def scorer(self) -> DependenceScorer:
+        from credo.blocks.dependence.scoring import DependenceScorer
+
+        return DependenceScorer(self)
+
+    def parameters(self) -> list[Parameter]:
+        return [
+            Parameter(name, f"P({self._shown(j, v)})", self.shares[:, self.cells.starts[j] + v])
+            for j, name in enumerate(self.names)
+            for v in range(self.cells.sizes[j])
+        ]
+
+    def _shown(self, column: int, place: int) -> Any:
+        name = self.names[column]
+        value = self.cells.values(name)[place]
+        return bin_name(self.cells.cuts[name], value) if name in self.cells.cuts else value
+
+    # Drawing
+
+    def _drawn(self, column: int, share: Array, rng: np.random.Generator) -> Codes:
+        """A cell of a column for each row, by their shares. (rows, cells) -> (rows,)"""
+        if not self.cells.sizes[column]:
+            return np.full(len(share), -1, dtype=np.int32)
+        own = slice(self.cells.starts[column], self.cells.starts[column + 1])
+        reached = np.cumsum(share[:, own], axis=1)
+        place = (rng.random((len(share), 1)) * reached[:, -1:] >= reached).sum(1)
+        last = self.cells.starts[column + 1] - 1
+        return np.asarray(np.minimum(self.cells.starts[column] + place, last), dtype=np.int32)
+
+    def _as_values(self, codes: Codes, rng: np.random.Generator) -> dict[str, Any]:
+        """Cells as values; a number is drawn evenly from its bin, outermost bins being as wide as their neighbours."""
+        found: dict[str, Any] = {}
+        for j, name in enumerate(self.names):
+            values = np.array([*self.cells.values(name), None], dtype=object)
+            drawn = values[np.where(codes[:, j] >= 0, codes[:, j] - self.cells.starts[j], -1)]
+            found[name] = drawn
+            if name in self.cells.cuts:
+                cuts = np.array(self.cells.cuts[name])
+                found[name] = np.full(len(drawn), np.nan)
+                if len(cuts):
+                    width = (cuts[1] - cuts[0], cuts[-1] - cuts[-2]) if len(cuts) > 1 else (1.0, 1.0)
+                    edges = np.concatenate([[cuts[0] - width[0]], cuts, [cuts[-1] + width[1]]])
+                    known = codes[:, j] >= 0
+                    place = drawn[known].astype(np.intp)
+                    found[name][known] = edges[place] + rng.random(len(place)) * np.diff(edges)[place]
+        return found
+
+
+class TreeLikelihood(DependenceLikelihood):
+    """log p(cells | class) = Σⱼ log p(xⱼ | parent's cell, class), along the tree.
+
+    Where the parent's cell is missing, the arrow is left out: p(xⱼ | class).
+    """
+
+    @cached_property
+    def parents(self) -> Positions:
+        """Of each column, -1 where it has none: as given, or the maximum spanning tree of the arrows' Bayes factors."""
+        if self.given is not None:
+            place = {name: j for j, name in enumerate(self.names)}
+            return np.array([place[self.given[n]] if n in self.given else -1 for n in self.names], dtype=np.intp)
+        return spanning_tree(self.log_bayes_factors, least=0.0)
+
+    @cached_property
+    def log_bayes_factors(self) -> Array:
+        """log p(b | a, class)/p(b | class) of all rows' cells, θ ~ Dirichlet(s p(b | class)) integrated out: the mean
+        of both directions. (columns, columns)"""
+        s, column = self.settings.backoff, self.cells.column
+        prior = s * self.shares[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            alone = np.where(self.counts > 0, self.counts * np.log(self.shares)[:, None], 0.0)
+            each = np.where(self.counts > 0, log_rising(np.where(prior > 0, prior, 1.0), self.counts), 0.0) - alone
+        gains = self._summed(each.sum(0)) - log_rising(np.full(self.totals.shape, s), self.totals).sum(0)
+        by_column = np.zeros((len(self.names), len(self.names)))
+        np.add.at(by_column, column, gains)  # (columns of a, columns of b)
+        return (by_column + by_column.T) / 2
+
+    def _add(self, codes: Codes, out: Array) -> None:
+        add_tree(codes, self.parents, self._log_pair, self._log_single, out)
+
+    def _add_left_out(self, codes: Codes, own: Hard, tables: Tables, out: Array) -> None:
+        before = (codes, own.codes, own.weight, self.parents, self._log_pair, self._log_single)
+        add_tree_left_out(*before, *tables, out)
+
+    def said(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
+        """What each column says given its parent."""
+        found, codes = {}, self.seen(cells)
+        for j, name in enumerate(self.names):
+            own, alone = np.full_like(codes[:, :2], -1), np.full(2, -1, dtype=np.intp)
+            own[:, 1] = codes[:, j]
+            if self.parents[j] >= 0:
+                own[:, 0], alone[1] = codes[:, self.parents[j]], 0
+            said, without = np.zeros(shape), np.zeros(shape)
+            add_tree(own, alone, self._log_pair, self._log_single, said)
+            own[:, 1] = -1
+            add_tree(own, alone, self._log_pair, self._log_single, without)
+            found[name] = self.weight * (said - without)
+        return found
+
+    @property
+    def free_parameters(self) -> int:
+        cells = self.levels
+        each = np.where(self.parents >= 0, cells[self.parents], 1.0) * np.maximum(cells - 1, 0)
+        return int(len(self.counts) * each.sum())
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        codes = np.full((len(classes), len(self.names)), -1, dtype=np.int32)
+        done: set[int] = set()
+        while len(done) < len(self.names):
+            for j in (j for j in range(len(self.names)) if j not in done):
+                parent = int(self.parents[j])
+                if parent < 0 or parent in done:
+                    share = self.shares[classes]
+                    if parent >= 0:
+                        share = np.where(codes[:, [parent]] >= 0, self.conditional[classes, codes[:, parent]], share)
+                    codes[:, j] = self._drawn(j, share, rng)
+                    done.add(j)
+        return self._as_values(codes, rng)
+
+
+class OneDependenceLikelihood(DependenceLikelihood):
+    """log p(cells | class) = log of the mean over columns s of p(xₛ | class) Πⱼ p(xⱼ | xₛ, class).
+
+    The mean is over the columns that are known in the row. (Webb, Boughton & Wang 2005; the back-off is what makes a
+    least number of rows unnecessary.)
+    """
+
+    def _add(self, codes: Codes, out: Array) -> None:
+        add_one_dependence(codes, self._log_pair, self._log_single, out)
+
+    def _add_left_out(self, codes: Codes, own: Hard, tables: Tables, out: Array) -> None:
+        before = (codes, own.codes, own.weight, self._log_pair, self._log_single)
+        add_one_dependence_left_out(*before, *tables, out)
+
+    def said(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
+        """One column after another: what each adds to those before it."""
+        found, before, codes = {}, np.zeros(shape), self.seen(cells)
+        shown = np.full_like(codes, -1)
+        for j, name in enumerate(self.names):
+            shown[:, j], after = codes[:, j], np.zeros(shape)
+            self._add(shown, after)
+            with np.errstate(invalid="ignore"):
+                found[name] = self.weight * np.where(np.isneginf(after), after, after - before)
+            before = after
+        return found
+
+    @property
+    def free_parameters(self) -> int:
+        """Of each class: the cells of each column, and of each other given it."""
+        cells = self.levels
+        others = np.maximum(cells - 1, 0)
+        each = others + cells * (others.sum() - others)
+        return int(len(self.counts) * each.sum())
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        codes = np.full((len(classes), len(self.names)), -1, dtype=np.int32)
+        first = rng.choice(np.flatnonzero(self.cells.sizes), len(classes)) if self.cells.sizes.any() else classes * 0
+        for s in np.unique(first):
+            rows = np.flatnonzero(first == s)
+            codes[rows, s] = self._drawn(s, self.shares[classes[rows]], rng)
+            for j in (j for j in range(len(self.names)) if j != s):
+                codes[rows, j] = self._drawn(j, self.conditional[classes[rows], codes[rows, s]], rng)
+        return self._as_values(codes, rng)
+
+
+KINDS: dict[str, type[DependenceLikelihood]] = {"tree": TreeLikelihood, "one-dependence": OneDependenceLikelihood}

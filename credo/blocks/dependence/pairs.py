@@ -1,0 +1,113 @@
+"""Pairs: how often each class showed each two cells together. They add, merge and are forgotten exactly.
+
+The tree of a tree-augmented naive Bayes, and all one-dependence estimators, follow from the same counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from credo._kernels.blocks.dependence import count_cell_pairs
+from credo.blocks.block import Block, Settings
+from credo.blocks.categories import Categories
+from credo.blocks.dependence.cells import Cells, Cuts, bin_cell, bins_of, missing_cell, value_cell
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
+from credo.core.membership import Codes, Hard, Membership
+from credo.core.statistics import PairCounts
+from credo.data import Batch
+from credo.data.schema import Column, Derived, Schema
+from credo.numerics.exact import Array, Exact
+
+if TYPE_CHECKING:
+    from credo.blocks.dependence.likelihood import DependenceLikelihood
+
+CELLS = Derived("cells")  # the axis of the counts
+LABEL = Label("pairs")
+Reading = Literal["tree", "one-dependence"]
+
+
+@dataclass(frozen=True)
+class Dependence(Block):
+    """p(columns | class), each column depending on the class and on one other column.
+
+    "tree": on its parent in a tree; "one-dependence": the average over all columns as the parent of the others.
+    """
+
+    names: tuple[str, ...]
+    cuts: Cuts  # of those that are numbers
+    reading: Reading
+    parents: Mapping[str, str] | None = field(default=None, compare=False)  # the tree, if it is given
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        return tuple(name for name in self.names if name not in self.cuts)
+
+    @property
+    def counted(self) -> frozenset[Any]:
+        cuts = tuple((name, self.cuts[name]) for name in self.names if name in self.cuts)
+        own = {("pairs", self.names, cuts)}
+        return frozenset(own | ({*Categories(self.categories).counted} if self.categories else set()))
+
+    def keeps(self, label: Label) -> bool:
+        return label == LABEL or Categories(self.categories).keeps(label)
+
+    def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
+        codes, cells = self._coded(batch)
+        column = Column(CELLS.column, "category", pa.array(cells, pa.string()), derived=CELLS.what)
+        parts = {LABEL: Part((groups, CELLS, CELLS), pair_counts(codes, len(cells), member))}
+        values = Categories(self.categories).summarise(batch, member, groups)
+        return Evidence(Schema((column, *values.schema)), {**parts, **values.parts})
+
+    def _coded(self, batch: Batch) -> tuple[Codes, list[str]]:
+        """Codes of a batch's own cells, missing ones among them; and what the cells are called. (rows, columns)"""
+        found, cells = np.empty((batch.rows, len(self.names)), dtype=np.int32), list[str]()
+        for j, name in enumerate(self.names):
+            if name in self.cuts:
+                codes = bins_of(batch.numbers(name), self.cuts[name])
+                own = [bin_cell(name, i) for i in range(len(self.cuts[name]) + 1)]
+            else:
+                codes, levels = batch.categories(name)
+                own = [value_cell(name, value) for value in levels.to_pylist()]
+            seen = np.bincount(codes + 1, minlength=len(own) + 1) > 0
+            kept = [missing_cell(name), *own]
+            place = np.where(seen, len(cells) + np.cumsum(seen) - 1, -1)
+            found[:, j] = place[codes + 1]
+            cells += [cell for cell, there in zip(kept, seen, strict=True) if there]
+        return found, cells
+
+    def likelihood(self, evidence: Evidence, settings: Settings) -> DependenceLikelihood:
+        from credo.blocks.dependence.likelihood import KINDS
+
+        levels = {name: evidence.schema[name].levels for name in self.categories}
+        places = {cell: i for i, cell in enumerate(evidence.schema[CELLS].values)}
+        cells = Cells(self.names, levels, self.cuts, places)
+        n = evidence[LABEL].n.value[:, cells.order[:, None], cells.order]
+        return KINDS[self.reading](cells, n, settings, self.parents)
+
+
+def pair_counts(codes: Codes, cells: int, member: Membership) -> PairCounts:
+    """n(class, a, b): the weight of the rows of a class that have both cells; a negative code is none."""
+    if isinstance(member, Hard):
+        return PairCounts(_symmetric(codes, cells, member))
+    groups = [_symmetric(codes, cells, Hard.whole(len(codes), w)) for w in np.ascontiguousarray(member.weights.T)]
+    high, low = (np.concatenate([getattr(each, half) for each in groups]) for half in ("high", "low"))
+    return PairCounts(Exact.of(high, low))
+
+
+def _symmetric(codes: Codes, cells: int, member: Hard) -> Exact:
+    high, low = np.zeros((2, member.groups, cells, cells))
+    count_cell_pairs(np.ascontiguousarray(codes), member.codes, member.weight, high, low)
+    return Exact.of(_mirrored(high), _mirrored(low))
+
+
+def _mirrored(upper: Array) -> Array:
+    found = upper + upper.swapaxes(1, 2)
+    each = np.arange(upper.shape[1])
+    found[:, each, each] = upper[:, each, each]
+    return found

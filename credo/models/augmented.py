@@ -1,0 +1,249 @@
+"""TreeAugmented and OneDependence: naive Bayes whose columns may depend on each other, two by two."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from credo.blocks.block import Block, Settings
+from credo.blocks.dependence.cells import Cuts, sorted_cuts
+from credo.blocks.dependence.cut_points import informative_cuts, quantile_cuts
+from credo.blocks.dependence.likelihood import TreeLikelihood
+from credo.core.evidence import Evidence
+from credo.core.labels import Label
+from credo.core.learning import Weight
+from credo.data import Source
+from credo.errors import DataError, PriorError, SchemaError, suggest
+from credo.models.classifier import Classifier
+from credo.models.form_blocks import blocks_of
+from credo.models.forms import DEPENDENT_KINDS, Views
+from credo.models.naive_bayes import NaiveBayes, check_settings
+from credo.notices import tell_of_columns
+
+MOST_CELLS, MOST_PAIRS = 1000, 2**24  # of all columns; and of pairs, class by class
+Bins = int | Mapping[str, Sequence[float]] | None
+
+
+class Augmented(Classifier):
+    """What the two share: columns in cells, and counts of pairs of them."""
+
+    _internal: ClassVar[tuple[str, ...]] = ("form",)
+    form: ClassVar[str]
+
+    smoothing: float
+    backoff: float
+    bins: Bins
+    cuts: Cuts  # of number columns, held fixed once they are chosen
+
+    def __post_init__(self) -> None:
+        check_settings("bayes", 1.0, smoothing=self.smoothing, class_smoothing=self.class_smoothing)
+        if not (isinstance(self.backoff, int | float | np.number) and 0 < self.backoff < float("inf")):
+            raise PriorError(f"backoff must be positive, but is {self.backoff!r}")
+        check_bins(self.bins)
+        if isinstance(self.bins, Mapping):
+            object.__setattr__(self, "bins", {name: sorted_cuts(cuts) for name, cuts in self.bins.items()})
+
+    @property
+    def settings(self) -> Settings:
+        return Settings("bayes", self.smoothing, backoff=self.backoff)
+
+    @property
+    def read_forms(self) -> Views:
+        return {name: (self.form,) if self.form in own else own[:1] for name, own in self.views.items()}
+
+    @property
+    def choices(self) -> Views:
+        return self.read_forms
+
+    @property
+    def first_forms(self) -> Views:
+        return {
+            name: tuple(dict.fromkeys((own[0], *(f for f in own if f == self.form))))
+            for name, own in self.views.items()
+        }
+
+    @abstractmethod
+    def blocks(self, views: Views) -> list[tuple[str, Block]]: ...
+
+    def prepared(self, table: Source, target: str, views: Views, weight: Weight) -> Self:
+        """With cut points, and with the columns that depend on each other: a pass over the rows, where cut points have
+        to be chosen."""
+        given = self.bins if isinstance(self.bins, Mapping) else {}
+        if unknown := [name for name in given if name not in views]:
+            raise SchemaError(f"bins names {unknown[0]!r}, which isn't a column; {suggest(unknown[0], [*views])}")
+        dependent = {name: own for name, own in views.items() if own[0] in DEPENDENT_KINDS}
+        numbers = [name for name, own in dependent.items() if own[0] != "category"]
+        cuts = {name: tuple(given[name]) for name in numbers if name in given}
+        chosen = set(dependent)
+        if table.once and len(cuts) < len(numbers):
+            raise DataError(
+                f"{type(self).__name__} reads the data twice, to cut numbers into bins and to count, and an iterator "
+                "can be read only once: give a table, or bins={column: cut points}"
+            )
+        if dependent and not table.once:
+            sketched = {name: ("binned",) if name in numbers else own for name, own in dependent.items()}
+            first = NaiveBayes(kinds=self.kinds).replaced(target=target, views=sketched)
+            seen = first.gathered(table, weight).ordered()
+            bins = self.bins if isinstance(self.bins, int) else None
+            cuts = {name: cuts[name] if name in cuts else cut_points(seen, name, bins) for name in numbers}
+            chosen = dependent_columns(seen, target, [*dependent], cuts)
+        wide = [name for name in dependent if name not in chosen]
+        tell_of_columns((name, "has too many values to depend on other columns: it is read by itself") for name in wide)
+        own = {name: (*forms, self.form) if name in chosen else forms for name, forms in views.items()}
+        held = {name: each for name, each in cuts.items() if name in chosen}
+        return self.replaced(target=target, views=own, evidence=None, cuts=held)
+
+    def mergeable(self, other: Any) -> str | None:
+        for name in self.cuts.keys() & other.cuts.keys():
+            if self.cuts[name] != other.cuts[name]:
+                return (
+                    f"column {name!r} is cut into other bins in each: fit both with the same bins=, as in "
+                    f"bins=first.cuts"
+                )
+        return super().mergeable(other)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeAugmented(Augmented):
+    """log p(row, class) = log P(class) + Σⱼ log p(xⱼ | x of j's parent, class): each column may have one other as its
+    parent (Friedman, Geiger & Goldszmidt 1997).
+
+    The parents are the maximum spanning tree of the log Bayes factors of dependence given the class; arrows that lose
+    are left out. p(xⱼ | parent, class) has a Dirichlet prior that is worth `backoff` rows of p(xⱼ | class), which has
+    Dirichlet(smoothing). Numbers are cut into bins: `bins` is {column: cut points}, or how many bins of about as many
+    rows each; by default they are chosen by the class. Where a parent's cell is missing, its arrow is left out.
+
+    >>> rows = {"a": ["x", "x", "y", "y"] * 5, "b": ["u", "u", "v", "v"] * 5, "c": ["0", "1", "0", "1"] * 5}
+    >>> model = TreeAugmented().fit(rows, target="c")
+    >>> model.parents
+    {'b': 'a'}
+    """
+
+    smoothing: float = 1.0
+    backoff: float = 5.0
+    bins: Bins = None
+    class_smoothing: float | None = None
+    class_prior: Mapping[Any, float] | None = None
+    kinds: Mapping[str, Any] | None = None
+    tree: Mapping[str, str] | None = None
+    cuts: Cuts = field(default_factory=dict, init=False)
+    target: str | None = field(default=None, init=False)
+    views: Views = field(default_factory=dict, init=False)
+    evidence: Evidence | None = field(default=None, init=False)
+
+    form = "tree"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.tree is not None:
+            check_tree(self.tree)
+
+    def check_views(self, views: Views) -> None:
+        for name in (each for pair in (self.tree or {}).items() for each in pair):
+            if views.get(name, ("",))[0] not in DEPENDENT_KINDS:
+                known = [other for other, forms in views.items() if forms[0] in DEPENDENT_KINDS]
+                raise PriorError(
+                    f"tree names {name!r}, which isn't a category or number column; {suggest(name, known)}"
+                )
+
+    def blocks(self, views: Views) -> list[tuple[str, Block]]:
+        return blocks_of(views, self.kinds, self.cuts, self.tree)
+
+    @property
+    def parents(self) -> dict[str, str]:
+        """The parent of each column that has one: as given by `tree`, or as the evidence has it."""
+        for _, likelihood in self.terms.likelihoods:
+            if isinstance(likelihood, TreeLikelihood):
+                pairs = zip(likelihood.names, likelihood.parents, strict=True)
+                return {name: likelihood.names[parent] for name, parent in pairs if parent >= 0}
+        return {}
+
+    def mergeable(self, other: Any) -> str | None:
+        return super().mergeable(other) or (None if self.tree == other.tree else "their tree= differs")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OneDependence(Augmented):
+    """log p(row, class) = log P(class) + log meanₛ p(xₛ | class) Πⱼ p(xⱼ | xₛ, class): the average over all columns s
+    as the parent of the others, AODE (Webb, Boughton & Wang 2005).
+
+    p(xⱼ | xₛ, class) has a Dirichlet prior that is worth `backoff` rows of p(xⱼ | class), which has
+    Dirichlet(smoothing). Numbers are cut into bins: `bins` is {column: cut points}, or how many bins of about as many
+    rows each; by default they are chosen by the class. Columns that are missing in a row are no parents there.
+
+    >>> rows = {"a": ["x", "x", "y", "y"] * 5, "b": ["u", "v", "u", "v"] * 5, "c": ["0", "1", "1", "0"] * 5}
+    >>> OneDependence().fit(rows, target="c").predict({"a": ["x", "x"], "b": ["u", "v"]}).tolist()
+    ['0', '1']
+    """
+
+    smoothing: float = 1.0
+    backoff: float = 5.0
+    bins: Bins = None
+    class_smoothing: float | None = None
+    class_prior: Mapping[Any, float] | None = None
+    kinds: Mapping[str, Any] | None = None
+    cuts: Cuts = field(default_factory=dict, init=False)
+    target: str | None = field(default=None, init=False)
+    views: Views = field(default_factory=dict, init=False)
+    evidence: Evidence | None = field(default=None, init=False)
+
+    form = "one-dependence"
+
+    def blocks(self, views: Views) -> list[tuple[str, Block]]:
+        return blocks_of(views, self.kinds, self.cuts)
+
+
+def cut_points(evidence: Evidence, name: str, bins: int | None = None) -> tuple[float, ...]:
+    """Of a number column, from the sketch of its values: so many bins, or as they tell of the class."""
+    column, order = evidence.schema[name].ordered()
+    values = column.levels.to_numpy(zero_copy_only=False)
+    counts = evidence[Label("column", name)].n.value[:, order]
+    if not len(values):
+        return ()
+    return informative_cuts(values, counts) if bins is None else quantile_cuts(values, counts, bins)
+
+
+def dependent_columns(
+    evidence: Evidence, target: str, names: Sequence[str], cuts: Cuts, most: int = MOST_CELLS
+) -> set[str]:
+    """The columns for whose pairs of cells there is room, few values first."""
+    classes = max(len(evidence.schema[target].levels), 1)
+    sizes = {n: len(cuts[n]) + 1 if n in cuts else len(evidence.schema[n].levels) for n in names}
+    chosen, total = set(), 0
+    for name in sorted(sizes, key=lambda name: sizes[name]):
+        wider = total + sizes[name] + 1  # its missing cells are counted, too
+        if wider <= most and classes * wider**2 <= MOST_PAIRS:
+            chosen.add(name)
+            total = wider
+    return chosen
+
+
+def check_bins(bins: Bins) -> None:
+    wrong = f"bins must be {{column: cut points}} or a number of bins of at least 2, but is {bins!r:.60}"
+    if isinstance(bins, bool) or not isinstance(bins, int | Mapping | None) or (isinstance(bins, int) and bins < 2):
+        raise PriorError(wrong)
+    for name, cuts in bins.items() if isinstance(bins, Mapping) else ():
+        try:
+            fine = bool(np.isfinite(np.asarray([*cuts], dtype=np.float64)).all())
+        except (TypeError, ValueError):
+            fine = False
+        if not fine:
+            raise PriorError(f"bins of {name!r} must be cut points, finite numbers, but are {cuts!r:.60}")
+
+
+def check_tree(tree: Mapping[str, str]) -> None:
+    """Refuse what isn't {column: its parent}, and cycles."""
+    if not isinstance(tree, Mapping) or not all(isinstance(each, str) for pair in tree.items() for each in pair):
+        raise PriorError(f"tree must be {{column: its parent}}, but is {tree!r:.60}")
+    for name in tree:
+        path = [name]
+        while path[-1] in tree:
+            path.append(tree[path[-1]])
+            if path[-1] == name:
+                raise PriorError(f"tree has a cycle: {' <- '.join(path)}")
+            if len(path) > len(tree) + 1:
+                break
