@@ -63,12 +63,12 @@ def learn(
     return _learned(base, table, weight, seed, model, start)
 
 
-def relearned(model: Classifier, table: Source, weight: Weight, seed: int) -> TunedClassifier:
+def relearned(model: NaiveBayes, table: Source, weight: Weight, seed: int) -> TunedClassifier:
     """The same for rows that were learned before."""
     return _learned(model, table.held(), weight, seed, "auto", time.perf_counter())
 
 
-def _learned(base: Classifier, table: Source, weight: Weight, seed: int, kind: str, start: float) -> TunedClassifier:
+def _learned(base: NaiveBayes, table: Source, weight: Weight, seed: int, kind: str, start: float) -> TunedClassifier:
     with local.one_blas_thread():
         if kind == "gaussian":
             name, found = _discriminant(base, table, weight, seed)

@@ -24,6 +24,7 @@ from credo.models.classifier import Classifier, Shares, WithoutEach
 from credo.models.explaining import Reasons
 from credo.models.forms import Views
 from credo.models.labelled import Terms, few
+from credo.models.naive_bayes import NaiveBayes
 from credo.notices import tell
 from credo.numerics.exact import Array
 from credo.selection.label_noise import noise_rates, with_label_noise
@@ -131,9 +132,10 @@ class TunedClassifier(Classifier):
         """Choose and weigh again, as it was done before."""
         from credo.selection.learn import relearned
 
-        if not self.joint:
-            return self.untuned().tune(data, target=target, weight=weight, seed=seed)
-        return relearned(self.untuned(), self._labelled(data, target), weight, seed)
+        plain = self.untuned()
+        if not self.joint or not isinstance(plain, NaiveBayes):
+            return plain.tune(data, target=target, weight=weight, seed=seed)
+        return relearned(plain, self._labelled(data, target), weight, seed)
 
     # Prediction
 

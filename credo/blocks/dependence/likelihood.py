@@ -20,7 +20,7 @@ from credo._kernels.blocks.dependence import (
     add_tree,
     add_tree_left_out,
 )
-from credo.blocks.block import NEW, Parameter, Settings
+from credo.blocks.block import UNSEEN_VALUES, Parameter, Settings
 from credo.blocks.capabilities import CountsIgnored, Draws, Ignored, OneTerm, Scored
 from credo.blocks.dependence.cells import Cells, bin_name
 from credo.core.membership import Codes, Hard
@@ -57,7 +57,7 @@ class DependenceLikelihood(OneTerm, Scored, CountsIgnored, Draws):
 
     def read_counting_ignored(self, batch: Batch) -> tuple[Codes, Ignored]:
         codes, unseen = self.cells.read(batch)
-        return codes, {(name, NEW): n for name, n in unseen.items() if n}
+        return codes, {(name, UNSEEN_VALUES): n for name, n in unseen.items() if n}
 
     # Tables
 
@@ -236,7 +236,7 @@ class TreeLikelihood(DependenceLikelihood):
         before = (codes, own.codes, own.weight, self.parents, self._log_pair, self._log_single)
         add_tree_left_out(*before, *tables, out)
 
-    def said(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
         """What each column says given its parent."""
         found, codes = {}, self.seen(cells)
         for j, name in enumerate(self.names):
@@ -283,10 +283,10 @@ class OneDependenceLikelihood(DependenceLikelihood):
         add_one_dependence(codes, self._log_pair, self._log_single, out)
 
     def _add_left_out(self, codes: Codes, own: Hard, tables: Tables, out: Array) -> None:
-        before = (codes, own.codes, own.weight, self._log_pair, self._log_single)
-        add_one_dependence_left_out(*before, *tables, out)
+        pair, single = self._log_pair, self._log_single
+        add_one_dependence_left_out(codes, own.codes, own.weight, pair, single, *tables, out)
 
-    def said(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
         """One column after another: what each adds to those before it."""
         found, before, codes = {}, np.zeros(shape), self.seen(cells)
         shown = np.full_like(codes, -1)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from credo.blocks.block import ALL, Settings
 from credo.blocks.dependence.likelihood import DependenceLikelihood
 from credo.blocks.dependence.pairs import pair_counts
-from credo.blocks.scoring import Cells, Rows, Scorer
+from credo.blocks.scoring import Cells, RowFlags, Scorer
 from credo.core.evidence import NEVER
 from credo.core.membership import Hard
 from credo.core.statistics import Positions
@@ -50,7 +50,7 @@ class DependenceScorer(Scorer):
     def unseen(self, cells: Cells) -> NDArray[np.bool_]:
         return np.asarray((cells >= 0) & (self.likelihood.seen(cells) < 0))
 
-    def without(self, cells: Cells, own: Hard, gone: Rows) -> DependenceScorer:
+    def without(self, cells: Cells, own: Hard, gone: RowFlags) -> DependenceScorer:
         left = self.likelihood.counts - self._counted(cells[gone], own.take(gone))
         if (left < 0).any():
             raise EvidenceError(NEVER)
