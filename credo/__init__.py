@@ -9,9 +9,11 @@ __version__ = "0.1.0"
 
 # Each public name and the module that defines it, loaded at first use: `import credo` is instant.
 _PUBLIC = {
+    "BDeu": "credo.networks.table_priors",
     "Belief": "credo.estimation.belief",
     "Beliefs": "credo.estimation.beliefs",
     "BetaBernoulli": "credo.families.beta_bernoulli",
+    "Classifier": "credo.models.classifier",
     "CredoError": "credo.errors",
     "DataError": "credo.errors",
     "DirichletCategorical": "credo.families.dirichlet",
@@ -39,11 +41,14 @@ _PUBLIC = {
     "SizeError": "credo.errors",
     "StorageError": "credo.errors",
     "Text": "credo.models.forms",
+    "TunedClassifier": "credo.selection.tuned",
     "ask": "credo.asking",
     "bayes_factor": "credo.estimation.comparison",
     "documents": "credo.data.documents",
-    "estimate": "credo.estimation.beliefs",
+    "edge_confidence": "credo.networks.structure.edge_confidence",
+    "estimate": "credo.estimation.estimate",
     "learn": "credo.selection.learn",
+    "learn_structure": "credo.networks.structure.learn",
     "load": "credo.storage.files",
     "read": "credo.data.reading",
     "save": "credo.storage.files",
@@ -67,8 +72,8 @@ if TYPE_CHECKING:
     from credo.errors import StorageError as StorageError
     from credo.estimation.belief import Belief as Belief
     from credo.estimation.beliefs import Beliefs as Beliefs
-    from credo.estimation.beliefs import estimate as estimate
     from credo.estimation.comparison import bayes_factor as bayes_factor
+    from credo.estimation.estimate import estimate as estimate
     from credo.estimation.numeric import Numeric as Numeric
     from credo.families.beta_bernoulli import BetaBernoulli as BetaBernoulli
     from credo.families.dirichlet import DirichletCategorical as DirichletCategorical
@@ -80,13 +85,18 @@ if TYPE_CHECKING:
     from credo.families.normal import NormalMean as NormalMean
     from credo.families.normal_inverse_wishart import NormalInverseWishart as NormalInverseWishart
     from credo.families.pareto_uniform import ParetoUniform as ParetoUniform
+    from credo.models.classifier import Classifier as Classifier
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
     from credo.models.forms import Number as Number
     from credo.models.forms import Text as Text
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network
+    from credo.networks.structure.edge_confidence import edge_confidence as edge_confidence
+    from credo.networks.structure.learn import learn_structure as learn_structure
+    from credo.networks.table_priors import BDeu as BDeu
     from credo.selection.learn import learn as learn
+    from credo.selection.tuned import TunedClassifier as TunedClassifier
     from credo.storage.files import load as load
     from credo.storage.files import save as save
 

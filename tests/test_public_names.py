@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 
 import pytest
 
@@ -22,9 +23,11 @@ ERRORS = [
 ]
 NAMES = [
     *ERRORS,
+    "BDeu",
     "Belief",
     "Beliefs",
     "BetaBernoulli",
+    "Classifier",
     "DirichletCategorical",
     "DirichletMultinomial",
     "GammaExponential",
@@ -43,11 +46,14 @@ NAMES = [
     "ParetoUniform",
     "Schema",
     "Text",
+    "TunedClassifier",
     "ask",
     "bayes_factor",
     "documents",
+    "edge_confidence",
     "estimate",
     "learn",
+    "learn_structure",
     "load",
     "read",
     "save",
@@ -96,3 +102,43 @@ def test_what_is_raised_and_told_is_what_is_public() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = credo.nothing
+
+
+VERBS = {"cross_validate", "discount", "evidence", "forget", "merge", "n", "update"}
+ABOUT_CLASSES = {
+    "adapt", "class_prior", "class_smoothing", "class_weights", "classes", "decide", "explain", "fit", "kinds",
+    "learning_curve", "leave_one_out", "live", "log_joint", "log_prob", "n_parameters", "parameters", "plain",
+    "predict", "predict_log_proba", "predict_proba", "report", "sample", "scores", "target", "top_words", "tune",
+    "tuning", "unlabelled", "untuned", "with_class_prior", "without_class",
+}  # fmt: skip
+TABLE = {"x": [1.0, 2.0, 3.0, 4.0] * 5, "y": ["a", "b", "a", "b"] * 5}
+
+
+@pytest.mark.parametrize(
+    ("model", "own"),
+    [
+        (credo.NaiveBayes(), {"average", "estimate", "m", "p", "smoothing", "strength"}),
+        (
+            credo.GaussianDiscriminant("tied"),
+            {"covariance", "estimate", "linear_weights", "mahalanobis", "smoothing", "strength"},
+        ),
+    ],
+)
+def test_dir_shows_what_users_call(model: credo.Classifier, own: set[str]) -> None:
+    fitted = model.fit(TABLE, target="y")
+    assert {name for name in dir(fitted) if not name.startswith("_")} == VERBS | ABOUT_CLASSES | own
+    tuned = fitted.tune(TABLE)
+    assert {name for name in dir(tuned) if not name.startswith("_")} == VERBS | ABOUT_CLASSES
+
+
+def test_constructors_take_settings_alone() -> None:
+    for kind in (credo.NaiveBayes, credo.GaussianDiscriminant, credo.Belief, credo.Beliefs):
+        assert not {"evidence", "report", "tuning", "views"} & set(inspect.signature(kind).parameters)
+
+
+def test_load_says_what_the_file_holds(tmp_path: Path) -> None:
+    path = tmp_path / "coin.credo"
+    credo.save(credo.BetaBernoulli(1, 1).update([1]), path)
+    assert credo.load(path, credo.Belief).mean() == 2 / 3
+    with pytest.raises(credo.StorageError, match="holds a Belief, not a Classifier"):
+        credo.load(path, credo.Classifier)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from credo.blocks.block import Block, Settings, Silence
-from credo.blocks.categories import Categories, CategoriesLikelihood, CodedCells, concentration
+from credo.blocks.block import Block, Settings, column_labels
+from credo.blocks.categories import Categories, TableLikelihood, concentration
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Membership
+from credo.core.membership import Codes, Membership
 from credo.data import Batch
 from credo.data.schema import CalendarPart, Derived, Schema
 from credo.numerics.exact import Array
@@ -60,8 +60,8 @@ class Calendar(Block):
     def counted(self) -> frozenset[Any]:
         return frozenset({(self.part, self.names)})
 
-    def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
-        return [Label("column", name, self.part) for name in self.names]
+    def keeps(self, label: Label) -> bool:
+        return label in column_labels(self.names, self.part)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         found = Categories(self.names).summarise(_derived(batch, self.names, self.part), member, groups)
@@ -73,25 +73,19 @@ class Calendar(Block):
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> CalendarLikelihood:
         columns = tuple(replace(evidence.schema[Derived(self.part, name)], derived="") for name in self.names)
-        counts = tuple(evidence[label].n.value for label in self.labels(evidence))
+        counts = tuple(evidence[label].n.value for label in column_labels(self.names, self.part))
         prior = tuple(concentration(column, settings) for column in columns)
         return CalendarLikelihood(columns, counts, prior, settings, part=self.part)
 
 
 @dataclass(frozen=True, eq=False)
-class CalendarLikelihood(CategoriesLikelihood):
-    """log θ of each weekday, month or hour; an unseen one is ignored."""
+class CalendarLikelihood(TableLikelihood):
+    """log θ of each weekday, month or hour; an unseen one is ignored. Dates are drawn as numbers, not from here."""
 
     part: CalendarPart = "weekday"
 
-    def read(self, batch: Batch) -> CodedCells:
+    def read(self, batch: Batch) -> Codes:
         return super().read(_derived(batch, self.names, self.part))
-
-    def silent(self, batch: Batch, cells: CodedCells) -> dict[Silence, int]:  # noqa: ARG002 - an unseen month needs no notice
-        return {}
-
-    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002 - the number gives it
-        return {}
 
 
 def _derived(batch: Batch, names: Sequence[str], part: CalendarPart) -> Batch:

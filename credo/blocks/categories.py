@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo._kernels.data.codes import add_tables, add_tables_but_own, add_tables_left_out
-from credo.blocks.block import NEW, Block, Independent, Parameter, Settings, Silence
+from credo.blocks.block import UNSEEN_VALUES, Block, Parameter, Settings, column_labels
+from credo.blocks.capabilities import CountsIgnored, Draws, Ignored, LogPrior, Tabular, Tallies
+from credo.blocks.scoring import ScoredColumns, TableScorer
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership
@@ -19,21 +22,22 @@ from credo.data import Batch, cells
 from credo.data.batches import CategoryCodes
 from credo.data.schema import Column, Schema
 from credo.errors import PriorError
+from credo.families.dirichlet import Tables, log_kernel, offset, shared_out
 from credo.numerics.exact import Array, Exact
+from credo.numerics.special import log_rising
 
 if TYPE_CHECKING:
-    from credo.blocks.scoring import TableScorer
     from credo.blocks.tally import Tally
 
 
 @dataclass(frozen=True)
-class Categories(Block):
+class Categories(Block, Tallies):
     """P(x = v | class) = θᵥ, θ ~ Dirichlet(l), or Dirichlet(m p), for each column."""
 
     names: tuple[str, ...]
 
-    def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
-        return [Label("column", name) for name in self.names]
+    def keeps(self, label: Label) -> bool:
+        return label in column_labels(self.names)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         if isinstance(member, Hard) and (member.weight == 1).all():
@@ -47,15 +51,15 @@ class Categories(Block):
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> CategoriesLikelihood:
         columns = tuple(evidence.schema[name] for name in self.names)
-        counts = tuple(evidence[label].n.value for label in self.labels(evidence))
+        counts = tuple(evidence[label].n.value for label in column_labels(self.names))
         prior = tuple(concentration(column, settings) for column in columns)
         return CategoriesLikelihood(columns, counts, prior, settings)
 
-    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+    def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.cell_tallies import CategoriesTally
 
-        columns, labels = [evidence.schema[name] for name in self.names], self.labels(evidence)
-        return CategoriesTally(columns, [evidence[label] for label in labels])
+        columns = [evidence.schema[name] for name in self.names]
+        return CategoriesTally(columns, [evidence[label] for label in column_labels(self.names)])
 
 
 def _counts(batch: Batch, name: str, member: Membership) -> tuple[Any, Counts]:
@@ -88,7 +92,7 @@ def concentration(column: Column, settings: Settings) -> Array:
     if shares is None:
         return np.full(levels, settings.m / max(levels, 1))
     if unknown := [value for value in column.values if value not in shares]:
-        raise PriorError(f"p says nothing of {unknown[0]!r} in column {column.name!r}")
+        raise PriorError(f"p has no share for {unknown[0]!r} in column {column.name!r}")
     found = np.array([shares[value] for value in column.values], dtype=np.float64)
     if not ((found >= 0).all() and found.sum() <= 1 + 1e-9):
         raise PriorError(f"p must be shares that sum to 1, but for column {column.name!r} is {dict(shares)!r:.80}")
@@ -96,7 +100,7 @@ def concentration(column: Column, settings: Settings) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class CategoriesLikelihood(Independent):
+class TableLikelihood(ScoredColumns, Tabular, LogPrior):
     """log θ of each value: θ = (n + a)/Σ(n + a), where a is the concentration, less 1 for the mode, 0 for ML."""
 
     columns: tuple[Column, ...]
@@ -112,95 +116,94 @@ class CategoriesLikelihood(Independent):
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         return tuple(column.name for column in self.columns)
 
-    def read(self, batch: Batch) -> CodedCells:
+    def read(self, batch: Batch) -> Codes:
+        """Codes, -1 where a cell is missing or unseen. (columns, rows)"""
+        return self._coded(batch)[0]
+
+    def _coded(self, batch: Batch) -> tuple[Codes, Sequence[int] | NDArray[np.int64]]:
+        """The codes, and how many unseen cells each column has."""
         known = self._integers
         block = batch.integer_block(self.names) if known else None
         if known is not None and block is not None:
-            codes, number = known.codes(block)
-            return CodedCells(codes, {name: int(n) for name, n in zip(self.names, number, strict=True) if n})
+            return known.codes(block)
         codes = np.empty((len(self.columns), batch.rows), dtype=np.int32)
-        unseen = {}
+        unseen = []
         for j, column in enumerate(self.columns):
             x, found = batch.integers(column.name), None
             if x is not None:
                 found = known.codes_of(j, x) if known else cells.integers_among(x, column.levels)
             codes[j], others = found or cells.codes_among(batch.column(column.name), column.levels)
-            if others:
-                unseen[column.name] = others
-        return CodedCells(codes, unseen)
+            unseen.append(others)
+        return codes, unseen
 
     @cached_property
     def _integers(self) -> cells.IntegerLevels | None:
         return cells.IntegerLevels.of([column.levels for column in self.columns])
 
-    def silent(self, batch: Batch, cells: CodedCells) -> dict[Silence, int]:  # noqa: ARG002 - the codes tell
-        return {(name, NEW): n for name, n in cells.unseen.items()}
+    @cached_property
+    def tables(self) -> Tables:
+        """Of all columns."""
+        sizes = np.array([n.shape[1] for n in self.counts], dtype=np.intp)
+        return Tables(np.concatenate(self.counts, axis=1), np.concatenate(self.concentrations), sizes)
 
     @cached_property
-    def _offsets(self) -> list[Array]:
-        less = {"ml": None, "map": 1.0}.get(self.settings.estimate, 0.0)
-        return [a * 0.0 if less is None else a - less for a in self.concentrations]
+    def _offsets(self) -> Array:
+        return offset(self.tables.concentration, self.settings.estimate)
 
     @cached_property
-    def shares(self) -> list[Array]:
-        """θ; all alike where nothing speaks for any value. (classes, levels) each"""
-        pairs = list(zip(self.counts, self._offsets, strict=True))
-        own = [_shares(n, a) for n, a in pairs]
+    def _shares(self) -> Array:
+        """θ. (classes, values)"""
+        own = self.tables.shares(self._offsets)
         if self.depends is None:
             return own
-        same = [_shares(n.sum(0, keepdims=True), a) for n, a in pairs]
-        return [w * each + (1 - w) * one for w, each, one in zip(self.depends, own, same, strict=True)]
+        w = self.depends[self.tables.column]
+        return np.asarray(w * own + (1 - w) * self.tables.pooled().shares(self._offsets))
+
+    @property
+    def shares(self) -> list[Array]:
+        """(classes, levels) of each column"""
+        return np.split(self._shares, self.tables.starts[1:], axis=1)
 
     def log_prior(self) -> float:
         """Σ (a - 1) log θ"""
-        from scipy.special import xlogy
+        return float(log_kernel(self._shares, self.tables.concentration).sum())
 
-        pairs = zip(self.concentrations, self.shares, strict=True)
-        return float(sum(xlogy(a - 1, share).sum() for a, share in pairs))
-
-    def averaging(self, depends: Array) -> CategoriesLikelihood:
+    def averaging(self, depends: Array) -> Self:
         return replace(self, depends=depends)
-
-    def length(self, cells: CodedCells) -> int:
-        return int(cells.codes.shape[1])
-
-    def rows_of(self, cells: CodedCells, rows: Any) -> CodedCells:
-        return CodedCells(cells.codes[:, rows], {})
 
     @cached_property
     def _starts(self) -> Any:
-        """Where each column's levels begin, after a row for its missing cells."""
-        sizes = [n.shape[1] for n in self.counts]
-        return np.cumsum([1, *(size + 1 for size in sizes)])[: len(sizes)].astype(np.int64)
+        """Where each column's rows begin, as the kernels take them: after a row for its missing cells."""
+        return (self.tables.starts + np.arange(len(self.counts)) + 1).astype(np.int64)
 
-    def _tables(self, weights: Array | None) -> Array:
-        """Rows of log θ, for all columns one after another. (levels + columns, classes)"""
-        parts = []
-        for j, share in enumerate(self.shares):
-            with np.errstate(divide="ignore"):
-                rows = np.log(share.T)
-            if weights is not None:
-                rows = rows * weights[j] if weights[j] else np.zeros_like(rows)
-            parts += [np.zeros((1, share.shape[0])), rows]
-        return np.concatenate(parts)
+    def _rows(self, values: Array) -> Array:
+        """As the kernels take them: a row for each value, and zeros for missing cells. (values + columns, ...)"""
+        return np.ascontiguousarray(np.insert(values.T, self.tables.starts, 0.0, axis=0))
+
+    @cached_property
+    def _logs(self) -> Array:
+        """log θ. (classes, values)"""
+        with np.errstate(divide="ignore"):
+            return np.log(self._shares)
 
     @cached_property
     def _weighted_tables(self) -> Array:
-        return self._tables(self.weights)
+        if self.weights is None:
+            return self._rows(self._logs)
+        w = self.weights[self.tables.column]
+        return self._rows(np.where(w != 0, np.where(w != 0, w, 1.0) * self._logs, 0.0))
 
-    def add(self, cells: CodedCells, out: Array) -> None:
-        add_tables(cells.codes, self._starts, self._weighted_tables, out)
+    def add(self, cells: Codes, out: Array) -> None:
+        add_tables(cells, self._starts, self._weighted_tables, out)
 
     @cached_property
     def _evidence_tables(self) -> tuple[Array, Array, Array, Array]:
         """Tables, counts, offsets and divisors, as the kernel takes them."""
-        counts, offsets, divisors = [], [], []
-        for n, a in zip(self.counts, self._offsets, strict=True):
-            counts += [np.zeros((1, n.shape[0] + 1)), np.concatenate([n, n.sum(0, keepdims=True)]).T]
-            offsets += [np.zeros(1), a]
-            divisors.append(np.maximum(n + a, 0.0).sum(1))
-        sizes = [np.log([max(n.shape[1], 1)]) for n in self.counts]  # at the end: of what is all alike
-        return self._tables(None), np.concatenate(counts), np.concatenate([*offsets, *sizes]), np.stack(divisors)
+        n, tables = self.tables.counts, self.tables
+        counts = self._rows(np.concatenate([n, n.sum(0, keepdims=True)]))
+        divisors = tables.summed(np.maximum(n + self._offsets, 0.0))
+        sizes = np.log(np.maximum(tables.sizes, 1))  # at the end: of what is all alike
+        return self._rows(self._logs), counts, np.append(self._rows(self._offsets), sizes), divisors.T.copy()
 
     @cached_property
     def _tables_without_one(self) -> tuple[Array, Array]:
@@ -208,33 +211,24 @@ class CategoriesLikelihood(Independent):
 
         A value that no other row has is ignored.
         """
-        others: list[Array] = []
-        parts: list[Array] = []
-        for n, a, share in zip(self.counts, self._offsets, self.shares, strict=True):
-            left, alone = np.maximum(n - 1 + a, 0.0), n.sum(0) <= 1 + ALONE
-            total = np.maximum(n + a, 0.0).sum(1, keepdims=True) - np.maximum(n + a, 0.0) + left
-            same = 1 / max(n.shape[1], 1)
-            mine = np.where(total > ALONE, left / np.where(total > ALONE, total, 1.0), same)
-            for found, each in ((others, share), (parts, mine)):
-                with np.errstate(divide="ignore"):
-                    found += [np.zeros((1, len(n))), np.where(alone, 0.0, np.log(each)).T]
-        return np.concatenate(others), np.concatenate(parts)
+        tables, n, a = self.tables, self.tables.counts, self._offsets
+        above, left, alone = np.maximum(n + a, 0.0), np.maximum(n - 1 + a, 0.0), n.sum(0) <= 1 + ALONE
+        total = tables.summed(above)[:, tables.column] - above + left
+        with np.errstate(divide="ignore"):
+            mine = np.log(shared_out(left, total, tables.sizes[tables.column], ALONE))
+        return self._rows(np.where(alone, 0.0, self._logs)), self._rows(np.where(alone, 0.0, mine))
 
-    def add_left_out(self, cells: CodedCells, own: Hard, out: Array) -> None:
+    def add_left_out(self, cells: Codes, own: Hard, out: Array) -> None:
         if (own.weight == 1).all():
-            add_tables_but_own(cells.codes, own.codes, self._starts, *self._tables_without_one, out)
+            add_tables_but_own(cells, own.codes, self._starts, *self._tables_without_one, out)
             return
         tables, counts, offsets, divisors = self._evidence_tables
-        add_tables_left_out(cells.codes, own.codes, own.weight, self._starts, tables, counts, offsets, divisors, out)
+        add_tables_left_out(cells, own.codes, own.weight, self._starts, tables, counts, offsets, divisors, out)
 
     def scorer(self) -> TableScorer | None:
         if self.settings.estimate not in ("bayes", "mean") or self.depends is not None:
             return None
-        from credo.blocks.scoring import TableScorer
-
-        classes = len(self.counts[0]) if self.counts else 0
-        counts = np.concatenate([np.empty((classes, 0)), *self.counts], axis=1)
-        sizes = np.array([n.shape[1] for n in self.counts], dtype=np.intp)
+        counts, sizes = self.tables.counts, self.tables.sizes
         declared = [np.arange(len(column.levels)) < column.declared for column in self.columns]
         shares = None
         if self.settings.m is not None:
@@ -243,10 +237,10 @@ class CategoriesLikelihood(Independent):
             shares = np.concatenate([a / self.settings.m if own else np.full(len(a), np.nan) for own, a in pairs])
         return TableScorer(self.names, counts, sizes, self.settings, np.concatenate(declared), shares, self)
 
-    def cells_to_score(self, cells: CodedCells) -> Codes:
-        return cells.codes.T
+    def cells_to_score(self, cells: Codes) -> Codes:
+        return cells.T
 
-    def pick(self, places: Sequence[int]) -> CategoriesLikelihood:
+    def pick(self, places: Sequence[int]) -> Self:
         return replace(
             self,
             columns=tuple(self.columns[j] for j in places),
@@ -256,33 +250,22 @@ class CategoriesLikelihood(Independent):
             depends=None if self.depends is None else self.depends[places],
         )
 
-    def cells_of(self, cells: CodedCells, places: Sequence[int]) -> CodedCells:
-        return CodedCells(cells.codes[places], {})
+    def cells_of(self, cells: Codes, places: Sequence[int]) -> Codes:
+        return cells[places]
 
-    def weighted(self, weights: Array) -> CategoriesLikelihood:
+    def weighted(self, weights: Array) -> Self:
         return replace(self, weights=weights)
 
-    def as_one(self) -> CategoriesLikelihood:
+    def as_one(self) -> Self:
         return replace(self, counts=tuple(n.sum(0, keepdims=True) for n in self.counts))
-
-    @property
-    def steady(self) -> bool:
-        return True
 
     def log_evidence(self) -> Array:
         """log p(column's cells | their classes). (columns,)"""
-        from credo.families.dirichlet import log_normaliser
+        return np.asarray(self.tables.log_evidence().sum(0))
 
-        found = []
-        for n, a in zip(self.counts, self.concentrations, strict=True):
-            known = a > 0
-            alpha = np.broadcast_to(a[known], n[:, known].shape)
-            found.append((log_normaliser(alpha + n[:, known]) - log_normaliser(alpha)).sum() if known.any() else 0.0)
-        return np.array(found)
-
-    def log_evidence_left_out(self, cells: CodedCells, own: Hard) -> Array:
+    def log_evidence_left_out(self, cells: Codes, own: Hard) -> Array:
         """The same of a single column, without each row: by the chain rule. (rows,)"""
-        n, a, v = self.counts[0], self.concentrations[0], np.maximum(cells.codes[0], 0)
+        n, a, v = self.counts[0], self.concentrations[0], np.maximum(cells[0], 0)
         if not len(a):
             return np.zeros(own.rows)
         left = np.maximum(n[own.codes, v] - own.weight, 0.0)
@@ -290,25 +273,8 @@ class CategoriesLikelihood(Independent):
         if (own.weight == 1).all():
             gained = np.log((left + a[v]) / (total + a.sum()))
         else:
-            from scipy.special import gammaln
-
-            def raised(start: Array) -> Array:
-                return np.asarray(gammaln(start + own.weight) - gammaln(start))
-
-            gained = raised(left + a[v]) - raised(total + a.sum())
-        return np.where(cells.codes[0] >= 0, self.log_evidence()[0] - gained, 0.0)
-
-    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
-        drawn: dict[str, Any] = {}
-        for column, share in zip(self.columns, self.shares, strict=True):
-            if not share.shape[1]:
-                drawn[column.name] = np.full(len(classes), None)
-                continue
-            reached = np.cumsum(share, axis=1)
-            level = (rng.random((len(classes), 1)) * reached[classes, -1:] >= reached[classes]).sum(1)
-            values = np.array([*column.values, None], dtype=object)[:-1]
-            drawn[column.name] = values[np.minimum(level, share.shape[1] - 1)]
-        return drawn
+            gained = log_rising(left + a[v], own.weight) - log_rising(total + a.sum(), own.weight)
+        return np.where(cells[0] >= 0, self.log_evidence()[0] - gained, 0.0)
 
     def parameters(self) -> list[Parameter]:
         return [
@@ -322,15 +288,22 @@ class CategoriesLikelihood(Independent):
         return sum(n.shape[0] * max(n.shape[1] - 1, 0) for n in self.counts)
 
 
-def _shares(n: Array, a: Array) -> Array:
-    above = np.maximum(n + a, 0.0)
-    total = above.sum(1, keepdims=True)
-    return np.where(total > 0, above / np.where(total > 0, total, 1.0), 1 / max(above.shape[1], 1))
-
-
 @dataclass(frozen=True, eq=False)
-class CodedCells:
-    """Codes, -1 where a cell is missing or unseen, and how many unseen cells each column has."""
+class CategoriesLikelihood(TableLikelihood, CountsIgnored, Draws):
+    """The columns are the data's own: unseen values are counted, and values can be drawn."""
 
-    codes: Codes  # (columns, rows)
-    unseen: dict[str, int]
+    def read_counting_ignored(self, batch: Batch) -> tuple[Codes, Ignored]:
+        codes, unseen = self._coded(batch)
+        return codes, {(name, UNSEEN_VALUES): int(n) for name, n in zip(self.names, unseen, strict=True) if n}
+
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        drawn: dict[str, Any] = {}
+        for column, share in zip(self.columns, self.shares, strict=True):
+            if not share.shape[1]:
+                drawn[column.name] = np.full(len(classes), None)
+                continue
+            reached = np.cumsum(share, axis=1)
+            level = (rng.random((len(classes), 1)) * reached[classes, -1:] >= reached[classes]).sum(1)
+            values = np.array([*column.values, None], dtype=object)[:-1]
+            drawn[column.name] = values[np.minimum(level, share.shape[1] - 1)]
+        return drawn

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from credo.blocks.block import Likelihood, Parameter, Silence
+from credo.blocks.block import Parameter
+from credo.blocks.capabilities import CountsIgnored, Hides, Ignored, OneTerm, Weighable, read_counting_ignored
 from credo.core.membership import Hard
 from credo.data import Batch
 from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Mixed(Likelihood):
-    """w s + M s, where s are a block's log-likelihoods under each class."""
+class Mixed(OneTerm, CountsIgnored, Hides):
+    """w s + M s, where s are the log-likelihoods of columns that are read together."""
 
-    inner: Likelihood
+    inner: Weighable
     weights: Array
     mixture: Array  # (classes, classes)
 
@@ -33,44 +33,36 @@ class Mixed(Likelihood):
     def read(self, batch: Batch) -> Any:
         return self.inner.read(batch)
 
-    def silent(self, batch: Batch, cells: Any) -> dict[Silence, int]:
-        return self.inner.silent(batch, cells)
+    def read_counting_ignored(self, batch: Batch) -> tuple[Any, Ignored]:
+        return read_counting_ignored(self.inner, batch)
+
+    def mixed(self, log_likelihood: Array) -> Array:
+        return np.asarray(self.weights[0] * log_likelihood + log_likelihood @ self.mixture.T)
 
     def add(self, cells: Any, out: Array) -> None:
-        said = np.zeros_like(out)
-        self.inner.add(cells, said)
-        out += self.weights[0] * said + said @ self.mixture.T
+        inner = np.zeros_like(out)
+        self.inner.add(cells, inner)
+        out += self.mixed(inner)
 
-    def said(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
-        each = self.inner.said(cells, shape)
-        return {name: self.weights[0] * said + said @ self.mixture.T for name, said in each.items()}
+    def by_column(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
+        return {name: self.mixed(each) for name, each in self.inner.by_column(cells, shape).items()}
 
-    def hidden(self, cells: Any, said: Array) -> dict[str, Array] | None:
-        whole = np.zeros_like(said)
+    def hidden(self, cells: Any, log_likelihood: Array) -> dict[str, Array]:
+        whole = np.zeros_like(log_likelihood)
         self.inner.add(cells, whole)
-        each = self.inner.hidden(cells, whole)
-        return each and {name: self.weights[0] * gone + gone @ self.mixture.T for name, gone in each.items()}
+        return {name: self.mixed(gone) for name, gone in Hides.needed(self.inner).hidden(cells, whole).items()}
 
     def add_left_out(self, cells: Any, own: Hard, out: Array) -> None:
         """Neither weighed nor mixed."""
         self.inner.add_left_out(cells, own, out)
 
-    def add_weighed_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
-        said = np.zeros_like(out)
-        self.inner.add_left_out(cells, own, said)
-        out += weights[0] * said + said @ self.mixture.T
-
-    def pick(self, places: Sequence[int]) -> Mixed:
-        return replace(self, inner=self.inner.pick(places))
-
-    def cells_of(self, cells: Any, places: Sequence[int]) -> Any:
-        return self.inner.cells_of(cells, places)
+    def add_weighted_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
+        inner = np.zeros_like(out)
+        self.inner.add_left_out(cells, own, inner)
+        out += replace(self, weights=weights).mixed(inner)
 
     def weighted(self, weights: Array) -> Mixed:
         return replace(self, weights=weights)
-
-    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
-        return self.inner.sample(classes, rng)
 
     def parameters(self) -> list[Parameter]:
         return self.inner.parameters()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from credo.blocks.block import Block, Independent, Parameter, Settings
+from credo.blocks.block import Block, Parameter, Settings, column_labels
+from credo.blocks.capabilities import Averageable, Draws, LogPrior, Tallies
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Hard, Membership
@@ -28,13 +29,13 @@ FAMILY = GammaPoisson(1, 1)
 
 
 @dataclass(frozen=True)
-class CountColumns(Block):
+class CountColumns(Block, Tallies):
     """x | class ~ Poisson(λ), λ ~ Gamma(s, s/pooled rate), for each column."""
 
     names: tuple[str, ...]
 
-    def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
-        return [Label("column", name) for name in self.names]
+    def keeps(self, label: Label) -> bool:
+        return label in column_labels(self.names)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         parts = {
@@ -44,12 +45,12 @@ class CountColumns(Block):
         return Evidence(Schema(tuple(Column(name, "count") for name in self.names)), parts)
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> CountsLikelihood:
-        return CountsLikelihood(self.names, tuple(evidence[label] for label in self.labels(evidence)), settings)
+        return CountsLikelihood(self.names, tuple(evidence[each] for each in column_labels(self.names)), settings)
 
-    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+    def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.numbers.tallies import CountsTally
 
-        return CountsTally(self.names, [evidence[label] for label in self.labels(evidence)], FAMILY.log_base)
+        return CountsTally(self.names, [evidence[label] for label in column_labels(self.names)], FAMILY.log_base)
 
 
 def _counts(batch: Batch, name: str) -> Array:
@@ -59,7 +60,7 @@ def _counts(batch: Batch, name: str) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class CountsLikelihood(Independent):
+class CountsLikelihood(Averageable, LogPrior, Draws):
     """log p(x | class): negative binomial where rates are integrated out, else Poisson."""
 
     names: tuple[str, ...]
@@ -93,10 +94,7 @@ class CountsLikelihood(Independent):
         """(rows, classes), of counts (rows, 1)"""
         if self.settings.estimate == "bayes":
             return np.asarray(belief.predictive().log_prob(x))
-        from scipy.special import gammaln, xlogy
-
-        rate = self._rate(belief, statistics)
-        return np.asarray(xlogy(x, rate) - rate - gammaln(x + 1))
+        return belief.log_density(x[:, 0], self._rate(belief, statistics))
 
     def _rate(self, belief: GammaPoisson, statistics: Totals) -> Array:
         if self.settings.estimate == "ml":
@@ -115,8 +113,8 @@ class CountsLikelihood(Independent):
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
         for j in range(len(self.names)):
             known = np.flatnonzero(~np.isnan(cells[j]))
-            prior, statistics, said = self._without_each(cells[j, known], j, own.take(known))
-            rows = known[said]
+            prior, statistics, left = self._without_each(cells[j, known], j, own.take(known))
+            rows = known[left]
             if len(rows):
                 out[rows] += self._log_prob(cells[j, rows, None], prior.posterior(statistics), statistics)
 
@@ -125,29 +123,23 @@ class CountsLikelihood(Independent):
         total = self.statistics[j]
         alone = FAMILY.statistics(x, Hard.of(np.arange(len(x)), len(x), own.weight))
         everyone = total.pooled() - alone
-        said = everyone.n.value > ALONE * total.n.value.sum()
-        rows = np.flatnonzero(said)
+        left = everyone.n.value > ALONE * total.n.value.sum()
+        rows = np.flatnonzero(left)
         others = Totals(*(part[rows][:, None] for part in everyone.sums))
-        return of_counts(others, self.settings.strength), total.leaving_out(alone[rows], own.codes[rows]), said
+        return of_counts(others, self.settings.strength), total.leaving_out(alone[rows], own.codes[rows]), left
 
-    def pick(self, places: Sequence[int]) -> CountsLikelihood:
+    def pick(self, places: Sequence[int]) -> Self:
         names, statistics = tuple(self.names[j] for j in places), tuple(self.statistics[j] for j in places)
         weights = None if self.weights is None else self.weights[places]
-        return CountsLikelihood(names, statistics, self.settings, weights)
-
-    def length(self, cells: Array) -> int:
-        return int(cells.shape[1])
-
-    def rows_of(self, cells: Array, rows: Any) -> Array:
-        return cells[:, rows]
+        return type(self)(names, statistics, self.settings, weights)
 
     def cells_of(self, cells: Array, places: Sequence[int]) -> Array:
         return cells[places]
 
-    def weighted(self, weights: Array) -> CountsLikelihood:
+    def weighted(self, weights: Array) -> Self:
         return replace(self, weights=weights)
 
-    def as_one(self) -> CountsLikelihood:
+    def as_one(self) -> Self:
         return replace(self, statistics=tuple(each.pooled() for each in self.statistics))
 
     def log_evidence(self) -> Array:
@@ -156,8 +148,8 @@ class CountsLikelihood(Independent):
 
     def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
         found, known = np.zeros(cells.shape[1]), np.flatnonzero(~np.isnan(cells[0]))
-        prior, statistics, said = self._without_each(cells[0, known], 0, own.take(known))
-        found[known[said]] = prior.log_evidence(statistics).sum(1)
+        prior, statistics, left = self._without_each(cells[0, known], 0, own.take(known))
+        found[known[left]] = prior.log_evidence(statistics).sum(1)
         return found
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:

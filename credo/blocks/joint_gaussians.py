@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.blocks.numbers.covariances import Spread, log_densities, log_density, squared_distances
 from credo.core.membership import Hard
 from credo.core.statistics import Positions
+from credo.families.normal_inverse_wishart import JointParameters
 from credo.numerics.exact import Array
+from credo.numerics.multivariate import log_densities, log_density, squared_distances
 
 FEW = 16  # rows with the same missing cells, from which on they are done together
 CHUNK = 2**20  # cells of the matrices of rows that aren't
@@ -38,7 +39,7 @@ class Distances(NamedTuple):
 class JointGaussians:
     """What is known of the classes' Gaussians over some features."""
 
-    belief: Spread
+    belief: JointParameters
     size: int  # of all features, on which the degrees of freedom depend
     tied: bool
 
@@ -158,7 +159,7 @@ class JointGaussians:
     def _chunks(self, rows: Positions, sizes: Positions) -> Iterator[Positions]:
         """Rows of about the same size together, as many as there is room for."""
         order = rows[np.argsort(sizes, kind="stable")]
-        sizes, start, classes = np.sort(sizes), 0, len(self.belief.n)
+        sizes, start, classes = np.sort(sizes), 0, len(self.belief.strength)
         while start < len(order):
             end = start + 1
             while end < len(order):
@@ -238,7 +239,7 @@ class JointGaussians:
     def without_each(self, z: Array, columns: Sequence[Positions]) -> Iterator[Array]:
         """Log-densities of rows, each time without the features of one column; 0 where nothing is left. (rows, classes)
 
-        What all features say is found once.
+        The log-density of all features is found once.
         """
         absent = np.isnan(z)
         whole, some = np.flatnonzero(~absent.any(1)), np.flatnonzero(absent.any(1))
@@ -280,7 +281,7 @@ class JointGaussians:
         return log_density(squared / unit, log_determinant + d * np.log(unit), freedom, d)
 
 
-def patterns(absent: NDArray[np.bool_]) -> tuple[Positions, Positions, Positions]:
+def distinct_patterns(absent: NDArray[np.bool_]) -> tuple[Positions, Positions, Positions]:
     """Rows with the same missing features: the first of each kind, which kind each row is, and how many there are."""
     packed = np.ascontiguousarray(np.packbits(absent, axis=1))
     _, first, which, count = np.unique(
@@ -292,7 +293,7 @@ def patterns(absent: NDArray[np.bool_]) -> tuple[Positions, Positions, Positions
 
 def _by_pattern(z: Array, absent: NDArray[np.bool_], rows: Positions) -> tuple[Array, Positions, Positions, Positions]:
     """Features with 0 where they are missing; and the patterns of some rows."""
-    first, which, count = patterns(absent[rows])
+    first, which, count = distinct_patterns(absent[rows])
     return np.where(absent, 0.0, z), rows[first], which, count
 
 

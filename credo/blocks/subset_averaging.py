@@ -9,11 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from credo.blocks.block import Independent, Likelihood, Parameter, Silence
+from credo.blocks.block import Likelihood, Parameter
+from credo.blocks.capabilities import (
+    Averageable,
+    CountsIgnored,
+    Draws,
+    Ignored,
+    Independent,
+    KnowsFarRows,
+    SharedFactor,
+    Tabular,
+    WordByWord,
+    read_counting_ignored,
+)
 from credo.core.membership import Hard
 from credo.core.statistics import Positions
 from credo.data import Batch
@@ -24,10 +36,10 @@ MOVED = 1000.0  # nats, more than a row of weight 1 moves the evidence of a stea
 
 
 @dataclass(frozen=True, eq=False)
-class Averaged(Likelihood):
+class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
     """log Πⱼ (wⱼ p(xⱼ | class) + (1 - wⱼ) p(xⱼ))"""
 
-    dependent: Independent
+    dependent: Averageable
     weights: Array | None = None
     part_of: tuple[Averaged, Positions] | None = None  # what each column has is found there once, for all
 
@@ -35,12 +47,8 @@ class Averaged(Likelihood):
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.dependent.names
 
-    @property
-    def term_names(self) -> tuple[str, ...]:
-        return self.dependent.term_names
-
     @cached_property
-    def alike(self) -> Independent:
+    def alike(self) -> Averageable:
         """As if no column depended on the class."""
         if self.part_of is not None:
             whole, at = self.part_of
@@ -55,36 +63,35 @@ class Averaged(Likelihood):
             return whole.log_odds[at]
         return self.dependent.log_evidence() - self.alike.log_evidence()
 
-    @property
-    def surely(self) -> Independent:
-        """As if all columns depended on the class, weighted."""
-        return self.dependent.weighted(self._weights)
-
     def read(self, batch: Batch) -> Any:
         return self.dependent.read(batch)
 
-    def silent(self, batch: Batch, cells: Any) -> dict[Silence, int]:
-        return self.dependent.silent(batch, cells)
+    def read_counting_ignored(self, batch: Batch) -> tuple[Any, Ignored]:
+        return read_counting_ignored(self.dependent, batch)
 
     def base(self, cells: Any) -> Array | float:
-        return self.dependent.base(cells)
+        shared = SharedFactor.of(self.dependent)
+        return 0.0 if shared is None else shared.base(cells)
 
     @cached_property
-    def _tables(self) -> Independent | None:
+    def _tables(self) -> Likelihood | None:
         """The mixture as tables, where there are tables to mix."""
-        found = self.dependent.averaging(_share(self.log_odds))
-        return found if found is None or self.weights is None else found.weighted(self.weights)
+        tables = Tabular.of(self.dependent)
+        if tables is None:
+            return None
+        found = tables.averaging(_share(self.log_odds))
+        return found if self.weights is None else found.weighted(self.weights)
 
     def add(self, cells: Any, out: Array) -> None:
         if self._tables is not None:
             self._tables.add(cells, out)
             return
-        surely, hardly = self.log_odds > CERTAIN, self.log_odds < -CERTAIN
-        far = self.dependent.far(cells, self.alike, self.log_odds, CERTAIN)
-        if far.all():
+        apart, alike = KnowsFarRows.of(self.dependent), KnowsFarRows.of(self.alike)
+        far = None if apart is None or alike is None else apart.far(cells, alike, self.log_odds, CERTAIN)
+        if apart is None or far is None or far.all():
             self._add_mixed(cells, np.arange(len(self.names)), out)
             return
-        before = out[far]
+        surely, hardly, before = self.log_odds > CERTAIN, self.log_odds < -CERTAIN, out[far]
         if surely.any():
             self.dependent.weighted(self._weights * surely).add(cells, out)
         if hardly.any():
@@ -93,7 +100,7 @@ class Averaged(Likelihood):
             out += same
         self._add_mixed(cells, np.flatnonzero(~surely & ~hardly), out)
         if far.any():
-            self._add_mixed(self.dependent.rows_of(cells, far), np.arange(len(self.names)), before)
+            self._add_mixed(apart.rows_of(cells, far), np.arange(len(self.names)), before)
             out[far] = before
 
     @property
@@ -109,52 +116,34 @@ class Averaged(Likelihood):
             self.alike.pick([j]).add(part, same)
             out += self._weights[j] * _mixed(own, same, self.log_odds[j])
 
-    def said(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
-        found = {}
-        for j, name in enumerate(self.names):
-            found[name] = np.zeros(shape)
-            self.pick([j]).add(self.cells_of(cells, [j]), found[name])
-        return found
-
-    def words_of(self, cells: Any) -> dict[str, Array]:
-        """Of one text, what each word says: in each class as far from what it says in none as the mixture lies."""
-        apart, same = (each.weighted(np.ones(1)) for each in (self.dependent, self.alike))
-        own: dict[str, Array] = apart.words_of(cells)  # type: ignore[attr-defined]
-        alike: dict[str, Array] = same.words_of(cells)  # type: ignore[attr-defined]
-        nothing = np.zeros(1)
-        far, near = sum(own.values(), nothing), sum(alike.values(), nothing)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            part = (_mixed(far, near, self.log_odds) - near) / (far - near)
-        part = np.where(np.isfinite(part), part, 1.0)
-        return {word: self._weights[0] * (alike[word] + part * (own[word] - alike[word])) for word in own}
-
     def add_left_out(self, cells: Any, own: Hard, out: Array) -> None:
         everyone = Hard(np.zeros_like(own.codes), 1, own.weight)
         for j in range(len(self.names)):
             part, dependent, alike = self.dependent.cells_of(cells, [j]), self.dependent.pick([j]), self.alike.pick([j])
             apart, same = np.zeros_like(out), np.zeros((len(out), 1))
             dependent.add_left_out(part, own, apart)
-            if self.dependent.steady and self.log_odds[j] > CERTAIN + MOVED * max(1.0, own.weight.max(initial=0.0)):
+            if self._tables is not None and self.log_odds[j] > CERTAIN + MOVED * max(1.0, own.weight.max(initial=0.0)):
                 out += apart
                 continue
             alike.add_left_out(part, everyone, same)
             odds = dependent.log_evidence_left_out(part, own) - alike.log_evidence_left_out(part, everyone)
             out += _mixed(apart, same, odds[:, None])
 
-    def pick(self, places: Sequence[int]) -> Averaged:
+    def pick(self, places: Sequence[int]) -> Self:
         at, weights = np.array(places, dtype=np.intp), None if self.weights is None else self.weights[places]
         part = (self, at) if self.part_of is None else (self.part_of[0], self.part_of[1][at])
-        return Averaged(self.dependent.pick(places), weights, part)
+        return replace(self, dependent=self.dependent.pick(places), weights=weights, part_of=part)
 
     def cells_of(self, cells: Any, places: Sequence[int]) -> Any:
         return self.dependent.cells_of(cells, places)
 
-    def weighted(self, weights: Array) -> Averaged:
+    def weighted(self, weights: Array) -> Self:
         return replace(self, weights=weights)
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
-        """Each column as one of the two says, drawn once for each row."""
-        apart, same = self.dependent.sample(classes, rng), self.alike.sample(np.zeros_like(classes), rng)
+        """Each column from one of the two, drawn once for each row."""
+        apart = Draws.needed(self.dependent).sample(classes, rng)
+        same = Draws.needed(self.alike).sample(np.zeros_like(classes), rng)
         drawn = {}
         for name, odds in zip(self.names, self.log_odds, strict=True):
             depends = rng.random(len(classes)) < _share(odds)
@@ -167,6 +156,39 @@ class Averaged(Likelihood):
     @property
     def free_parameters(self) -> int:
         return self.dependent.free_parameters
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedText(Averaged, WordByWord):
+    """The same of a text, word by word."""
+
+    @property
+    def surely(self) -> Likelihood:
+        """As if the column surely depended on the class, weighted."""
+        return self.dependent.weighted(self._weights)
+
+    @property
+    def reading(self) -> Any:
+        return WordByWord.needed(self.dependent).reading
+
+    def words_of(self, cells: Any) -> dict[str, Array]:
+        """A word lies as far from its log-likelihood in no class as the whole text does."""
+        both = (each.weighted(np.ones(1)) for each in (self.dependent, self.alike))
+        own, alike = (WordByWord.needed(each).words_of(cells) for each in both)
+        nothing = np.zeros(1)
+        far, near = sum(own.values(), nothing), sum(alike.values(), nothing)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            part = (_mixed(far, near, self.log_odds) - near) / (far - near)
+        part = np.where(np.isfinite(part), part, 1.0)
+        return {word: self._weights[0] * (alike[word] + part * (own[word] - alike[word])) for word in own}
+
+
+def averaged(likelihood: Likelihood) -> Likelihood:
+    """Over all subsets of its columns, if it can be."""
+    dependent = Averageable.of(likelihood)
+    if dependent is None:
+        return likelihood
+    return Averaged(dependent) if WordByWord.of(likelihood) is None else AveragedText(dependent)
 
 
 def _mixed(own: Array, same: Array, log_odds: Array) -> Array:

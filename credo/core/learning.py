@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce as fold
 from operator import add
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,19 @@ Weight = Any  # None, a column's name, or an array with one weight a row
 class Additive(ABC):
     """Anything that learns by adding evidence. Every verb returns a new object."""
 
-    evidence: Evidence | None
+    # What the rooms of the package call, and users don't: `dir` leaves it out. Each class adds its own.
+    _internal: ClassVar[tuple[str, ...]] = (
+        "crowded", "gathered", "mergeable", "needs", "summarise", "taught_by", "total", "with_evidence",
+    )  # fmt: skip
+
+    def __dir__(self) -> list[str]:
+        hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", ())}
+        return sorted(set(super().__dir__()) - hidden)
+
+    if TYPE_CHECKING:  # a field, or a property
+
+        @property
+        def evidence(self) -> Evidence | None: ...
 
     @property
     @abstractmethod

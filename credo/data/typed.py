@@ -43,6 +43,7 @@ def typed(table: Source, missing: Collection[object] = (), words: Collection[str
             seen = _spellings(table, new, asked)
             known.update({name: _settled(spelling, name in seen.lost) for name, spelling in seen.found.items()})
             _tell({name: each for name, each in seen.found.items() if known[name] != "words"})
+            _tell_commas(seen.found)
         chosen = {name: known[name] for name in wanted if known[name] != "words"}
         if not chosen and not asked:
             return wanted, None
@@ -100,16 +101,18 @@ class ReadOnce(EachPart):
             kinds = {name: _settled(each, name in seen.lost) for name, each in seen.found.items()}
             kinds |= dict.fromkeys(self.words, "words")
             for name, each in seen.found.items():
-                if kinds[name] != "words":
+                if kinds[name] != "words" or each.unclear:
                     total[name] = total.get(name, Spelling()) + each
             yield ReadAs(self.missing, {name: kind for name, kind in kinds.items() if kind != "words"}).of(part)
-        _tell(total)
+        _tell({name: each for name, each in total.items() if each.kind != "words"})
+        _tell_commas(total)
 
 
 def _settled(spelling: Spelling, lost: bool) -> Spelt:
     """Strings that spell nothing but numbers stay strings: whoever made them so wanted them so. With a token among
-    them, they are strings because of it."""
-    return spelling.kind if spelling.tokens or (lost and spelling.kind != "date") else "words"
+    them, or decimal commas, they are strings because of it."""
+    settled = spelling.tokens or spelling.kind == "comma" or (lost and spelling.kind != "date")
+    return spelling.kind if settled else "words"
 
 
 @dataclass(frozen=True)
@@ -168,7 +171,7 @@ def _read_as(array: Any, name: str, kind: Spelt) -> Any:
     if not any(is_one(array.type) for is_one in WORDS):
         return array
     words = cells.entered(array, name)
-    return without_tokens(words) if kind == "date" else as_numbers(words, kind == "whole")
+    return without_tokens(words) if kind == "date" else as_numbers(words, kind)
 
 
 def _asked(read: Reading, missing: tuple[object, ...], wanted: Sequence[str]) -> Iterator[Batch]:
@@ -230,6 +233,20 @@ def _tell(found: Mapping[str, Spelling]) -> None:
     where = ", ".join(map(repr, [*having][:FEW])) + _more(len(having))
     columns = "column" if len(having) == 1 else "columns"
     tell(f"{counted(tokens.total(), 'cell')} read as missing: {which} among the {what} of {columns} {where}")
+
+
+def _tell_commas(found: Mapping[str, Spelling]) -> None:
+    """One notice for columns whose commas are decimal, one for those of which nobody can tell."""
+    for names, what in (
+        ([name for name, each in found.items() if each.kind == "comma"], "read as numbers with decimal commas"),
+        (
+            [name for name, each in found.items() if each.unclear],
+            "cells such as '1,234' are read as words: write 1234, or 1.234 for a decimal",
+        ),
+    ):
+        if names:
+            columns = "column" if len(names) == 1 else "columns"
+            tell(f"{columns} {', '.join(map(repr, names[:FEW]))}{_more(len(names))}: {what}")
 
 
 def _more(n: int) -> str:

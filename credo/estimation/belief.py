@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real as RealNumber
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.learning import Additive, Validation, Weight
 from credo.core.membership import Hard
+from credo.core.records import with_fields
 from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, SchemaError, counted
 from credo.estimation.observations import LogPredictive, Reading, absent, only_column
@@ -41,11 +42,13 @@ class Belief(Additive):
     0.75
     """
 
+    _internal: ClassVar[tuple[str, ...]] = ("reading", "statistics")
+
     family: Family  # the conjugate pair; its numbers count where the rule is "given"
     rule: Rule = "given"
-    evidence: Evidence | None = None
     columns: tuple[str, ...] | None = None  # to be read; None: the only one, or all of them
     success: object = None  # which value counts, of a column that isn't true or false
+    evidence: Evidence | None = field(default=None, init=False)
 
     def needs(self, data: Source) -> Sequence[str]:
         return self.reading(data.names).names
@@ -61,7 +64,7 @@ class Belief(Additive):
         return self.reading(batch.names).summarise(batch, Hard.whole(batch.rows, weight), None)
 
     def with_evidence(self, evidence: Evidence) -> Belief:
-        return replace(self, evidence=evidence)
+        return with_fields(self, evidence=evidence)
 
     def mergeable(self, other: Belief) -> str | None:
         if self.family != other.family or self.rule != other.rule:
@@ -93,7 +96,7 @@ class Belief(Additive):
             raise EvidenceError(f"{self.success!r} counted as success so far: {success!r} can't count from here on")
         table = source(data)
         believer = self._settled(table.without(weight).names, target)
-        believer = believer if success is None else replace(believer, success=success)
+        believer = believer if success is None else with_fields(believer, success=success)
         return super(Belief, believer).update(table, weight=weight)
 
     def cross_validate(
@@ -120,7 +123,7 @@ class Belief(Additive):
                 f"the prior is about {counted(self.family.width, 'column')}, but the table has {len(chosen)}: "
                 f"{', '.join(map(str, chosen[:6]))}"
             )
-        return replace(self, columns=chosen)
+        return with_fields(self, columns=chosen)
 
     def forget(self, data: object, *, weight: Weight = None) -> Belief:
         """Unlearn observations: what is left is what would be there had they never come."""

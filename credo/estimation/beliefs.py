@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +13,9 @@ import pyarrow as pa
 from credo import engines
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNGROUPED, Label
-from credo.core.learning import Additive, Weight, gather
+from credo.core.learning import Additive
 from credo.core.membership import Hard
+from credo.core.records import with_fields
 from credo.core.sparse import GroupCounts
 from credo.core.statistics import Counts
 from credo.data import Batch, Source, source
@@ -22,7 +23,7 @@ from credo.data.schema import Column, Schema
 from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.estimation.belief import VALUES, Belief
 from credo.estimation.observations import LogPredictive, Reading, absent
-from credo.families import BetaBernoulli, Family, priors
+from credo.families import Family, priors
 from credo.families.dirichlet import Dirichlet, DirichletCategorical
 from credo.families.family import Rule
 from credo.numerics.distributions import Beta, Real
@@ -48,12 +49,14 @@ def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[Re
 class Beliefs(Additive):
     """A belief per group. `beliefs["a7"]` is one of them; `mean()`, `interval()` and `table()` speak of all."""
 
+    _internal: ClassVar[tuple[str, ...]] = ("label", "reading", "seen", "statistics")
+
     columns: tuple[str, ...]
     by: str
     family: Family  # the conjugate pair; its numbers count where the rule is "given"
     rule: Rule = "given"
-    evidence: Evidence | None = None
     success: object = None
+    evidence: Evidence | None = field(default=None, init=False)
 
     def needs(self, data: Source) -> Sequence[str]:  # noqa: ARG002 - the same columns, whatever the table has
         return (*self.columns, self.by)
@@ -71,7 +74,7 @@ class Beliefs(Additive):
         return summarise_groups(batch, weight, self.by, [self.reading])
 
     def with_evidence(self, evidence: Evidence) -> Beliefs:
-        return replace(self, evidence=evidence)
+        return with_fields(self, evidence=evidence)
 
     def taught_by(self, others: Evidence, held_out: Evidence) -> Beliefs:
         """The values and groups of all folds are known: those of the held-out rows alone have their prior's belief."""
@@ -149,7 +152,7 @@ class Beliefs(Additive):
         schema = Schema(tuple(column for column in self.seen.schema if column.name != self.by))
         evidence = Evidence(schema, {self.label: own}).renamed(self.columns[-1], VALUES)
         columns = self.columns if len(self.columns) > 1 else None
-        return Belief(self.prior.group(k), evidence=evidence, columns=columns, success=self.success)
+        return Belief(self.prior.group(k), columns=columns, success=self.success).with_evidence(evidence)
 
     def mean(self) -> Any:
         """Each group's expected parameters."""
@@ -282,89 +285,3 @@ class Beliefs(Additive):
             return table_html(self.table(), repr(self))
         except EvidenceError:
             return f"<pre>{escape(repr(self))}</pre>"
-
-
-def estimate(
-    data: object,
-    column: str | Sequence[str] | None = None,
-    by: str | None = None,
-    *,
-    prior: Family | Literal["default", "empirical"] | None = None,
-    weight: Weight = None,
-    success: object = None,
-    kinds: Mapping[str, str] | None = None,
-) -> Any:
-    """A belief about a column (the only one, if none is named), or one for each value of the column `by`.
-
-    The prior is a family, "default" (a stated function of the pooled rows) or "empirical" (fitted to all groups).
-    Several columns give a belief each, {column: beliefs}; a joint family (such as NormalInverseWishart) takes them
-    together. `success` says which value counts where a column isn't true or false.
-
-    >>> from credo import BetaBernoulli
-    >>> shop = {"ad": ["a", "a", "b", "b"], "bought": [1, 0, 1, 1]}
-    >>> estimate(shop, "bought", by="ad", prior=BetaBernoulli(1, 1)).mean().tolist()
-    [0.5, 0.75]
-    """
-    table = source(data)
-    if column is None and len(table.names) == 1:
-        column = table.names[0]
-    names = (column,) if isinstance(column, str) else tuple(column) if isinstance(column, Sequence) else ()
-    if not names or not all(isinstance(name, str) for name in names):
-        raise DataError(f"the column must be a name, or a list of names, but is {column!r}")
-    if not (by is None or isinstance(by, str)):
-        raise DataError(f"by must be the name of one column, but is {by!r}; join several into one column first")
-    table.require([*names, *([by] if by else []), *([weight] if isinstance(weight, str) else [])])
-    if by in names:
-        raise DataError(f"column {by!r} can't be both the groups and what is estimated in them")
-    if isinstance(prior, Family) and prior.reads in ("numbers", "counts"):
-        if prior.width is not None and len(names) != prior.width:
-            raise DataError(f"the prior is about {counted(prior.width, 'column')}, but {len(names)} are named")
-        return _believer(names, by, prior, "given", success).update(table, weight=weight)
-    chosen = priors.families(table, names, prior, kinds, success)
-    rule: Rule = "given" if isinstance(prior, Family) else prior or "default"
-    each = {name: _believer((name,), by, chosen[name], rule, success) for name in names}
-    if len(each) > 1:
-        return _together(each, by, table, weight)
-    found = each[names[0]].update(table, weight=weight)
-    if success is not None and isinstance(found.family, BetaBernoulli) and not found.statistics.n.value[..., 1].any():
-        raise DataError(f"column {names[0]!r} has no value {success!r}: nothing would count as a success")
-    return found
-
-
-def _believer(names: tuple[str, ...], by: str | None, family: Family, rule: Rule, success: object) -> Any:
-    if by is not None:
-        return Beliefs(names, by, family, rule, success=success)
-    if rule == "empirical":
-        raise DataError("an empirical prior is fitted to groups: say by=... which column they are in")
-    return Belief(family, rule, columns=names, success=success)
-
-
-@dataclass(frozen=True, eq=False)
-class SeveralColumns:
-    """The statistics of several columns, of each group if rows are in groups."""
-
-    readings: tuple[Reading, ...]
-    by: str | None
-
-    def __call__(self, batch: Batch, weight: Array) -> Evidence:
-        if self.by is not None:
-            return summarise_groups(batch, weight, self.by, self.readings)
-        member = Hard.whole(batch.rows, weight)
-        found = [reading.summarise(batch, member, None) for reading in self.readings]
-        parts = {label: part for evidence in found for label, part in evidence.parts.items()}
-        return Evidence(Schema(tuple(column for evidence in found for column in evidence.schema)), parts)
-
-
-def _together(each: Mapping[str, Any], by: str | None, table: Source, weight: Weight) -> dict[str, Any]:
-    """Several columns' beliefs from one pass."""
-    if by is None:
-        readings = [replace(one.reading(table.names), column=name) for name, one in each.items()]
-    else:
-        readings = [one.reading for one in each.values()]
-    names = [*each, *([by] if by else [])]
-    whole = gather(SeveralColumns(tuple(readings), by), table, names, weight, Evidence.total).ordered()
-    if by is not None:
-        return {name: one.with_evidence(whole.only(one.label, ROWS, UNGROUPED)) for name, one in each.items()}
-    return {
-        name: one.with_evidence(whole.only(Label("column", name)).renamed(name, VALUES)) for name, one in each.items()
-    }

@@ -89,7 +89,7 @@ class Reading:
             raise SchemaError(f"column {self.name!r} holds {levels.type}, the prior {known.type} values") from None
         if self.family.concentration.ndim and len(united.dictionary) > len(declared):
             odd = united.dictionary[len(declared)].as_py()
-            raise SchemaError(f"the prior says nothing of {odd!r}; {suggest(odd, declared)}")
+            raise SchemaError(f"the prior has no concentration for {odd!r}; {suggest(odd, declared)}")
         table = np.append(united.indices[len(declared) :].to_numpy(zero_copy_only=False), -1)
         return table[codes].astype(np.int32), united.dictionary, len(declared)
 

@@ -43,10 +43,8 @@ class BetaBernoulli(Family):
 
     def log_evidence(self, statistics: Counts) -> Array:
         """log B(a + n₁, b + n₀) - log B(a, b)"""
-        from scipy.special import betaln
-
-        after = self.posterior(statistics)
-        return np.asarray(betaln(after.a, after.b) - betaln(self.a, self.b))
+        n = statistics.n.value
+        return log_evidence(n[..., 1], n[..., 0], self.a, self.b)
 
     def marginals(self) -> tuple[Distribution, ...]:
         return (Beta(self.a, self.b),)
@@ -79,3 +77,14 @@ class BetaBernoulli(Family):
         """P(x = 1) = a/(a + b)"""
         one = np.asarray(Beta(self.a, self.b).mean())
         return Categorical((0, 1), np.stack([1 - one, one], axis=-1))
+
+
+def log_evidence(ones: Array, zeros: Array, a: Real, b: Real) -> Array:
+    """log B(a + n₁, b + n₀)/B(a, b): of so many ones and zeros, θ integrated out.
+
+    >>> log_evidence(np.array([1.0]), np.array([1.0]), 1, 1).round(4)  # 1/2 · 1/3
+    array([-1.7918])
+    """
+    from scipy.special import betaln
+
+    return np.asarray(betaln(a + ones, b + zeros) - betaln(a, b))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +15,108 @@ from credo.core.membership import Codes, Membership
 from credo.core.statistics import Counts, Statistics, Totals
 from credo.errors import PriorError
 from credo.families.family import Family
+from credo.numerics.arrays import Positions
 from credo.numerics.distributions import Beta, Categorical, Distribution, Seed, checked_mass
 from credo.numerics.exact import Array
+from credo.numerics.special import log_rising
+
+Estimate = Literal["bayes", "mean", "map", "ml"]  # "bayes" predicts by the mean: it integrates θ out
+
+
+def offset(concentration: Array | float, estimate: Estimate) -> Array:
+    """What an estimate adds to the counts: α for the posterior's mean, α - 1 for its mode, 0 for maximum likelihood."""
+    alpha = np.asarray(concentration, dtype=np.float64)
+    return alpha * 0.0 if estimate == "ml" else alpha - 1.0 if estimate == "map" else alpha
+
+
+def shares(n: Array, added: Array | float, axis: int = -1) -> Array:
+    """θ = (n + a)/Σ(n + a), a being an offset; a negative n + a counts as 0. All alike where no value has weight.
+
+    >>> shares(np.array([[2.0, 1.0], [0.0, 0.0]]), 1.0).tolist()
+    [[0.6, 0.4], [0.5, 0.5]]
+    """
+    above = np.maximum(n + added, 0.0)
+    return shared_out(above, above.sum(axis, keepdims=True), above.shape[axis])
+
+
+def shared_out(above: Array, total: Array, size: Array | Positions | float, least: float = 0.0) -> Array:
+    """above/total; 1/size where the total is no more than the least."""
+    some = total > least
+    return np.where(some, above / np.where(some, total, 1.0), 1 / np.maximum(size, 1))
+
+
+def _over_values(x: Array) -> Array:
+    return np.asarray(x.sum(-1))
+
+
+def log_evidence(n: Array, concentration: Array, summed: Callable[[Array], Array] = _over_values) -> Array:
+    """log p(values | α) = Σᵥ log Γ(αᵥ + nᵥ)/Γ(αᵥ) - log Γ(A + N)/Γ(A), over the values with αᵥ > 0. (...)
+
+    >>> round(float(log_evidence(np.array([1.0, 1.0]), np.array([1.0, 1.0]))), 4)  # log 1/2 · 1/3
+    -1.7918
+    """
+    alpha = np.broadcast_to(concentration, n.shape)
+    known = alpha > 0
+    each = np.where(known, log_rising(np.where(known, alpha, 1.0), np.where(known, n, 0.0)), 0.0)
+    total = summed(np.where(known, alpha, 0.0))
+    whole = log_rising(np.where(total > 0, total, 1.0), summed(np.where(known, n, 0.0)))
+    return np.asarray(summed(each) - np.where(total > 0, whole, 0.0))
+
+
+def log_kernel(theta: Array, concentration: Array | float) -> Array:
+    """log Πᵥ θᵥ^(αᵥ - 1): the prior's density, but for its normaliser. (..., values)"""
+    from scipy.special import xlogy
+
+    return np.asarray(xlogy(np.asarray(concentration) - 1, theta))
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Several columns' values side by side, with a Dirichlet prior on the distribution of each column.
+
+    >>> sky_and_wind = Tables(np.array([[2.0, 1.0, 0.0, 3.0]]), np.ones(4), np.array([2, 2]))
+    >>> sky_and_wind.shares(1.0).tolist()
+    [[0.6, 0.4, 0.2, 0.8]]
+    """
+
+    counts: Array  # (groups, values)
+    concentration: Array  # (values,)
+    sizes: Positions  # how many of the values each column has. (columns,)
+
+    @cached_property
+    def starts(self) -> Positions:
+        return np.cumsum(self.sizes) - self.sizes
+
+    @cached_property
+    def column(self) -> Positions:
+        """Of each value."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    def summed(self, values: Array) -> Array:
+        """Column by column. (..., values) -> (..., columns)"""
+        found, filled = np.zeros((*values.shape[:-1], len(self.sizes))), self.sizes > 0
+        if filled.any():
+            found[..., filled] = np.add.reduceat(values, self.starts[filled], axis=-1)
+        return found
+
+    @cached_property
+    def totals(self) -> Array:
+        """(groups, columns)"""
+        return self.summed(self.counts)
+
+    def shares(self, added: Array | float, levels: Array | None = None) -> Array:
+        """θ of each value, as in `shares`; 1/levels (all of a column's, if None) where no value has weight."""
+        above = np.maximum(self.counts + added, 0.0)
+        size = self.sizes if levels is None else levels
+        return shared_out(above, self.summed(above)[..., self.column], size[self.column])
+
+    def log_evidence(self) -> Array:
+        """(groups, columns)"""
+        return log_evidence(self.counts, self.concentration, self.summed)
+
+    def pooled(self) -> Tables:
+        """All groups as one."""
+        return replace(self, counts=self.counts.sum(0, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -71,16 +172,14 @@ class Dirichlet(Family):
 
     def log_evidence(self, statistics: Statistics) -> Array:
         """log Γ(A)/Γ(A + n) + Σᵥ log Γ(αᵥ + nᵥ)/Γ(αᵥ), A = Σ α"""
-        n = self.counts(statistics)
-        before = np.broadcast_to(self.concentration, n.shape)
-        return log_normaliser(before + n) - log_normaliser(before)
+        return log_evidence(self.counts(statistics), self.concentration)
 
     def marginals(self) -> tuple[Distribution, ...]:
         return (Beta(self.alpha, self.alpha.sum(-1, keepdims=True) - self.alpha),)
 
     def mean(self) -> Any:
         """αᵥ/A"""
-        return self.alpha / self.alpha.sum(-1, keepdims=True)
+        return shares(self.alpha, 0.0)
 
     def mode(self) -> Any:
         """(αᵥ - 1)/(A - J) where every αᵥ ≥ 1; a value with αᵥ < 1 gets 0; all alike where it is flat."""
@@ -96,10 +195,8 @@ class Dirichlet(Family):
         return np.where(total > 0, n / np.where(total > 0, total, 1), np.nan)
 
     def log_prior(self, parameters: Array) -> Array:
-        from scipy.special import xlogy
-
         alpha = np.broadcast_to(self.concentration, parameters.shape)
-        return np.asarray(xlogy(alpha - 1, parameters).sum(-1) - log_normaliser(alpha))
+        return np.asarray(log_kernel(parameters, alpha).sum(-1) - log_normaliser(alpha))
 
     def sample(self, size: int, seed: Seed = None) -> Any:
         gammas = np.random.default_rng(seed).standard_gamma(self.alpha, (size, *self.alpha.shape))
@@ -127,15 +224,13 @@ class DirichletCategorical(Dirichlet):
 
     def log_evidence(self, statistics: Counts) -> Array:  # type: ignore[override]
         """The same, cell by cell: a value that a group never showed adds nothing."""
-        from scipy.special import gammaln
-
         if statistics.n.ndim == 1:
             return super().log_evidence(statistics)
         group, value, n = statistics.entries()
         alpha = np.broadcast_to(self.concentration, statistics.n.shape[1:])
         total, weight = alpha.sum(), statistics.weight
-        cells = gammaln(alpha[value] + n) - gammaln(alpha[value])
-        return np.asarray(np.bincount(group, cells, len(weight)) + gammaln(total) - gammaln(total + weight))
+        cells = log_rising(alpha[value], n)
+        return np.asarray(np.bincount(group, cells, len(weight)) - log_rising(total, weight))
 
     def after(self, statistics: Counts, group: Codes, value: Codes) -> tuple[Array, Array]:
         """αᵥ + nₖᵥ and A + nₖ of some groups and values; a group below 0 has shown nothing."""

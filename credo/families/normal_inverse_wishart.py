@@ -14,6 +14,7 @@ from credo.families.family import Family
 from credo.families.normal import Gaussian
 from credo.numerics.distributions import Distribution, InverseGamma, Real, Seed, StudentT
 from credo.numerics.exact import Array
+from credo.numerics.multivariate import log_density, mahalanobis
 
 Covariance = Literal["full", "tied", "diagonal", "spherical"]
 
@@ -23,6 +24,53 @@ class JointGaussian(NamedTuple):
 
     mean: Any
     covariance: Any
+
+
+class JointParameters(NamedTuple):
+    """The numbers of normal-inverse-Wishart beliefs, prior or posterior, whose groups have one Σ each or share it."""
+
+    mean: Array  # (..., groups, d)
+    strength: Array  # (..., groups)
+    degrees: Array  # (..., groups)
+    scale: Array  # (..., groups, d, d)
+
+    @property
+    def size(self) -> int:
+        return int(self.mean.shape[-1])
+
+    def posterior(self, n: Array, mean: Array, scatter: Array, tied: bool) -> JointParameters:
+        """After n rows with that mean and scatter: see NormalInverseWishart."""
+        strength, away = self.strength + n, mean - self.mean
+        scale = away[..., :, None] * away[..., None, :]  # in place from here: of many rows, these are many matrices
+        scale *= (self.strength * n / strength)[..., None, None]
+        scale += scatter
+        if tied:
+            scale[...] = scale.sum(-3, keepdims=True)
+        scale += self.scale
+        seen = np.broadcast_to(n.sum(-1, keepdims=True), n.shape) if tied else n
+        return JointParameters(self.mean + (n / strength)[..., None] * away, strength, self.degrees + seen, scale)
+
+    def mode(self, sharing: int) -> JointGaussian:
+        """(mean, scale/(ν + d + 1 + groups that share Σ))"""
+        return JointGaussian(self.mean, self.scale / (self.degrees + self.size + 1 + sharing)[..., None, None])
+
+    def expected(self) -> JointGaussian:
+        """(mean, scale/(ν - d - 1))"""
+        return JointGaussian(self.mean, self.scale / (self.degrees - self.size - 1)[..., None, None])
+
+    def predictive(self) -> tuple[Array, Array]:
+        """The degrees of freedom of the next row's Student's t, and its matrix as a multiple of the scale."""
+        degrees = self.degrees - self.size + 1
+        return degrees, (1 + 1 / self.strength) / degrees
+
+    def log_kernel(self, parameters: JointGaussian, tied: bool) -> Array:
+        """log N(μ; mean, Σ/κ) + log InverseWishart(Σ), without constants; a shared Σ counts once. (..., groups)"""
+        mean, covariance = parameters
+        squared, log_determinant = mahalanobis(mean - self.mean, covariance)
+        about_mean = -0.5 * (self.strength * squared + log_determinant)
+        ratio = np.trace(self.scale @ np.linalg.inv(covariance), axis1=-2, axis2=-1)
+        spread = -0.5 * ((self.degrees + self.size + 1) * log_determinant + ratio)
+        return np.asarray(about_mean + spread / (about_mean.shape[-1] if tied else 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -97,11 +145,10 @@ class NormalInverseWishart(Family):
         return CrossMoments.of(x, member)
 
     def posterior(self, statistics: CrossMoments) -> NormalInverseWishart:
-        n, distance = statistics.n.value, statistics.mean - self.location
-        strength = self.strength + n
-        pull = (self.strength * n / strength)[..., None, None] * distance[..., :, None] * distance[..., None, :]
-        mean = self.location + (n / strength)[..., None] * distance
-        return NormalInverseWishart(mean, strength, *self._spread(n, statistics.scatter + pull), self.covariance)
+        before = JointParameters(self.location, self.strength, np.zeros(()), np.zeros((self.size, self.size)))
+        after = before.posterior(statistics.n.value, statistics.mean, statistics.scatter, tied=False)
+        spread = self._spread(statistics.n.value, after.scale)
+        return NormalInverseWishart(after.mean, after.strength, *spread, self.covariance)
 
     def _spread(self, n: Array, contribution: Array) -> tuple[Array, Array]:
         """Degrees and scale with the groups' contributions, as the covariance is used."""
@@ -164,24 +211,23 @@ class NormalInverseWishart(Family):
         return JointGaussian(statistics.mean * seen, covariance if self._joint else self._variance_part(covariance))
 
     def log_density(self, x: Array, parameters: JointGaussian) -> Array:
-        squared, log_determinant = _mahalanobis(x, *parameters)
-        return np.asarray(-0.5 * (squared + log_determinant + self.size * np.log(2 * np.pi)))
+        squared, log_determinant = mahalanobis(x[:, None, :] - parameters.mean, parameters.covariance)
+        return log_density(squared, log_determinant, np.asarray(np.inf), self.size)
 
     def log_prior(self, parameters: JointGaussian) -> Array:
         """So that the groups' sum counts a shared covariance once."""
         mean, covariance = parameters
-        squared, log_determinant = _mahalanobis(self.location, mean, covariance, paired=True)
-        scaled = self.size * np.log(2 * np.pi / self.strength)
-        about_mean = -0.5 * (self.strength * squared + log_determinant + scaled)
-        variances = np.diagonal(covariance, axis1=-2, axis2=-1)
+        sharing = np.atleast_2d(mean).shape[0] if self._shared else 1
+        scaled = -0.5 * self.size * np.log(2 * np.pi / self.strength)
         if self._joint:
-            ratio = np.trace(self.scale @ np.linalg.inv(covariance), axis1=-2, axis2=-1)
+            own = JointParameters(self.location, self.strength, self.degrees, self.scale)
             constant = self._log_normaliser() + self.degrees * self.size / 2 * np.log(2)
-            spread = -0.5 * ((self.degrees + self.size + 1) * log_determinant + ratio) - constant
-        else:
-            each = InverseGamma(self.degrees[..., None] / 2, self._variances / 2).log_prob(variances)
-            spread = np.asarray(each)[..., 0] if self.covariance == "spherical" else np.asarray(each).sum(-1)
-        return np.asarray(about_mean + spread / (np.atleast_2d(mean).shape[0] if self._shared else 1))
+            return np.asarray(own.log_kernel(parameters, self._shared) + scaled - constant / sharing)
+        squared, log_determinant = mahalanobis(mean - self.location, covariance)
+        about_mean = -0.5 * (self.strength * squared + log_determinant) + scaled
+        variances = np.diagonal(covariance, axis1=-2, axis2=-1)
+        each = np.asarray(InverseGamma(self.degrees[..., None] / 2, self._variances / 2).log_prob(variances))
+        return np.asarray(about_mean + (each[..., 0] if self.covariance == "spherical" else each.sum(-1)) / sharing)
 
     def log_predictive(self, x: Array) -> Array:
         """A multivariate t (full, tied, spherical), or a product of t's (diagonal)."""
@@ -191,7 +237,9 @@ class NormalInverseWishart(Family):
             return np.asarray(np.sum(each.log_prob(np.asarray(x)[:, None, :]), axis=-1))
         degrees = self.degrees - (self.size - 1 if self._joint else 0)
         spread = (1 + 1 / self.strength) / degrees
-        return _log_multivariate_t(np.asarray(x), degrees, self.location, self.scale * spread[..., None, None])
+        away = np.asarray(x)[:, None, :] - np.atleast_2d(self.location)
+        squared, log_determinant = mahalanobis(away, self.scale * spread[..., None, None])
+        return log_density(squared, log_determinant, degrees, self.size)
 
     def predictive(self) -> JointStudentT:
         return JointStudentT(self)
@@ -268,21 +316,3 @@ def is_positive_definite(matrix: Array) -> bool:
     """Symmetric, up to rounding, with positive eigenvalues."""
     symmetric = np.allclose(matrix, matrix.swapaxes(-1, -2), rtol=1e-12, atol=0)
     return symmetric and bool((np.linalg.eigvalsh(matrix) > 0).all())
-
-
-def _mahalanobis(x: Array, mean: Array, covariance: Array, paired: bool = False) -> tuple[Array, Array]:
-    """(x - μ)′ Σ⁻¹ (x - μ) of each row in each group (or pair by pair), and log|Σ|."""
-    root = np.linalg.cholesky(covariance)
-    distance = (x if paired else x[:, None, :]) - mean
-    white = np.linalg.solve(root, distance[..., None])[..., 0]
-    return (white**2).sum(-1), 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
-
-
-def _log_multivariate_t(x: Array, degrees: Array, location: Array, scale: Array) -> Array:
-    """log Γ((ν+d)/2)/Γ(ν/2) - ½ log|S| - d/2 log πν - (ν+d)/2 log(1 + (x-m)′S⁻¹(x-m)/ν)"""
-    from scipy.special import gammaln
-
-    d = location.shape[-1]
-    squared, log_determinant = _mahalanobis(x, np.atleast_2d(location), scale)
-    peak = gammaln((degrees + d) / 2) - gammaln(degrees / 2) - d / 2 * np.log(np.pi * degrees) - log_determinant / 2
-    return np.asarray(peak - (degrees + d) / 2 * np.log1p(squared / degrees))

@@ -19,6 +19,7 @@ from credo.errors import DataError, EvidenceError, suggest
 from credo.families import BetaBernoulli, DirichletCategorical, Family, GammaPoisson, NormalInverseGamma
 from credo.families.family import Rule
 from credo.families.normal import require_scale
+from credo.families.normal_inverse_wishart import JointParameters
 from credo.notices import tell
 from credo.numerics.exact import Array
 
@@ -56,7 +57,9 @@ def _fitting(name: str, asked: Kind | None, found: Profile | None, success: obje
         return DirichletCategorical(1)
     if kind == "count":
         return GammaPoisson(1, 1)
-    if kind in ("number", "date"):  # days since 1970
+    if kind == "date":
+        tell(f"column {name!r} holds dates, which are estimated as days since 1970-01-01 (2024-01-01 is day 19,723)")
+    if kind in ("number", "date"):
         return NormalInverseGamma(0, 1, 1, 1)
     why = "is empty" if found and not found.known else f"looks like {'text' if kind == 'text' else 'names of rows'}"
     raise DataError(f"column {name!r} {why}: nothing to estimate. If there is, say kinds={{{name!r}: 'category'}}")
@@ -107,6 +110,13 @@ def require_spread(pooled: Moments) -> None:
     """Refuse numbers that don't differ: no default prior can tell their scale."""
     n = pooled.n.value[..., 0]
     require_scale(np.where(n > 0, np.inf, n), pooled.mean[..., 0], pooled.scatter[..., 0])
+
+
+def of_joint_numbers(mean: Array, variance: Array, strength: float, rows: float) -> JointParameters:
+    """Worth `strength` rows for the means, and so many rows of these variances for the covariance. (..., d) both"""
+    d, before = mean.shape[-1], mean.shape[:-1]
+    scale = rows * variance[..., None] * np.eye(d)
+    return JointParameters(mean, np.full(before, strength), np.full(before, d + 1.0 + rows), scale)
 
 
 def of_numbers(pooled: Moments, strength: float = 1.0) -> NormalInverseGamma:

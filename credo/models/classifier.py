@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo import engines
 from credo._kernels.models.shares import divide_by_total, lower_to_top
+from credo.blocks.block import Likelihood
+from credo.blocks.capabilities import ByColumn, Draws, LeavesOut
 from credo.core.learning import RowWeights, Weight, Weights, fold_scores
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
@@ -18,7 +19,9 @@ from credo.data import Batch, Source
 from credo.data.cells import instants
 from credo.data.fingerprints import Fingerprints, fingerprints
 from credo.errors import DataError, EvidenceError, SchemaError, check_seed, counted, suggest
+from credo.models.conditional import add_log_likelihoods
 from credo.models.copies import Repeats
+from credo.models.explaining import Reasons
 from credo.models.forms import TEXT_FORMS
 from credo.models.jobs import (
     LeftOut,
@@ -32,7 +35,7 @@ from credo.models.jobs import (
     WithProbabilities,
     to_log_shares,
 )  # fmt: skip
-from credo.models.labelled import Labelled, Terms
+from credo.models.labelled import Labelled
 from credo.models.metrics import Scores
 from credo.notices import tell_of_columns
 from credo.numerics.arrays import Stacked
@@ -41,6 +44,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.explaining import Explanation
     from credo.selection.learning_curve import LearningCurve
+    from credo.selection.tuned import TunedClassifier
     from credo.streaming.live import Live
 
 LOOKED_AT = 20_000  # rows among which copies are looked for
@@ -49,8 +53,29 @@ Shares = Mapping[Any, float]  # of classes: they sum to 1
 Loss = Mapping[Any, Mapping[Any, float]] | Sequence[Sequence[float]]
 
 
+class WithoutEach(NamedTuple):
+    """Rows of the evidence that are taken out of it one by one, and log P(class) without each."""
+
+    own: Hard
+    log_prior: Array  # (rows, classes)
+
+
 class Classifier(Labelled):
-    """P(class | row) ∝ P(class) Π p(block | class): what was learned, put to use."""
+    """P(class | row) ∝ P(class) p(columns | class): what was learned, put to use."""
+
+    _internal: ClassVar[tuple[str, ...]] = (
+        "class_weights_left_out", "impossible", "log_prior_left_out", "members", "probabilities", "streamed",
+        "terms_by_column",
+    )  # fmt: skip
+
+    @property
+    def plain(self) -> Classifier:
+        """As fit learned it."""
+        return self
+
+    def untuned(self) -> Classifier:
+        """As fit learned it, with the evidence that it needs."""
+        return self
 
     # Prediction
 
@@ -64,7 +89,7 @@ class Classifier(Labelled):
 
     def with_class_prior(self, class_prior: Shares) -> Self:
         """The same, where classes have other shares than among the rows that were learned: Bayes' rule, exactly."""
-        found: Self = replace(self, class_prior=dict(class_prior))  # type: ignore[type-var]
+        found = self.replaced(class_prior=dict(class_prior))
         _ = found._given_prior  # refused, where it isn't one
         return found
 
@@ -80,7 +105,7 @@ class Classifier(Labelled):
         from credo.models.label_shift import shifted_shares
 
         smoothing = self.settings.smoothing if self.class_smoothing is None else self.class_smoothing
-        shares = shifted_shares(self.predict_log_proba(data), self.tuned.log_prior, smoothing)
+        shares = shifted_shares(self.predict_log_proba(data), self.terms.log_prior, smoothing)
         return self.with_class_prior(dict(zip(self.classes, shares.tolist(), strict=True)))
 
     def predict_log_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
@@ -100,7 +125,7 @@ class Classifier(Labelled):
         return self._probabilities(batch, tells=False)[0]
 
     def _probabilities(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
-        log_joint, silent = self._log_joint(self.tuned, batch, tells=tells)
+        log_joint, silent = self._log_joint(batch, tells=tells)
         if (row := lower_to_top(log_joint)) >= 0:
             raise EvidenceError(self.impossible(batch.slice(row, 1)))
         shares = np.exp(log_joint, out=log_joint)
@@ -129,22 +154,35 @@ class Classifier(Labelled):
             decided[expected.min(1) > reject] = None
         return decided
 
-    def _log_joint(
-        self, terms: Terms, batch: Batch, with_base: bool = False, tells: bool = True
-    ) -> tuple[Array, Silent]:
+    def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
+        """log P(class, row), up to what all classes share; and the cells that were ignored."""
         batch = batch.filled(self.views)
-        begun = terms.log_prior + terms.biases
-        out = np.repeat(begun[None], batch.rows, axis=0)
-        silent: Silent = {}
-        for _, likelihood in terms.likelihoods:
-            cells = likelihood.read(batch)
-            likelihood.add(cells, out)
-            if tells:
-                silent |= likelihood.silent(batch, cells)
-            if with_base:
-                out += np.reshape(likelihood.base(cells), (-1, 1))
-        worth = self.worth_of(batch) if terms is not self.plain else None
-        return terms.settled(out, begun, worth), silent
+        out, ignored = self._added_up(batch, tells=tells)
+        return self._concluded(out, self._begun(self.terms.log_prior), self._worth(batch)), ignored
+
+    def _added_up(self, batch: Batch, *, base: bool = False, tells: bool = True) -> tuple[Array, Silent]:
+        """log P(class) + Σ log p(block | class). (rows, classes)"""
+        out = np.repeat(self._begun(self.terms.log_prior)[None], batch.rows, axis=0)
+        each = (likelihood for _, likelihood in self.terms.likelihoods)
+        return out, add_log_likelihoods(each, batch.filled(self.views), out, base=base, tells=tells)
+
+    def _begun(self, log_prior: Array) -> Array:
+        """What is added up before any cell is read."""
+        return log_prior
+
+    def _worth(self, batch: Batch, own: Hard | None = None) -> Array | None:  # noqa: ARG002 - a tuning may discount
+        """What the evidence of each row is worth, if not all of it. (rows, 1)"""
+        return None
+
+    def _concluded(
+        self,
+        log_joint: Array,
+        begun: Array,  # noqa: ARG002 - what a tuning goes by
+        worth: Array | None,  # noqa: ARG002
+        left_out: WithoutEach | None = None,  # noqa: ARG002
+    ) -> Array:
+        """What follows from what was added up. (rows, classes)"""
+        return log_joint
 
     def _collected(self, data: object, job: Callable[[Batch], tuple[Array, Silent]]) -> Array:
         """What a job finds of each row, one after another."""
@@ -176,7 +214,7 @@ class Classifier(Labelled):
 
     def impossible(self, batch: Batch) -> str:
         """Which cells no class allows, of one row."""
-        never = {name: np.isneginf(each[0]) for name, each in self.terms_by_column(batch, self.tuned).items()}
+        never = {name: np.isneginf(each[0]) for name, each in self.terms_by_column(batch).items()}
         cells = []
         for name, under in never.items():
             if under.any():
@@ -188,12 +226,12 @@ class Classifier(Labelled):
             "Smoothing makes it possible: use estimate='bayes' or 'mean'"
         )
 
-    def terms_by_column(self, batch: Batch, terms: Terms) -> dict[str, Array]:
+    def terms_by_column(self, batch: Batch) -> dict[str, Array]:
         """What each column says of the classes: its log-likelihoods, weighted. (rows, classes) each"""
         batch = batch.filled(self.views)
         found: dict[str, Array] = {}
-        for _, likelihood in terms.likelihoods:
-            said = likelihood.said(likelihood.read(batch), (batch.rows, len(terms.log_prior)))
+        for _, likelihood in self.terms.likelihoods:
+            said = ByColumn.needed(likelihood).by_column(likelihood.read(batch), (batch.rows, len(self.classes)))
             for name, each in said.items():
                 found[name] = found[name] + each if name in found else each
         return found
@@ -225,8 +263,8 @@ class Classifier(Labelled):
         return Scores(self.classes, log_shares, truth, np.concatenate(row_weights), self._held("leave-one-out"))
 
     def _held(self, how: str) -> str:
-        """What a figure is called that doesn't include the choice of the tuning."""
-        return how if self.tuning is None else f"{how}, tuning held fixed"
+        """What a figure is called."""
+        return how
 
     def _check_rows(self, codes: Codes, weights: Array) -> None:
         there = np.bincount(codes, weights, len(self.classes))
@@ -249,9 +287,9 @@ class Classifier(Labelled):
         if (own.weight == 1).all() and own.rows > len(self.classes):  # one of each class stands for all its rows
             one = Hard.of(np.arange(len(self.classes)), len(self.classes))
             return self.log_prior_left_out(one)[own.codes]
-        return self.log_class_prior(self._weights_left_out(own))
+        return self.log_class_prior(self.class_weights_left_out(own))
 
-    def _weights_left_out(self, own: Hard) -> Array:
+    def class_weights_left_out(self, own: Hard) -> Array:
         """Of classes, without each row. (rows, classes)"""
         n = np.repeat(self.class_weights[None], own.rows, axis=0)
         rows = np.arange(own.rows)
@@ -264,26 +302,31 @@ class Classifier(Labelled):
         n = self.class_weights[own.codes]
         return np.flatnonzero(n - own.weight <= ALONE * n)
 
-    def _left_out(self, terms: Terms, weights: RowWeights, batch: Batch) -> tuple[Array, Hard]:
+    def _left_out(self, weights: RowWeights, batch: Batch) -> tuple[Array, Hard]:
         batch, own = self.members(batch, weights)
         batch = batch.filled(self.views)
         log_prior = self.log_prior_left_out(own)
         unknown = self._alone(own)
         if len(unknown):
             log_prior = _impossible(log_prior.copy(), unknown, own.codes)
-        begun = log_prior + terms.biases
+        begun = self._begun(log_prior)
         out = begun.copy()
-        for form, likelihood in terms.likelihoods:
-            cells = likelihood.read(batch)
-            if self.tuning is None:
-                likelihood.add_left_out(cells, own, out)
-            else:
-                likelihood.add_weighed_left_out(cells, own, self.tuning.weights_of(form, likelihood.term_names), out)
-        n = self._weights_left_out(own) if terms.label_noise else None
-        out = terms.settled(out, begun, self.worth_of(batch, own), log_prior, n)
+        for form, likelihood in self.terms.likelihoods:
+            self._add_left_out(form, likelihood, batch, own, out)
+        out = self._concluded(out, begun, self._worth(batch, own), WithoutEach(own, log_prior))
         if (row := _to_shares_but(out, unknown, own.codes)) >= 0:
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(batch.number(row), "itself"))
         return out, own
+
+    def _add_left_out(
+        self,
+        form: str,  # noqa: ARG002 - what tuning goes by
+        likelihood: Likelihood,
+        batch: Batch,
+        own: Hard,
+        out: Array,
+    ) -> None:
+        LeavesOut.needed(likelihood).add_left_out(likelihood.read(batch), own, out)
 
     def scores(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
         """How good its probabilities are, on rows with a class that it wasn't taught by."""
@@ -337,6 +380,12 @@ class Classifier(Labelled):
 
     # Reasons
 
+    def _reasons(self, one: Batch) -> Reasons:
+        """Of a batch of one row: log P(class), what each column adds to it, and their sum."""
+        prior = self.terms.log_prior
+        said = {name: each[0] for name, each in self.terms_by_column(one).items()}
+        return Reasons(prior, said, prior + sum(said.values(), np.zeros_like(prior)))
+
     def explain(self, row: object, of: object = None, against: object = None, *, unit: str = "nats") -> Explanation:
         """Why a row is taken for the class `of` rather than `against` (the two most probable, if not said).
 
@@ -366,7 +415,7 @@ class Classifier(Labelled):
     @property
     def n_parameters(self) -> int:
         """How many numbers the model has: P(class), and each class's distributions."""
-        each = sum(likelihood.free_parameters for _, likelihood in self.plain.likelihoods)
+        each = sum(likelihood.free_parameters for _, likelihood in self.plain.terms.likelihoods)
         return len(self.classes) - 1 + each
 
     def sample(self, size: int, seed: Any = None) -> Any:
@@ -376,10 +425,10 @@ class Classifier(Labelled):
         if not isinstance(size, int | np.integer) or size < 0:
             raise DataError(f"the number of rows to make up must be whole and at least 0, but is {size!r}")
         rng = np.random.default_rng(check_seed(seed) if isinstance(seed, int | float | str) else seed)
-        codes = rng.choice(len(self.classes), size, p=np.exp(self.plain.log_prior))
+        codes = rng.choice(len(self.classes), size, p=np.exp(self.terms.log_prior))
         columns: dict[str, Any] = {}
-        for _, likelihood in self.plain.likelihoods:
-            columns |= likelihood.sample(codes, rng)
+        for _, likelihood in self.plain.terms.likelihoods:
+            columns |= Draws.needed(likelihood).sample(codes, rng)
         columns |= {name: instants(columns[name]) for name, forms in self.views.items() if forms[0] == "date"}
         ordered = {name: columns[name] for name in self.views if name in columns}
         return pa.table(
@@ -392,12 +441,11 @@ class Classifier(Labelled):
 
         return Live(self)
 
-    def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> Self:
+    def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> TunedClassifier:
         """Choose what the evidence leaves open, on leave-one-out scores of the rows that were learned."""
-        from credo.selection.tuning import tune
+        from credo.selection.nested import tune
 
-        tuned: Self = tune(self, self._labelled(data, target), weight, seed)
-        return tuned
+        return tune(self, self._labelled(data, target), weight, seed)
 
     def __repr__(self) -> str:
         from credo.models.explaining import described
@@ -408,7 +456,7 @@ class Classifier(Labelled):
 def _scored(model: Any, batch: Batch, weights: Array) -> tuple[Array, Codes, Array]:
     """Of each row: log-joints (NaN of its class, where no other fold has it), its class's code (-1 where it has none),
     and its weight."""
-    log_joint, _ = model._log_joint(model.tuned, batch)
+    log_joint, _ = model._log_joint(batch)
     codes = model.codes_of(batch)
     unknown = np.flatnonzero((codes >= 0) & (model.class_weights[codes] == 0))
     log_joint[unknown, codes[unknown]] = np.nan

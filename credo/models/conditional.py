@@ -6,7 +6,7 @@ the membership comes from.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -14,6 +14,8 @@ from typing import Any, Self
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Parameter, Settings, counting
+from credo.blocks.capabilities import Draws, Ignored, LogPrior, log_base, read_counting_ignored
+from credo.blocks.subset_averaging import averaged
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS
 from credo.core.membership import Membership
@@ -65,15 +67,12 @@ class Conditional:
 
     @cached_property
     def likelihoods(self) -> tuple[Likelihood, ...]:
-        return tuple(block.likelihood(self.seen, self.settings) for block in self.blocks)
+        return tuple(likelihood_of(block, self.seen, self.settings) for block in self.blocks)
 
     def log_likelihood(self, batch: Batch) -> Array:
         """log p(row | group); missing cells are marginalised. (rows, groups)"""
-        batch, out = batch.filled(self.names), np.zeros((batch.rows, len(self.weights)))
-        for likelihood in self.likelihoods:
-            cells = likelihood.read(batch)
-            likelihood.add(cells, out)
-            out += np.reshape(likelihood.base(cells), (-1, 1))
+        out = np.zeros((batch.rows, len(self.weights)))
+        add_log_likelihoods(self.likelihoods, batch.filled(self.names), out, base=True)
         return out
 
     def log_prior(self) -> float:
@@ -85,18 +84,39 @@ class Conditional:
             )
         if self.settings.estimate == "ml":
             return 0.0
-        return float(sum(likelihood.log_prior() for likelihood in self.likelihoods))
+        return float(sum(LogPrior.needed(likelihood).log_prior() for likelihood in self.likelihoods))
 
     def sample(self, codes: Any, rng: np.random.Generator) -> dict[str, Any]:
         """Cells of rows of these groups, column by column; a column in several forms is drawn by the first."""
         drawn: dict[str, Any] = {}
         for likelihood in self.likelihoods:
-            drawn = likelihood.sample(codes, rng) | drawn
+            if (draws := Draws.of(likelihood)) is not None:
+                drawn = draws.sample(codes, rng) | drawn
         return drawn
 
     def describe(self) -> list[Parameter]:
         """The parameters of all groups, as a readable list."""
         return [line for likelihood in self.likelihoods for line in likelihood.parameters()]
+
+
+def likelihood_of(block: Block, evidence: Evidence, settings: Settings) -> Likelihood:
+    """log p(block | group) as the evidence has it; averaged over subsets of its columns, if so asked."""
+    found = block.likelihood(evidence, settings)
+    return averaged(found) if settings.average else found
+
+
+def add_log_likelihoods(
+    likelihoods: Iterable[Likelihood], batch: Batch, out: Array, *, base: bool = False, tells: bool = True
+) -> Ignored:
+    """out (rows, groups) += Σ log p(block | group), up to what all groups share unless `base`; the ignored cells."""
+    ignored: Ignored = {}
+    for likelihood in likelihoods:
+        cells, own = read_counting_ignored(likelihood, batch) if tells else (likelihood.read(batch), {})
+        likelihood.add(cells, out)
+        if base:
+            out += log_base(likelihood, cells)
+        ignored |= own
+    return ignored
 
 
 def _side_by_side(schemas: Sequence[Schema]) -> Schema:

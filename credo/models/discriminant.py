@@ -16,10 +16,10 @@ from credo.core.evidence import Evidence
 from credo.errors import EvidenceError, PriorError, SchemaError, suggest
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.classifier import Classifier
+from credo.models.form_blocks import blocks_of
 from credo.models.forms import Views
 from credo.models.jobs import Distances
-from credo.models.naive_bayes import check_settings, independent_blocks
-from credo.models.tuning import Tuning
+from credo.models.naive_bayes import check_settings
 from credo.numerics.exact import Array
 
 
@@ -52,11 +52,9 @@ class GaussianDiscriminant(Classifier):
     class_smoothing: float | None = None
     class_prior: Mapping[Any, float] | None = None
     kinds: Mapping[str, Any] | None = None
-    target: str | None = None
-    views: Views = field(default_factory=dict)
-    evidence: Evidence | None = None
-    tuning: Tuning | None = None
-    report: Any = None
+    target: str | None = field(default=None, init=False)
+    views: Views = field(default_factory=dict, init=False)
+    evidence: Evidence | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         known = ("full", "tied", "diagonal", "spherical")
@@ -69,7 +67,7 @@ class GaussianDiscriminant(Classifier):
         return Settings(self.estimate, self.smoothing, strength=self.strength)
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
-        found = independent_blocks(views, self.kinds)
+        found = blocks_of(views, self.kinds)
         if self.covariance == "diagonal":
             return found
         return [(form, self._together(block.names) if form == "gaussian" else block) for form, block in found]
@@ -89,7 +87,7 @@ class GaussianDiscriminant(Classifier):
         return self._collected(data, Distances(self))
 
     def _numbers(self) -> JointLikelihood | SphericalLikelihood | NumbersLikelihood:
-        for form, likelihood in self.plain.likelihoods:
+        for form, likelihood in self.terms.likelihoods:
             if form == "gaussian":
                 assert isinstance(likelihood, JointLikelihood | SphericalLikelihood | NumbersLikelihood)
                 return likelihood
@@ -102,16 +100,14 @@ class GaussianDiscriminant(Classifier):
         """
         if len(self.classes) != 2 or self.covariance != "tied":
             raise EvidenceError("linear weights are those of two classes with a tied covariance")
-        if self.tuning is not None:
-            raise EvidenceError("linear weights are of the model as fitted; this one is tuned: ask model.untuned()")
         likelihood = self._numbers()
         assert isinstance(likelihood, JointLikelihood)
-        if len(self.plain.likelihoods) > 1:
+        if len(self.terms.likelihoods) > 1:
             raise SchemaError("linear weights are of numbers alone: the model has other columns beside them")
         log_prior = self.log_class_prior(self.class_weights)
         mean, covariance = likelihood.gaussians
         inner = np.linalg.solve(covariance[0], mean[1] - mean[0])
         weights = np.zeros(len(likelihood.names))
-        weights[likelihood.spoken] = inner
-        middle = (mean[0] + mean[1]) / 2 + likelihood.shift[likelihood.spoken]
+        weights[likelihood.varying] = inner
+        middle = (mean[0] + mean[1]) / 2 + likelihood.shift[likelihood.varying]
         return LinearWeights(weights, float(log_prior[1] - log_prior[0] - middle @ inner), likelihood.names)

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from credo.blocks.block import Likelihood
-from credo.blocks.subset_averaging import Averaged
-from credo.blocks.text.column import TextLikelihood
-from credo.blocks.text.log_odds import OddsLikelihood
+from credo.blocks.block import UNSEEN_VALUES, Likelihood
+from credo.blocks.capabilities import Hides, Independent, WordByWord, read_counting_ignored
 from credo.data import Batch, source
 from credo.data.fingerprints import chosen_rows
 from credo.errors import DataError, EvidenceError, counted, suggest
-from credo.models.tuning import worth
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -24,8 +21,16 @@ if TYPE_CHECKING:
 UNITS = {"nats": 1.0, "bits": float(np.log(2))}
 SHOWN, FEW_WORDS, BEGINNING = 12, 8, 60  # columns of an explanation, words of each, characters of a cell
 FEW_CELLS = 100_000  # that are hidden one by one: of many columns fewer rows
-LEAST = -1e3  # nats that a column says against a class at most, where labels may be wrong
-NOISE = "(label noise)"  # the weight of the allowance for wrong labels; underscores follow if a column is called so
+UNSEEN = " (unseen value, ignored)"
+
+
+class Reasons(NamedTuple):
+    """log P(class, row) of one row, as a sum. (classes,) each"""
+
+    prior: Array
+    said: dict[str, Array]  # what each column says, weighed and discounted; and an allowance for label noise
+    log_joint: Array  # up to what all classes share
+    factor: float = 1.0  # by which what columns say is discounted
 
 
 class Spoken(NamedTuple):
@@ -48,6 +53,7 @@ class Explanation:
     probability: float  # of the class, among all
     unit: str = "nats"
     words: dict[str, tuple[Spoken, ...]] = field(default_factory=dict)  # of text columns, the strongest first
+    unseen: frozenset[str] = frozenset()  # columns whose values no row had: they are ignored
 
     @property
     def log_odds(self) -> float:
@@ -56,6 +62,10 @@ class Explanation:
     def shown(self, name: str) -> str:
         """A column's name, or what a weight is that no column has."""
         return name if name in self.values else "allowance for label noise"
+
+    def cell(self, name: str) -> str:
+        """What the row holds there, as text."""
+        return f"{cell_text(self.values[name])}{UNSEEN if name in self.unseen else ''}"
 
     @property
     def strongest(self) -> list[str]:
@@ -68,7 +78,7 @@ class Explanation:
         return pa.table(
             {
                 "column": ["(prior)", *(self.shown(name) for name in names)],
-                "value": ["", *(cell_text(self.values[name]) if name in self.values else "" for name in names)],
+                "value": ["", *(self.cell(name) if name in self.values else "" for name in names)],
                 f"weight ({self.unit})": [self.prior, *(self.weights[name] for name in names)],
             }
         )
@@ -81,7 +91,7 @@ class Explanation:
         speaking = [name for name in self.strongest if self.weights[name] or self.values.get(name) is not None]
         shown = speaking[:SHOWN]
         for name in shown:
-            value = f" = {cell_text(self.values[name])}" if name in self.values else ""
+            value = f" = {self.cell(name)}" if name in self.values else ""
             lines.append(f"  {self.weights[name]:+8.3f}  {self.shown(name)}{value}")
             spoken = self.words.get(name, ())
             lines += [f"            {each.weight:+8.3f}  {each.word}" for each in spoken[:FEW_WORDS]]
@@ -123,23 +133,9 @@ def explained_row(
     model: Classifier, batch: Batch, row: int, of: object = None, against: object = None, unit: str = "nats"
 ) -> Explanation:
     one = batch.slice(row, 1)
-    terms = model.tuned
-    worth = model.worth_of(one.filled(model.views))
-    factor = 1.0 if worth is None else float(worth[0, 0])
-    said = {name: factor * each[0] for name, each in model.terms_by_column(one, terms).items()}
-    prior = terms.log_prior + factor * terms.biases
-    log_joint = prior + sum(said.values())
-    if not any(each.any() for each in said.values()):
-        prior = log_joint = terms.log_prior
+    prior, said, log_joint, factor = model._reasons(one)
     if np.isneginf(log_joint.max()):
         raise EvidenceError(model.impossible(one))
-    if terms.label_noise:  # by which nothing is impossible: the weights that would say so are bounded
-        noisy, said = terms.with_noise(log_joint), {name: np.maximum(each, LEAST) for name, each in said.items()}
-        noise = NOISE
-        while noise in said:
-            noise += "_"
-        said[noise] = noisy - prior - sum(said.values())  # up to a number that all classes share
-        log_joint = noisy
     share = np.exp(log_joint - np.logaddexp.reduce(log_joint))
     first = model._code_of(of) if of is not None else int(share.argmax())
     others = [k for k in np.argsort(-share) if k != first]
@@ -162,19 +158,26 @@ def explained_row(
         float(share[first]),
         unit,
         _words(model, one, first, second, size / factor if factor else np.inf),
+        _unseen(model, one),
     )
+
+
+def _unseen(model: Classifier, one: Batch) -> frozenset[str]:
+    """The columns whose values no row had."""
+    filled = one.filled(model.views)
+    ignored = (read_counting_ignored(each, filled)[1] for _, each in model.terms.likelihoods)
+    return frozenset(name for found in ignored for name, why in found if why == UNSEEN_VALUES)
 
 
 def _words(model: Classifier, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:
     """What each word of the row's texts weighs; of a column in several forms, in all together."""
     filled, found = one.filled(model.views), dict[str, dict[str, float]]()
     readings: dict[str, Any] = {}
-    for _, likelihood in model.tuned.likelihoods:
-        texts = likelihood.dependent if isinstance(likelihood, Averaged) else likelihood
-        if isinstance(texts, TextLikelihood | OddsLikelihood):
-            name, speaking = texts.names[0], likelihood if isinstance(likelihood, Averaged) else texts
-            own, readings[name] = found.setdefault(name, {}), texts.block.reading
-            for word, each in speaking.words_of(texts.read(filled)).items():
+    for _, likelihood in model.terms.likelihoods:
+        if (texts := WordByWord.of(likelihood)) is not None:
+            name = likelihood.names[0]
+            own, readings[name] = found.setdefault(name, {}), texts.reading
+            for word, each in texts.words_of(likelihood.read(filled)).items():
                 own[word] = own.get(word, 0.0) + float(each[first] - each[second]) / size
     return {name: _placed(_cell(one, name) or "", weights, readings[name]) for name, weights in found.items()}
 
@@ -210,15 +213,15 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
         if not kept.rows:
             continue
         whole, hidden = _said(model, kept)
-        missing = _missing(model, kept)
-        log_joint = _told(model, whole, missing)
+        begun, worth = model._begun(model.terms.log_prior), model._worth(kept.filled(model.views))
+        log_joint = model._concluded(begun + whole, begun, worth)
         first, second = np.argsort(-log_joint, axis=1)[:, :2].T
         each = np.arange(kept.rows)
         for name in hidden:
             if np.isfinite(gone := sum(hidden[name], np.zeros_like(whole))).all():
-                without = _told(model, whole - gone, missing)
+                without = model._concluded(begun + whole - gone, begun, worth)
             else:  # what is impossible with it may be possible without
-                without = _told(model, _said(model, kept.without(name))[0], missing)
+                without = model._concluded(begun + _said(model, kept.without(name))[0], begun, worth)
             with np.errstate(invalid="ignore"):
                 apart = log_joint - without
             moved = apart[each, first] - apart[each, second]
@@ -227,38 +230,24 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
     return {name: size / max(seen, 1) for name, size in total.items()}
 
 
-def _told(model: Classifier, said: Array, missing: Array) -> Array:
-    """log P(class, row) of what all blocks say of the classes, with such shares of cells missing. (rows, classes)"""
-    begun = model.tuned.log_prior + model.tuned.biases
-    discount = 0.0 if model.tuning is None else model.tuning.discount
-    return model.tuned.settled(begun + said, begun, worth(missing, discount)[:, None] if discount else None)
-
-
-def _missing(model: Classifier, batch: Batch) -> Array:
-    """The share of each row's cells that tuning counts as missing. (rows,)"""
-    if model.tuning is None or not model.tuning.discount:
-        return np.zeros(batch.rows)
-    return model.missing_share(batch.filled(model.views), model.tuning.used)
-
-
 def _said(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[Array]]]:
     """What all blocks say of the classes; and what of it goes when a column's cells are hidden, block by block.
 
     Columns are read once: where those of a block add, each says its own part. (rows, classes)
     """
     batch = batch.filled(model.views)
-    whole = np.zeros((batch.rows, len(model.tuned.log_prior)))
+    whole = np.zeros((batch.rows, len(model.classes)))
     hidden: dict[str, list[Array]] = {}
-    for _, likelihood in model.tuned.likelihoods:
+    for _, likelihood in model.terms.likelihoods:
         cells, said = likelihood.read(batch), np.zeros_like(whole)
         likelihood.add(cells, said)
         whole += said
         if len(likelihood.names) == 1:
             parts = {likelihood.names[0]: said}
-        elif likelihood.term_names == likelihood.names:
-            parts = likelihood.said(cells, said.shape)
-        elif (found := likelihood.hidden(cells, said)) is not None:
-            parts = found
+        elif (columns := Independent.of(likelihood)) is not None:
+            parts = columns.by_column(cells, said.shape)
+        elif (hides := Hides.of(likelihood)) is not None:
+            parts = hides.hidden(cells, said)
         else:
             with np.errstate(invalid="ignore"):
                 parts = {name: said - _without(likelihood, batch, name, said.shape) for name in likelihood.names}
@@ -284,9 +273,8 @@ def _is_column(value: object) -> bool:
 
 def parameter_table(model: Classifier) -> Any:
     """A line for each parameter, a column for each class."""
-    prior = np.exp(model.plain.log_prior)
-    lines = [(str(model.target), "P(class)", prior)]
-    for _, likelihood in model.plain.likelihoods:
+    lines = [(str(model.target), "P(class)", np.exp(model.terms.log_prior))]
+    for _, likelihood in model.plain.terms.likelihoods:
         lines += [(line.column, line.name, line.estimates) for line in likelihood.parameters()]
     columns: dict[str, Any] = {"column": [line[0] for line in lines], "parameter": [line[1] for line in lines]}
     for k, value in enumerate(model.classes):
@@ -299,13 +287,12 @@ def parameter_table(model: Classifier) -> Any:
 
 def described(model: Classifier) -> str:
     """A model in a few lines."""
-    name = ("averaged " if getattr(model, "average", False) else "") + type(model).__name__
+    how = ("averaged " if model.settings.average else "") + ("tuned " if model.tuning is not None else "")
+    name = how + type(model.plain).__name__
     if model.evidence is None:
         return f"{name}, not fitted yet"
     forms: dict[str, list[str]] = {}
-    chosen = (
-        {column: views[:1] for column, views in model.views.items()} if model.tuning is None else model.tuning.forms
-    )
+    chosen = model.first_forms if model.tuning is None else model.tuning.forms
     for column, views in chosen.items():
         forms.setdefault(" and ".join(views) or "left out", []).append(column)
     weights = model.class_weights

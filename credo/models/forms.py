@@ -19,6 +19,7 @@ from credo.notices import tell, tell_of_columns
 
 NumberForm = Literal["gaussian", "log", "binned"]
 WordsForm = Literal["multinomial", "bernoulli"]
+JointForm = Literal["tied", "full"]
 Form = Literal[
     "category", "count", "gaussian", "log", "binned", "coarse", "date", "weekday", "month", "hour",
     "words", "binary", "logs", "presences", "odds", "pairs",
@@ -28,6 +29,7 @@ CALENDAR_FORMS: tuple[CalendarPart, ...] = ("weekday", "month", "hour")  # of da
 WORD_FORMS: tuple[Form, ...] = ("words", "binary", "logs", "presences")  # likelihoods of texts, the plainest first
 ODDS_FORMS: tuple[Form, ...] = ("odds", "pairs")
 TEXT_FORMS = (*WORD_FORMS, *ODDS_FORMS)
+JOINT_FORMS: tuple[JointForm, ...] = ("tied", "full")  # all columns together, as one-hot features of a Gaussian
 Views = Mapping[str, tuple[str, ...]]  # the forms that each column is counted in; the first is what was asked for
 
 

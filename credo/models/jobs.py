@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo._kernels.models.shares import lower_by_log_total, lower_to_top
-from credo.blocks.block import Silence
+from credo.blocks.capabilities import Ignored
 from credo.core.learning import RowWeights
 from credo.core.membership import Codes
 from credo.data import Batch
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from credo.models.classifier import Classifier
     from credo.models.discriminant import GaussianDiscriminant
 
-Silent = dict[Silence, int]
+Silent = Ignored
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class LogJoint:
     model: Classifier
 
     def __call__(self, batch: Batch) -> tuple[Array, Silent]:
-        return self.model._log_joint(self.model.plain, batch, with_base=True)
+        return self.model._added_up(batch, base=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class LogProbabilities:
     model: Classifier
 
     def __call__(self, batch: Batch) -> tuple[Array, Silent]:
-        log_joint, silent = self.model._log_joint(self.model.tuned, batch)
+        log_joint, silent = self.model._log_joint(batch)
         if (row := to_log_shares(log_joint)) >= 0:
             raise EvidenceError(self.model.impossible(batch.slice(row, 1)))
         return log_joint, silent
@@ -63,7 +63,7 @@ class MostProbable:
     model: Classifier
 
     def __call__(self, batch: Batch) -> tuple[Array, Silent]:
-        log_joint, silent = self.model._log_joint(self.model.tuned, batch)
+        log_joint, silent = self.model._log_joint(batch)
         if (row := lower_to_top(log_joint)) >= 0:
             raise EvidenceError(self.model.impossible(batch.slice(row, 1)))
         return log_joint.argmax(1)[:, None].astype(np.float64), silent
@@ -87,7 +87,7 @@ class LeftOut:
     weights: RowWeights
 
     def __call__(self, batch: Batch) -> tuple[Array, Codes, Array]:
-        log_shares, own = self.model._left_out(self.model.tuned, self.weights, batch)
+        log_shares, own = self.model._left_out(self.weights, batch)
         return log_shares, own.codes, own.weight
 
 

@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Settings
-from credo.blocks.class_mixing import Mixed
+from credo.blocks.capabilities import Independent, LeavesOut, Limits, Prunes
+from credo.blocks.numbers.independent import Numbers
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED, Label
 from credo.core.learning import Additive, Weight
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import ALONE, Counts
+from credo.core.records import with_fields
+from credo.core.statistics import Counts
 from credo.data import Batch, Source, source
-from credo.data.cells import codes_among
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, nearest, suggest
-from credo.models.conditional import Conditional
+from credo.families import dirichlet
+from credo.models.conditional import Conditional, likelihood_of
 from credo.models.forms import TEXT_FORMS, Views, settled_views
-from credo.models.label_noise import noise_rates, with_label_noise
 from credo.models.targets import QUANTITY, check_classes, check_number
-from credo.models.tuning import Tuning, worth
 from credo.notices import tell
 from credo.numerics.exact import Array
 
+if TYPE_CHECKING:
+    from credo.selection.report import Report
+    from credo.selection.tuning import Tuning
+
 TARGET = "target"  # what a class column is called that comes as an array
 NOTHING = "nothing was learned yet: fit(data, target=...) first"
-Model = TypeVar("Model", bound="Labelled")
 
 
 class Labelled(Additive):
@@ -39,16 +42,32 @@ class Labelled(Additive):
     What is learned and how is in the fields of the dataclasses that this is the base of.
     """
 
-    target: str | None
-    views: Views  # how each column is counted: in one way, or in several that tuning chose from
-    evidence: Evidence | None
-    tuning: Tuning | None
-    report: Any  # of credo.learn: what was tried, and how good the winner is
-    class_smoothing: float | None
-    class_prior: Mapping[Any, float] | None
-    kinds: Mapping[str, Any] | None
-
+    _internal: ClassVar[tuple[str, ...]] = (
+        "blocks", "check_views", "chooses_forms", "codes_of", "conditional", "counting", "first_forms",
+        "log_class_prior", "narrowed", "opened", "part_names", "refits", "replaced", "seen", "settings", "terms",
+        "terms_of", "views",
+    )  # fmt: skip
     chooses_forms: ClassVar[bool] = False  # whether tuning may read number columns in other forms
+    tuning: Tuning | None = None  # what was chosen on held-out rows; None: the model is as it was fitted
+    report: Report | Any = None  # of credo.learn: what was tried, and how good the outcome is; None if there is none
+
+    if TYPE_CHECKING:  # fields of the dataclasses, or properties
+
+        @property
+        def target(self) -> str | None: ...
+
+        @property
+        def views(self) -> Views:
+            """The forms that each column is counted in; the model reads the first, a tuning may read all."""
+
+        @property
+        def class_smoothing(self) -> float | None: ...
+
+        @property
+        def class_prior(self) -> Mapping[Any, float] | None: ...
+
+        @property
+        def kinds(self) -> Mapping[str, Any] | None: ...
 
     @property
     @abstractmethod
@@ -62,8 +81,9 @@ class Labelled(Additive):
     def check_views(self, views: Views) -> None:
         """Refuse settings that speak of columns that aren't there."""
 
-    def likelihood_of(self, block: Block, settings: Settings) -> Likelihood:
-        return block.likelihood(self.seen, settings)
+    def replaced(self, **values: Any) -> Self:
+        """The same model with other fields, those that aren't the constructor's among them."""
+        return with_fields(self, **values)
 
     # Learning
 
@@ -79,11 +99,10 @@ class Labelled(Additive):
         if not views:
             raise SchemaError("there is no column to learn from: all of them are ignored")
         self.check_views(views)
-        fresh = _replaced(self, target=name, views=views, evidence=None, tuning=None, report=None)
-        model = fresh.update(table, weight=weight)
+        model = self.replaced(target=name, views=views, evidence=None).update(table, weight=weight)
         for text in (each for each, (form, *_) in views.items() if form in TEXT_FORMS):
             if not len(model.seen.schema[text].levels):
-                tell(f"column {text!r} has no word in any row: it says nothing")
+                tell(f"column {text!r} has no word in any row: it is ignored")
         return model
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
@@ -94,9 +113,6 @@ class Labelled(Additive):
         left_out = model.unlabelled - before
         if left_out:
             tell(f"{counted(left_out, 'row')} without {self.target!r} left out")
-        known = set(self.classes if self.evidence else model.classes)
-        if self.tuning is not None and (new := set(model.classes) - known - set(self.tuning.classes)):
-            tell(untuned_classes(self.target, new))
         if model.class_prior is not None:
             _ = model._given_prior  # refused, where it says nothing of a class
         if not model.class_weights.any():
@@ -105,18 +121,19 @@ class Labelled(Additive):
         return model
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
-        """Unlearn rows: what is left is what would be there had they never come. A report is of them too, and goes."""
+        """Unlearn rows: what is left is what would be there had they never come."""
         table = self._labelled(data, target)
         if absent := [name for name in self.views if name not in table.names]:
             raise SchemaError(
-                f"rows are forgotten with all the columns that were learned, but {_few([*map(repr, absent)])} "
+                f"rows are forgotten with all the columns that were learned, but {few([*map(repr, absent)])} "
                 f"{'is' if len(absent) == 1 else 'are'} absent; {suggest(absent[0], table.names)} "
                 "(Where all cells of a column were missing, give it without values.)"
             )
-        return _replaced(super().forget(table, weight=weight), report=None)
+        return super().forget(table, weight=weight)
 
     def crowded(self, evidence: Evidence, slack: float = 0.0) -> Label | None:
-        found = (block.crowded(evidence, slack) for _, block in self.blocks(self.views))
+        limits = (limited for _, block in self.blocks(self.views) if (limited := Limits.of(block)))
+        found = (each.crowded(evidence, slack) for each in limits)
         return super().crowded(evidence, slack) or next(filter(None, found), None)
 
     def _labelled(self, data: object, target: object) -> Source:
@@ -155,7 +172,7 @@ class Labelled(Additive):
         if len(absent) == len(self.views):
             wanted = ", ".join(absent[:8]) + (", ..." if len(absent) > 8 else "")
             meant = suggest(absent[0], table.names)
-            raise SchemaError(f"none of the columns is there that the model reads ({wanted}); {meant}")
+            raise SchemaError(f"the table has none of the model's columns ({wanted}); {meant}")
         if absent:
             what = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
             whose = "its" if len(absent) == 1 else "their"
@@ -175,11 +192,6 @@ class Labelled(Additive):
         found = self._conditional(self.views).summarise(batch, Hard(codes, len(levels), weight), levels)
         return Evidence(found.schema, {**parts, **found.parts})
 
-    @property
-    def conditional(self) -> Conditional:
-        """p(columns | class) as fit learned it, each column in its first form."""
-        return self._conditional({name: forms[:1] for name, forms in self.views.items()})
-
     def _conditional(self, views: Views) -> Conditional:
         assert self.target is not None
         blocks = tuple(block for _, block in self.blocks(views))
@@ -188,7 +200,8 @@ class Labelled(Additive):
     def total(self, parts: Sequence[Evidence]) -> Evidence:
         found = super().total(parts)
         for _, block in self.blocks(self.views):
-            found = block.pruned(found)
+            if (prunes := Prunes.of(block)) is not None:
+                found = prunes.pruned(found)
         return found
 
     def counting(self, more: Views, data: Source, weight: Weight) -> Self:
@@ -199,20 +212,27 @@ class Labelled(Additive):
         views = {name: tuple(dict.fromkeys((*own, *more.get(name, ())))) for name, own in self.views.items()}
         forms = {form for each in more.values() for form in each}
         wanted = {name: tuple(form for form in own if form in forms) for name, own in views.items()}
-        extra: Any = _replaced(
-            self, views={name: own for name, own in wanted.items() if own}, evidence=None, tuning=None
-        )
+        extra = self.replaced(views={name: own for name, own in wanted.items() if own}, evidence=None)
         found = extra.gathered(data, weight)
         kept = self.seen.keeping({*(set(self.seen.parts) - set(found.parts)), ROWS, UNLABELLED})
-        return _replaced(self, views=views, evidence=kept.beside(found))
+        return self.replaced(views=views, evidence=kept.beside(found))
 
     def part_names(self) -> set[Label]:
         """The labels of the parts that the views need."""
         blocks = (block for _, block in self.blocks(self.views))
         return {ROWS, UNLABELLED, *(label for block in blocks for label in block.labels(self.seen))}
 
+    def narrowed(self, views: Views) -> Self:
+        """With columns counted in these forms alone."""
+        narrow, evidence = self.replaced(views=views), self.seen
+        wider = {form: block for form, block in self.blocks(self.views) if isinstance(block, Numbers)}
+        for form, block in narrow.blocks(views):
+            if isinstance(block, Numbers) and block != wider[form]:
+                evidence = block.taken_from(evidence, wider[form])
+        return narrow.replaced(evidence=evidence.keeping(narrow.part_names()))
+
     def with_evidence(self, evidence: Evidence) -> Self:
-        return _replaced(self, evidence=evidence)
+        return self.replaced(evidence=evidence)
 
     def taught_by(self, others: Evidence, held_out: Evidence) -> Self:
         """The classes of all folds are known; values that only the held-out rows show aren't."""
@@ -231,30 +251,11 @@ class Labelled(Additive):
                 return f"column {name!r} is {forms[0]} in one and {forms[1]} in the other: say which with kinds"
         for (_, mine), (_, its) in zip(self.blocks(self.views), other.blocks(other.views), strict=True):
             if mine != its:
-                return f"column {mine.names[0]!r} is read otherwise in each: give both the same kinds"
+                return f"column {mine.names[0]!r} is read in different ways: give both the same kinds"
         options = [(what, getattr(self, what), getattr(other, what)) for what in ("class_smoothing", "class_prior")]
         options += [(s.name, getattr(self.settings, s.name), getattr(other.settings, s.name)) for s in fields(Settings)]
         different = ((what, one, two) for what, one, two in options if one != two)
         return next((f"their {what} differs, {one!r:.60} and {two!r:.60}" for what, one, two in different), None)
-
-    def __add__(self, other: Self) -> Self:
-        """The evidence of both; a tuning stays only where it is the same."""
-        if isinstance(other, Labelled) and self.tuning != other.tuning:
-            one, two = self.untuned(), other.untuned()
-            if type(one) is not type(two):
-                names = f"a {type(one).__name__} and a {type(two).__name__}"
-                raise EvidenceError(f"{names} keep other sums, which can't be added: learn both with the same model=")
-            tell(f"the two are tuned differently: their sum is untuned{_gone(self, other)}")
-            total: Self = one + two
-            return total
-        both = super().__add__(other)
-        return both if both is NotImplemented else _replaced(both, report=None)  # it was of the rows of one
-
-    def untuned(self) -> Any:
-        """As it was fitted: without a tuning, and without the views that tuning counted."""
-        views = {name: forms[:1] for name, forms in self.views.items()}
-        plain = _replaced(self, views=views, tuning=None, report=None)
-        return _replaced(plain, evidence=self.seen.keeping(plain.part_names()))
 
     def without_class(self, value: object) -> Self:
         """As if rows of that class had never come."""
@@ -262,7 +263,7 @@ class Labelled(Additive):
         if not len(places):
             raise EvidenceError(f"{value!r} is the only class: without it nothing is left")
         assert self.target is not None
-        return _replaced(self, evidence=self.seen.at_levels(self.target, places), report=None)
+        return self.with_evidence(self.seen.at_levels(self.target, places))
 
     # What was learned
 
@@ -304,19 +305,15 @@ class Labelled(Additive):
         if self.class_prior is not None:
             return np.broadcast_to(self._given_prior, n.shape)
         a = self.settings.smoothing if self.class_smoothing is None else self.class_smoothing
-        estimate = self.settings.estimate
-        above = np.maximum(n + (0.0 if estimate == "ml" else a - (estimate == "map")), 0.0)
-        total = above.sum(-1, keepdims=True)
         with np.errstate(divide="ignore"):
-            even = -np.log(n.shape[-1])
-            return np.asarray(np.where(total > 0, np.log(above / np.where(total > 0, total, 1.0)), even))
+            return np.asarray(np.log(dirichlet.shares(n, dirichlet.offset(a, self.settings.estimate))))
 
     @cached_property
     def _given_prior(self) -> Array:
         given = self.class_prior or {}
         unknown = [value for value in self.classes if value not in given]
         if unknown:
-            raise PriorError(f"class_prior says nothing of the class {unknown[0]!r}")
+            raise PriorError(f"class_prior has no probability for the class {unknown[0]!r}")
         try:
             shares = {value: float(share) for value, share in given.items()}
         except (TypeError, ValueError):
@@ -329,30 +326,28 @@ class Labelled(Additive):
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(own / own.sum()))
 
-    @cached_property
-    def plain(self) -> Terms:
-        """As fit learned it."""
-        forms = {name: views[:1] for name, views in self.views.items()}
-        return self._terms(forms, self.settings, None)
+    @property
+    def first_forms(self) -> Views:
+        """The form of each column that fit learned: of those that are counted, the first."""
+        return {name: forms[:1] for name, forms in self.views.items()}
 
     @cached_property
-    def tuned(self) -> Terms:
-        """As tuning chose."""
-        if self.tuning is None:
-            return self.plain
-        return self._terms(self.tuning.forms, self.tuning.applied_to(self.settings), self.tuning)
+    def conditional(self) -> Conditional:
+        """p(columns | class) as fit learned it, each column in its first form."""
+        return self._conditional(self.first_forms)
+
+    @cached_property
+    def terms(self) -> Terms:
+        """What a prediction adds up."""
+        return self.terms_of(self.first_forms, self.settings)
 
     @property
     def refits(self) -> bool:
         """Whether leaving a row out means a refit, as where EM completes missing cells."""
-        return any(likelihood.refits for _, likelihood in self.plain.likelihoods)
+        return any(LeavesOut.needed(likelihood).refits for _, likelihood in self.terms.likelihoods)
 
     def terms_of(self, forms: Mapping[str, Sequence[str]], settings: Settings) -> Terms:
-        """The likelihoods of columns in these forms, not weighed."""
-        return self._terms(forms, settings, None)
-
-    def _terms(self, forms: Mapping[str, Sequence[str]], settings: Settings, tuning: Tuning | None) -> Terms:
-        """The likelihoods of columns in these forms, weighted by the tuning where there is one."""
+        """log P(class), and the likelihoods of columns in these forms."""
         if not self.classes:
             raise EvidenceError("every row was forgotten: no class is left")
         chosen = []
@@ -360,44 +355,11 @@ class Labelled(Additive):
             places = [j for j, name in enumerate(block.names) if form in forms.get(name, ())]
             if not places:
                 continue
-            likelihood = self.likelihood_of(block, settings)
-            if len(places) < len(block.names):
-                likelihood = likelihood.pick(places)
-            if tuning is not None:
-                likelihood = self._weighed(form, likelihood, tuning)
+            likelihood = likelihood_of(block, self.seen, settings)
+            if len(places) < len(block.names) and (columns := Independent.of(likelihood)) is not None:
+                likelihood = columns.pick(places)
             chosen.append((form, likelihood))
-        biases = np.zeros(len(self.classes)) if tuning is None else tuning.biases_of(self.classes)
-        noise = 0.0 if tuning is None else tuning.label_noise
-        return Terms(tuple(chosen), self.log_class_prior(self.class_weights), biases, self.class_weights, noise)
-
-    def _weighed(self, form: str, likelihood: Likelihood, tuning: Tuning) -> Likelihood:
-        weights = tuning.weights_of(form, likelihood.term_names)
-        if form == tuning.mixed:
-            return Mixed(likelihood, weights, tuning.mixture_of(self.classes))
-        return likelihood.weighted(weights)
-
-    def worth_of(self, batch: Batch, own: Hard | None = None) -> Array | None:
-        """What the evidence of each row is worth, tuned; None where no cell is missing. (rows, 1)"""
-        if self.tuning is None or not self.tuning.discount or not self.tuning.used:
-            return None
-        missing = self.missing_share(batch, self.tuning.used, own)
-        return worth(missing, self.tuning.discount)[:, None] if missing.any() else None
-
-    def missing_share(self, batch: Batch, names: Sequence[str], own: Hard | None = None) -> Array:
-        """Of each row, the share of these columns whose cells are missing, or hold a category that no row had.
-
-        Rows of the evidence are left out: they don't count as rows that had it. (rows,)
-        """
-        found = batch.missing_share(names)
-        for name in (each for each in names if self.views[each][0] == "category"):
-            seen, column = self.seen[Label("column", name)].n.value.sum(0), batch.column(name)
-            codes, unseen = codes_among(column, self.seen.schema[name].levels)
-            if own is not None and len(seen):
-                alone = (codes >= 0) & (seen[codes] - own.weight <= ALONE * own.weight)
-                codes, unseen = np.where(alone, -1, codes), unseen + int(alone.sum())
-            if unseen:
-                found = found + (codes < 0) * column.is_valid().to_numpy(zero_copy_only=False) / len(names)
-        return found
+        return Terms(tuple(chosen), self.log_class_prior(self.class_weights))
 
     def codes_of(self, batch: Batch) -> Codes:
         """Which class each row is in, -1 where it has none."""
@@ -414,66 +376,14 @@ class Labelled(Additive):
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What a prediction adds up: log P(class), biases, and the blocks' log-likelihoods, each with its form."""
+    """What a prediction adds up: log P(class), and the blocks' log-likelihoods, each with its form."""
 
     likelihoods: tuple[tuple[str, Likelihood], ...]
-    log_prior: Array
-    biases: Array
-    class_weights: Array
-    label_noise: float = 0.0  # see credo.models.label_noise
-
-    def unbiased(self, log_joint: Array, begun: Array) -> Array:
-        """Where nothing was said since it was begun, nothing but the prior: biases weigh against what is said."""
-        if not self.biases.any():
-            return log_joint
-        silent = (log_joint == begun).all(-1, keepdims=True)
-        return np.where(silent, begun - self.biases, log_joint) if silent.any() else log_joint
-
-    def settled(
-        self, log_joint: Array, begun: Array, worth: Array | None, log_prior: Array | None = None,
-        n: Array | None = None,
-    ) -> Array:  # fmt: skip
-        """What was added up, as tuning has it: without biases where nothing was said, discounted where cells miss, and
-        under label noise. Where rows are left out, the prior and the weights of classes are those that are left."""
-        found = self.unbiased(log_joint, begun)
-        if worth is not None:
-            prior = self.log_prior if log_prior is None else log_prior
-            with np.errstate(invalid="ignore"):
-                found = prior + np.where(np.isneginf(found), found, worth * (found - prior))
-        return self.with_noise(found, log_prior, n)
-
-    def with_noise(self, log_joint: Array, log_prior: Array | None = None, n: Array | None = None) -> Array:
-        """log P(class | row) under label noise, else as it was. (rows, classes)
-
-        Where rows are left out, the prior and the weights of classes are those that are left.
-        """
-        if not self.label_noise:
-            return log_joint
-        log_prior, n = (self.log_prior, self.class_weights) if log_prior is None or n is None else (log_prior, n)
-        return with_label_noise(log_joint, log_prior, noise_rates(self.label_noise, n))
+    log_prior: Array  # (classes,)
 
 
-def _replaced(model: Model, **fields: Any) -> Model:
-    """The dataclass with other fields."""
-    return replace(model, **fields)  # type: ignore[type-var]
-
-
-def _gone(*models: Labelled) -> str:
-    """What a sum without tunings has lost, for the notice."""
-    more = {f"{form} of {name!r}": 0 for model in models for name, forms in model.views.items() for form in forms[1:]}
-    if not more:
-        return ""
-    return f", and what tuning counted beside is gone ({_few(list(more))}): tune(data) with all rows brings it back"
-
-
-def untuned_classes(target: str | None, values: Collection[Any]) -> str:
-    """What a notice says of classes that came after tuning."""
-    which = ", ".join(sorted(map(repr, values))[:3]) + (", ..." if len(values) > 3 else "")
-    came = "came" if len(values) > 1 else "comes"
-    return f"column {target!r}: {which} {came} after tuning, which knows nothing of it: tune(data) with all rows again"
-
-
-def _few(names: Sequence[str]) -> str:
+def few(names: Sequence[str]) -> str:
+    """The first of them, and how many there are."""
     return ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
 
 

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from credo.blocks.block import Block, Estimate, Independent, Likelihood, Settings
-from credo.blocks.calendar import Calendar
-from credo.blocks.categories import Categories
-from credo.blocks.counts import CountColumns
-from credo.blocks.numbers.binned import Binned
-from credo.blocks.numbers.independent import Numbers
-from credo.blocks.subset_averaging import Averaged
+from credo.blocks.block import Block, Estimate, Settings
 from credo.core.evidence import Evidence
 from credo.errors import PriorError, suggest
 from credo.models.classifier import Classifier
-from credo.models.forms import CALENDAR_FORMS, TEXT_FORMS, Text, Views
-from credo.models.tuning import Tuning
+from credo.models.form_blocks import blocks_of
+from credo.models.forms import Views
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,11 +40,9 @@ class NaiveBayes(Classifier):
     class_prior: Mapping[Any, float] | None = None
     average: bool = False
     kinds: Mapping[str, Any] | None = None
-    target: str | None = None
-    views: Views = field(default_factory=dict)
-    evidence: Evidence | None = None
-    tuning: Tuning | None = None
-    report: Any = None
+    target: str | None = field(default=None, init=False)
+    views: Views = field(default_factory=dict, init=False)
+    evidence: Evidence | None = field(default=None, init=False)
 
     chooses_forms = True
 
@@ -65,44 +56,14 @@ class NaiveBayes(Classifier):
         for name in self.p or {}:
             if views.get(name, ("",))[0] != "category":
                 known = [other for other, forms in views.items() if forms[0] == "category"]
-                raise PriorError(f"p speaks of {name!r}, which isn't a category column; {suggest(name, known)}")
+                raise PriorError(f"p names {name!r}, which isn't a category column; {suggest(name, known)}")
 
     @property
     def settings(self) -> Settings:
-        return Settings(self.estimate, self.smoothing, self.m, self.p or {}, self.strength)
+        return Settings(self.estimate, self.smoothing, self.m, self.p or {}, self.strength, average=self.average)
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
-        return independent_blocks(views, self.kinds)
-
-    def likelihood_of(self, block: Block, settings: Settings) -> Likelihood:
-        likelihood = super().likelihood_of(block, settings)
-        return Averaged(likelihood) if self.average and isinstance(likelihood, Independent) else likelihood
-
-
-def independent_blocks(views: Views, asked: Mapping[str, Any] | None) -> list[tuple[str, Block]]:
-    """A block for each form, of all columns that are read in it; of texts, for each column."""
-    kinds: dict[str, Any] = {
-        "category": Categories,
-        "count": CountColumns,
-        "gaussian": Numbers,
-        "log": lambda names: Numbers(names, True, frozenset(name for name in names if views[name][0] == "log")),
-        "binned": Binned,
-        "coarse": lambda names: Binned(names, coarse=True),
-        "date": lambda names: Numbers(names, dates=True),
-        **{part: partial(Calendar, part=part) for part in CALENDAR_FORMS},
-    }
-    found: list[tuple[str, Block]] = []
-    for form, block in kinds.items():
-        names = tuple(name for name, forms in views.items() if form in forms)
-        if names:
-            found.append((form, block(names)))
-    for name, forms in views.items():
-        texts = [form for form in forms if form in TEXT_FORMS]
-        if texts:
-            how = (asked or {}).get(name)
-            text = how if isinstance(how, Text) else Text()
-            found += [(form, text.block(name, form)) for form in texts]
-    return found
+        return blocks_of(views, self.kinds)
 
 
 def check_settings(estimate: str, strength: float, **smoothings: float | None) -> None:

@@ -121,7 +121,7 @@ def unlearning(model: Any, pumps: Any) -> Step:
 
     wrong = pc.equal(pumps["site"], FORGOTTEN)
     left = model.forget(pumps.filter(wrong))
-    never = replace(model, evidence=None).update(pumps.filter(pc.invert(wrong)))
+    never = model.replaced(evidence=None).update(pumps.filter(pc.invert(wrong)))
     apart = abs(left.predict_proba(pumps) - never.predict_proba(pumps)).max()
     same = "the same in every bit" if apart == 0 else f"no probability differs by more than {apart:.0e}"
     return f"5. Unlearning: the sensors at the {FORGOTTEN} were wrong", [

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo.blocks.block import Likelihood
+from credo.blocks.capabilities import Draws
 from credo.blocks.numbers.binned import BinnedLikelihood
 from credo.blocks.subset_averaging import Averaged
 from credo.data import Batch
@@ -40,8 +41,8 @@ def shape_of(model: Classifier, name: str) -> Shape | None:
         return Shape(form, levels.to_pylist(), heights) if len(levels) else None
     if form in ("coarse", "binned"):
         return _bins(form, likelihood, name)
-    drawn = likelihood.sample(np.repeat(np.arange(len(model.classes)), DRAWN), np.random.default_rng(0))[name]
-    drawn = np.asarray(drawn, dtype=np.float64)
+    codes = np.repeat(np.arange(len(model.classes)), DRAWN)
+    drawn = np.asarray(Draws.needed(likelihood).sample(codes, np.random.default_rng(0))[name], dtype=np.float64)
     if not np.isfinite(drawn).all():
         return None
     low, high = np.quantile(drawn, [0.003, 0.997])

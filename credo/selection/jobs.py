@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.blocks.capabilities import Weighable
 from credo.core.learning import RowWeights
 from credo.core.membership import Codes, Hard
 from credo.data import Batch
@@ -76,7 +77,7 @@ class LeftOutTerms:
 
     def __call__(self, piece: Piece) -> tuple[NDArray[Any], ...]:
         batch, own = piece.batch.filled(self.model.views), piece.own
-        found = [each.each_nearly_left_out(each.read(batch), own) for _, each in self.likelihoods]
+        found = [Weighable.needed(each).each_nearly_left_out(each.read(batch), own) for _, each in self.likelihoods]
         return beside(found, piece), self.model.log_prior_left_out(own), own.codes, piece.weight
 
 
@@ -89,7 +90,7 @@ class HeldOutTerms:
 
     def __call__(self, piece: Piece) -> tuple[NDArray[Any], ...]:
         batch, own, shape = piece.batch.filled(self.model.views), piece.own, (piece.rows, piece.own.groups)
-        found = [each.each(each.read(batch), shape) for _, each in self.terms.likelihoods]
+        found = [Weighable.needed(each).each(each.read(batch), shape) for _, each in self.terms.likelihoods]
         return beside(found, piece), np.broadcast_to(self.terms.log_prior, shape), own.codes, piece.weight
 
 

@@ -13,20 +13,19 @@ from credo.data.profile import Profile, missing_shares, profile
 from credo.engines import local
 from credo.errors import DataError, EvidenceError, suggest
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.blend import TOGETHER, Blend
 from credo.models.classifier import Classifier
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.explaining import contributions
 from credo.models.forms import FORM_OF, TEXT_FORMS
 from credo.models.labelled import with_target
 from credo.models.naive_bayes import NaiveBayes
+from credo.selection.nested import SHARES, Outcome, outcome
 from credo.selection.report import Read, Report, Tried
-from credo.selection.tuning import SHARES, Tuned, tuned, widened
+from credo.selection.tuned import TunedClassifier
+from credo.selection.widening import MANY_CLASSES, WIDEST_FULL, joined, widened
 
 KINDS = ("auto", "naive-bayes", "gaussian")
 EXPLAINED = 1000  # rows whose weights of evidence are averaged
-WIDEST, WIDEST_FULL = 200, 150  # features of columns that are read together
-MANY_CLASSES = 100  # up to which columns are read together
 DISCRIMINANTS: dict[str, Covariance] = {"linear discriminant": "tied", "quadratic discriminant": "full"}
 
 
@@ -38,7 +37,7 @@ def learn(
     kinds: Mapping[str, Any] | None = None,
     weight: Weight = None,
     seed: int = 0,
-) -> Any:
+) -> TunedClassifier:
     """A model for a labelled table; `model.report` says what was tried, what came of it, and how good it is.
 
     Columns are counted in several forms, forms are weighed by how they predict rows that are left out, and candidates
@@ -56,7 +55,7 @@ def learn(
     if table.once:
         raise DataError("learning reads the data several times, and an iterator can be read only once: give a table")
     table = table.held()
-    base = Blend(kinds=kinds).fit(table, target=name, weight=weight)
+    base = NaiveBayes(kinds=kinds).fit(table, target=name, weight=weight)
     if len(base.classes) < 2:
         raise EvidenceError(
             f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to tell apart"
@@ -64,24 +63,20 @@ def learn(
     return _learned(base, table, weight, seed, model, start)
 
 
-def relearned(model: Blend, table: Source, weight: Weight, seed: int) -> Any:
+def relearned(model: Classifier, table: Source, weight: Weight, seed: int) -> TunedClassifier:
     """The same for rows that were learned before."""
-    start, plain = time.perf_counter(), model.untuned()
-    base = replace(model, views=plain.views, evidence=plain.evidence, tuning=None, report=None)
-    return _learned(base, table.held(), weight, seed, "auto", start)
+    return _learned(model, table.held(), weight, seed, "auto", time.perf_counter())
 
 
-def _learned(base: Blend, table: Source, weight: Weight, seed: int, kind: str, start: float) -> Any:
+def _learned(base: Classifier, table: Source, weight: Weight, seed: int, kind: str, start: float) -> TunedClassifier:
     with local.one_blas_thread():
         if kind == "gaussian":
             name, found = _discriminant(base, table, weight, seed)
         else:
             wide = widened(base, table, weight)
-            found = tuned(wide if kind == "naive-bayes" else _joined(wide, table, weight), table, weight, seed)
+            found = outcome(wide if kind == "naive-bayes" else joined(wide, table, weight), table, weight, seed)
             name = ""
-        model = found.apply()
-        if isinstance(model, Blend) and not any(form in TOGETHER for own in model.views.values() for form in own):
-            model = _as_naive_bayes(model)
+        model = found.tuned(joint=kind == "auto")
         report = Report(
             str(model.target),
             model.n,
@@ -95,57 +90,18 @@ def _learned(base: Blend, table: Source, weight: Weight, seed: int, kind: str, s
     return replace(model, report=report)
 
 
-def _joined(model: Blend, table: Source, weight: Weight) -> Blend:
-    """With columns counted together, too, where they can be."""
-    together = _together(model)
-    if not together:
-        return model
-    views = {n: (("category", *f) if model.views[n][0] == "category" else f) for n, f in together.items()}
-    evidence = replace(model, views=views, evidence=None).gathered(table, weight)
-    wider = {name: (*forms, *together.get(name, ())) for name, forms in model.views.items()}
-    return replace(model, views=wider, evidence=model.seen.beside(evidence))
-
-
-def _together(model: Blend) -> dict[str, tuple[str, ...]]:
-    """The columns that can be read together, few values first, and in which forms; none where classes are many."""
-    sizes: dict[str, int] = {}
-    if len(model.classes) > MANY_CLASSES:
-        return {}
-    for name, views in model.views.items():
-        if views[0] == "category":
-            sizes[name] = len(model.seen.schema[name].levels)
-        elif views[0] not in ("count", "date", *TEXT_FORMS):
-            sizes[name] = 1
-    chosen, total = set(), 0
-    for name in sorted(sizes, key=lambda name: sizes[name]):
-        if total + sizes[name] <= WIDEST:
-            chosen.add(name)
-            total += sizes[name]
-    forms = TOGETHER if total <= WIDEST_FULL else TOGETHER[:1]
-    return {name: forms for name in model.views if name in chosen}
-
-
-def _as_naive_bayes(model: Blend) -> NaiveBayes:
-    """What it is where columns aren't read together."""
-    return NaiveBayes(
-        model.smoothing, model.class_smoothing, model.estimate, model.strength, class_prior=model.class_prior,
-        kinds=model.kinds, target=model.target, views=model.views, evidence=model.evidence, tuning=model.tuning,
-    )  # fmt: skip
-
-
-def _discriminant(base: Blend, table: Source, weight: Weight, seed: int) -> tuple[str, Tuned]:
+def _discriminant(base: Classifier, table: Source, weight: Weight, seed: int) -> tuple[str, Outcome]:
     """Numbers as a Gaussian, missing cells marginalised, and the other columns beside it: the better of two."""
     numbers = {name: forms for name, forms in base.views.items() if forms[0] == "gaussian"}
     if not numbers:
         raise DataError("model='gaussian' needs number columns, and there is none")
     if len(base.classes) > MANY_CLASSES:
         raise DataError(f"model='gaussian' takes at most {MANY_CLASSES} classes, but there are {len(base.classes)}")
-    learner = GaussianDiscriminant("tied", kinds=base.kinds, target=base.target, views=numbers)
-    evidence = learner.gathered(table, weight)
-    wide = replace(learner, views=base.views, evidence=base.seen.beside(evidence))
-    wide = replace(wide, evidence=wide.seen.keeping(wide.part_names()))
+    learner = GaussianDiscriminant("tied", kinds=base.kinds).replaced(target=base.target, views=numbers)
+    evidence = base.seen.beside(learner.gathered(table, weight))
+    wide = learner.replaced(evidence=evidence).narrowed(base.views)
     found = {
-        name: tuned(replace(wide, covariance=covariance), table, weight, seed)
+        name: outcome(wide.replaced(covariance=covariance), table, weight, seed)
         for name, covariance in DISCRIMINANTS.items()
         if covariance == "tied" or len(numbers) <= WIDEST_FULL
     }
@@ -157,7 +113,7 @@ def _discriminant(base: Blend, table: Source, weight: Weight, seed: int) -> tupl
     return best, replace(found[best], tried=tried)
 
 
-def _why(name: str, found: Tuned) -> str:
+def _why(name: str, found: Outcome) -> str:
     """What the outcome is, in a sentence."""
     parts = [each for each in found.tried if each.share > LITTLE and each.name != SHARES]
     loss = f"a log-loss of {found.scores.log_loss:.4f} for held-out rows"
@@ -174,9 +130,8 @@ def _why(name: str, found: Tuned) -> str:
 LITTLE = 0.005  # of a share
 
 
-def _columns(model: Classifier, table: Source, weights: Weights) -> tuple[Read, ...]:
+def _columns(model: TunedClassifier, table: Source, weights: Weights) -> tuple[Read, ...]:
     """Every column of the table, as it was read."""
-    assert model.tuning is not None
     names = [name for name in table.names if name != model.target and name != weights.column]
     ignored = [name for name in names if name not in model.views]
     profiles = profile(table, ignored) if ignored else {}

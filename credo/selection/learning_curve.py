@@ -95,11 +95,11 @@ def learning_curve(
 
 def _tuned(
     model: Classifier, taught: Classifier, table: Source, weight: Weight, rows: NDArray[np.bool_], seed: int
-) -> Any:
+) -> Classifier:
     """What those rows taught, tuned on them as the model was; as it is, while there is nothing to tell apart."""
     if np.count_nonzero(taught.class_weights) < 2:
         return taught
-    fresh = replace(model, views=taught.views, evidence=taught.evidence, tuning=None, report=None)  # type: ignore[type-var]
+    fresh = model.replaced(views=taught.views, evidence=taught.evidence)
     return fresh.tune(table.where(rows), weight=_weights(weight, rows), seed=seed)
 
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credo import engines
+from credo.blocks.capabilities import Scored
 from credo.blocks.scoring import Cells, Scorer, whole_numbers
 from credo.core.evidence import Evidence
 from credo.core.learning import Weights
@@ -171,7 +172,8 @@ def encoded(model: Any, sample: Sample) -> Sample:
         return sample
     scorers = []
     for form, likelihood in model.terms_of(model.views, model.settings).likelihoods:
-        scorer = likelihood.scorer()
+        scored = Scored.of(likelihood)
+        scorer = None if scored is None else scored.scorer()
         if scorer is None:
             return sample
         scorers.append((form, scorer))

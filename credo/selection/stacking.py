@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.models.label_noise import noise_rates, with_label_noise
-from credo.models.tuning import worth
 from credo.numerics.exact import Array
 from credo.numerics.logistic import GaussianPrior, LogisticRegression
+from credo.selection.label_noise import noise_rates, with_label_noise
 from credo.selection.terms import Term, TermScores
+from credo.selection.tuning import worth
 from credo.selection.weighting import with_noise
 
 ROUNDS = 12  # of EM for label noise

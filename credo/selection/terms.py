@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.blocks.block import Independent, Likelihood, Settings
+from credo.blocks.block import Likelihood, Settings
+from credo.blocks.capabilities import Averageable, Weighable
 from credo.blocks.scoring import Cells, Scorer
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Positions
@@ -23,6 +24,7 @@ from credo.models.forms import TEXT_FORMS
 from credo.numerics.exact import Array
 from credo.selection.jobs import HeldOutTerms, LeftOutTerms
 from credo.selection.sample import Sample
+from credo.selection.tuned import missing_share
 
 IMPOSSIBLE = -1e3  # nats: a weight of 0 must be able to silence what no class allows
 INNER_FOLDS = 10  # by which rows are scored that can't be left out one by one
@@ -156,13 +158,13 @@ class TaughtByEvidence(Taught):
     def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[Term, float]:
         found: dict[Term, float] = {}
         for form, likelihood in self.model.terms_of(forms, settings).likelihoods:
-            if isinstance(likelihood, Independent):
-                each = likelihood.log_evidence() - likelihood.as_one().log_evidence()
+            if (columns := Averageable.of(likelihood)) is not None:
+                each = columns.log_evidence() - columns.as_one().log_evidence()
                 found |= {Term(form, name): float(value) for name, value in zip(likelihood.names, each, strict=True)}
         return found
 
     def missing_shares(self, sample: Sample, names: Sequence[str]) -> Array:
-        return np.concatenate([self.model.missing_share(batch, names) for batch in sample.parts])
+        return np.concatenate([missing_share(self.model, batch, names) for batch in sample.parts])
 
     def _by_folds(self, sample: Sample, forms: Forms) -> TermScores:
         count = max(2, min(INNER_FOLDS, sample.rows))
@@ -277,7 +279,7 @@ def _cells(sample: Sample) -> tuple[Cells, ...]:
 
 
 def _terms(likelihoods: Sequence[tuple[str, Likelihood]]) -> tuple[Term, ...]:
-    return tuple(Term(form, name) for form, likelihood in likelihoods for name in likelihood.term_names)
+    return tuple(Term(form, name) for form, each in likelihoods for name in Weighable.needed(each).term_names)
 
 
 def _scores(terms: tuple[Term, ...], found: Sequence[NDArray[Any]]) -> TermScores:

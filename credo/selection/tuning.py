@@ -1,236 +1,77 @@
-"""Tuning by nested validation: what is chosen is judged by rows that neither taught nor tuned it.
-
-For each fold: evidence without it (an exact subtraction), candidates tuned on the other rows, each left out in turn,
-and what these candidates say of the fold's rows. On that, candidates are pooled; and how well the pool predicts each
-fold, by shares that the other folds gave, is the figure that is reported.
-"""
+"""Tuning: what the evidence leaves open, inferred from held-out rows, kept apart from it and shown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from credo.core.learning import Weight, Weights
-from credo.data import Source
-from credo.engines import local
-from credo.errors import DataError, EvidenceError
-from credo.models.dates import with_calendar
-from credo.models.forms import Number, Text
-from credo.models.metrics import Scores
-from credo.models.tuning import Tuning
-from credo.notices import tell
+from credo.blocks.block import ALL, Settings
+from credo.data.schema import Axis
 from credo.numerics.exact import Array
-from credo.selection.candidates import Candidates, candidates, excess_of_factors
-from credo.selection.report import Tried
-from credo.selection.sample import Sample, drawn, encoded
-from credo.selection.stacking import HeldOut, Stack, cross_fitted, stacked, with_discount
-from credo.selection.terms import Taught, TermScores, taught
-from credo.selection.weighting import Weighting, pooled
-
-if TYPE_CHECKING:
-    from credo.models.classifier import Classifier
-
-FOLDS, FEW_FOLDS, FEW = 10, 5, 2000  # rows up to which there are more folds
-ENOUGH = 2000  # held-out rows, after which no further fold is looked at
-MANY = 5000  # rows, above which the candidates of a fold are as good as those of all rows
-BLANKED, BLANKED_FOLDS = 200, 4  # rows of a fold with cells blanked, and folds in which some are
-SHARES = "class shares"
 
 
-@dataclass(frozen=True, eq=False)
-class Tuned:
-    """The outcome of tuning: candidates, how they are pooled, and how good the pool is."""
+@dataclass(frozen=True)
+class Tuning:
+    """Which forms each column is read in, the weight of each, biases, label noise, and what the priors are worth."""
 
-    model: Any
-    candidates: Candidates
-    stack: Stack
-    weighting: Weighting
-    scores: Scores
-    tried: tuple[Tried, ...]
+    forms: Mapping[str, tuple[str, ...]]
+    weights: Mapping[str, Mapping[str, float]]  # {form: {term: weight}}
+    classes: tuple[Any, ...]
+    biases: tuple[float, ...]
+    smoothing: float
+    strength: float
+    rows: float  # the weight of the rows that it was chosen on
+    log_loss: float  # of held-out rows that neither taught nor tuned
+    mixed: str | None = None  # the form whose log-likelihoods are mixed between classes
+    mixture: tuple[tuple[float, ...], ...] = ()
+    odds: Mapping[Axis, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: c and p}
+    shrinkage: float = 1.0  # of the covariance of columns together
+    discount: float = 0.0  # (the share of cells that are known)^discount is what a row's evidence is worth
+    label_noise: float = 0.0  # the share of rows whose class has nothing to do with their cells
 
-    def apply(self) -> Any:
-        """The model with this tuning, and with the views that it needs."""
-        model, weighting, settings = self.model, self.weighting, self.candidates.settings
-        weights: dict[str, dict[str, float]] = {}
-        for term, weight in zip(weighting.terms, weighting.weights, strict=True):
-            weights.setdefault(term.form, {})[term.name] = float(weight)
-        mixed = None if weighting.mixed is None else weighting.mixed.form
-        used = {form for form, own in weights.items() if any(own.values()) or form == mixed}
-        views = {
-            name: tuple(v for i, v in enumerate(each) if i == 0 or v in used) for name, each in model.views.items()
-        }
-        forms = {name: tuple(v for v in own if v in used) for name, own in self.candidates.forms.items()}
-        mixture = () if weighting.mixture is None else tuple(tuple(map(float, row)) for row in weighting.mixture)
-        tuning = Tuning(
-            forms, weights, model.classes, tuple(map(float, weighting.biases)), settings.smoothing, settings.strength,
-            model.n, self.scores.log_loss, mixed, mixture, settings.odds, settings.shrinkage,
-            self.stack.discount, self.stack.noise,
-        )  # fmt: skip
-        narrow = replace(model, views=views, tuning=tuning)
-        return replace(narrow, evidence=model.evidence.keeping(narrow.part_names()))
+    def applied_to(self, settings: Settings) -> Settings:
+        own = {name: getattr(self, name) for name in ("smoothing", "strength", "odds", "shrinkage")}
+        return replace(settings, **own)
 
+    def weights_of(self, form: str, terms: Sequence[str]) -> Array:
+        own = self.weights.get(form, {})
+        return np.array([own.get(term, own.get(ALL, 0.0)) for term in terms])
 
-def tune(model: Classifier, table: Source, weight: Weight, seed: int) -> Any:
-    """Forms of number columns, smoothing and strength, weights of terms, label noise."""
-    if table.once:
-        raise DataError("tuning reads the data again, and an iterator can be read only once: give a table")
-    if len(model.classes) < 2:
-        raise EvidenceError("there is only one class: nothing to tune")
-    table = table.held()
-    model = widened(replace(model, tuning=None, report=None), table, weight)  # type: ignore[type-var]
-    with local.one_blas_thread():
-        return tuned(model, table, weight, seed).apply()
+    def biases_of(self, classes: Sequence[Any]) -> Array:
+        """A class that came later has none."""
+        own = dict(zip(self.classes, self.biases, strict=True))
+        return np.array([own.get(value, 0.0) for value in classes])
 
+    def mixture_of(self, classes: Sequence[Any]) -> Array:
+        """None at all where a class came later: what is said of the others would be held against it."""
+        place = {value: k for k, value in enumerate(self.classes)}
+        if not set(classes) <= place.keys():
+            return np.zeros((len(classes), len(classes)))
+        kept = [place[value] for value in classes]
+        return np.array(self.mixture)[np.ix_(kept, kept)]
 
-def tuned(model: Any, table: Source, weight: Weight, seed: int) -> Tuned:
-    """A model whose columns are counted in all their forms, tuned on the rows that it was taught by."""
-    terms = sum(len(views) for views in model.views.values())
-    sample = encoded(model, drawn(model, table, Weights.of(weight), terms))
-    if sample.rows < 2:
-        raise DataError("tuning needs at least two different rows that have a class")
-    fold, folds = _folds(sample, seed)
-    learned = taught(model, sample)
-    excess = excess_of_factors(learned, sample)
-    judged = [_judged(learned, sample, fold == k, excess, blanks=k < BLANKED_FOLDS) for k in folds]
-    names = tuple(dict.fromkeys(name for each in judged for name in each.candidates.weightings))
-    held_out = HeldOut.joined([each.candidates_as_terms(names, k) for k, each in enumerate(judged)])
-    nobody = held_out.take(np.zeros_like(held_out.fold, dtype=bool))
-    blanks = [each.blanked.candidates_as_terms(names, k) for k, each in enumerate(judged) if each.blanked is not None]
-    blanked = HeldOut.joined([nobody, *blanks])
-    known = model.class_weights
-    final = judged[0].candidates if sample.rows > MANY else candidates(learned, sample, excess)
-    if not held_out.rows.rows:
-        tell("each class has one row (copies counted once): none can be held out, so how good it is can't be known")
-        held_out = _by_shares(model, sample, names)
-    stack = with_discount(stacked(held_out.rows), blanked, known)
-    log_probabilities = cross_fitted(held_out, blanked, known)
-    count = len(np.unique(fold))
-    how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
-    shared = (len(known) - 1) / (2 * sample.rows**2)  # the variance of χ²/2n: how far off the class shares are
-    scores = _scores(model, held_out.rows, log_probabilities, [each.unknown for each in judged], how, shared)
-    shares = dict(zip(names, map(float, stack.shares), strict=True))
-    kept = [name for name in names if name in final.weightings]
-    weighting = pooled([final.weightings[name] for name in kept], [shares[name] for name in kept])
-    return Tuned(model, final, stack, weighting, scores, _tried(model, held_out, blanked, shares))
+    @cached_property
+    def used(self) -> tuple[str, ...]:
+        """The columns that it reads."""
+        return tuple(name for name, forms in self.forms.items() if forms)
+
+    def described(self, rows: float) -> str:
+        noise = f"label noise {self.label_noise:.2g}, " if self.label_noise else ""
+        older = "" if np.isclose(rows, self.rows) else f" (on {self.rows:g} rows: older than the evidence)"
+        each = [weight for weights in self.weights.values() for weight in weights.values() if weight] or [0.0]
+        return (
+            f"smoothing {self.smoothing:g}, strength {self.strength:g}, weights {min(each):.3g} to {max(each):.3g}, "
+            f"{noise}log-loss {self.log_loss:.4f}{older}"
+        )
 
 
-@dataclass(frozen=True, eq=False)
-class _Judged:
-    """A fold: candidates from the other rows, and what they say of its own."""
+def worth(missing: Array, discount: Array | float) -> Array:
+    """(1 - missing)^discount: by how much the evidence of rows is multiplied of whose cells such shares are missing.
 
-    candidates: Candidates
-    rows: TermScores
-    log_odds: dict[str, Array]  # (rows, classes) each
-    missing: Array  # (rows,) the shares of their cells that are missing
-    unknown: TermScores  # rows of classes that the other rows don't show
-    blanked: _Judged | None = None  # some of the rows, with cells blanked
-
-    def candidates_as_terms(self, names: Sequence[str], fold: int) -> HeldOut:
-        """What each candidate says of the rows; one that this fold hasn't says nothing."""
-        absent = np.zeros_like(self.rows.log_prior)
-        log_odds = np.stack([self.log_odds.get(name, absent) for name in names], axis=2)
-        return HeldOut.of(names, log_odds, self.rows, self.missing, fold)
-
-
-def _folds(sample: Sample, seed: int) -> tuple[NDArray[np.intp], range]:
-    """Which fold each row is in, and the folds that are looked at."""
-    count = max(2, min(FOLDS if sample.rows <= FEW else FEW_FOLDS, sample.rows))
-    looked_at = min(count, max(1, -(-ENOUGH * count // sample.rows)))
-    return sample.folds(count, seed), range(looked_at)
-
-
-def _judged(
-    learned: Taught, sample: Sample, held_out: NDArray[np.bool_], excess: Mapping[str, float], blanks: bool
-) -> _Judged:
-    part, rest = sample.take(held_out), sample.take(~held_out)
-    others = learned.without(sample, held_out)
-    found = candidates(others, rest, excess)
-    own = _said(others, part, found)
-    used = [name for name, forms in found.forms.items() if forms]
-    if not blanks or not used:
-        return own
-    return replace(own, blanked=_said(others, part.thinned(BLANKED).blanked(used, seed=0), found))
-
-
-def _said(taught: Taught, part: Sample, found: Candidates) -> _Judged:
-    """What candidates say of rows that are held out."""
-    every = taught.held_out(part, found.forms, found.settings)
-    known = taught.class_weights[every.truth] > 0
-    rows = every.take(known)
-    log_odds = {name: each.log_odds(rows) for name, each in found.weightings.items()}
-    used = [name for name, forms in found.forms.items() if forms]
-    missing = taught.missing_shares(part, used)
-    return _Judged(found, rows, log_odds, missing[known], every.take(~known))
-
-
-def _scores(
-    model: Any, held_out: TermScores, log_probabilities: Array, unknown: Sequence[TermScores], how: str,
-    shared: float,
-) -> Scores:  # fmt: skip
-    """Of all rows that were held out; P(truth) isn't known of those whose class no other row shows."""
-    truth, weight, found = [held_out.truth], [held_out.weight], [log_probabilities]
-    for rows in unknown:
-        if rows.rows:
-            prior = rows.log_prior - np.logaddexp.reduce(rows.log_prior, axis=1, keepdims=True)
-            prior[np.arange(rows.rows), rows.truth] = np.nan
-            truth, weight, found = [*truth, rows.truth], [*weight, rows.weight], [*found, prior]
-    codes = np.concatenate(truth).astype(np.intp)
-    return Scores(model.classes, np.concatenate(found), codes, np.concatenate(weight), how, shared)
-
-
-def _by_shares(model: Any, sample: Sample, names: tuple[str, ...]) -> HeldOut:
-    """Of all rows, nothing but the class shares."""
-    prior = np.repeat(model.log_class_prior(model.class_weights)[None], sample.rows, axis=0)
-    nothing = np.zeros((*prior.shape, len(names)))
-    rows = TermScores((), nothing[:, :, :0], prior, sample.codes, sample.weight)
-    return HeldOut.of(names, nothing, rows, np.zeros(sample.rows), fold=0)
-
-
-def _tried(model: Any, held_out: HeldOut, blanked: HeldOut, shares: dict[str, float]) -> tuple[Tried, ...]:
-    """Every candidate, pooled with nothing but the classes' shares; the best first."""
-    found = []
-    for j, (name, share) in enumerate(shares.items()):
-        alone = cross_fitted(held_out.only(j), blanked.only(j), model.class_weights)
-        found.append(_outcome(model, held_out.rows, name, alone, share))
-    log_prior = held_out.rows.log_prior
-    prior = log_prior - np.logaddexp.reduce(log_prior, axis=1, keepdims=True)
-    found.append(_outcome(model, held_out.rows, SHARES, prior, max(0.0, 1 - sum(shares.values()))))
-    return tuple(sorted(found, key=lambda each: each.log_loss))
-
-
-def _outcome(model: Any, held_out: TermScores, name: str, log_probabilities: Array, share: float) -> Tried:
-    scores = Scores(model.classes, log_probabilities, held_out.truth.astype(np.intp), held_out.weight)
-    return Tried(name, scores.log_loss, scores.accuracy, share)
-
-
-def widened(model: Any, table: Source, weight: Any) -> Any:
-    """With number columns counted in all their forms, where none was asked for, and texts as odds, too."""
-    if not model.chooses_forms:
-        return model
-    asked = {name for name, how in (model.kinds or {}).items() if isinstance(how, Number)}
-    texts = [name for name, views in model.views.items() if views[0] == "words"]
-    if texts:
-        kinds = {name: how for name, how in (model.kinds or {}).items() if isinstance(how, Text)}
-        model = model.counting({name: kinds.get(name, Text()).views for name in texts}, table, weight)
-    model = with_calendar(model, table, weight)
-    free = [name for name, views in model.views.items() if views[0] == "gaussian" and name not in asked]
-    if not free:
-        return model
-    model = model.counting(dict.fromkeys(free, ("binned",)), table, weight)
-    positive = [name for name in free if _least(model, name) > 0]
-    if positive:
-        model = model.counting(dict.fromkeys(positive, ("log",)), table, weight)
-    views = {
-        name: tuple(dict.fromkeys((*own, *(["coarse"] if "binned" in own else []))))
-        for name, own in model.views.items()
-    }
-    return replace(model, views=views)
-
-
-def _least(model: Any, name: str) -> float:
-    values = model.evidence.schema[name].levels
-    return float(np.min(values.to_numpy(zero_copy_only=False), initial=np.inf))
+    Columns that covary fill in for each other. Weights that were found on whole rows don't know that.
+    """
+    return np.asarray((1 - missing) ** discount)

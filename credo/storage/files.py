@@ -2,8 +2,8 @@
 
 The first line has the word credo, the number of the format, the sha256 of all that follows, and its length in bytes.
 Then comes the header: the version of credo that wrote the file, and the model, each object as the schema of its class
-says (credo.storage.schemas), each array by its dtype, shape and offset. Then comes a line that says "arrays", and the
-arrays: little-endian, in C order, each at a multiple of 64 bytes from there.
+says (credo.storage.schemas), each array by its dtype, shape and offset; and digests of updates, if there were any. Then
+comes a line that says "arrays", and the arrays: little-endian, in C order, each at a multiple of 64 bytes from there.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 from os import PathLike
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar, overload
 
 import numpy as np
 
@@ -33,15 +33,20 @@ LONGEST_LINE = 128  # bytes; first lines are shorter
 SEPARATOR = b"arrays\n"  # never a line of JSON
 
 FilePath = str | PathLike[str]
+Kind = TypeVar("Kind")
 
 
-def save(model: object, path: FilePath) -> None:
-    """Write a belief or a model (or a prior, a schema, a dict of beliefs) to a file, whole or not at all."""
+def save(model: object, path: FilePath, updates: Sequence[str] = ()) -> None:
+    """Write a belief or a model (or a prior, a schema, a dict of beliefs) to a file, whole or not at all.
+
+    `updates` are digests of rows that were added since, by which `credo update` knows them again.
+    """
     from credo.storage.packing import Packer, kind_of, readable
 
     writer = Packer()
     try:
         header = {"credo": __version__, "kind": kind_of(model), "model": writer.node(model)}
+        header |= {"updates": [*updates]} if updates else {}
         chunks = [f"{readable(header)}\n".encode(), SEPARATOR, *writer.chunks]
     except (ValueError, RecursionError) as error:
         raise StorageError(f"can't save to {path}: {error}") from None
@@ -53,8 +58,26 @@ def save(model: object, path: FilePath) -> None:
         write_whole(Path(path).expanduser().resolve(), [first.encode(), *chunks])  # a link stays one
 
 
-def load(path: FilePath) -> Any:
-    """Read what was saved; every number has the same bits."""
+@overload
+def load(path: FilePath) -> Any: ...
+
+
+@overload
+def load(path: FilePath, kind: Callable[..., Kind]) -> Kind: ...  # type[Kind] would refuse abstract classes
+
+
+def load(path: FilePath, kind: Any = None) -> Any:
+    """Read what was saved; every number has the same bits. A model of another kind than the one asked for is refused.
+
+    `credo.load("m.credo", credo.Classifier)` says what the file holds, to people, editors and type checkers.
+    """
+    model = _loaded(path)
+    if kind is not None and not isinstance(model, kind):
+        raise StorageError(f"{path} holds a {type(model).__name__}, not a {kind.__name__}")
+    return model
+
+
+def _loaded(path: FilePath) -> Any:
     from credo.storage.packing import Unpacker, kind_of
 
     with explained("load", path), Path(path).expanduser().open("rb") as file:
@@ -67,8 +90,13 @@ def load(path: FilePath) -> Any:
     try:
         with np.errstate(all="ignore"):
             model = Unpacker(memoryview(body)[cut + len(SEPARATOR) :]).value(header["model"])
-        if kind_of(model) != header["kind"]:
-            raise ValueError(f"it should be a {header['kind']}, but is a {kind_of(model)}")
+        match header["model"]:
+            case {"class": str(name)}:  # as it was called when the file was written
+                pass
+            case _:
+                name = kind_of(model)
+        if name != header["kind"]:
+            raise ValueError(f"it should be a {header['kind']}, but is a {name}")
     except Exception as error:  # a forged file may make a constructor raise anything
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise StorageError(f"{path} can't be read by credo {__version__}: {reason}") from None

@@ -10,11 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
+from credo.core.records import with_fields
 from credo.storage.field_types import FieldType, class_at
 
 Values = dict[str, Any]  # of a stored object's fields, by their names in the file
+
+
+class Moved(NamedTuple):
+    """What an upgrade may return: the object is one of another class now."""
+
+    stored: Stored
+    values: Values
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,8 @@ class Stored:
     fields: Mapping[str, FieldType]
     attributes: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
-    upgrades: tuple[Callable[[Values], Values], ...] = ()  # from version 1 to 2, from 2 to 3, ...
+    learned: tuple[str, ...] = ()  # fields that are set beside the constructor
+    upgrades: tuple[Callable[[Values], Values | Moved], ...] = ()  # from version 1 to 2, from 2 to 3, ...
     consistent: Callable[[Any], bool] = lambda _: True  # whether the fields of an object go together
 
     @property
@@ -56,18 +65,24 @@ class Stored:
 
     def built(self, version: int, values: Values) -> Any:
         """The object, by its class's own constructor, so that what that refuses is refused here too."""
-        values = self._upgraded(version, values)
+        current = self._upgraded(version, values)
+        if isinstance(current, Moved):
+            return current.stored.built(current.stored.version, current.values)
+        values = current
         if values.keys() != self.fields.keys():
             wanted, found = (", ".join(names) for names in (self.fields, values))
             raise ValueError(f"the fields of {self.name} should be {wanted}, but are {found}")
-        made = self.kind(**{self.arguments.get(name, self._attribute(name)): values[name] for name in self.fields})
+        given = [name for name in self.fields if name not in self.learned]
+        made = self.kind(**{self.arguments.get(name, self._attribute(name)): values[name] for name in given})
+        if self.learned:
+            made = with_fields(made, **{self._attribute(name): values[name] for name in self.learned})
         self.check(made)
         return made
 
     def _attribute(self, name: str) -> str:
         return self.attributes.get(name, name)
 
-    def _upgraded(self, version: int, values: Values) -> Values:
+    def _upgraded(self, version: int, values: Values) -> Values | Moved:
         if version > self.version:
             raise ValueError(
                 f"it holds version {version} of {self.name}, written by a newer credo; "
@@ -75,9 +90,12 @@ class Stored:
             )
         for number, upgrade in enumerate(self.upgrades[version - 1 :], version):
             try:
-                values = upgrade(values)
+                found = upgrade(values)
             except KeyError as error:
                 raise ValueError(f"version {number} of {self.name} should have a field {error}") from None
+            if isinstance(found, Moved):
+                return found
+            values = found
         return values
 
     @property

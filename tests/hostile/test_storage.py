@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 import credo
 from credo.data.schema import Column
 from credo.errors import StorageError
-from credo.estimation.beliefs import estimate
+from credo.estimation.estimate import estimate
 from credo.storage.files import SEPARATOR, describe
 from credo.storage.packing import FEW
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from credo.core.labels import ROWS
 from credo.errors import Notice
 from credo.models.classifier import Classifier
 from credo.numerics.exact import Array
-from credo.selection import tuning as nested
+from credo.selection import nested
 from credo.selection.stacking import Stack
 
 Table = dict[str, NDArray[Any]]
@@ -107,7 +107,7 @@ class Case:
 
 def changed(model: Classifier, **fields: Any) -> Classifier:
     """The same model with other fields: classifiers are dataclasses."""
-    return cast(Classifier, replace(cast(Any, model), **fields))
+    return model.replaced(**fields)
 
 
 def bayes(**options: Any) -> Classifier:

@@ -29,7 +29,7 @@ def noise(intervals: int) -> float:
 @pytest.mark.parametrize("x", [[19.9, 20.5], [1e9, 1e9 + 3, 1e9 + 4], [0.1, 0.2, 0.4, 0.1, -7.0], [1e-9, 5e-9] * 9])
 def test_one_groups_mean_has_students_interval(x: list[float], grouped: bool) -> None:
     table = {"x": x, "g": ["a"] * len(x)} if grouped else {"x": x}
-    belief = credo.estimate(table, "x", by="g" if grouped else None, kinds=NUMBER)
+    belief: Any = credo.estimate(table, "x", by="g" if grouped else None, kinds=NUMBER)
     one = belief["a"] if grouped else belief
     for mass in (0.5, 0.95, 0.99):
         expected = t.interval(mass, len(x) - 1, np.mean(x), np.std(x, ddof=1) / np.sqrt(len(x)))

@@ -116,7 +116,7 @@ def test_missing_dates(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model.predict_proba({"when": WORDS}), expected)
     frame = pd.DataFrame({"when": pd.to_datetime(pd.Series(cells)), "y": CLASSES})
     np.testing.assert_allclose(NaiveBayes().fit(frame, target="y").predict_proba({"when": WORDS}), expected, rtol=1e-12)
-    prior = np.exp(model.plain.log_prior)
+    prior = np.exp(model.terms.log_prior)
     for cell in (None, "NA", pd.NaT):
         np.testing.assert_allclose(model.predict_proba({"when": [cell]})[0], prior)
     with pytest.raises(DataError, match="column 'when' has the value 'soon'"):

@@ -58,7 +58,8 @@ def test_the_dirichlet_slope_leads_to_the_optimum() -> None:
     values = [(f"g{k}", "abcd"[v]) for k, p in enumerate(shares) for v in rng.choice(4, rng.integers(1, 40), p=p)]
     table = {"g": [g for g, _ in values], "v": [v for _, v in values]}
     found = credo.estimate(table, "v", by="g", prior="empirical")
-    best, alpha = found.log_evidence(), found.prior.concentration
+    prior: Any = found.prior
+    best, alpha = found.log_evidence(), prior.concentration
     assert alpha.sum() == pytest.approx(7.5, rel=0.5)
     for j in range(4):
         for factor in (0.95, 1.05):

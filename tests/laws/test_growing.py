@@ -26,6 +26,7 @@ from credo.core.labels import ROWS
 from credo.core.sparse import Sparse
 from credo.data.schema import Column, Schema, unite
 from credo.errors import SchemaError
+from credo.models.classifier import Classifier
 from tests.laws.classifiers import assert_same, unheard
 
 Table = dict[str, list[Any]]
@@ -132,7 +133,7 @@ def test_groups_grow_too() -> None:
     names = [f"g{i:05}" for i in range(2 * MANY)]
     whole = credo.estimate({"ad": names, "x": [0, 1] * MANY}, "x", by="ad", prior=credo.BetaBernoulli(1, 1))
     grown = whole.update({"ad": ["g00007", "a new one"], "x": [1, 1]})
-    assert grown.evidence.waiting
+    assert grown.seen.waiting
     assert grown["g00007"].mean() == 3 / 4
     assert grown["a new one"].mean() == 2 / 3
     assert grown["g00008"].mean() == 1 / 3
@@ -183,9 +184,9 @@ def test_streams_outgrow_their_room(how: str) -> None:
     """Tables that rows are added to in place grow, and their rows move, more than once."""
     old, new = letters(0, 60), letters(40, 240)
     new["kind"] = ["abcdefghij"[i % 10] for i in range(200)]
-    model = credo.NaiveBayes(kinds={"text": credo.Text("bernoulli" if how == "bernoulli" else "multinomial")})
-    model = model.fit({"text": old["text"], "kind": old["kind"]}, "kind")
-    model = model.tune({"text": old["text"], "kind": old["kind"]}) if how == "tuned" else model
+    learner = credo.NaiveBayes(kinds={"text": credo.Text("bernoulli" if how == "bernoulli" else "multinomial")})
+    fitted = learner.fit({"text": old["text"], "kind": old["kind"]}, "kind")
+    model: Classifier = fitted.tune({"text": old["text"], "kind": old["kind"]}) if how == "tuned" else fitted
     live, rows = model.live(), [*zip(new["text"], new["kind"], strict=True)]
     before = live.predict_proba(new["text"][7])
     for place, (text, kind) in enumerate(rows):
@@ -194,7 +195,7 @@ def test_streams_outgrow_their_room(how: str) -> None:
         if place % 50 == 49:
             frozen = live.freeze()
             (expected,) = frozen.predict_proba([{"text": text}])
-            assert live._foresees
+            assert live._predicts_from_sums
             np.testing.assert_allclose(list(live.predict_proba(text).values()), expected, rtol=1e-9)
     weights = [1.0 if place % 2 else 0.3 for place in range(200)]
     with unheard():

@@ -35,13 +35,13 @@ def test_it_is_bayes_rule(model: Any) -> None:
     table, other = rows(0, 300, 0.5), {"no": 0.9, "yes": 0.1}
     learned = model.fit(table, "y")
     before = learned.predict_log_proba(table)
-    shifted = before - learned.plain.log_prior + np.log([0.9, 0.1])
+    shifted = before - learned.terms.log_prior + np.log([0.9, 0.1])
     shifted -= np.logaddexp.reduce(shifted, axis=1, keepdims=True)
     np.testing.assert_allclose(learned.predict_log_proba(table, class_prior=other), shifted, atol=1e-12)
     np.testing.assert_allclose(learned.predict_proba(table, class_prior=other), np.exp(shifted), atol=1e-12)
     names = np.array(["no", "yes"])[shifted.argmax(1)]
     assert learned.predict(table, class_prior=other).tolist() == names.tolist()
-    own = dict(zip(learned.classes, np.exp(learned.plain.log_prior), strict=True))
+    own = dict(zip(learned.classes, np.exp(learned.terms.log_prior), strict=True))
     np.testing.assert_allclose(learned.predict_log_proba(table, class_prior=own), before, atol=1e-12)
 
 
@@ -52,6 +52,7 @@ def test_the_prior_that_holds_is_better() -> None:
     adapted = learned.adapt({"x": new["x"], "sky": new["sky"]})
     assert given < before - 0.05
     assert adapted.scores(new).log_loss == pytest.approx(given, abs=0.01)
+    assert adapted.class_prior is not None
     assert adapted.class_prior["yes"] == pytest.approx(0.1, abs=0.03)
     assert adapted.evidence is learned.evidence
 

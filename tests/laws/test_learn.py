@@ -11,7 +11,7 @@ import pytest
 import credo
 from credo.errors import CredoError, DataError, EvidenceError, Notice
 from credo.models.classifier import Classifier
-from credo.selection import tuning as nested
+from credo.selection import nested
 from credo.selection.candidates import EVERY_TERM, ONE_WEIGHT, TIED
 from credo.selection.texts import gains
 from tests.laws.classifiers import learned_in_every_form
@@ -212,7 +212,7 @@ def test_learned_models_merge(table: Table) -> None:
 def test_models_that_keep_other_sums_do_not_merge(table: Table) -> None:
     first = credo.learn(pick(table, slice(0, 45)), target="kind", model="gaussian")
     second = credo.learn(pick(table, slice(45, 90)), target="kind", model="naive-bayes")
-    with pytest.raises(EvidenceError, match="GaussianDiscriminant and a NaiveBayes keep other sums"):
+    with pytest.raises(EvidenceError, match="GaussianDiscriminant and a NaiveBayes store different statistics"):
         first + second
 
 
@@ -231,9 +231,21 @@ def test_a_logarithm_that_tuning_chose_stands_in_no_ones_way() -> None:
     np.testing.assert_array_equal(again.predict_proba(table), tuned.predict_proba(table))
 
 
-def test_a_blend_is_tuned_anew(table: Table) -> None:
-    blend = learned_in_every_form(table, "kind")
-    again: Any = blend.tune(table)
+def test_what_was_tuned_can_be_had_as_it_was_fitted() -> None:
+    """Tuning reads another column in the form that was asked for of one: that one's evidence stays its own."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 200)
+    table = {"fare": np.exp(rng.normal(truth, 1)), "age": np.exp(rng.normal(truth, 1)), "y": truth}
+    fitted = credo.NaiveBayes(kinds={"fare": credo.Number("log")}).fit(table, "y")
+    tuned = fitted.tune(table)
+    assert tuned.views["age"] == ("gaussian", "log")
+    np.testing.assert_array_equal(tuned.untuned().log_joint(table), fitted.log_joint(table))
+    np.testing.assert_array_equal(tuned.log_joint(table), fitted.log_joint(table))
+
+
+def test_what_is_read_jointly_is_tuned_again(table: Table) -> None:
+    model = learned_in_every_form(table, "kind")
+    again: Any = model.tune(table)
     whole = credo.learn(table, target="kind")
     assert again.tuning == whole.tuning
     assert again.report.scores.log_loss == whole.report.scores.log_loss
@@ -261,16 +273,17 @@ def test_many_classes() -> None:
 
 @pytest.mark.parametrize("winner", ["tied", "full"])
 def test_a_discriminant_wins_where_numbers_covary(winner: str) -> None:
-    """And is what is returned, with all that it can do."""
+    """And is what was tuned, with all that it can do."""
     rng = np.random.default_rng(9)
     truth = rng.integers(0, 2, 3000)
     x = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], 3000)
     x = x + truth[:, None] * [1.0, 0.0] if winner == "tied" else x * np.where(truth[:, None], [1, -1], [1, 1])
     table = {"a": x[:, 0], "b": x[:, 1], "y": truth}
     best = credo.learn(table, target="y", model="gaussian")
-    assert isinstance(best, credo.GaussianDiscriminant)
-    assert best.covariance == winner
-    assert best.mahalanobis(table).shape == (3000, 2)
+    plain = best.plain
+    assert isinstance(plain, credo.GaussianDiscriminant)
+    assert plain.covariance == winner
+    assert plain.mahalanobis(table).shape == (3000, 2)
     loss = -np.log(best.predict_proba(table)[np.arange(3000), truth]).mean()
     assert loss == pytest.approx(best.report.scores.log_loss, abs=2 * best.report.scores.log_loss_error)
     bayes = credo.learn(table, target="y", model="naive-bayes")

@@ -20,7 +20,7 @@ from hypothesis.extra import numpy as hnp
 import credo
 from credo.data.schema import Column, Schema
 from credo.estimation.belief import Belief
-from credo.estimation.beliefs import estimate
+from credo.estimation.estimate import estimate
 from credo.families import FAMILIES
 from credo.storage.files import SEPARATOR, describe
 from credo.storage.packing import ALIGNMENT, DTYPES, FEW, VERSION
@@ -101,7 +101,7 @@ def test_every_family_can_be_stored() -> None:
     assert set(FAMILIES) <= set(BY_NAME)
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", [name for name, schema in BY_NAME.items() if schema.place])
 def test_every_schema_has_all_that_its_class_holds(name: str) -> None:
     """A field that is added to a class, and to no schema, would be lost in files."""
     schema = BY_NAME[name]

@@ -13,10 +13,10 @@ import credo
 from credo.data import source
 from credo.data.schema import Axis, Derived
 from credo.errors import CredoError, Notice
-from credo.models.blend import Blend
 from credo.models.classifier import Classifier
-from credo.models.tuning import Tuning
-from credo.selection.tuning import widened
+from credo.selection.tuned import TunedClassifier
+from credo.selection.tuning import Tuning
+from credo.selection.widening import widened
 from tests.laws.classifiers import assert_same, changed, pick, unheard, written
 
 Table = dict[str, Any]
@@ -51,8 +51,8 @@ def how(request: pytest.FixtureRequest) -> credo.Text:
 @pytest.mark.parametrize("estimate", ["bayes", "mean", "map"])
 @pytest.mark.parametrize("tune", [False, True])
 def test_words_add_up_to_their_text(table: Table, how: credo.Text, estimate: Any, tune: bool) -> None:
-    model = credo.NaiveBayes(kinds={"text": how}, estimate=estimate, smoothing=1.5).fit(table, "kind")
-    model = model.tune(table) if tune else model
+    fitted = credo.NaiveBayes(kinds={"text": how}, estimate=estimate, smoothing=1.5).fit(table, "kind")
+    model: Classifier = fitted.tune(table) if tune else fitted
     for text in ("Win FREE gold, the free gold!", "home", "nobody knows these", " "):
         with unheard():
             reasons = model.explain({"text": text, "size": 1.0}, of="spam", against="ham")
@@ -204,7 +204,7 @@ def test_tuned_texts_one_by_one(table: Table, likelihood: str | None) -> None:
     forms = {"text": (*([likelihood] if likelihood else []), "odds", "pairs")}
     model = changed(model, tuning=replace(model.tuning, forms=forms))
     live, rng = model.live(), np.random.default_rng(3)
-    assert live._foresees
+    assert live._predicts_from_sums
     new = ["Win FREE gold, the gold!", "home", "nobody knows these", " ", "", None, "n150 and n151", "the train " * 40]
     for i in range(100, 160):
         foreseen = live.predict_proba({"text": table["text"][i]})
@@ -295,7 +295,7 @@ def test_the_curve_of_a_tuned_model_is_what_fits_and_tunings_give(table: Table, 
     learner = credo.NaiveBayes(kinds=kinds)
     model = learner.fit(table, "kind").tune(table)
     model = credo.learn(table, "kind", model="naive-bayes", kinds=kinds) if learn else model
-    learner = replace(learner, average=model.average)
+    learner = replace(learner, average=model.settings.average)
     curve = model.learning_curve(table, sizes=[1, 30, 107], seed=3)
     order = np.random.default_rng(3).permutation(160)
     withheld = pick(table, np.sort(order[107:]))
@@ -310,12 +310,14 @@ def test_the_curve_of_a_tuned_model_is_what_fits_and_tunings_give(table: Table, 
     assert curve.log_loss[-1] < 1
 
 
-def test_the_curve_of_a_blend() -> None:
+def test_the_curve_of_what_is_read_jointly() -> None:
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 2, 90)
     rows = {"a": rng.normal(size=90), "b": rng.choice(["u", "v"], 90), "y": kind}
-    blend = Blend().fit({**rows, "c": rows["a"] + kind}, "y").tune({**rows, "c": rows["a"] + kind})
-    curve = changed(blend, tuning=blend.tuning).learning_curve({**rows, "c": rows["a"] + kind})
+    table = {**rows, "c": rows["a"] + kind}
+    model = credo.learn(table, "y")
+    assert model.joint
+    curve = model.learning_curve(table)
     assert curve.tuned
     assert curve.accuracy[-1] > 0.9
 
@@ -355,7 +357,7 @@ def with_odds(table: Table, weights: Any, likelihood: str = "words", **how: Any)
     voices = {likelihood: {"text": 0.3}, "odds": {"text": 0.8}, "pairs": {"text": 0.4}, "gaussian": {"size": 1.0}}
     odds: dict[Axis, tuple[float, float]] = {"text": (4.0, 1.0), Derived("pairs", "text"): (2.0, 0.5)}
     tuning = Tuning(forms, voices, plain.classes, (0.1, -0.1), 0.5, 1.0, plain.n, 0.0, odds=odds, label_noise=0.02)
-    return changed(wide, tuning=tuning)
+    return TunedClassifier(wide, tuning)
 
 
 @pytest.mark.parametrize("likelihood", ["words", "binary", "logs", "presences"])
@@ -398,7 +400,7 @@ def test_slips_are_part_of_the_reasons(table: Table) -> None:
         (shares,) = model.predict_proba([text])
     assert reasons.prior + sum(reasons.weights.values()) == pytest.approx(np.log(shares[1] / shares[0]), abs=1e-9)
     assert reasons.weights["(label noise)"] < 0
-    assert shares[0] >= 0.02 * np.exp(model.tuned.log_prior[0]) * (1 - 1e-12)
+    assert shares[0] >= 0.02 * np.exp(model.terms.log_prior[0]) * (1 - 1e-12)
 
 
 def drawn(tells: str, kind: Any) -> list[str]:
@@ -525,7 +527,7 @@ def test_a_long_text_is_read_live_as_any_other() -> None:
 def test_a_class_that_comes_after_tuning_is_noticed(table: Table) -> None:
     model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(table, "kind").tune(table)
     row: dict[str, list[Any]] = {"text": ["a new thing"], "size": [1.0], "kind": ["phish"]}
-    with pytest.warns(Notice, match="column 'kind': 'phish' comes after tuning, which knows nothing of it: tune"):
+    with pytest.warns(Notice, match="column 'kind': 'phish' comes after tuning, which has no weight for it: tune"):
         later = model.update(row)
     assert later.update(row).n == model.n + 2  # which is no news any more
     with pytest.warns(Notice, match="'phish' comes after tuning"):

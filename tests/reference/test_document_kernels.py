@@ -14,8 +14,8 @@ from credo._kernels.core import sparse as s
 from credo._kernels.jit import forced
 from credo._kernels.text import documents as d
 from credo._kernels.text import log_odds as o
-from credo.blocks.text.multinomial import log_rising
 from credo.core.sparse import Sparse
+from credo.numerics.special import log_rising
 
 
 @pytest.fixture(params=["compiled", "plain"])

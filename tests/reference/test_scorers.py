@@ -10,17 +10,16 @@ import pytest
 
 import credo
 from credo.blocks.joint_gaussians import JointGaussians
-from credo.blocks.numbers.covariances import Spread
 from credo.core.learning import Weights
 from credo.core.membership import Hard
 from credo.data import source
-from credo.models.blend import Blend
+from credo.families.normal_inverse_wishart import JointParameters
+from credo.models.naive_bayes import NaiveBayes
 from credo.selection import sample as samples
 from credo.selection.candidates import candidates
-from credo.selection.learn import _joined
 from credo.selection.sample import Sample, drawn, encoded
 from credo.selection.terms import TaughtByEvidence, TaughtByScorers, TermScores, taught
-from credo.selection.tuning import widened
+from credo.selection.widening import joined, widened
 
 SETTINGS: list[dict[str, float]] = [{}, {"smoothing": 0.1}, {"strength": 10.0}, {"shrinkage": 0.01}]
 
@@ -49,7 +48,7 @@ def mixed(rows: int = 90, copies: bool = False) -> dict[str, Any]:
 def both_ways(table: dict[str, Any], weight: Any = None, most: int = 1000) -> tuple[Any, Sample, Sample]:
     """A model, and a sample of its rows as they are and with its cells encoded."""
     rows = source(table).held()
-    model = _joined(widened(Blend().fit(table, "kind", weight=weight), rows, weight), rows, weight)
+    model = joined(widened(NaiveBayes().fit(table, "kind", weight=weight), rows, weight), rows, weight)
     plain = drawn(model, rows, Weights.of(weight), 30).thinned(most)
     return model, plain, encoded(model, plain)
 
@@ -166,7 +165,7 @@ def test_missing_features_are_marginalised_from_either_side(tied: bool) -> None:
     scale = np.repeat(scale[:1], classes, axis=0) if tied else scale
     n = np.array([20.0, 25.0, 15.0])
     degrees = np.full(classes, d + 1 + 70.0) if tied else d + 1 + n
-    belief = Spread(n, n + 1, rng.normal(size=(classes, d)), scale, degrees)
+    belief = JointParameters(rng.normal(size=(classes, d)), n + 1, degrees, scale)
     gaussians, own = JointGaussians(belief, d, tied), Hard.of(np.arange(rows) % classes, classes)
     z = rng.normal(size=(rows, d))
     z[:40][rng.random((40, d)) < rng.random((40, 1))] = np.nan

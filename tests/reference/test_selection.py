@@ -11,19 +11,18 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 
 import credo
-from credo.blocks.numbers.covariances import spread
 from credo.core.learning import Weights
 from credo.core.membership import Hard
 from credo.data import Batch, source
 from credo.data.fingerprints import cell_prints
 from credo.data.fingerprints import fingerprints as of_cells
-from credo.models.blend import Blend
+from credo.families.priors import of_joint_numbers
+from credo.models.naive_bayes import NaiveBayes
 from credo.numerics.exact import Array
 from credo.numerics.logistic import GaussianPrior, LogisticRegression
-from credo.selection.learn import _joined
 from credo.selection.sample import drawn
 from credo.selection.terms import TaughtByEvidence, Term
-from credo.selection.tuning import widened
+from credo.selection.widening import joined, widened
 
 
 def regression(seed: int, bounded: bool, classes: int = 3) -> tuple[LogisticRegression, Any, Any, Any, GaussianPrior]:
@@ -118,7 +117,7 @@ def messy(rows: int) -> dict[str, Any]:
 
 def wide(table: dict[str, Any], weight: Any = None) -> Any:
     rows = source(table).held()
-    return _joined(widened(Blend().fit(table, "kind", weight=weight), rows, weight), rows, weight)
+    return joined(widened(NaiveBayes().fit(table, "kind", weight=weight), rows, weight), rows, weight)
 
 
 def test_copies_are_one_row_of_their_weight() -> None:
@@ -180,7 +179,7 @@ def test_gaussians_left_out_keep_their_prior(form: str) -> None:
         means = np.stack([z[rest][codes == k].mean(0) for k in range(3)])
         scatters = np.stack([(z[rest][codes == k] - means[k]).T @ (z[rest][codes == k] - means[k]) for k in range(3)])
         counts = np.bincount(codes, minlength=3).astype(float)
-        belief = spread(counts, means, scatters, place, variance, 1.0, form == "tied", 4.0)
+        belief = of_joint_numbers(place, variance, 1.0, 4.0).posterior(counts, means, scatters, form == "tied")
         left = _log_density(belief, z[i], form == "tied")
         np.testing.assert_allclose(found[i] - found[i].mean(), left - left.mean(), atol=1e-9)
 

@@ -1,4 +1,4 @@
-"""Numbers in bins: no shape is assumed. Bins lie at quantiles, which a sketch of the column tells.
+"""Numbers in bins: no shape is assumed. Bins lie at quantiles, which a sketch of the column gives.
 
 The sketch counts numbers cut to 12 significant bits, class by class: it adds, merges and forgets exactly like any other
 evidence, and bins are derived from it. (The idea of fixed logarithmic buckets: DDSketch, Masson, Rim & Lee 2019. About
@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
 
-from credo.blocks.block import Block, Independent, Parameter, Settings
-from credo.blocks.categories import CategoriesLikelihood, CodedCells
+from credo.blocks.block import Block, Parameter, Settings, column_labels
+from credo.blocks.capabilities import Draws, LogPrior, Scored, Tabular, Tallies
+from credo.blocks.categories import TableLikelihood, concentration
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership
@@ -24,7 +25,9 @@ from credo.core.statistics import ALONE, Counts, Positions
 from credo.data import Batch, cells
 from credo.data.schema import Column, Schema
 from credo.errors import PriorError
+from credo.families.dirichlet import offset, shared_out
 from credo.numerics.exact import Array
+from credo.numerics.special import log_rising
 
 if TYPE_CHECKING:
     from credo.blocks.numbers.bin_scoring import BinScorer
@@ -44,7 +47,7 @@ def cut(x: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Binned(Block):
+class Binned(Block, Tallies):
     """P(bin | class) = θ, θ ~ Dirichlet(l), for each column; a few bins where `coarse`."""
 
     names: tuple[str, ...]
@@ -54,8 +57,8 @@ class Binned(Block):
     def counted(self) -> frozenset[Any]:
         return frozenset({("binned", self.names)})
 
-    def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
-        return [Label("column", name) for name in self.names]
+    def keeps(self, label: Label) -> bool:
+        return label in column_labels(self.names)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         columns, parts = [], {}
@@ -74,11 +77,11 @@ class Binned(Block):
             sketches.append(Sketch(name, values, counts, settings, self.coarse))
         return BinnedLikelihood(tuple(sketches), settings)
 
-    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+    def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.cell_tallies import BinnedTally
 
         columns = [evidence.schema[name] for name in self.names]
-        return BinnedTally(columns, [evidence[label] for label in self.labels(evidence)], cut, most_bins)
+        return BinnedTally(columns, [evidence[label] for label in column_labels(self.names)], cut, most_bins)
 
 
 @dataclass(frozen=True)
@@ -162,7 +165,7 @@ class Sketch:
         a, estimate = self.prior(bins), self.settings.estimate
         if estimate == "map" and (a < 1).any():
             raise PriorError("estimate='map' of binned columns needs a smoothing of at least 1: the mode is at an end")
-        return a * 0.0 if estimate == "ml" else a - (estimate == "map")
+        return offset(a, estimate)
 
     @cached_property
     def each_left_out(self) -> tuple[Array, Array]:
@@ -176,14 +179,12 @@ class Sketch:
         reached = np.concatenate([np.zeros((len(self.counts), 1)), np.cumsum(self.counts, axis=1)], axis=1)
         inside = (reached[:, last] - reached[:, first]).T  # (rows, classes)
         a, total, w = self.concentration(bins)[:, None], self.counts.sum(1), weight[:, None]
-        divisor = total + a * bins[:, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            others = np.log((inside + a) / divisor)
-            own = np.log(np.maximum(inside - w + a, 0.0) / (divisor - w))
-            even = -np.log(np.maximum(bins, 1))[:, None]
-        nobody = (bins == 0)[:, None]
-        others = np.where(nobody, 0.0, np.where(divisor > 0, others, even))
-        return others, np.where(nobody, 0.0, np.where(divisor - w > ALONE * w, own, even))
+        divisor, nobody = total + a * bins[:, None], (bins == 0)[:, None]
+        left = np.where(divisor - w > ALONE * w, divisor - w, 0.0)
+        with np.errstate(divide="ignore"):
+            others = np.log(shared_out(inside + a, divisor, bins[:, None]))
+            own = np.log(shared_out(np.maximum(inside - w + a, 0.0), left, bins[:, None]))
+        return np.where(nobody, 0.0, others), np.where(nobody, 0.0, own)
 
     def bins_left_out(self, place: Positions, weight: Array) -> tuple[Positions, Positions, Array]:
         """Where the bin of each row begins and ends (in values), and how many bins there are, without that row."""
@@ -234,15 +235,12 @@ class Sketch:
         Bins below that of the row are as the smaller values make them, bins above as the larger ones do: what either
         add up to is known for all rows at once.
         """
-        from scipy.special import gammaln
-
-        def gain(counts: Array) -> Array:
-            return np.asarray(gammaln(a + counts) - gammaln(a))
+        prior = np.asarray(a)
 
         def runs(ids: Array) -> tuple[Positions, Positions, Array]:
             """Where bins start and end, and what those before each gain."""
             starts = np.flatnonzero(np.diff(ids, prepend=-1.0))
-            gained = np.cumsum(gain(np.add.reduceat(self.counts, starts, axis=1)), axis=1)
+            gained = np.cumsum(log_rising(prior, np.add.reduceat(self.counts, starts, axis=1)), axis=1)
             return starts, np.append(starts[1:], len(ids)), np.concatenate([none, gained], axis=1)
 
         first, last, bins = self._bins_without(place, w)
@@ -251,18 +249,19 @@ class Sketch:
         none, n = np.zeros((len(self.counts), 1)), self.n - w
         reached = np.concatenate([none, np.cumsum(self.counts, axis=1)], axis=1)
         starts, _, gained = runs(self.bins(self.below, n))
-        said = gained[:, np.searchsorted(starts, first)]
+        log_evidence = gained[:, np.searchsorted(starts, first)]
         starts, ends, gained = runs(self.bins(np.maximum(self.below - w, 0.0), n))
         next_one = np.searchsorted(starts, last, "right") - 1  # of which the row's bin may have taken some values
-        said = said + gained[:, -1:] - gained[:, next_one + 1] + gain(reached[:, ends[next_one]] - reached[:, last])
+        taken = reached[:, ends[next_one]] - reached[:, last]
+        log_evidence = log_evidence + gained[:, -1:] - gained[:, next_one + 1] + log_rising(prior, taken)
         inside, total = reached[:, last] - reached[:, first], self.counts.sum(1)[:, None]
-        said = said + gammaln(a * bins)
-        each = said + gain(inside) - gammaln(a * bins + total)
-        return each, said + gain(np.maximum(inside - w, 0.0)) - gammaln(a * bins + np.maximum(total - w, 0.0))
+        inside_left, total_left = np.maximum(inside - w, 0.0), np.maximum(total - w, 0.0)
+        each = log_evidence + log_rising(prior, inside) - log_rising(a * bins, total)
+        return each, log_evidence + log_rising(prior, inside_left) - log_rising(a * bins, total_left)
 
 
 @dataclass(frozen=True, eq=False)
-class BinnedLikelihood(Independent):
+class BinnedLikelihood(Tabular, Scored, LogPrior, Draws):
     """log θ of the bin that each number falls into."""
 
     sketches: tuple[Sketch, ...]
@@ -277,27 +276,25 @@ class BinnedLikelihood(Independent):
         return tuple(sketch.name for sketch in self.sketches)
 
     @cached_property
-    def bins(self) -> CategoriesLikelihood:
+    def bins(self) -> TableLikelihood:
         """The bins as categories."""
         columns = tuple(sketch.column() for sketch in self.sketches)
         counts = tuple(sketch.binned for sketch in self.sketches)
-        m, smoothing = self.settings.m, self.settings.smoothing
-        sizes = [n.shape[1] for n in counts]
-        prior = tuple(np.full(size, smoothing if m is None else m / max(size, 1)) for size in sizes)
-        return CategoriesLikelihood(columns, counts, prior, self.settings, self.weights, self.depends)
+        prior = tuple(concentration(column, self.settings) for column in columns)
+        return TableLikelihood(columns, counts, prior, self.settings, self.weights, self.depends)
 
     def read(self, batch: Batch) -> Array:
         """Cut numbers. (columns, rows)"""
         return cut(np.stack([batch.numbers(name) for name in self.names]))
 
-    def _coded(self, cells: Array) -> CodedCells:
+    def _coded(self, cells: Array) -> Codes:
         codes = np.full(cells.shape, -1, dtype=np.int32)
         for j, sketch in enumerate(self.sketches):
             if len(sketch.values):
                 known = ~np.isnan(cells[j])
                 edges = sketch.values[sketch.starts]
                 codes[j, known] = np.maximum(np.searchsorted(edges, cells[j, known], "right") - 1, 0)
-        return CodedCells(codes, {})
+        return codes
 
     def add(self, cells: Array, out: Array) -> None:
         self.bins.add(self._coded(cells), out)
@@ -339,32 +336,22 @@ class BinnedLikelihood(Independent):
         """The bins stay where they are."""
         return self.bins.each_nearly_left_out(self._coded(cells), own)
 
-    def pick(self, places: Sequence[int]) -> BinnedLikelihood:
+    def pick(self, places: Sequence[int]) -> Self:
         weights, depends = (None if part is None else part[places] for part in (self.weights, self.depends))
         return replace(self, sketches=tuple(self.sketches[j] for j in places), weights=weights, depends=depends)
 
-    def averaging(self, depends: Array) -> BinnedLikelihood:
+    def averaging(self, depends: Array) -> Self:
         return replace(self, depends=depends)
-
-    def length(self, cells: Array) -> int:
-        return int(cells.shape[1])
-
-    def rows_of(self, cells: Array, rows: Any) -> Array:
-        return cells[:, rows]
 
     def cells_of(self, cells: Array, places: Sequence[int]) -> Array:
         return cells[places]
 
-    def weighted(self, weights: Array) -> BinnedLikelihood:
+    def weighted(self, weights: Array) -> Self:
         return replace(self, weights=weights)
 
-    def as_one(self) -> BinnedLikelihood:
+    def as_one(self) -> Self:
         sketches = (replace(sketch, counts=sketch.counts.sum(0, keepdims=True)) for sketch in self.sketches)
         return replace(self, sketches=tuple(sketches))
-
-    @property
-    def steady(self) -> bool:
-        return True
 
     def log_evidence(self) -> Array:
         return self.bins.log_evidence()

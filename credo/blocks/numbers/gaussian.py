@@ -7,7 +7,7 @@ covariance that is left), and what follows is computed as if the rows had been w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,18 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.blocks.block import Block, Likelihood, Parameter, Settings
-from credo.blocks.numbers.covariances import (
-    Gaussians,
-    Spread,
-    less,
-    log_densities,
-    log_density,
-    mahalanobis,
-    most_likely,
-    spread,
-    squared_distances,
-)
+from credo.blocks.block import Block, Parameter, Settings
+from credo.blocks.capabilities import Draws, Limits, LogPrior, OneTerm, Tallies
+from credo.blocks.numbers.covariances import most_likely, without_row
 from credo.blocks.numbers.missing import Completion, Filled, completed
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, Label
@@ -35,7 +26,10 @@ from credo.core.statistics import ALONE, CrossMoments, Moments, exceeds
 from credo.data import Batch
 from credo.data.schema import Column, Schema
 from credo.errors import EvidenceError
+from credo.families.normal_inverse_wishart import JointGaussian, JointParameters
+from credo.families.priors import of_joint_numbers
 from credo.numerics.exact import Array, Exact
+from credo.numerics.multivariate import log_densities, log_density, mahalanobis, squared_distances
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
@@ -66,7 +60,7 @@ def patterns(x: Array) -> Iterator[tuple[Flags, Any]]:
 
 
 @dataclass(frozen=True)
-class Joint(Block):
+class Joint(Block, Limits, Tallies):
     """x | class ~ N(μ, Σ), with a normal-inverse-Wishart prior: s rows of the pooled means and variances.
 
     NormalInverseWishart(pooled means, s, d + 1 + s, s · diag(pooled variances)). Columns without variance are ignored.
@@ -75,8 +69,8 @@ class Joint(Block):
     names: tuple[str, ...]
     covariance: Literal["full", "tied"]
 
-    def labels(self, evidence: Evidence) -> Sequence[Label]:
-        return [label for label in evidence.parts if label.counted == "joint"]
+    def keeps(self, label: Label) -> bool:
+        return label.counted == "joint"
 
     def crowded(self, evidence: Evidence, slack: float) -> Label | None:
         """Each row has one pattern of missing cells."""
@@ -100,10 +94,11 @@ class Joint(Block):
         seen = tuple(Pattern(np.array(label.pattern), moments[label]) for label in ordered)
         return JointLikelihood(self.names, self.covariance, len(evidence[ROWS].n.value), seen, settings)
 
-    def tally(self, evidence: Evidence, groups: str) -> Tally:
+    def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.numbers.tallies import JointTally
 
-        return JointTally(self.names, label_of, len(evidence.schema[groups].levels))
+        classes = max((len(evidence[label].weight) for label in self.labels(evidence)), default=1)
+        return JointTally(self.names, label_of, classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +118,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, eq=False)
-class JointLikelihood(Likelihood):
+class JointLikelihood(OneTerm, LogPrior, Draws):
     """log p(x | class): a multivariate t where parameters are integrated out, else a normal; missing cells drop out."""
 
     names: tuple[str, ...]
@@ -156,7 +151,7 @@ class JointLikelihood(Likelihood):
         return total
 
     @cached_property
-    def spoken(self) -> Flags:
+    def varying(self) -> Flags:
         return np.asarray(self.pooled.scatter[0] > 0)
 
     @cached_property
@@ -165,29 +160,29 @@ class JointLikelihood(Likelihood):
 
     @property
     def size(self) -> int:
-        return int(self.spoken.sum())
+        return int(self.varying.sum())
 
     @cached_property
     def prior_mean(self) -> Array:
         """About the shift, which is the same but for rounding. (d,)"""
-        return np.asarray((self.pooled.first / self.pooled.n - Exact.of(self.shift)).value[0, self.spoken])
+        return np.asarray((self.pooled.first / self.pooled.n - Exact.of(self.shift)).value[0, self.varying])
 
     @cached_property
     def prior_variance(self) -> Array:
         n = np.maximum(self.pooled.n.value[0], ALONE)
-        return np.asarray((self.pooled.scatter[0] / n)[self.spoken])
+        return np.asarray((self.pooled.scatter[0] / n)[self.varying])
 
     @cached_property
     def about_shift(self) -> list[tuple[Flags, Array, Array, Array]]:
         """Each pattern's columns among those with any variance, n, mean about the shift and scatter."""
         found = []
         for pattern in self.patterns:
-            inside = self.spoken[pattern.known]
+            inside = self.varying[pattern.known]
             moments = pattern.moments.take(1, np.flatnonzero(inside)).take(2, np.flatnonzero(inside))
-            mean = moments.first / moments.n[:, None] - Exact.of(self.shift[pattern.known & self.spoken])
+            mean = moments.first / moments.n[:, None] - Exact.of(self.shift[pattern.known & self.varying])
             seen = moments.n.value[:, None] > 0
             found.append(
-                (pattern.known[self.spoken], moments.n.value, np.where(seen, mean.value, 0.0), moments.scatter)
+                (pattern.known[self.varying], moments.n.value, np.where(seen, mean.value, 0.0), moments.scatter)
             )
         return found
 
@@ -215,28 +210,34 @@ class JointLikelihood(Likelihood):
         scatter = np.maximum(second - n * mean**2, 0.0)
         return n.max(1, initial=0.0), mean, scatter[:, :, None] * np.eye(d)
 
-    def with_prior(self, n: Array, mean: Array, scatter: Array) -> Spread:
-        return spread(n, mean, scatter, self.prior_mean, self.prior_variance, self.settings.strength, self.tied)
+    @cached_property
+    def prior(self) -> JointParameters:
+        return self._prior(self.prior_mean, self.prior_variance)
+
+    def _prior(self, mean: Array, variance: Array) -> JointParameters:
+        return of_joint_numbers(mean, variance, self.settings.strength, self.settings.strength)
+
+    def with_prior(self, n: Array, mean: Array, scatter: Array) -> JointParameters:
+        return self.prior.posterior(n, mean, scatter, self.tied)
 
     @property
     def tied(self) -> bool:
         return self.covariance == "tied"
 
     @cached_property
-    def belief(self) -> Spread:
+    def belief(self) -> JointParameters:
         return self.with_prior(*self.completed)
 
-    def at_mode(self, belief: Spread) -> Gaussians:
-        sharing = self.classes if self.tied else 1
-        return Gaussians(belief.mean, belief.scale / (belief.degrees + self.size + 1 + sharing)[..., None, None])
+    def at_mode(self, belief: JointParameters) -> JointGaussian:
+        return belief.mode(self.classes if self.tied else 1)
 
     @cached_property
-    def gaussians(self) -> Gaussians:
+    def gaussians(self) -> JointGaussian:
         """The point estimate."""
         if self.settings.estimate == "ml":
             return most_likely(*self.completed, self.tied)
         centre, matrix, _ = self._point._law(self.belief)
-        return Gaussians(centre, matrix)
+        return JointGaussian(centre, matrix)
 
     def log_prior(self) -> float:
         return Completion(self, self.gaussians).log_prior() if self.size else 0.0
@@ -281,10 +282,10 @@ class JointLikelihood(Likelihood):
             found = log_density(squared, log_determinant, degrees, int(known.sum()))
             out[rows] += found if self.weight == 1 else self.weight * found
 
-    def said(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
         found = {name: np.zeros(shape) for name in self.names}
-        names = [name for name, speaks in zip(self.names, self.spoken, strict=True) if speaks]
-        z = (cells - self.shift)[:, self.spoken]
+        names = [name for name, varies in zip(self.names, self.varying, strict=True) if varies]
+        z = (cells - self.shift)[:, self.varying]
         for known, rows in patterns(z) if self.size else ():
             if not known.any():
                 continue
@@ -296,7 +297,7 @@ class JointLikelihood(Likelihood):
 
     def _distances(self, cells: Array) -> Iterator[tuple[Flags, Any, Array]]:
         """Squared Mahalanobis distances from each class, pattern by pattern. (rows, classes)"""
-        z = (cells - self.shift)[:, self.spoken] if self.size < cells.shape[1] else cells - self.shift
+        z = (cells - self.shift)[:, self.varying] if self.size < cells.shape[1] else cells - self.shift
         for known, rows in patterns(z):
             if not known.any():
                 continue
@@ -347,10 +348,10 @@ class JointLikelihood(Likelihood):
 
     def _left_out(self, cells: Array, own: Hard) -> Array:
         """Rows (without missing cells) that are left out one by one: each class's matrix is factored again."""
-        z, w, rows = (cells - self.shift)[:, self.spoken], own.weight, np.arange(len(cells))
+        z, w, rows = (cells - self.shift)[:, self.varying], own.weight, np.arange(len(cells))
         everyone = np.full(len(z), self.completed[0].sum())
         variance = np.repeat(self.prior_variance[None] * everyone[:1, None], len(z), axis=0)
-        rest, place, left = less(everyone, np.repeat(self.prior_mean[None], len(z), axis=0), variance, z, w)
+        rest, place, left = without_row(everyone, np.repeat(self.prior_mean[None], len(z), axis=0), variance, z, w)
         sure = (left > CANCELLED * variance).all(1) & (rest > 0)
         found = np.zeros((len(z), self.classes))
         for i in rows[~sure]:  # a column is constant without this row, or loses its digits
@@ -358,27 +359,24 @@ class JointLikelihood(Likelihood):
         z, w, k, rest = z[sure], w[sure], own.codes[sure], rest[sure]
         n, mean, scatter = (np.repeat(part[None], len(z), axis=0) for part in self.completed)
         each = rows[: len(z)]
-        n[each, k], mean[each, k], scatter[each, k] = less(n[each, k], mean[each, k], scatter[each, k], z, w)
-        prior = (place[sure, None], (left[sure] / rest[:, None])[:, None])
+        n[each, k], mean[each, k], scatter[each, k] = without_row(n[each, k], mean[each, k], scatter[each, k], z, w)
+        prior = self._prior(place[sure, None], (left[sure] / rest[:, None])[:, None])
         if self.settings.estimate == "ml":
             centre, matrix = most_likely(n, mean, scatter, self.tied)
             degrees = np.full(n.shape, np.inf)
         else:
-            centre, matrix, degrees = self._law(spread(n, mean, scatter, *prior, self.settings.strength, self.tied))
+            centre, matrix, degrees = self._law(prior.posterior(n, mean, scatter, self.tied))
         squared, log_determinant = mahalanobis(z[:, None] - centre, matrix)
         found[sure] = log_density(squared, log_determinant, degrees, self.size)
         return found
 
-    def _law(self, belief: Spread) -> tuple[Array, Array, Array]:
+    def _law(self, belief: JointParameters) -> tuple[Array, Array, Array]:
         """Centre, matrix and degrees of freedom of the density that predicts a row."""
-        d = self.size
         if self.settings.estimate == "bayes":
-            degrees = belief.degrees - d + 1
-            return belief.mean, belief.scale * ((1 + 1 / belief.strength) / degrees)[..., None, None], degrees
-        endless = np.full(belief.degrees.shape, np.inf)
-        if self.settings.estimate == "map":
-            return *self.at_mode(belief), endless
-        return belief.mean, belief.scale / (belief.degrees - d - 1)[..., None, None], endless
+            degrees, factor = belief.predictive()
+            return belief.mean, belief.scale * factor[..., None, None], degrees
+        point = self.at_mode(belief) if self.settings.estimate == "map" else belief.expected()
+        return *point, np.full(belief.degrees.shape, np.inf)
 
     def weighted(self, weights: Array) -> JointLikelihood:
         return replace(self, weight=float(weights[0]))
@@ -393,13 +391,13 @@ class JointLikelihood(Likelihood):
             rooted = np.linalg.inv(white)
             for k in np.unique(classes):
                 rows = np.flatnonzero(classes == k)
-                drawn[np.ix_(rows, self.spoken)] = mean[k] + noise[rows] @ rooted[k].T + self.shift[self.spoken]
+                drawn[np.ix_(rows, self.varying)] = mean[k] + noise[rows] @ rooted[k].T + self.shift[self.varying]
         return {name: drawn[:, j] for j, name in enumerate(self.names)}
 
     def parameters(self) -> list[Parameter]:
-        names = [name for name, said in zip(self.names, self.spoken, strict=True) if said]
+        names = [name for name, varies in zip(self.names, self.varying, strict=True) if varies]
         mean, covariance = self.gaussians
-        lines = [Parameter(name, "mean", mean[:, j] + self.shift[self.spoken][j]) for j, name in enumerate(names)]
+        lines = [Parameter(name, "mean", mean[:, j] + self.shift[self.varying][j]) for j, name in enumerate(names)]
         for i, name in enumerate(names):
             lines.append(Parameter(name, "sd", np.sqrt(covariance[:, i, i])))
             for j in range(i):

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo import engines
-from credo.blocks.numbers.covariances import Gaussians, mahalanobis, most_likely
+from credo.blocks.numbers.covariances import most_likely
 from credo.core.em import Expected, em
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.statistics import CrossMoments, Statistics
 from credo.data.schema import Schema
 from credo.engines.partitions import Loaded
+from credo.families.normal_inverse_wishart import JointGaussian
 from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ NO_COLUMNS = Schema(())  # whose levels the moments run over
 STEPS, TOLERANCE = 2000, 1e-15  # of EM
 
 
-def completed(likelihood: JointLikelihood, parts: Sequence[Filled], start: Gaussians) -> tuple[Array, Array, Array]:
+def completed(likelihood: JointLikelihood, parts: Sequence[Filled], start: JointGaussian) -> tuple[Array, Array, Array]:
     """n, mean and scatter of whole rows, as they are expected at the most probable parameters."""
     with engines.using(engines.Serial()):
         found = em(Completion(likelihood, start), lambda: parts, steps=STEPS, tolerance=TOLERANCE)
@@ -47,7 +48,7 @@ class Filled(Loaded):
     def rows(self) -> int:
         return len(self.n)
 
-    def expected(self, parameters: Gaussians) -> Statistics:
+    def expected(self, parameters: JointGaussian) -> Statistics:
         """E[Σx], E[Σxx′]: a missing cell is its regression on the known ones, and the covariance that is left adds."""
         given, classes, d = np.flatnonzero(self.known), len(self.n), len(self.known)
         absent = np.flatnonzero(~self.known)
@@ -67,7 +68,7 @@ class Filled(Loaded):
         second = slope @ self.scatter @ slope.swapaxes(1, 2) + n * (left + centre[:, :, None] * centre[:, None, :])
         return CrossMoments(Exact.of(self.n), Exact.of(self.n[:, None] * centre), Exact.of(second))
 
-    def log_likelihood(self, parameters: Gaussians) -> float:
+    def log_likelihood(self, parameters: JointGaussian) -> float:
         given = np.flatnonzero(self.known)
         covariance = parameters.covariance[:, given[:, None], given]
         away = self.mean - parameters.mean[:, given]
@@ -82,7 +83,7 @@ class Completion:
     """Gaussians of the classes, from rows with missing cells: a model for `em`, whose batches are patterns."""
 
     likelihood: JointLikelihood
-    gaussians: Gaussians
+    gaussians: JointGaussian
 
     def expect(self, batch: Filled, /) -> Expected:
         moments = Part((None,), batch.expected(self.gaussians))
@@ -97,20 +98,14 @@ class Completion:
         own, moments = self.likelihood, _moments(evidence[WHOLE])
         return replace(self, gaussians=most_likely(*moments, own.tied) if self._flat else self._mode(*moments))
 
-    def _mode(self, n: Array, mean: Array, scatter: Array) -> Gaussians:
+    def _mode(self, n: Array, mean: Array, scatter: Array) -> JointGaussian:
         return self.likelihood.at_mode(self.likelihood.with_prior(n, mean, scatter))
 
     def log_prior(self) -> float:
         """Up to a constant: log N(μ; m, Σ/s) for each class, and log InverseWishart(Σ) (once, where it is shared)."""
         if self._flat:
             return 0.0
-        own, s = self.likelihood, self.likelihood.settings.strength
-        d, (mean, covariance) = own.size, self.gaussians
-        squared, log_determinant = mahalanobis(mean - own.prior_mean, covariance)
-        about_means = -0.5 * (s * squared + log_determinant).sum()
-        inverse = np.diagonal(np.linalg.inv(covariance), axis1=1, axis2=2)
-        spreads = -0.5 * ((2 * d + 2 + s) * log_determinant + s * (own.prior_variance * inverse).sum(1))
-        return float(about_means + (spreads[0] if own.tied else spreads.sum()))
+        return float(self.likelihood.prior.log_kernel(self.gaussians, self.likelihood.tied).sum())
 
 
 def _moments(statistics: Any) -> tuple[Array, Array, Array]:

@@ -11,14 +11,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo._kernels.text.documents import add_presences
-from credo.blocks.block import Settings, Silence
-from credo.blocks.text.column import Left, TextLikelihood, Texts
+from credo.blocks.block import Settings
+from credo.blocks.capabilities import Ignored
+from credo.blocks.text.column import TextLikelihood, Texts, WordsLeftOut
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
 from credo.data import Batch
 from credo.data.words import Documents
+from credo.families.beta_bernoulli import log_evidence
+from credo.families.dirichlet import log_kernel
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ class Presences(Texts):
     def amounts(self, counts: Codes) -> NDArray[Any]:
         return np.broadcast_to(1.0, len(counts))
 
-    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+    def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.text.tallies import PresencesTally
 
         return PresencesTally(self, evidence)
@@ -50,9 +53,9 @@ class Presences(Texts):
 class PresencesLikelihood(TextLikelihood):
     """Σ log θ over the words that are there + Σ log (1 - θ) over those that aren't, UNKNOWN being one of all."""
 
-    def silent(self, batch: Batch, cells: Documents) -> dict[Silence, int]:
-        """That a word is UNKNOWN says something, unless that never happened and there is no prior."""
-        return {} if self._offset else super().silent(batch, cells)
+    def read_counting_ignored(self, batch: Batch) -> tuple[Documents, Ignored]:
+        """UNKNOWN words aren't ignored, unless there is no prior."""
+        return (self.read(batch), {}) if self._offset else super().read_counting_ignored(batch)
 
     @cached_property
     def _tables(self) -> tuple[Array, Array]:
@@ -67,7 +70,7 @@ class PresencesLikelihood(TextLikelihood):
 
     @cached_property
     def _certain(self) -> NDArray[np.bool_] | None:
-        """Words that all texts of a class hold, where nothing says that others may do without; None if there are none.
+        """Words that all texts of a class hold, where no prior allows others to do without; None if there are none.
         (words, classes)"""
         if self._offset:
             return None
@@ -89,17 +92,17 @@ class PresencesLikelihood(TextLikelihood):
     def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None:
         odds, absent = self._tables
         unseen, zeros = cells.unseen.copy(), np.zeros(len(out), dtype=np.int64)
-        said = np.repeat(absent.sum(0)[None], len(out), axis=0)
+        scores = np.repeat(absent.sum(0)[None], len(out), axis=0)
         rows = np.flatnonzero(own.codes >= 0)
-        said[rows, own.codes[rows]], zeros[rows] = self._nothing_there(own.take(rows))
+        scores[rows, own.codes[rows]], zeros[rows] = self._nothing_there(own.take(rows))
         add_presences(
             cells.words, self.n, odds, absent, self.weights, self.least, self._offset, self.texts,
-            cells.starts, own.codes, own.weight, said, unseen, zeros,
+            cells.starts, own.codes, own.weight, scores, unseen, zeros,
         )  # fmt: skip
-        said[rows[zeros[rows] > 0], own.codes[rows[zeros[rows] > 0]]] = -np.inf
-        said = np.where(self._lacking(cells, own), -np.inf, said)
-        said += self._unknown(unseen, own)
-        out[cells.known] += said[cells.known]
+        scores[rows[zeros[rows] > 0], own.codes[rows[zeros[rows] > 0]]] = -np.inf
+        scores = np.where(self._lacking(cells, own), -np.inf, scores)
+        scores += self._unknown(unseen, own)
+        out[cells.known] += scores[cells.known]
 
     def _nothing_there(self, own: Hard) -> tuple[Array, NDArray[np.int64]]:
         """log p(no word is there | the row's class without it), but for words that all others hold: their number."""
@@ -114,7 +117,7 @@ class PresencesLikelihood(TextLikelihood):
         return found, zeros
 
     def _unknown(self, unseen: NDArray[np.int64], own: Hard) -> Array:
-        """What words that aren't in the vocabulary say, or that there are none. (documents, classes)"""
+        """log p(some words are UNKNOWN, or none is | class). (documents, classes)"""
         a = self._offset
         if not a:
             return np.zeros((len(unseen), 1))
@@ -151,36 +154,29 @@ class PresencesLikelihood(TextLikelihood):
 
     def log_prior(self) -> float:
         """Σ (l - 1) log θ (1 - θ), over the words and UNKNOWN."""
-        from scipy.special import xlogy
-
         a = self._offset
         unknown = a / np.maximum(self.texts + 2 * a, ALONE)
         shares = np.concatenate([self.shares[self.weights > 0], unknown[None]])
-        power = self.settings.smoothing - 1
-        return float((xlogy(power, shares) + xlogy(power, 1 - shares)).sum())
+        return float(sum(log_kernel(each, self.settings.smoothing).sum() for each in (shares, 1 - shares)))
 
     def log_evidence(self) -> Array:
         """log p(which words each text holds | its class), parameters integrated out. (1,)"""
-        from scipy.special import betaln
-
         a, there = self.settings.smoothing, self.weights > 0
         if not a:
             return np.zeros(1)
-        each = betaln(self.n[there] + a, self.texts - self.n[there] + a) - betaln(a, a)
-        return np.array([each.sum() + (betaln(a, self.texts + a) - betaln(a, a)).sum()])
+        each = log_evidence(self.n[there], self.texts - self.n[there], a, a)
+        return np.array([each.sum() + log_evidence(np.zeros(1), self.texts, a, a).sum()])
 
     def log_evidence_left_out(self, cells: Documents, own: Hard) -> Array:
-        from scipy.special import betaln
-
         a, there = self.settings.smoothing, self.weights > 0
         if not a:
             return np.zeros(own.rows)
-        each, known = Left.of(self, cells, own), cells.known
+        each, known = WordsLeftOut.of(self, cells, own), cells.known
 
         def fit(n: Array, texts: Array) -> Array:
             """Of a word in n of so many texts; of one that is in more of them, nothing: it is in the row."""
             inside = texts - n + a > 0
-            return np.where(inside, betaln(n + a, np.where(inside, texts - n + a, 1.0)) - betaln(a, a), 0.0)
+            return np.where(inside, log_evidence(n, np.where(inside, texts - n, 0.0), a, a), 0.0)
 
         found = np.repeat(fit(self.n[there], self.texts).sum(0)[None], own.rows, axis=0)
         found += fit(np.zeros_like(self.texts), self.texts)

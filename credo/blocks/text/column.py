@@ -10,13 +10,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from credo.blocks.block import Block, Independent, Parameter, Settings, Silence
+from credo.blocks.block import Block, Parameter, Settings
+from credo.blocks.capabilities import (
+    Averageable,
+    CountsIgnored,
+    Draws,
+    Ignored,
+    Limits,
+    LogPrior,
+    Prunes,
+    Tallies,
+    WordByWord,
+)
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership, Soft
@@ -26,11 +37,12 @@ from credo.data import Batch
 from credo.data.schema import Axis, Column, Derivation, Schema
 from credo.data.words import Documents, Reading, Vocabulary, learned
 from credo.errors import DataError
+from credo.families.dirichlet import offset
 from credo.numerics.exact import Array
 
 Flags = NDArray[np.bool_]
 
-ROOM = 8  # times max_words are kept before the rarest are dropped
+KEPT = 8  # times max_words: beyond so many words, the rarest are dropped
 MOST_WORDS = 2**31  # of one text: Arrow's strings have no more bytes
 NEW_WORDS = "no word that was ever seen before"
 
@@ -64,7 +76,7 @@ class Cuts:
 
 
 @dataclass(frozen=True)
-class Texts(Block):
+class Texts(Block, Limits, Prunes, Tallies):
     """A column of texts, cut into words: one table (words, classes) of sums, and how many texts each class has."""
 
     name: str
@@ -109,8 +121,8 @@ class Texts(Block):
         """That of the number of documents which hold each word."""
         return Label("documents", self.name, self.derived)
 
-    def labels(self, evidence: Evidence) -> Sequence[Label]:  # noqa: ARG002 - the same, whatever was seen
-        return (*self.tables, self.texts)
+    def keeps(self, label: Label) -> bool:
+        return label in (*self.tables, self.texts)
 
     def crowded(self, evidence: Evidence, slack: float) -> Label | None:
         """A class without texts has no words, no text is too long, and no more texts hold a word than there are."""
@@ -118,8 +130,8 @@ class Texts(Block):
         for label in self.tables:
             table = evidence[label].n
             words = table.along(1)
-            endless = bool(((words > slack) & (words > MOST_WORDS * texts)).any())
-            if endless or (label == self.documents and exceeds(table.largest(), texts, slack)):
+            too_long = bool(((words > slack) & (words > MOST_WORDS * texts)).any())
+            if too_long or (label == self.documents and exceeds(table.largest(), texts, slack)):
                 return label
         return None
 
@@ -148,21 +160,13 @@ class Texts(Block):
         """What a word adds to the table, given its count in a document."""
         return counts
 
-    def holds(self, word: str) -> bool:  # noqa: ARG002 - most hold all
-        """Whether it counts such words."""
-        return True
-
-    def added(self, counts: Codes, weight: float) -> dict[Label, Array]:
-        """What a document of that weight adds to each table, given the counts of its words."""
-        return {self.label: weight * self.amounts(counts)}
-
     def pruned(self, evidence: Evidence) -> Evidence:
         """Without the rarest words, where there are many more than max_words: so a stream takes bounded memory."""
         most, levels = self.cuts.max_words, evidence.schema[self.axis].levels
-        if most is None or len(levels) <= ROOM * most:
+        if most is None or len(levels) <= KEPT * most:
             return evidence
         order = np.argsort(-evidence[self.label].n.along(0), kind="stable")
-        return evidence.only_levels(self.axis, np.sort(order[: ROOM * most // 2]))
+        return evidence.only_levels(self.axis, np.sort(order[: KEPT * most // 2]))
 
     def _seen(self, evidence: Evidence) -> tuple[Column, Array, Array]:
         """The words, their table, and the number of texts."""
@@ -230,7 +234,7 @@ def strings(batch: Batch, name: str) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class TextLikelihood(Independent):
+class TextLikelihood(Averageable, LogPrior, CountsIgnored, WordByWord, Draws):
     """What multinomial and Bernoulli words share."""
 
     block: Texts
@@ -251,10 +255,15 @@ class TextLikelihood(Independent):
     def read(self, batch: Batch) -> Documents:
         return self.block.looked_up(batch, self.column)
 
-    def silent(self, batch: Batch, cells: Documents) -> dict[Silence, int]:  # noqa: ARG002 - the documents tell
+    def read_counting_ignored(self, batch: Batch) -> tuple[Documents, Ignored]:
         """Texts often have unseen words: only those with no other word are reported."""
-        unseen = int(((cells.unseen > 0) & (np.diff(cells.starts) == 0)).sum())
-        return {(self.block.name, NEW_WORDS): unseen} if unseen else {}
+        documents = self.read(batch)
+        unseen = int(((documents.unseen > 0) & (np.diff(documents.starts) == 0)).sum())
+        return documents, {(self.block.name, NEW_WORDS): unseen} if unseen else {}
+
+    @property
+    def reading(self) -> Reading:
+        return self.block.reading
 
     @cached_property
     def weights(self) -> Array:
@@ -274,40 +283,27 @@ class TextLikelihood(Independent):
     @property
     def _offset(self) -> float:
         """What is added to each count."""
-        return {"ml": 0.0, "map": max(self.settings.smoothing - 1.0, 0.0)}.get(
-            self.settings.estimate, self.settings.smoothing
-        )
+        return max(float(offset(self.settings.smoothing, self.settings.estimate)), 0.0)
 
     def add(self, cells: Documents, out: Array) -> None:
         nobody = Hard(np.full(len(cells.known), -1, dtype=np.int32), self.n.shape[1], np.ones(len(cells.known)))
-        said = np.zeros_like(out)
-        self.add_left_out(cells, nobody, said)
-        out += self.weight * said
+        unweighted = np.zeros_like(out)
+        self.add_left_out(cells, nobody, unweighted)
+        out += self.weight * unweighted
 
-    @abstractmethod
-    def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None: ...
-
-    def pick(self, places: Sequence[int]) -> TextLikelihood:  # noqa: ARG002 - there is but one
+    def pick(self, places: Sequence[int]) -> Self:
+        assert [*places] == [0], "there is but one column"
         return self
 
-    def cells_of(self, cells: Documents, places: Sequence[int]) -> Documents:  # noqa: ARG002 - there is but one
+    def cells_of(self, cells: Documents, places: Sequence[int]) -> Documents:
+        assert [*places] == [0], "there is but one column"
         return cells
 
-    def weighted(self, weights: Array) -> TextLikelihood:
+    def weighted(self, weights: Array) -> Self:
         return replace(self, weight=float(weights[0]))
 
-    def as_one(self) -> TextLikelihood:
+    def as_one(self) -> Self:
         return replace(self, n=self.n.sum(1, keepdims=True), texts=self.texts.sum(keepdims=True))
-
-    def length(self, cells: Documents) -> int:
-        return len(cells.known)
-
-    def rows_of(self, cells: Documents, rows: Flags) -> Documents:
-        return cells.take(np.flatnonzero(rows))
-
-    @abstractmethod
-    def words_of(self, cells: Documents) -> dict[str, Array]:
-        """Of one text, what each of its words says of the classes, with its weight: they add up to what it says."""
 
     @property
     @abstractmethod
@@ -327,7 +323,7 @@ class TextLikelihood(Independent):
 
 
 @dataclass(frozen=True, eq=False)
-class Left:
+class WordsLeftOut:
     """The words of documents one by one, with their document left out."""
 
     row: NDArray[np.intp]  # whose they are
@@ -338,7 +334,7 @@ class Left:
     rows: int
 
     @classmethod
-    def of(cls, likelihood: TextLikelihood, cells: Documents, own: Hard) -> Left:
+    def of(cls, likelihood: TextLikelihood, cells: Documents, own: Hard) -> WordsLeftOut:
         row = np.repeat(np.arange(own.rows), np.diff(cells.starts))
         there = likelihood.weights[cells.words] > 0
         row, word, counts = row[there], cells.words[there], cells.counts[there]

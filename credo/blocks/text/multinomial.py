@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from credo._kernels.text.documents import add_words
 from credo._kernels.text.log_odds import GRID
 from credo.blocks.block import Settings
-from credo.blocks.text.column import Left, TextLikelihood, Texts
+from credo.blocks.text.column import TextLikelihood, Texts, WordsLeftOut
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
 from credo.data.words import Documents
+from credo.families import dirichlet
 from credo.numerics.exact import Array
+from credo.numerics.special import log_rising
 
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
@@ -34,7 +36,7 @@ class Words(Texts):
     def likelihood(self, evidence: Evidence, settings: Settings) -> WordsLikelihood:
         return WordsLikelihood(self, *self._seen(evidence), settings)
 
-    def tally(self, evidence: Evidence, groups: str) -> Tally:  # noqa: ARG002 - the evidence has them
+    def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.text.tallies import WordsTally
 
         return WordsTally(self, evidence)
@@ -113,42 +115,31 @@ class WordsLikelihood(TextLikelihood):
     @property
     def shares(self) -> Array:
         above = np.where(self.weights[:, None] > 0, self.n + self._offset, 0.0)
-        total = above.sum(0)
-        return np.where(total > 0, above / np.where(total > 0, total, 1.0), 1 / max(self.size, 1))
+        return dirichlet.shared_out(above, above.sum(0), self.size)
 
     def log_prior(self) -> float:
         """Σ (l - 1) log θ"""
-        from scipy.special import xlogy
-
-        return float(xlogy(self.settings.smoothing - 1, self.shares[self.weights > 0]).sum())
+        return float(dirichlet.log_kernel(self.shares[self.weights > 0], self.settings.smoothing).sum())
 
     def log_evidence(self) -> Array:
         """log p(the texts | their classes), the order of words given. (1,)"""
-        from scipy.special import gammaln
-
-        a, there = self.settings.smoothing, self.weights > 0
-        if not a or not there.any():
-            return np.zeros(1)
-        each = (gammaln(self.n[there] + a) - gammaln(a)).sum()
-        return np.array([each - (gammaln(self._totals + a * self.size) - gammaln(a * self.size)).sum()])
+        a, there = np.asarray(self.settings.smoothing), self.weights > 0
+        return np.array([dirichlet.log_evidence(self.n[there].T, a).sum()])
 
     def log_evidence_left_out(self, cells: Documents, own: Hard) -> Array:
-        from scipy.special import gammaln
-
-        a = self.settings.smoothing
+        a = np.asarray(self.settings.smoothing)
         if not a:
             return np.zeros(own.rows)
-        each = Left.of(self, cells, own)
-        before = (gammaln(self.n + a) - gammaln(a))[each.word]
-        after = gammaln(np.maximum(self.n[each.word, each.mine] - each.taken, 0.0) + a) - gammaln(a)
+        each, gains = WordsLeftOut.of(self, cells, own), log_rising(a, self.n)
+        before = gains[each.word]
+        after = log_rising(a, np.maximum(self.n[each.word, each.mine] - each.taken, 0.0))
         fallen = np.where(each.gone, before.sum(1), before[np.arange(len(after)), each.mine] - after)
         lost = np.where(each.gone[:, None], self.n[each.word], 0.0)
         lost[np.arange(len(lost)), each.mine] += np.where(each.gone, 0.0, each.taken)
         size = a * (self.size - each.total(each.gone))[:, None]
         totals = np.maximum(self._totals - each.total(lost), 0.0)
-        whole = (gammaln(self.n[self.weights > 0] + a) - gammaln(a)).sum()
-        said = np.where(size > 0, gammaln(totals + size) - gammaln(np.where(size > 0, size, 1.0)), 0.0).sum(1)
-        return np.asarray(whole - each.total(fallen) - said)
+        below = np.where(size > 0, log_rising(np.where(size > 0, size, 1.0), totals), 0.0).sum(1)
+        return np.asarray(gains[self.weights > 0].sum() - each.total(fallen) - below)
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
         """Words in no order, as many as the class's texts have on average."""
@@ -163,15 +154,3 @@ class WordsLikelihood(TextLikelihood):
     @property
     def free_parameters(self) -> int:
         return int(self.n.shape[1]) * max(self.size - 1, 0)
-
-
-def log_rising(z: Array, x: Any) -> Array:
-    """log z(z + 1)...(z + x - 1), without the digits that a difference of two log Γ loses."""
-    from scipy.special import gammaln
-
-    z = np.maximum(z, 1e-300)
-    y, large = z + x, np.maximum(z, 100.0)
-    high = large + x
-    series = (large - 0.5) * np.log1p(x / large) + x * np.log(high) - x
-    series += (1 / high - 1 / large) / 12 - (1 / high**3 - 1 / large**3) / 360
-    return np.asarray(np.where(z >= 100.0, series, gammaln(y) - gammaln(z)))

@@ -8,4 +8,4 @@ from credo.storage.stored import Stored
 BY_NAME: dict[str, Stored] = {
     schema.name: schema for room in (core, families, estimation, models, networks) for schema in room.SCHEMAS
 }
-BY_PLACE: dict[str, Stored] = {schema.place: schema for schema in BY_NAME.values()}
+BY_PLACE: dict[str, Stored] = {schema.place: schema for schema in BY_NAME.values() if schema.place}

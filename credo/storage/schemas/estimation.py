@@ -76,6 +76,7 @@ SCHEMAS = (
             "columns": optional(tuple_of(TEXT)),
             "success": ANYTHING,
         },
+        learned=("evidence",),
         consistent=_belief_holds,
     ),
     Stored(
@@ -89,6 +90,7 @@ SCHEMAS = (
             "evidence": optional(EVIDENCE.type),
             "success": ANYTHING,
         },
+        learned=("evidence",),
         consistent=_groups_hold,
     ),
 )

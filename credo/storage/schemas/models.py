@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from credo.storage.field_types import (
     NUMBER,
     TEXT,
     WHOLE,
+    class_at,
     either,
     mapping,
     one_of,
@@ -24,7 +26,7 @@ from credo.storage.field_types import (
 from credo.storage.schemas.core import AXIS, EVIDENCE
 from credo.storage.schemas.learned import learned
 from credo.storage.schemas.string_labels import odds_by_axis
-from credo.storage.stored import Stored
+from credo.storage.stored import Moved, Stored, Values
 
 if TYPE_CHECKING:
     from credo.blocks.numbers.gaussian import Joint
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
     from credo.core.labels import Label
     from credo.models.classifier import Classifier
     from credo.models.metrics import Scores
-    from credo.models.tuning import Tuning
+    from credo.selection.tuned import TunedClassifier
+    from credo.selection.tuning import Tuning
 
 ROUNDING = 1e-6  # by which log P may exceed 0
 
@@ -62,7 +65,7 @@ def _classifier_holds(model: Classifier) -> bool:
     if not _views_hold(model):
         return False
     if model.evidence is None:
-        return model.tuning is None and model.report is None
+        return True
     evidence, target = model.evidence, str(model.target)
     classes = evidence.schema[target].levels
     row = Batch(0, 1, {target: classes[:1] if len(classes) else pa.nulls(1)})
@@ -77,15 +80,36 @@ def _classifier_holds(model: Classifier) -> bool:
 
 
 def _views_hold(model: Classifier) -> bool:
-    """Whether columns are read in forms that the model has, and the tuning uses these alone."""
-    forms = dict(model.views) if model.tuning is None else dict(model.tuning.forms)
+    """Whether columns are read in forms that the model has."""
     counted = {form for form, _ in model.blocks(model.views)}
     return (
         (model.target is None) == (not model.views) == (model.evidence is None)
         and model.target not in model.views
         and all(own and set(own) <= counted for own in model.views.values())
-        and all(set(own) <= set(model.views.get(name, ())) for name, own in forms.items())
     )
+
+
+def _tuned_holds(tuned: TunedClassifier) -> bool:
+    """Whether the tuning uses the forms that the model counts."""
+    views, forms = tuned.views, tuned.tuning.forms
+    return tuned.evidence is not None and all(set(own) <= set(views.get(name, ())) for name, own in forms.items())
+
+
+def _tuning_apart(plain: str, joint: bool = False) -> Callable[[Values], Values | Moved]:
+    """Of version 1 of a classifier, which held its tuning and its report itself."""
+
+    def upgraded(values: Values) -> Values | Moved:
+        model = {name: value for name, value in values.items() if name not in ("tuning", "report")}
+        tuning, report = values["tuning"], values["report"]
+        stored = next(each for each in SCHEMAS if each.name == plain)
+        if plain == "NaiveBayes":
+            model = {"m": None, "p": None, "average": False, **model}
+        if tuning is None:
+            return Moved(stored, model)
+        made = stored.built(stored.version, model)
+        return Moved(TUNED, {"model": made, "tuning": tuning, "report": report, "joint": joint})
+
+    return upgraded
 
 
 def _pattern_holds(label: Label, part: Part, block: Joint, target: str) -> bool:
@@ -103,7 +127,7 @@ FORMS = mapping(TEXT, tuple_of(TEXT))
 
 TUNING = Stored(
     "Tuning",
-    "credo.models.tuning:Tuning",
+    "credo.selection.tuning:Tuning",
     {
         "forms": FORMS,
         "weights": mapping(TEXT, mapping(TEXT, NUMBER)),
@@ -172,9 +196,21 @@ LEARNED = {
     "target": optional(TEXT),
     "views": FORMS,
     "evidence": optional(EVIDENCE.type),
-    "tuning": optional(TUNING.type),
-    "report": optional(REPORT.type),
 }
+TUNED = Stored(
+    "TunedClassifier",
+    "credo.selection.tuned:TunedClassifier",
+    {
+        "model": either(
+            class_at("credo.models.naive_bayes:NaiveBayes"),
+            class_at("credo.models.discriminant:GaussianDiscriminant"),
+        ),
+        "tuning": TUNING.type,
+        "report": optional(REPORT.type),
+        "joint": FLAG,
+    },
+    consistent=_tuned_holds,
+)
 
 SCHEMAS = (
     TUNING,
@@ -198,11 +234,14 @@ SCHEMAS = (
             "token_pattern": optional(TEXT),
         },
     ),
-    Stored("Blend", "credo.models.blend:Blend", {**SETTINGS, **LEARNED}, consistent=_classifier_holds),
+    TUNED,
+    Stored("Blend", "", {}, upgrades=(_tuning_apart("NaiveBayes", joint=True),)),  # in files of version 0.1 alone
     Stored(
         "GaussianDiscriminant",
         "credo.models.discriminant:GaussianDiscriminant",
         {"covariance": one_of("full", "tied", "diagonal", "spherical"), **SETTINGS, **LEARNED},
+        learned=tuple(LEARNED),
+        upgrades=(_tuning_apart("GaussianDiscriminant"),),
         consistent=_classifier_holds,
     ),
     Stored(
@@ -215,6 +254,8 @@ SCHEMAS = (
             "average": FLAG,
             **LEARNED,
         },
+        learned=tuple(LEARNED),
+        upgrades=(_tuning_apart("NaiveBayes"),),
         consistent=_classifier_holds,
     ),
 )

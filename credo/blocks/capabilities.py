@@ -1,0 +1,319 @@
+"""What a block or its likelihood may offer beside the core, one small interface each.
+
+A class inherits the capabilities that it has. Callers ask by `Capability.of(x)`, which is None where x lacks it, or by
+`Capability.needed(x)`, which is an error there.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.blocks.block import ALL, Block, Likelihood
+from credo.core.evidence import Evidence
+from credo.core.labels import Label
+from credo.core.membership import Hard
+from credo.data import Batch
+from credo.errors import EvidenceError
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.blocks.scoring import Scorer
+    from credo.blocks.tally import Tally
+
+Ignored = dict[tuple[str, str], int]  # {(column, what some of its cells hold): how many cells}, of ignored values
+
+
+class Capability(ABC):  # noqa: B024 - each capability has its own abstract methods
+    """Something that only some blocks or likelihoods can do."""
+
+    lacking: ClassVar[str] = ""  # the error about columns without it
+
+    @classmethod
+    def of(cls, thing: Block | Likelihood | Tally) -> Self | None:
+        """The same object, if it has the capability."""
+        return thing if isinstance(thing, cls) else None
+
+    @classmethod
+    def needed(cls, thing: Block | Likelihood) -> Self:
+        found = cls.of(thing)
+        if found is None:
+            raise EvidenceError(f"{', '.join(map(repr, thing.names))}: {cls.lacking}")
+        return found
+
+
+# Of blocks
+
+
+class Prunes(Capability):
+    """Drops what there is no room for, so that a stream takes bounded memory."""
+
+    @abstractmethod
+    def pruned(self, evidence: Evidence) -> Evidence: ...
+
+
+class Limits(Capability):
+    """Knows more limits of its sums than that no part has more observations than rows (see Evidence.crowded)."""
+
+    @abstractmethod
+    def crowded(self, evidence: Evidence, slack: float) -> Label | None:
+        """A part with sums that no rows have."""
+
+
+class Tallies(Capability):
+    """Learns one row at a time, faster than by keeping rows (see tally.KeptRows)."""
+
+    @abstractmethod
+    def tally(self, evidence: Evidence) -> Tally:
+        """What adds rows one by one to that evidence."""
+
+
+# Of likelihoods
+
+
+class Draws(Capability):
+    """Generates cells."""
+
+    lacking = "no cells can be drawn"
+
+    @abstractmethod
+    def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        """Cells of rows of these classes (codes): a column each, NaN or None where nothing is known of it."""
+
+
+class LogPrior(Capability):
+    """Has a prior density of its parameters, as EM needs."""
+
+    lacking = "EM can't fit scores that aren't a likelihood"
+
+    @abstractmethod
+    def log_prior(self) -> float:
+        """log p(parameters) at the mode, up to a constant: what EM adds to the log-likelihood."""
+
+
+class SharedFactor(Capability):
+    """Leaves a factor of p(cells | class) out of `add`, since all classes share it."""
+
+    @abstractmethod
+    def base(self, cells: Any) -> Array | float:
+        """log of that factor. (rows,)"""
+
+
+class CountsIgnored(Capability):
+    """Ignores some values, and can count such cells."""
+
+    @abstractmethod
+    def read_counting_ignored(self, batch: Batch) -> tuple[Any, Ignored]:
+        """The cells as `read` has them, and how many hold ignored values."""
+
+
+class ByColumn(Capability):
+    """Says how much each of its columns adds to the log-likelihood."""
+
+    lacking = "columns can't be told apart"
+
+    @abstractmethod
+    def by_column(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
+        """The weighted log-likelihood of each column: their sum is what `add` adds. (rows, classes) each
+
+        Columns that covary are taken one after another, each given those before it.
+        """
+
+
+class Hides(Capability):
+    """Finds the log-likelihood of the other columns fast where one column's cells are hidden."""
+
+    lacking = "to hide a column, the others must be read again"
+
+    @abstractmethod
+    def hidden(self, cells: Any, log_likelihood: Array) -> dict[str, Array]:
+        """What hiding each column takes off the log-likelihood of all columns. (rows, classes) each"""
+
+
+class WordByWord(Capability):
+    """Says how much each word of a text adds to the log-likelihood."""
+
+    lacking = "it isn't read word by word"
+
+    @property
+    @abstractmethod
+    def reading(self) -> Any:
+        """How texts are cut into words."""
+
+    @abstractmethod
+    def words_of(self, cells: Any) -> dict[str, Array]:
+        """The weighted log-likelihood of each word of one text: they sum to that of the text. (classes,) each"""
+
+
+class LeavesOut(Capability):
+    """Scores rows of the evidence as if they weren't in it."""
+
+    lacking = "rows can't be left out"
+
+    @abstractmethod
+    def add_left_out(self, cells: Any, own: Hard, out: Array) -> None:
+        """out (rows, classes) += log p(cells | class), where each row leaves its own class and the priors.
+
+        What is the same for all classes may be left out.
+        """
+
+    @property
+    def refits(self) -> bool:
+        """Whether leaving a row out means computing everything again."""
+        return False
+
+
+class Scored(Capability):
+    """Scores its columns as arrays, from evidence that rows can be taken out of."""
+
+    @abstractmethod
+    def scorer(self) -> Scorer | None:
+        """None where the settings or the weights don't allow it."""
+
+
+class Weighable(Likelihood, LeavesOut, ByColumn):
+    """Tuning may multiply the log-likelihood of each of its terms by a weight."""
+
+    lacking = "columns can't be weighed"
+
+    @property
+    @abstractmethod
+    def term_names(self) -> tuple[str, ...]:
+        """What has a weight of its own: all columns together, or each."""
+
+    @abstractmethod
+    def weighted(self, weights: Array) -> Weighable:
+        """With each term's log-likelihood times a weight; of use to `add` alone."""
+
+    @abstractmethod
+    def each(self, cells: Any, shape: tuple[int, int]) -> Array:
+        """log p(cells | class) of each term by itself, unweighted. (rows, classes, terms)"""
+
+    @abstractmethod
+    def each_nearly_left_out(self, cells: Any, own: Hard) -> Array:
+        """The same for rows that are in the evidence, as if they weren't. (rows, classes, terms)
+
+        For tuning it is enough if a row leaves its class, and not the pooled prior.
+        """
+
+    @abstractmethod
+    def add_weighted_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
+        """out (rows, classes) += log p(cells | class) without each row, each term times its weight."""
+
+
+class OneTerm(Weighable):
+    """All columns have one weight."""
+
+    @property
+    def term_names(self) -> tuple[str, ...]:
+        return (ALL,)
+
+    def each(self, cells: Any, shape: tuple[int, int]) -> Array:
+        out = np.zeros(shape)
+        self.add(cells, out)
+        return out[:, :, None]
+
+    def each_nearly_left_out(self, cells: Any, own: Hard) -> Array:
+        out = np.zeros((own.rows, own.groups))
+        self.add_left_out(cells, own, out)
+        return out[:, :, None]
+
+    def add_weighted_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
+        if weights[0]:
+            left_out = np.zeros_like(out)
+            self.add_left_out(cells, own, left_out)
+            out += weights[0] * left_out
+
+
+class Independent(Weighable):
+    """Columns that are independent of each other given the class: each is a term of its own."""
+
+    @property
+    def term_names(self) -> tuple[str, ...]:
+        return self.names
+
+    @abstractmethod
+    def pick(self, places: Sequence[int]) -> Self:
+        """Some of the columns, for cells as `cells_of` cuts them out."""
+
+    @abstractmethod
+    def cells_of(self, cells: Any, places: Sequence[int]) -> Any: ...
+
+    def by_column(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
+        found = {}
+        for j, name in enumerate(self.names):
+            found[name] = np.zeros(shape)
+            self.pick([j]).add(self.cells_of(cells, [j]), found[name])
+        return found
+
+    def each(self, cells: Any, shape: tuple[int, int]) -> Array:
+        return np.stack([*self.by_column(cells, shape).values()], axis=-1)
+
+    def each_nearly_left_out(self, cells: Any, own: Hard) -> Array:
+        return np.stack([self._column_left_out(j, cells, own) for j in range(len(self.names))], axis=-1)
+
+    def add_weighted_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
+        for j in np.flatnonzero(weights).tolist():
+            out += weights[j] * self._column_left_out(j, cells, own)
+
+    def _column_left_out(self, j: int, cells: Any, own: Hard) -> Array:
+        """Of one column. (rows, classes)"""
+        out = np.zeros((own.rows, own.groups))
+        self.pick([j]).add_left_out(self.cells_of(cells, [j]), own, out)
+        return out
+
+
+class Averageable(Independent):
+    """Each column may depend on the class or not: the two are averaged (see subset_averaging)."""
+
+    @abstractmethod
+    def as_one(self) -> Self:
+        """All classes as one."""
+
+    @abstractmethod
+    def log_evidence(self) -> Array:
+        """log p(a column's cells | their classes), parameters integrated out. (columns,)"""
+
+    @abstractmethod
+    def log_evidence_left_out(self, cells: Any, own: Hard) -> Array:
+        """The same of a single column, without each row. (rows,)"""
+
+
+class Tabular(Averageable):
+    """Columns are tables of probabilities, so that the average is a table, too.
+
+    A row of weight 1 moves the log-evidence of a table by a few nats at most.
+    """
+
+    @abstractmethod
+    def averaging(self, depends: Array) -> Self:
+        """With each class's table mixed with that of all, by how probable it is that a column depends on the class."""
+
+
+class KnowsFarRows(Averageable):
+    """Finds the few rows for which the improbable side of an average matters."""
+
+    @abstractmethod
+    def far(self, cells: Any, alike: Self, log_odds: Array, certain: float) -> NDArray[np.bool_]:
+        """Rows with a cell so far out that the improbable one of two sides (each class's own law, or one for all, with
+        those odds) could matter after all."""
+
+    @abstractmethod
+    def rows_of(self, cells: Any, rows: NDArray[np.bool_]) -> Any:
+        """The cells of some rows."""
+
+
+def read_counting_ignored(likelihood: Likelihood, batch: Batch) -> tuple[Any, Ignored]:
+    """The cells of any likelihood, and how many of them hold ignored values."""
+    counts = CountsIgnored.of(likelihood)
+    return (likelihood.read(batch), {}) if counts is None else counts.read_counting_ignored(batch)
+
+
+def log_base(likelihood: Likelihood, cells: Any) -> Array | float:
+    """log of the factor that `add` leaves out. (rows, 1)"""
+    shared = SharedFactor.of(likelihood)
+    return 0.0 if shared is None else np.reshape(shared.base(cells), (-1, 1))

@@ -1,0 +1,50 @@
+"""Blocks of columns: how columns in the forms that a classifier reads are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from credo.blocks.block import Block
+from credo.blocks.calendar import Calendar
+from credo.blocks.categories import Categories
+from credo.blocks.counts import CountColumns
+from credo.blocks.numbers.binned import Binned
+from credo.blocks.numbers.independent import Numbers
+from credo.blocks.one_hot import OneHotGaussian
+from credo.models.forms import CALENDAR_FORMS, JOINT_FORMS, TEXT_FORMS, Text, Views
+
+
+def blocks_of(views: Views, asked: Mapping[str, Any] | None) -> list[tuple[str, Block]]:
+    """A block for each form, of all columns that are read in it; of texts, for each column.
+
+    A column in several forms is in several blocks: a tuning weighs them.
+    """
+    kinds: dict[str, Any] = {
+        "category": Categories,
+        "count": CountColumns,
+        "gaussian": Numbers,
+        "log": lambda names: Numbers(names, True, frozenset(name for name in names if views[name][0] == "log")),
+        "binned": Binned,
+        "coarse": lambda names: Binned(names, coarse=True),
+        "date": lambda names: Numbers(names, dates=True),
+        **{part: partial(Calendar, part=part) for part in CALENDAR_FORMS},
+    }
+    found: list[tuple[str, Block]] = []
+    for form, block in kinds.items():
+        names = tuple(name for name, forms in views.items() if form in forms)
+        if names:
+            found.append((form, block(names)))
+    for name, forms in views.items():
+        texts = [form for form in forms if form in TEXT_FORMS]
+        if texts:
+            how = (asked or {}).get(name)
+            text = how if isinstance(how, Text) else Text()
+            found += [(form, text.block(name, form)) for form in texts]
+    for form in JOINT_FORMS:
+        names = tuple(name for name, forms in views.items() if form in forms)
+        if names:
+            categories = frozenset(name for name in names if "category" in views[name])
+            found.append((form, OneHotGaussian(names, categories, form)))
+    return found

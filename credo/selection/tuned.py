@@ -1,0 +1,253 @@
+"""A tuned classifier: a plain one, and what was chosen for it on held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from credo.blocks.block import Block, Likelihood, Settings
+from credo.blocks.capabilities import Weighable
+from credo.blocks.class_mixing import Mixed
+from credo.core.evidence import Evidence
+from credo.core.labels import Label
+from credo.core.learning import Weight
+from credo.core.membership import Hard
+from credo.core.statistics import ALONE
+from credo.data import Batch
+from credo.data.cells import codes_among
+from credo.errors import EvidenceError
+from credo.models.classifier import Classifier, Shares, WithoutEach
+from credo.models.explaining import Reasons
+from credo.models.forms import Views
+from credo.models.labelled import Terms, few
+from credo.notices import tell
+from credo.numerics.exact import Array
+from credo.selection.label_noise import noise_rates, with_label_noise
+from credo.selection.report import Report
+from credo.selection.tuning import Tuning, worth
+
+LEAST = -1e3  # nats that a column says against a class at most, where labels may be wrong
+NOISE = "(label noise)"  # the weight of the allowance for wrong labels; underscores follow if a column is called so
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TunedClassifier(Classifier):
+    """log P(class) + bias + Σ w log p(block | class), the weights w of columns in the forms that tuning chose.
+
+    Rows with missing cells are discounted, and labels may be wrong. The model counts columns in all these forms; by
+    itself it reads the first of each.
+    """
+
+    _internal: ClassVar[tuple[str, ...]] = ("biases", "joint", "model")
+
+    model: Classifier
+    tuning: Tuning
+    report: Report | Any = None
+    joint: bool = False  # whether `tune` reads columns jointly, too, as credo.learn does
+
+    @property
+    def target(self) -> str | None:
+        return self.model.target
+
+    @property
+    def views(self) -> Views:
+        return self.model.views
+
+    @property
+    def evidence(self) -> Evidence | None:
+        return self.model.evidence
+
+    @property
+    def class_smoothing(self) -> float | None:
+        return self.model.class_smoothing
+
+    @property
+    def class_prior(self) -> Shares | None:
+        return self.model.class_prior
+
+    @property
+    def kinds(self) -> Mapping[str, Any] | None:
+        return self.model.kinds
+
+    @property
+    def settings(self) -> Settings:
+        return self.model.settings
+
+    def blocks(self, views: Views) -> list[tuple[str, Block]]:
+        return self.model.blocks(views)
+
+    def replaced(self, **values: Any) -> Self:
+        """Fields of the plain model may be among them."""
+        own = {each.name: values.pop(each.name) for each in fields(self) if each.name in values}
+        model = own.get("model", self.model)
+        return super().replaced(**own | {"model": model.replaced(**values) if values else model})
+
+    @property
+    def plain(self) -> Classifier:
+        return self.model
+
+    def untuned(self) -> Classifier:
+        return self.model.narrowed(self.first_forms)
+
+    # Learning
+
+    def fit(self, data: object, target: object, *, weight: Weight = None) -> Self:
+        """Learn, and tune, from nothing."""
+        fitted = self.untuned() if self.evidence is not None else self.model
+        fresh = self.replaced(model=fitted.fit(data, target, weight=weight), report=None)
+        return fresh.tune(data, target=target, weight=weight)  # type: ignore[return-value]
+
+    def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
+        """Learn from more rows; the tuning stays."""
+        model = super().update(data, target=target, weight=weight)
+        known = set(self.classes if self.evidence else model.classes)
+        if new := set(model.classes) - known - set(self.tuning.classes):
+            tell(untuned_classes(self.target, new))
+        return model
+
+    def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
+        """Unlearn rows. The tuning stays; the report is about the forgotten rows, too, and goes."""
+        return super().forget(data, target=target, weight=weight).replaced(report=None)
+
+    def without_class(self, value: object) -> Self:
+        return super().without_class(value).replaced(report=None)
+
+    def __add__(self, other: Classifier) -> Any:
+        """The evidence of both; a tuning stays only where it is the same."""
+        if not isinstance(other, Classifier):
+            return NotImplemented
+        if self.tuning == other.tuning:
+            return self.replaced(model=self.model + other.plain, report=None)  # the report was of the rows of one
+        return _untuned_sum(self, other)
+
+    def __radd__(self, other: Classifier) -> Any:
+        return _untuned_sum(other, self) if isinstance(other, Classifier) else NotImplemented
+
+    def tune(self, data: object, *, target: object = None, weight: Weight = None, seed: int = 0) -> TunedClassifier:
+        """Choose and weigh again, as it was done before."""
+        from credo.selection.learn import relearned
+
+        if not self.joint:
+            return self.untuned().tune(data, target=target, weight=weight, seed=seed)
+        return relearned(self.untuned(), self._labelled(data, target), weight, seed)
+
+    # Prediction
+
+    @cached_property
+    def terms(self) -> Terms:
+        """In the forms that tuning chose, weighed."""
+        found = self.terms_of(self.tuning.forms, self.tuning.applied_to(self.settings))
+        weighed = ((form, self._weighed(form, likelihood)) for form, likelihood in found.likelihoods)
+        return Terms(tuple(weighed), found.log_prior)
+
+    def _weighed(self, form: str, likelihood: Likelihood) -> Likelihood:
+        term = Weighable.needed(likelihood)
+        weights = self.tuning.weights_of(form, term.term_names)
+        if form == self.tuning.mixed:
+            return Mixed(term, weights, self.tuning.mixture_of(self.classes))
+        return term.weighted(weights)
+
+    def log_joint(self, data: object) -> Array:
+        return self.model.log_joint(data)
+
+    @cached_property
+    def biases(self) -> Array:
+        return self.tuning.biases_of(self.classes)
+
+    def _begun(self, log_prior: Array) -> Array:
+        return log_prior + self.biases
+
+    def _worth(self, batch: Batch, own: Hard | None = None) -> Array | None:
+        """What the evidence of each row is worth; None where no cell is missing. (rows, 1)"""
+        if not self.tuning.discount or not self.tuning.used:
+            return None
+        missing = missing_share(self, batch, self.tuning.used, own)
+        return worth(missing, self.tuning.discount)[:, None] if missing.any() else None
+
+    def _concluded(
+        self, log_joint: Array, begun: Array, worth: Array | None, left_out: WithoutEach | None = None
+    ) -> Array:
+        """Without biases where nothing was said, discounted where cells miss, and under label noise."""
+        log_prior = self.terms.log_prior if left_out is None else left_out.log_prior
+        if self.biases.any():  # they weigh against what is said
+            silent = (log_joint == begun).all(-1, keepdims=True)
+            log_joint = np.where(silent, begun - self.biases, log_joint) if silent.any() else log_joint
+        if worth is not None:
+            with np.errstate(invalid="ignore"):
+                discounted = worth * (log_joint - log_prior)
+            log_joint = log_prior + np.where(np.isneginf(log_joint), log_joint, discounted)
+        if not self.tuning.label_noise:
+            return log_joint
+        n = self.class_weights if left_out is None else self.class_weights_left_out(left_out.own)
+        return with_label_noise(log_joint, log_prior, noise_rates(self.tuning.label_noise, n))
+
+    def _add_left_out(self, form: str, likelihood: Likelihood, batch: Batch, own: Hard, out: Array) -> None:
+        term = Weighable.needed(likelihood)
+        term.add_weighted_left_out(likelihood.read(batch), own, self.tuning.weights_of(form, term.term_names), out)
+
+    def _held(self, how: str) -> str:
+        """The figure doesn't include the choice of the tuning."""
+        return f"{how}, tuning held fixed"
+
+    def _reasons(self, one: Batch) -> Reasons:
+        """Weights of evidence as they are discounted, and an allowance for label noise beside them."""
+        log_prior, discount = self.terms.log_prior, self._worth(one.filled(self.views))
+        factor = 1.0 if discount is None else float(discount[0, 0])
+        said = {name: factor * each[0] for name, each in self.terms_by_column(one).items()}
+        prior = log_prior + factor * self.biases if any(each.any() for each in said.values()) else log_prior
+        log_joint = prior + sum(said.values(), np.zeros_like(prior))
+        if not self.tuning.label_noise or np.isneginf(log_joint.max()):
+            return Reasons(prior, said, log_joint, factor)
+        # Under label noise nothing is impossible: the weights that would say so are bounded.
+        noisy = with_label_noise(log_joint, log_prior, noise_rates(self.tuning.label_noise, self.class_weights))
+        said, noise = {name: np.maximum(each, LEAST) for name, each in said.items()}, NOISE
+        while noise in said:
+            noise += "_"
+        said[noise] = noisy - prior - sum(said.values(), np.zeros_like(prior))  # up to what all classes share
+        return Reasons(prior, said, noisy, factor)
+
+
+def missing_share(model: Classifier, batch: Batch, names: Sequence[str], own: Hard | None = None) -> Array:
+    """Of each row, the share of these columns whose cells are missing, or hold a category that no row had.
+
+    Rows of the evidence are left out: they don't count as rows that had it. (rows,)
+    """
+    found = batch.missing_share(names)
+    for name in (each for each in names if model.views[each][0] == "category"):
+        seen, column = model.seen[Label("column", name)].n.value.sum(0), batch.column(name)
+        codes, unseen = codes_among(column, model.seen.schema[name].levels)
+        if own is not None and len(seen):
+            alone = (codes >= 0) & (seen[codes] - own.weight <= ALONE * own.weight)
+            codes, unseen = np.where(alone, -1, codes), unseen + int(alone.sum())
+        if unseen:
+            found = found + (codes < 0) * column.is_valid().to_numpy(zero_copy_only=False) / len(names)
+    return found
+
+
+def untuned_classes(target: str | None, values: Collection[Any]) -> str:
+    """What a notice says of classes that came after tuning."""
+    which = ", ".join(sorted(map(repr, values))[:3]) + (", ..." if len(values) > 3 else "")
+    came = "came" if len(values) > 1 else "comes"
+    return f"column {target!r}: {which} {came} after tuning, which has no weight for it: tune(data) again with all rows"
+
+
+def _untuned_sum(one: Classifier, two: Classifier) -> Classifier:
+    """Of two that were tuned differently, as they were fitted."""
+    plain, other = one.untuned(), two.untuned()
+    if type(plain) is not type(other):
+        names = f"a {type(plain).__name__} and a {type(other).__name__}"
+        raise EvidenceError(f"{names} store different statistics and can't be merged: learn both with the same model=")
+    tell(f"the two are tuned differently: their sum is untuned{_gone(one, two)}")
+    return plain + other
+
+
+def _gone(*models: Classifier) -> str:
+    """What a sum without tunings has lost, for the notice."""
+    more = {f"{form} of {name!r}": 0 for model in models for name, forms in model.views.items() for form in forms[1:]}
+    if not more:
+        return ""
+    return f", and what tuning counted beside is gone ({few(list(more))}): tune(data) with all rows brings it back"

@@ -1,0 +1,86 @@
+"""Columns counted in more forms than a model reads: what tuning chooses from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from credo.core.learning import Weight
+from credo.data import Source
+from credo.data.schema import Derived
+from credo.models.classifier import Classifier
+from credo.models.forms import CALENDAR_FORMS, JOINT_FORMS, TEXT_FORMS, Number, Text
+
+WIDEST, WIDEST_FULL = 200, 150  # features of columns that are read together
+MANY_CLASSES = 100  # up to which columns are read together
+
+
+def widened(model: Classifier, table: Source, weight: Weight) -> Classifier:
+    """With number columns counted in all their forms, where none was asked for, and texts as odds, too."""
+    if not model.chooses_forms:
+        return model
+    asked = {name for name, how in (model.kinds or {}).items() if isinstance(how, Number)}
+    texts = [name for name, views in model.views.items() if views[0] == "words"]
+    if texts:
+        kinds = {name: how for name, how in (model.kinds or {}).items() if isinstance(how, Text)}
+        model = model.counting({name: kinds.get(name, Text()).views for name in texts}, table, weight)
+    model = _with_calendar(model, table, weight)
+    free = [name for name, views in model.views.items() if views[0] == "gaussian" and name not in asked]
+    if not free:
+        return model
+    model = model.counting(dict.fromkeys(free, ("binned",)), table, weight)
+    positive = [name for name in free if _least(model, name) > 0]
+    if positive:
+        model = model.counting(dict.fromkeys(positive, ("log",)), table, weight)
+    views = {
+        name: tuple(dict.fromkeys((*own, *(["coarse"] if "binned" in own else []))))
+        for name, own in model.views.items()
+    }
+    return model.replaced(views=views)
+
+
+def _least(model: Classifier, name: str) -> float:
+    values = model.seen.schema[name].levels
+    return float(np.min(values.to_numpy(zero_copy_only=False), initial=np.inf))
+
+
+def _with_calendar(model: Classifier, table: Source, weight: Weight) -> Classifier:
+    """The model with weekdays, months and hours of its dates counted, as far as they vary; tuning weighs them."""
+    dates = [name for name, views in model.views.items() if views[0] == "date"]
+    if not dates:
+        return model
+    model = model.counting(dict.fromkeys(dates, CALENDAR_FORMS), table, weight)
+    views = dict(model.views)
+    for name in dates:
+        varying = {form for form in CALENDAR_FORMS if len(model.seen.schema[Derived(form, name)].levels) > 1}
+        views[name] = tuple(form for form in views[name] if form not in CALENDAR_FORMS or form in varying)
+    return model.narrowed(views)
+
+
+def joined(model: Classifier, table: Source, weight: Weight) -> Classifier:
+    """With columns counted together, too, where they can be."""
+    jointly = _jointly(model)
+    if not jointly:
+        return model
+    views = {n: (("category", *f) if model.views[n][0] == "category" else f) for n, f in jointly.items()}
+    evidence = model.replaced(views=views, evidence=None).gathered(table, weight)
+    wider = {name: (*forms, *jointly.get(name, ())) for name, forms in model.views.items()}
+    return model.replaced(views=wider, evidence=model.seen.beside(evidence))
+
+
+def _jointly(model: Classifier) -> dict[str, tuple[str, ...]]:
+    """The columns that can be read together, few values first, and in which forms; none where classes are many."""
+    sizes: dict[str, int] = {}
+    if len(model.classes) > MANY_CLASSES:
+        return {}
+    for name, views in model.views.items():
+        if views[0] == "category":
+            sizes[name] = len(model.seen.schema[name].levels)
+        elif views[0] not in ("count", "date", *TEXT_FORMS):
+            sizes[name] = 1
+    chosen, total = set(), 0
+    for name in sorted(sizes, key=lambda name: sizes[name]):
+        if total + sizes[name] <= WIDEST:
+            chosen.add(name)
+            total += sizes[name]
+    forms = JOINT_FORMS if total <= WIDEST_FULL else JOINT_FORMS[:1]
+    return {name: forms for name in model.views if name in chosen}
