@@ -155,7 +155,7 @@ def _spellings(table: Source, names: Sequence[str], missing: tuple[object, ...])
     first = next(parts, None)
     if first is None:
         return Seen({name: Spelling() for name in names})
-    seen = Spellings(tuple(names), missing)(first.slice(0, FIRST))
+    seen = Spellings(tuple(names), missing)(first if first.rows <= FIRST else first.slice(0, FIRST))
     if not seen.undecided or (first.rows <= FIRST and next(parts, None) is None):
         return seen
     others = {name: each for name, each in seen.found.items() if each.is_words}

@@ -302,12 +302,14 @@ def test_nobody_goes_round_the_engine() -> None:
     folder = Path(credo.__file__).parent
     allowed = {"workers", "one_blas_thread", "progress"}
     for path in folder.rglob("*.py"):
-        inside = path.relative_to(folder)
-        for node in ast.walk(ast.parse(path.read_text())):
+        inside, tree = path.relative_to(folder), ast.parse(path.read_text())
+        named = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "credo.engines"]
+        modules = {each.asname or each.name for node in named for each in node.names if each.name == "local"}
+        for node in ast.walk(tree):
             outside = inside.parts[0] != "engines"
             if isinstance(node, ast.ImportFrom) and node.module == "credo.engines.local" and outside:
                 assert {name.name for name in node.names} <= allowed, inside
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "local":
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
                 assert not outside or node.attr in allowed, inside
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id != "id", inside
