@@ -113,7 +113,9 @@ def test_probabilities_are_those_of_all_graphs(prior: str, n: int, seed: int, sp
 @pytest.mark.parametrize("prior", ["orders", "dags"])
 def test_probabilities_under_constraints(prior: str) -> None:
     score = RandomScore(4, 7, 2.0)
-    known = Constraints.of(score.variables, required="a -> c", forbidden="b -> d", tiers=[["a", "b"]], max_parents=2)
+    known = Constraints.of(
+        score.variables, required="a -> c", forbidden="b -> d", tiers=[["a", "b"], ["c", "d"]], max_parents=2
+    )
     sums = FamilySums.of(Families.of(score, known, ""))
     over: OverOrders | OverGraphs = OverOrders(sums) if prior == "orders" else OverGraphs(sums)
     arrows, paths = enumerated(score, prior, known)

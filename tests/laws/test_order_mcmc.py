@@ -30,7 +30,7 @@ def test_chains_have_the_probabilities_of_the_sums(n: int) -> None:
 def test_chains_keep_to_the_constraints() -> None:
     score = RandomScore(7, 2, 3.0)
     known = Constraints.of(
-        score.variables, required="a -> c; c -> g", forbidden="b -> d", tiers=[["a", "b"], ["e", "f"]], max_parents=2
+        score.variables, required="a -> c; c -> g", forbidden="b -> d", tiers=[[*"abc"], [*"defg"]], max_parents=2
     )
     over = OverOrders(FamilySums.of(Families.of(score, known, "")))
     found = sample_orders(score, known, known.required_parents, seed=3, sweeps=2000, graphs=200)
