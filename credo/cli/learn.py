@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from credo.models.classifier import Classifier
 
 PICTURES = (".png", ".svg", ".pdf")
-MODELS = ("auto", "naive-bayes", "gaussian")
+MODELS = ("auto", "naive-bayes", "gaussian", "tan", "aode")
 NETWORK = "network"  # whose tables are learned
 KINDS = ("category", "number", "count", "date", "text", "ignore")
 FORMS = ("log", "binned")  # of a number
@@ -83,6 +83,7 @@ def learn(
       credo learn mail.csv --target label --learning-curve --plot curve.png
       credo learn visits.parquet -t bought --kind zip=category --kind price=log
       credo learn survey.csv -t answer --weight persons --model naive-bayes
+      credo learn cars.csv -t class --model tan
 
     With --network, the tables of a belief network are learned instead: by counting, and by EM where cells are missing
     or variables are hidden.

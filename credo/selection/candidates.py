@@ -48,7 +48,7 @@ ONE_WEIGHT, TIED, EVERY_TERM = "naive Bayes", "tied Gaussian", "every term weigh
 PAIRS_TOO = "every term and pairs of columns"
 ALONE = {"tree": "tree-augmented naive Bayes", "one-dependence": "averaged one-dependence"}
 OF_PAIRS = frozenset({PAIRS_TOO, *ALONE.values()})  # candidates that read pairs of columns
-BACKOFFS = (1.0, 20.0)  # tried beside what was asked for
+BACKOFFS = (1.0,)  # tried beside what was asked for
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from credo.core.learning import Weight, Weights
 from credo.data import Source, source
@@ -13,6 +13,7 @@ from credo.data.profile import Profile, missing_shares, profile
 from credo.engines import local
 from credo.errors import DataError, EvidenceError, suggest
 from credo.families.normal_inverse_wishart import Covariance
+from credo.models.augmented import Augmented, OneDependence, TreeAugmented
 from credo.models.classifier import Classifier
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.explaining import contributions
@@ -24,7 +25,9 @@ from credo.selection.report import Read, Report, Tried
 from credo.selection.tuned import TunedClassifier
 from credo.selection.widening import MANY_CLASSES, WIDEST_FULL, joined, widened
 
-KINDS = ("auto", "naive-bayes", "gaussian")
+Kind = Literal["auto", "naive-bayes", "gaussian", "tan", "aode"]
+KINDS = get_args(Kind)
+AUGMENTED: dict[str, type[Augmented]] = {"tan": TreeAugmented, "aode": OneDependence}
 EXPLAINED = 1000  # rows whose weights of evidence are averaged
 DISCRIMINANTS: dict[str, Covariance] = {"linear discriminant": "tied", "quadratic discriminant": "full"}
 
@@ -33,7 +36,7 @@ def learn(
     data: object,
     target: object,
     *,
-    model: Literal["auto", "naive-bayes", "gaussian"] = "auto",
+    model: Kind = "auto",
     kinds: Mapping[str, Any] | None = None,
     weight: Weight = None,
     seed: int = 0,
@@ -55,7 +58,7 @@ def learn(
     if table.once:
         raise DataError("learning reads the data several times, and an iterator can be read only once: give a table")
     table = table.held()
-    base = NaiveBayes(kinds=kinds).fit(table, target=name, weight=weight)
+    base: Classifier = AUGMENTED.get(model, NaiveBayes)(kinds=kinds).fit(table, target=name, weight=weight)
     if len(base.classes) < 2:
         raise EvidenceError(
             f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to tell apart"
@@ -74,8 +77,9 @@ def _learned(base: NaiveBayes, table: Source, weight: Weight, seed: int, kind: s
             name, found = _discriminant(base, table, weight, seed)
         else:
             wide = widened(base, table, weight)
-            found = outcome(wide if kind == "naive-bayes" else joined(wide, table, weight), table, weight, seed)
-            name = ""
+            if kind == "auto" and isinstance(wide, NaiveBayes):
+                wide = joined(wide, table, weight)
+            name, found = "", outcome(wide, table, weight, seed)
         model = found.tuned(joint=kind == "auto")
         report = Report(
             str(model.target),

@@ -121,5 +121,16 @@ class Cells:
         return found, unseen
 
 
+@dataclass(frozen=True, eq=False)
+class Sizes(Cells):
+    """Cells of which no more is known than how many each column has: rows come as codes."""
+
+    given: tuple[int, ...] = ()
+
+    @cached_property
+    def sizes(self) -> Positions:
+        return np.array(self.given, dtype=np.intp)
+
+
 def sorted_cuts(cuts: Sequence[float] | NDArray[np.float64]) -> tuple[float, ...]:
     return tuple(sorted({float(each) for each in cuts}))

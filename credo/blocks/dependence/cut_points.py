@@ -60,6 +60,11 @@ def quantile_cuts(values: Array, counts: Array, bins: int) -> tuple[float, ...]:
     return tuple(float(values[start]) for start in quantile_starts(weight, bins)[1:])
 
 
+def candidate_cuts(values: Array, counts: Array) -> tuple[float, ...]:
+    """All cut points that `informative_cuts` chooses from."""
+    return quantile_cuts(values, counts, FINEST)
+
+
 def quantile_starts(weight: Array, bins: int) -> Positions:
     """The first value of each bin: a heavy value has a bin of its own."""
     below = np.concatenate([[0.0], np.cumsum(weight)[:-1]])

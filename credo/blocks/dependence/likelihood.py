@@ -23,6 +23,7 @@ from credo._kernels.blocks.dependence import (
 from credo.blocks.block import UNSEEN_VALUES, Parameter, Settings
 from credo.blocks.capabilities import CountsIgnored, Draws, Ignored, OneTerm, Scored
 from credo.blocks.dependence.cells import Cells, bin_name
+from credo.core.evidence import Evidence
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE, Positions
 from credo.data import Batch
@@ -46,6 +47,7 @@ class DependenceLikelihood(OneTerm, Scored, CountsIgnored, Draws):
     settings: Settings
     given: Mapping[str, str] | None = None  # the tree, if it isn't to be found
     weight: float = 1.0
+    evidence: Evidence | None = None  # where sketches of numbers may be, from which cut points can be chosen again
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -154,9 +156,9 @@ class DependenceLikelihood(OneTerm, Scored, CountsIgnored, Draws):
         return replace(self, weight=float(weights[0]))
 
     def scorer(self) -> DependenceScorer:
-        from credo.blocks.dependence.scoring import DependenceScorer
+        from credo.blocks.dependence.scoring import scorer_of
 
-        return DependenceScorer(self)
+        return scorer_of(self)
 
     def parameters(self) -> list[Parameter]:
         return [

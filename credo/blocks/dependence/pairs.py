@@ -88,7 +88,7 @@ class Dependence(Block):
         places = {cell: i for i, cell in enumerate(evidence.schema[CELLS].values)}
         cells = Cells(self.names, levels, self.cuts, places)
         n = evidence[LABEL].n.value[:, cells.order[:, None], cells.order]
-        return KINDS[self.reading](cells, n, settings, self.parents)
+        return KINDS[self.reading](cells, n, settings, self.parents, evidence=evidence)
 
 
 def pair_counts(codes: Codes, cells: int, member: Membership) -> PairCounts:

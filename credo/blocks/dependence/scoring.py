@@ -1,18 +1,26 @@
-"""Scores of columns that depend on each other: one term."""
+"""Scores of columns that depend on each other: one term.
+
+Cut points were chosen by the classes of all rows. So where a fold's rows are taken out, they are chosen again, from the
+rows that are left: numbers are encoded in all the bins that cut points are chosen from.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.blocks.block import ALL, Settings
+from credo.blocks.dependence.cells import Sizes, bins_of, sorted_cuts
+from credo.blocks.dependence.cut_points import candidate_cuts, informative_cuts
 from credo.blocks.dependence.likelihood import DependenceLikelihood
 from credo.blocks.dependence.pairs import pair_counts
 from credo.blocks.scoring import Cells, RowFlags, Scorer
-from credo.core.evidence import NEVER
-from credo.core.membership import Hard
+from credo.core.evidence import NEVER, Evidence
+from credo.core.labels import ROWS, Label
+from credo.core.membership import Codes, Hard
 from credo.core.statistics import Positions
 from credo.data import Batch
 from credo.errors import EvidenceError
@@ -24,6 +32,10 @@ class DependenceScorer(Scorer):
     """log p(cells | class) of all columns; the tree is found again where evidence is taken out."""
 
     likelihood: DependenceLikelihood
+    edges: tuple[tuple[float, ...] | None, ...]  # of numbers: all cut points that may be chosen; None: they are given
+    codes: tuple[Codes, ...]  # of each column: the code of each of its values or finest bins; -1 at the end
+    rows: float  # the weight of the rows of the evidence
+    reader: Any = None  # the likelihood that encodes cells
 
     missing = -1
 
@@ -35,36 +47,94 @@ class DependenceScorer(Scorer):
         return (ALL,)
 
     def read(self, batch: Batch) -> Cells:
-        return self.likelihood.read(batch)
+        """Of each column by itself: the value's code, or the finest bin."""
+        found = self.reader.read(batch)
+        for j, edges in enumerate(self.edges):
+            if edges is not None:
+                found[:, j] = bins_of(batch.numbers(self.names[j]), edges)
+            else:
+                found[:, j] = np.where(found[:, j] >= 0, found[:, j] - self.reader.cells.starts[j], -1)
+        return np.asarray(found)
+
+    def _coded(self, cells: Cells) -> Codes:
+        """As the likelihood takes them. (rows, columns)"""
+        columns = [codes[own] for codes, own in zip(self.codes, cells.T, strict=True)]
+        return np.ascontiguousarray(np.stack(columns, axis=1)) if columns else cells
 
     def each(self, cells: Cells, places: Positions) -> Array:  # noqa: ARG002
         out = np.zeros((len(cells), len(self.likelihood.counts)))
-        self.likelihood.add(cells, out)
+        self.likelihood.add(self._coded(cells), out)
         return out[:, :, None]
 
     def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:  # noqa: ARG002
         out = np.zeros((len(cells), len(self.likelihood.counts)))
-        self.likelihood.add_left_out(cells, own, out)
+        self.likelihood.add_left_out(self._coded(cells), own, out)
         return out[:, :, None]
 
     def unseen(self, cells: Cells) -> NDArray[np.bool_]:
-        return np.asarray((cells >= 0) & (self.likelihood.seen(cells) < 0))
+        return np.asarray((cells >= 0) & (self.likelihood.seen(self._coded(cells)) < 0))
 
     def without(self, cells: Cells, own: Hard, gone: RowFlags) -> DependenceScorer:
-        left = self.likelihood.counts - self._counted(cells[gone], own.take(gone))
-        if (left < 0).any():
+        if not gone.any():
+            return self
+        left = self.rows - float(own.weight[gone].sum())
+        if float(own.weight.sum()) == self.rows and any(edges is not None for edges in self.edges):
+            return self._cut_again(cells[~gone], own.take(~gone))
+        counts = self.likelihood.counts - self._counted(cells[gone], own.take(gone))
+        if (counts < 0).any():
             raise EvidenceError(NEVER)
-        return self._with(left)
+        return replace(self, likelihood=replace(self.likelihood, counts=counts), rows=left)
+
+    def _cut_again(self, cells: Cells, own: Hard) -> DependenceScorer:
+        """The evidence of these rows alone, numbers being cut as these rows tell."""
+        sizes, codes = list[int](), list[Codes]()
+        for j, (edges, before) in enumerate(zip(self.edges, self.codes, strict=True)):
+            bins = np.arange(len(before) - 1)
+            if edges is not None:
+                at = np.where(cells[:, j] >= 0, own.codes * len(bins) + cells[:, j], own.groups * len(bins))
+                counts = np.bincount(at, own.weight, own.groups * len(bins) + 1)[:-1].reshape(own.groups, len(bins))
+                bins = bins_of(bins.astype(np.float64), informative_cuts(bins.astype(np.float64), counts))
+            codes.append(np.append(sum(sizes) + bins, -1).astype(np.int32))
+            sizes.append(int(bins.max(initial=-1)) + 1)
+        known = Sizes(self.names, {}, {}, {}, tuple(sizes))
+        empty = np.zeros((own.groups, sum(sizes), sum(sizes)))
+        found = replace(
+            self, likelihood=replace(self.likelihood, cells=known, counts=empty), codes=tuple(codes),
+            rows=float(own.weight.sum()),
+        )  # fmt: skip
+        return found.reclassified(cells, own)
 
     def reclassified(self, cells: Cells, own: Hard) -> DependenceScorer:
-        return self._with(self._counted(cells, own))
+        return replace(self, likelihood=replace(self.likelihood, counts=self._counted(cells, own)))
 
     def _counted(self, cells: Cells, own: Hard) -> Array:
-        found: Array = pair_counts(cells, self.likelihood.counts.shape[1], own).n.value
+        found: Array = pair_counts(self._coded(cells), self.likelihood.counts.shape[1], own).n.value
         return found
 
-    def _with(self, counts: Array) -> DependenceScorer:
-        return DependenceScorer(replace(self.likelihood, counts=counts))
-
     def under(self, settings: Settings) -> DependenceScorer:
-        return DependenceScorer(replace(self.likelihood, settings=settings))
+        return replace(self, likelihood=replace(self.likelihood, settings=settings))
+
+
+def scorer_of(likelihood: DependenceLikelihood) -> DependenceScorer:
+    cells, evidence = likelihood.cells, likelihood.evidence
+    edges = tuple(_edges(evidence, name, cells.cuts[name]) if name in cells.cuts else None for name in cells.names)
+    codes = []
+    for j, (name, own) in enumerate(zip(cells.names, edges, strict=True)):
+        found = np.append(cells.starts[j] + np.arange(cells.sizes[j]), -1).astype(np.int32)
+        if own is not None:
+            firsts = np.array([-np.inf, *own])  # of the finest bins
+            places = {value: cells.starts[j] + i for i, value in enumerate(cells.values(name))}
+            found = np.array([*(places.get(int(b), -1) for b in bins_of(firsts, cells.cuts[name])), -1], dtype=np.int32)
+        codes.append(found)
+    rows = float(evidence[ROWS].n.value.sum()) if evidence is not None and ROWS in evidence.parts else -1.0
+    return DependenceScorer(likelihood, edges, tuple(codes), rows, likelihood)
+
+
+def _edges(evidence: Evidence | None, name: str, cuts: tuple[float, ...]) -> tuple[float, ...] | None:
+    """All cut points that a number's may be chosen from, if there is a sketch of it."""
+    label = Label("column", name)
+    if evidence is None or label not in evidence.parts or evidence.schema[name].kind != "number":
+        return None
+    column, order = evidence.schema[name].ordered()
+    values, counts = column.levels.to_numpy(zero_copy_only=False), evidence[label].n.value[:, order]
+    return sorted_cuts((*cuts, *candidate_cuts(values, counts))) if len(values) else None
