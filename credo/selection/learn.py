@@ -71,7 +71,7 @@ def relearned(model: NaiveBayes, table: Source, weight: Weight, seed: int) -> Tu
     return _learned(model, table.held(), weight, seed, "auto", time.perf_counter())
 
 
-def _learned(base: NaiveBayes, table: Source, weight: Weight, seed: int, kind: str, start: float) -> TunedClassifier:
+def _learned(base: Classifier, table: Source, weight: Weight, seed: int, kind: str, start: float) -> TunedClassifier:
     with local.one_blas_thread():
         if kind == "gaussian":
             name, found = _discriminant(base, table, weight, seed)

@@ -89,11 +89,13 @@ class DependenceScorer(Scorer):
         """The evidence of these rows alone, numbers being cut as these rows tell."""
         sizes, codes = list[int](), list[Codes]()
         for j, (edges, before) in enumerate(zip(self.edges, self.codes, strict=True)):
-            bins = np.arange(len(before) - 1)
+            size = len(before) - 1
+            bins: Codes = np.arange(size, dtype=np.int32)
             if edges is not None:
-                at = np.where(cells[:, j] >= 0, own.codes * len(bins) + cells[:, j], own.groups * len(bins))
-                counts = np.bincount(at, own.weight, own.groups * len(bins) + 1)[:-1].reshape(own.groups, len(bins))
-                bins = bins_of(bins.astype(np.float64), informative_cuts(bins.astype(np.float64), counts))
+                at = np.where(cells[:, j] >= 0, own.codes * size + cells[:, j], own.groups * size)
+                counts = np.bincount(at, own.weight, own.groups * size + 1)[:-1].astype(np.float64)
+                places = bins.astype(np.float64)
+                bins = bins_of(places, informative_cuts(places, counts.reshape(own.groups, size)))
             codes.append(np.append(sum(sizes) + bins, -1).astype(np.int32))
             sizes.append(int(bins.max(initial=-1)) + 1)
         known = Sizes(self.names, {}, {}, {}, tuple(sizes))
