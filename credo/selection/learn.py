@@ -13,7 +13,7 @@ from credo.data.profile import Profile, missing_shares, profile
 from credo.engines import local
 from credo.errors import DataError, EvidenceError, suggest
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.augmented import Augmented, OneDependence, TreeAugmented
+from credo.models.augmented import OneDependence, TreeAugmented
 from credo.models.classifier import Classifier
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.explaining import contributions
@@ -27,7 +27,7 @@ from credo.selection.widening import MANY_CLASSES, WIDEST_FULL, joined, widened
 
 Kind = Literal["auto", "naive-bayes", "gaussian", "tan", "aode"]
 KINDS = get_args(Kind)
-AUGMENTED: dict[str, type[Augmented]] = {"tan": TreeAugmented, "aode": OneDependence}
+LEARNERS = {"tan": TreeAugmented, "aode": OneDependence}  # else naive Bayes is where it begins
 EXPLAINED = 1000  # rows whose weights of evidence are averaged
 DISCRIMINANTS: dict[str, Covariance] = {"linear discriminant": "tied", "quadratic discriminant": "full"}
 
@@ -58,7 +58,8 @@ def learn(
     if table.once:
         raise DataError("learning reads the data several times, and an iterator can be read only once: give a table")
     table = table.held()
-    base: Classifier = AUGMENTED.get(model, NaiveBayes)(kinds=kinds).fit(table, target=name, weight=weight)
+    learner: Classifier = LEARNERS[model](kinds=kinds) if model in LEARNERS else NaiveBayes(kinds=kinds)
+    base = learner.fit(table, target=name, weight=weight)
     if len(base.classes) < 2:
         raise EvidenceError(
             f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to tell apart"
