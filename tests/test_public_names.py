@@ -133,6 +133,12 @@ def test_dir_shows_what_users_call(model: credo.Classifier, own: set[str]) -> No
     assert {name for name in dir(tuned) if not name.startswith("_")} == VERBS | ABOUT_CLASSES
 
 
+def test_dir_of_a_network_shows_no_machinery() -> None:
+    shown = set(dir(credo.Network.example("asia")))
+    assert {"query", "fit", "belief", "cpdag", "tables", "parents", "write"} <= shown
+    assert not shown & {"potentials", "trees", "structures", "expectations", "coded", "nodes"}
+
+
 def test_constructors_take_settings_alone() -> None:
     for kind in (credo.NaiveBayes, credo.GaussianDiscriminant, credo.Belief, credo.Beliefs):
         assert not {"evidence", "report", "tuning", "views"} & set(inspect.signature(kind).parameters)

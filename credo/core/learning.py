@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.core.evidence import NEVER, Evidence
 from credo.core.labels import Label
+from credo.core.records import Surface
 from credo.core.statistics import ROUNDING, Positions
 from credo.data import Batch, Source, cells, source
 from credo.data.fingerprints import cell_prints, fingerprints
@@ -28,17 +29,12 @@ from credo.numerics.exact import Array
 Weight = Any  # None, a column's name, or an array with one weight a row
 
 
-class Additive(ABC):
+class Additive(Surface, ABC):
     """Anything that learns by adding evidence. Every verb returns a new object."""
 
-    # What the rooms of the package call, and users don't: `dir` leaves it out. Each class adds its own.
     _internal: ClassVar[tuple[str, ...]] = (
         "crowded", "gathered", "mergeable", "needs", "summarise", "taught_by", "total", "with_evidence",
     )  # fmt: skip
-
-    def __dir__(self) -> list[str]:
-        hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", ())}
-        return sorted(set(super().__dir__()) - hidden)
 
     if TYPE_CHECKING:  # a field, or a property
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from credo.core.records import Surface
 from credo.errors import NetworkError, SchemaError, SizeError, check_seed
 from credo.networks.answers import (
     EXACT,
@@ -41,8 +42,13 @@ if TYPE_CHECKING:
 UNSPLIT = ("forward", "loopy")  # methods that don't treat connected components apart
 
 
-class GraphicalModel:
+class GraphicalModel(Surface):
     """P(all) ∝ ∏ factors, and the queries that follow from it."""
+
+    _internal: ClassVar[tuple[str, ...]] = (
+        "coded", "declared", "directed", "expect", "expectations", "fixed_tables", "graph", "nodes", "potentials",
+        "schema", "structures", "trees", "with_evidence",
+    )  # fmt: skip
 
     states: States
     directed: ClassVar[bool]
