@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 # Each public name and the module that defines it, loaded at first use: `import credo` is instant.
 _PUBLIC = {
+    "BDeu": "credo.networks.table_priors",
     "Belief": "credo.estimation.belief",
     "Beliefs": "credo.estimation.beliefs",
     "BetaBernoulli": "credo.families.beta_bernoulli",
@@ -46,8 +47,10 @@ _PUBLIC = {
     "ask": "credo.asking",
     "bayes_factor": "credo.estimation.comparison",
     "documents": "credo.data.documents",
+    "edge_confidence": "credo.networks.structure.edge_confidence",
     "estimate": "credo.estimation.estimate",
     "learn": "credo.selection.learn",
+    "learn_structure": "credo.networks.structure.learn",
     "load": "credo.storage.files",
     "read": "credo.data.reading",
     "save": "credo.storage.files",
@@ -93,6 +96,9 @@ if TYPE_CHECKING:
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network
+    from credo.networks.structure.edge_confidence import edge_confidence as edge_confidence
+    from credo.networks.structure.learn import learn_structure as learn_structure
+    from credo.networks.table_priors import BDeu as BDeu
     from credo.selection.learn import learn as learn
     from credo.selection.tuned import TunedClassifier as TunedClassifier
     from credo.storage.files import load as load

@@ -29,6 +29,20 @@ def tell(message: str) -> None:
     warnings.warn(printable(message), Notice, stacklevel=level)
 
 
+class Once:
+    """A notice that is told once, however often the same rows are read. Pickled, it is a new one."""
+
+    told = False
+
+    def tell(self, message: str) -> None:
+        if not self.told:
+            self.told = True
+            tell(message)
+
+    def __reduce__(self) -> tuple[type[Once], tuple[()]]:
+        return Once, ()
+
+
 def tell_of_columns(said: Iterable[tuple[str, str]], state: str = "") -> None:
     """Messages about columns: one notice for all columns with the same message.
 

@@ -6,8 +6,10 @@ import json
 import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from pyarrow import csv
 
 import credo
 from credo.cli import main
@@ -360,3 +362,77 @@ def test_a_learned_network_learns_more_and_forgets(tmp_path: Path) -> None:
     assert credo.load(whole) == credo.load(paths["first.credo"])
     credo.save(NET, paths["fixed.credo"])
     assert "which has learned no rows" in refused("update", paths["fixed.credo"], more)
+
+
+# learn, update, forget and merge: tables of known arrows
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> dict[str, str]:
+    """Complete rows, rows without two of the columns, and rows with holes."""
+    drawn = NET.sample(300, seed=1)
+    whole = {name: drawn[name].to_pylist() for name in drawn.column_names}
+    holes = {name: [None if (i + j) % 7 == 0 else cell for i, cell in enumerate(own)] for j, (name, own) in
+             enumerate(whole.items())}  # fmt: skip
+    part = {name: own for name, own in whole.items() if name not in ("Lightning", "Campfire")}
+    found = {}
+    for name, columns in (("whole", whole), ("holes", holes), ("part", part)):
+        found[name] = str(tmp_path / f"{name}.csv")
+        csv.write_csv(pa.table(columns), found[name])
+    return found
+
+
+def test_learning_tables_is_fitting_them(fire: str, tables: dict[str, str], tmp_path: Path) -> None:
+    path = str(tmp_path / "n.credo")
+    printed = ran("learn", tables["whole"], "--network", fire, "--table-prior", "bdeu:10", "-o", path)
+    assert "learned from 300 rows, prior BDeu(10)" in printed
+    assert credo.load(path) == NET.fit(tables["whole"], prior=credo.BDeu(10))
+    ran("update", path, tables["whole"])
+    assert credo.load(path).n == 600
+    ran("forget", path, tables["whole"])
+    assert credo.load(path) == NET.fit(tables["whole"], prior=credo.BDeu(10))
+    ran("merge", path, path, "-o", path)
+    assert credo.load(path).n == 600
+
+
+def test_learning_tables_where_cells_are_missing(fire: str, tables: dict[str, str], tmp_path: Path) -> None:
+    path = str(tmp_path / "n.credo")
+    printed = ran("learn", tables["holes"], "--model", "network", "--network", fire, "--strength", "50", "-o", path)
+    assert re.search(r"fitted where cells are missing: \d+ steps, log-posterior -[\d.]+ to -[\d.]+", printed)
+    learned = credo.load(path)
+    assert learned == NET.fit(tables["holes"], strength=50)
+    ran("update", path, tables["holes"])
+    assert credo.load(path).n == pytest.approx(600)
+    assert "can't forget rows exactly" in refused("forget", path, tables["holes"])
+    assert "can't be merged exactly" in refused("merge", path, path, "-o", path)
+    assert "learned from 600 rows" in ran("show", path)
+
+
+def test_learning_tables_of_arrows_with_a_hidden_variable(tables: dict[str, str], tmp_path: Path) -> None:
+    path = str(tmp_path / "n.bif")
+    arrows = "Storm -> Lightning -> Fire"
+    ran("learn", tables["part"], "--network", arrows, "--hidden", "Lightning=no,yes", "--starts", "2", "-o", path)
+    found = credo.Network.read(path)
+    assert isinstance(found, credo.Network)
+    assert found.states["Lightning"] == ("no", "yes")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence", "code"),
+    [
+        (["--model", "network"], "--model network needs --network", 2),
+        (["--network", "FIRE", "--target", "Storm"], "a network's tables are learned without --target", 2),
+        (["--target", "Storm", "--strength", "5"], "only a network (--network) has --strength", 2),
+        (["--network", "FIRE", "--table-prior", "much"], "'much' is neither a concentration", 2),
+        (["--network", "FIRE", "--hidden", "Storm"], "isn't a variable and its states, as in Campfire=2", 2),
+        (["--network", "FIRE", "--strength", "5", "--table-prior", "1"], "give a prior, or a strength", 1),
+        (["--network", "Storm -> Rain"], "--hidden Rain=2", 1),
+        (["--network", "FIRE", "-o", "n.txt"], "the name must end in one of .credo", 1),
+        (["--network", "nothing.bif"], "there is no such file", 1),
+    ],
+)
+def test_tables_that_cannot_be_learned(
+    options: list[str], sentence: str, code: int, fire: str, tables: dict[str, str]
+) -> None:
+    told = refused("learn", tables["whole"], *(fire if option == "FIRE" else option for option in options), code=code)
+    assert sentence in told

@@ -6,6 +6,7 @@ import re
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import credo
@@ -104,19 +105,41 @@ def test_a_column_that_is_not_named_is_asked_for(command: str, option: str) -> N
     assert option in refused(command, "nope.csv", code=2)
 
 
+def test_the_same_increment_learned_twice_is_said(tmp_path: Path) -> None:
+    """In another order of rows, too; not after it was forgotten, nor if other rows were."""
+    path, part, other = str(tmp_path / "ads.credo"), tmp_path / "part.csv", tmp_path / "other.csv"
+    lines = ADS.read_text().splitlines()
+    part.write_text("\n".join(lines[:40]) + "\n")
+    other.write_text("\n".join([lines[0], *lines[1:40][::-1]]) + "\n")
+    ran("estimate", str(ADS), "-c", "converted", "-b", "ad", "-o", path)
+    again = f"an earlier update of {path} had learned these rows"
+    assert again not in run("update", path, str(part)).stderr
+    assert again in run("update", path, str(other)).stderr
+    ran("forget", path, str(part))
+    assert again in run("update", path, str(part)).stderr
+    ran("forget", path, str(part))
+    ran("forget", path, str(part))
+    assert again not in run("update", path, str(part)).stderr
+    few = tmp_path / "few.csv"
+    few.write_text("\n".join(lines[:10]) + "\n")
+    ran("forget", path, str(few))
+    assert again not in run("update", path, str(part)).stderr
+
+
 @pytest.mark.parametrize("command", ["learn", "estimate"])
 def test_a_model_is_no_table(command: str, model: str) -> None:
     assert f"{model} is a model" in refused(command, model, code=2)
 
 
 def test_learning_the_same_rows_twice_is_said(tmp_path: Path) -> None:
-    """All evidence has doubled, bit by bit: nothing about files needs to be remembered for that."""
+    """All evidence has doubled, bit by bit; or the file remembers a digest of the update."""
     path, other = str(tmp_path / "ads.credo"), tmp_path / "other.csv"
     ran("estimate", str(ADS), "-c", "converted", "-b", "ad", "-o", path)
     first = run("update", path, str(ADS))
     assert first.exit_code == 0
     assert f"each counts twice now. To undo it: credo forget {path} {ADS}" in first.stderr
-    assert "twice" not in run("update", path, str(ADS)).stderr  # half of what was there
+    third = run("update", path, str(ADS)).stderr  # half of what was there
+    assert f"an earlier update of {path} had learned these rows; they count once more now. To undo it: credo" in third
     lines = ADS.read_text().splitlines()
     other.write_text("\n".join([lines[0], *(line.replace("phone", "laptop") for line in lines[1:])]) + "\n")
     with warnings.catch_warnings():
@@ -124,3 +147,29 @@ def test_learning_the_same_rows_twice_is_said(tmp_path: Path) -> None:
         rows = credo.NaiveBayes().fit(ADS, "converted")
         assert repeats(rows, rows.update(ADS))
         assert not repeats(rows, rows.update(other))
+
+
+def test_nothing_is_cut_on_50_characters(tmp_path: Path) -> None:
+    """Texts wrap, or a column is left out and counted; numbers and headers stay whole."""
+    path = str(tmp_path / "pumps.credo")
+    ran("learn", str(PUMPS), "--target", "fault", "-o", path)
+    shown = ran("show", path, columns=50)
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= 50
+    for header in ("matters", "log-loss   accuracy   weight"):
+        assert header in shown
+    assert "no room for 1 more column" in shown
+
+
+def test_dates_are_said_to_be_days(tmp_path: Path) -> None:
+    path = tmp_path / "when.csv"
+    path.write_text("when\n2024-01-01\n2024-02-03\n2024-03-05\n")
+    assert "estimated as days since 1970-01-01" in run("estimate", str(path), "-c", "when").stderr
+
+
+def test_one_baseline_of_accuracy() -> None:
+    """Classes that are equally common: what always predicting one of them gives is said once, whoever says it."""
+    rng = np.random.default_rng(0)
+    report = credo.learn({"x": rng.normal(size=60), "y": ["a", "b"] * 30}, target="y").report
+    (shares,) = (each for each in report.tried if each.name == "class shares")
+    assert shares.accuracy == report.scores.commonest[1] == 0.5

@@ -18,8 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import credo
-import credo.data
-from credo.data import Batch, documents, mail, source
+from credo.data import Batch, cutting, documents, mail, source
 from credo.data.documents import LARGEST
 from credo.data.documents import documents as documents_of
 from credo.data.mail import message_text, messages, stripped
@@ -145,9 +144,9 @@ def test_only_the_columns_that_are_wanted_are_read(tmp_path: Path) -> None:
 
 def test_documents_are_read_when_they_are_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches by what they weigh: long documents after short ones don't lie in memory together."""
-    for module in (credo.data, documents):
+    for module in (cutting, documents):
         monkeypatch.setattr(module, "HEAVY", 10_000)
-    monkeypatch.setattr(credo.data, "LONGEST", 20_000)
+    monkeypatch.setattr("credo.data.cutting.LONGEST", 20_000)
     for i in range(2000):
         write(tmp_path / "a" / f"{i:04}", f"short {i}")
     for i in range(50):

@@ -23,6 +23,7 @@ ERRORS = [
 ]
 NAMES = [
     *ERRORS,
+    "BDeu",
     "Belief",
     "Beliefs",
     "BetaBernoulli",
@@ -51,8 +52,10 @@ NAMES = [
     "ask",
     "bayes_factor",
     "documents",
+    "edge_confidence",
     "estimate",
     "learn",
+    "learn_structure",
     "load",
     "read",
     "save",
@@ -128,6 +131,12 @@ def test_dir_shows_what_users_call(model: credo.Classifier, own: set[str]) -> No
     assert {name for name in dir(fitted) if not name.startswith("_")} == VERBS | ABOUT_CLASSES | own
     tuned = fitted.tune(TABLE)
     assert {name for name in dir(tuned) if not name.startswith("_")} == VERBS | ABOUT_CLASSES
+
+
+def test_dir_of_a_network_shows_no_machinery() -> None:
+    shown = set(dir(credo.Network.example("asia")))
+    assert {"query", "fit", "belief", "cpdag", "tables", "parents", "write"} <= shown
+    assert not shown & {"potentials", "trees", "structures", "expectations", "coded", "nodes"}
 
 
 def test_constructors_take_settings_alone() -> None:

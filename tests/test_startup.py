@@ -37,6 +37,7 @@ def loaded_by(statement: str) -> str:
         "from credo.cli import main; main(['learn', '--help'], standalone_mode=False)",
         "from credo.cli import main; main(['predict', '--help'], standalone_mode=False)",
         "from credo.cli import main; main(['sample', '--help'], standalone_mode=False)",
+        "from credo.cli import main; main(['structure', '--help'], standalone_mode=False)",
         "from credo.cli import main; main(['impute', '--help'], standalone_mode=False)",
         "from credo.cli import main; main(['explain', '--help'], standalone_mode=False)",
         "from credo.cli import main; main(['update', '--help'], standalone_mode=False)",
@@ -105,3 +106,17 @@ def test_help_loads_few_modules() -> None:
     code = "import sys; from credo.cli import main; main(['--help'], standalone_mode=False); print(len(sys.modules))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert int(shown.splitlines()[-1]) < 200
+
+
+def test_a_process_of_the_command_line_needs_no_pandas(tmp_path: Path) -> None:
+    """Arrow would import it to see whether a list is a Series."""
+    table = tmp_path / "a.csv"
+    table.write_text("x,y\n" + "".join(f"{i % 7}.5,{'ab'[i % 2]}\n" for i in range(40)))
+    statement = f"""
+from credo.cli import main
+sys.argv = ["credo", "learn", {str(table)!r}, "--target", "y"]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code"""
+    assert "pandas" not in loaded_by(statement).splitlines()[-1]

@@ -68,8 +68,30 @@ def _compiled(function: Callable[Args, Result], fastmath: Any) -> Callable[Args,
     try:
         compiled = njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath)(function)
     except RuntimeError:  # Numba: "no locator available", as in a read-only install
-        compiled = njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
+        return njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)  # type: ignore[no-any-return]
+    _compile_if_stale(compiled._cache)  # type: ignore[attr-defined]
     return compiled
+
+
+def _compile_if_stale(cache: Any) -> None:
+    """An entry of Numba's cache that can't be read is as if it weren't there.
+
+    Entries name the types of arguments. Another version of the package may lack them, while the
+    kernel's own file is the same; and a file may be cut off.
+    """
+    load = cache.load_overload
+
+    def load_overload(*args: Any) -> Any:
+        try:
+            return load(*args)
+        except Exception:  # whatever unpickling raises
+            try:
+                cache.flush()
+            except OSError:
+                cache.disable()
+            return None
+
+    cache.load_overload = load_overload
 
 
 @cache

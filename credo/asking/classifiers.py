@@ -27,7 +27,7 @@ from credo.data import Source
 from credo.data.spelling import dates
 from credo.errors import DataError, EvidenceError, SizeError
 from credo.models.classifier import Classifier
-from credo.models.explaining import Explanation, Spoken, cell_text
+from credo.models.explaining import Explanation, Spoken
 from credo.models.forms import TEXT_FORMS
 from credo.networks.answers import MostProbable
 from credo.numerics.exact import Array
@@ -102,8 +102,7 @@ def waterfall(found: Explanation) -> Waterfall:
 
 
 def _weight(found: Explanation, name: str) -> EvidenceWeight:
-    cell = found.values.get(name, "")
-    value = None if cell is None else cell_text(cell)
+    value = None if found.values.get(name, "") is None else found.cell(name) if name in found.values else ""
     return {"name": found.shown(name), "value": value, "weight": found.weights[name]}
 
 

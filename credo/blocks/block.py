@@ -15,12 +15,11 @@ from credo.core.labels import Label
 from credo.core.membership import Membership
 from credo.data import Batch
 from credo.data.schema import Axis, Derivation
-from credo.families.dirichlet import PointEstimate
+from credo.families.dirichlet import Estimate as Estimate
 from credo.numerics.exact import Array
 
 ALL = "(all together)"  # the name of the term of columns that have one weight
-Estimate = PointEstimate
-NEW = "unseen values"
+UNSEEN_VALUES = "unseen values"
 
 
 @dataclass(frozen=True)

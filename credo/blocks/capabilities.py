@@ -31,7 +31,7 @@ Ignored = dict[tuple[str, str], int]  # {(column, what some of its cells hold): 
 class Capability(ABC):  # noqa: B024 - each capability has its own abstract methods
     """Something that only some blocks or likelihoods can do."""
 
-    lacking: ClassVar[str] = ""  # what an error says of columns without it
+    lacking: ClassVar[str] = ""  # the error about columns without it
 
     @classmethod
     def of(cls, thing: Block | Likelihood | Tally) -> Self | None:
@@ -65,7 +65,7 @@ class Limits(Capability):
 
 
 class Tallies(Capability):
-    """Learns one row at a time, faster than by keeping rows (see tally.Gathered)."""
+    """Learns one row at a time, faster than by keeping rows (see tally.KeptRows)."""
 
     @abstractmethod
     def tally(self, evidence: Evidence) -> Tally:
@@ -117,7 +117,7 @@ class ByColumn(Capability):
     lacking = "columns can't be told apart"
 
     @abstractmethod
-    def said(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
         """The weighted log-likelihood of each column: their sum is what `add` adds. (rows, classes) each
 
         Columns that covary are taken one after another, each given those before it.
@@ -125,13 +125,13 @@ class ByColumn(Capability):
 
 
 class Hides(Capability):
-    """Finds fast what the other columns say where one column's cells are hidden."""
+    """Finds the log-likelihood of the other columns fast where one column's cells are hidden."""
 
     lacking = "to hide a column, the others must be read again"
 
     @abstractmethod
-    def hidden(self, cells: Any, said: Array) -> dict[str, Array]:
-        """What hiding each column takes off the log-likelihood `said` of all columns. (rows, classes) each"""
+    def hidden(self, cells: Any, log_likelihood: Array) -> dict[str, Array]:
+        """What hiding each column takes off the log-likelihood of all columns. (rows, classes) each"""
 
 
 class WordByWord(Capability):
@@ -201,7 +201,7 @@ class Weighable(Likelihood, LeavesOut, ByColumn):
         """
 
     @abstractmethod
-    def add_weighed_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
+    def add_weighted_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
         """out (rows, classes) += log p(cells | class) without each row, each term times its weight."""
 
 
@@ -222,7 +222,7 @@ class OneTerm(Weighable):
         self.add_left_out(cells, own, out)
         return out[:, :, None]
 
-    def add_weighed_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
+    def add_weighted_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
         if weights[0]:
             left_out = np.zeros_like(out)
             self.add_left_out(cells, own, left_out)
@@ -243,7 +243,7 @@ class Independent(Weighable):
     @abstractmethod
     def cells_of(self, cells: Any, places: Sequence[int]) -> Any: ...
 
-    def said(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
         found = {}
         for j, name in enumerate(self.names):
             found[name] = np.zeros(shape)
@@ -251,12 +251,12 @@ class Independent(Weighable):
         return found
 
     def each(self, cells: Any, shape: tuple[int, int]) -> Array:
-        return np.stack([*self.said(cells, shape).values()], axis=-1)
+        return np.stack([*self.by_column(cells, shape).values()], axis=-1)
 
     def each_nearly_left_out(self, cells: Any, own: Hard) -> Array:
         return np.stack([self._column_left_out(j, cells, own) for j in range(len(self.names))], axis=-1)
 
-    def add_weighed_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
+    def add_weighted_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
         for j in np.flatnonzero(weights).tolist():
             out += weights[j] * self._column_left_out(j, cells, own)
 

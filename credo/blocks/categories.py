@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.data.codes import add_tables, add_tables_but_own, add_tables_left_out
-from credo.blocks.block import NEW, Block, Parameter, Settings, column_labels
+from credo.blocks.block import UNSEEN_VALUES, Block, Parameter, Settings, column_labels
 from credo.blocks.capabilities import CountsIgnored, Draws, Ignored, LogPrior, Tabular, Tallies
 from credo.blocks.scoring import ScoredColumns, TableScorer
 from credo.core.evidence import Evidence, Part
@@ -19,9 +19,10 @@ from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership
 from credo.core.statistics import ALONE, Counts
 from credo.data import Batch, cells
+from credo.data.batches import CategoryCodes
 from credo.data.schema import Column, Schema
 from credo.errors import PriorError
-from credo.families import dirichlet
+from credo.families.dirichlet import Tables, log_kernel, offset, shared_out
 from credo.numerics.exact import Array, Exact
 from credo.numerics.special import log_rising
 
@@ -63,7 +64,7 @@ class Categories(Block, Tallies):
 
 def _counts(batch: Batch, name: str, member: Membership) -> tuple[Any, Counts]:
     """A column's levels, and how often each group shows each."""
-    codes, levels = batch.categories(name) if isinstance(member, Hard) else batch.coded(name)
+    codes, levels = batch.categories(name) if isinstance(member, Hard) else batch.encoded(CategoryCodes(name))
     return levels, Counts.of(codes, len(levels), member)
 
 
@@ -91,7 +92,7 @@ def concentration(column: Column, settings: Settings) -> Array:
     if shares is None:
         return np.full(levels, settings.m / max(levels, 1))
     if unknown := [value for value in column.values if value not in shares]:
-        raise PriorError(f"p says nothing of {unknown[0]!r} in column {column.name!r}")
+        raise PriorError(f"p has no share for {unknown[0]!r} in column {column.name!r}")
     found = np.array([shares[value] for value in column.values], dtype=np.float64)
     if not ((found >= 0).all() and found.sum() <= 1 + 1e-9):
         raise PriorError(f"p must be shares that sum to 1, but for column {column.name!r} is {dict(shares)!r:.80}")
@@ -140,47 +141,57 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior):
         return cells.IntegerLevels.of([column.levels for column in self.columns])
 
     @cached_property
-    def _offsets(self) -> list[Array]:
-        return [dirichlet.offset(a, self.settings.estimate) for a in self.concentrations]
+    def tables(self) -> Tables:
+        """Of all columns."""
+        sizes = np.array([n.shape[1] for n in self.counts], dtype=np.intp)
+        return Tables(np.concatenate(self.counts, axis=1), np.concatenate(self.concentrations), sizes)
 
     @cached_property
-    def shares(self) -> list[Array]:
-        """θ; all alike where nothing speaks for any value. (classes, levels) each"""
-        pairs = list(zip(self.counts, self._offsets, strict=True))
-        own = [dirichlet.shares(n, a) for n, a in pairs]
+    def _offsets(self) -> Array:
+        return offset(self.tables.concentration, self.settings.estimate)
+
+    @cached_property
+    def _shares(self) -> Array:
+        """θ. (classes, values)"""
+        own = self.tables.shares(self._offsets)
         if self.depends is None:
             return own
-        same = [dirichlet.shares(n.sum(0, keepdims=True), a) for n, a in pairs]
-        return [w * each + (1 - w) * one for w, each, one in zip(self.depends, own, same, strict=True)]
+        w = self.depends[self.tables.column]
+        return np.asarray(w * own + (1 - w) * self.tables.pooled().shares(self._offsets))
+
+    @property
+    def shares(self) -> list[Array]:
+        """(classes, levels) of each column"""
+        return np.split(self._shares, self.tables.starts[1:], axis=1)
 
     def log_prior(self) -> float:
         """Σ (a - 1) log θ"""
-        pairs = zip(self.shares, self.concentrations, strict=True)
-        return float(sum(dirichlet.log_kernel(share, a).sum() for share, a in pairs))
+        return float(log_kernel(self._shares, self.tables.concentration).sum())
 
     def averaging(self, depends: Array) -> Self:
         return replace(self, depends=depends)
 
     @cached_property
     def _starts(self) -> Any:
-        """Where each column's levels begin, after a row for its missing cells."""
-        sizes = [n.shape[1] for n in self.counts]
-        return np.cumsum([1, *(size + 1 for size in sizes)])[: len(sizes)].astype(np.int64)
+        """Where each column's rows begin, as the kernels take them: after a row for its missing cells."""
+        return (self.tables.starts + np.arange(len(self.counts)) + 1).astype(np.int64)
 
-    def _tables(self, weights: Array | None) -> Array:
-        """Rows of log θ, for all columns one after another. (levels + columns, classes)"""
-        parts = []
-        for j, share in enumerate(self.shares):
-            with np.errstate(divide="ignore"):
-                rows = np.log(share.T)
-            if weights is not None:
-                rows = rows * weights[j] if weights[j] else np.zeros_like(rows)
-            parts += [np.zeros((1, share.shape[0])), rows]
-        return np.concatenate(parts)
+    def _rows(self, values: Array) -> Array:
+        """As the kernels take them: a row for each value, and zeros for missing cells. (values + columns, ...)"""
+        return np.ascontiguousarray(np.insert(values.T, self.tables.starts, 0.0, axis=0))
+
+    @cached_property
+    def _logs(self) -> Array:
+        """log θ. (classes, values)"""
+        with np.errstate(divide="ignore"):
+            return np.log(self._shares)
 
     @cached_property
     def _weighted_tables(self) -> Array:
-        return self._tables(self.weights)
+        if self.weights is None:
+            return self._rows(self._logs)
+        w = self.weights[self.tables.column]
+        return self._rows(np.where(w != 0, np.where(w != 0, w, 1.0) * self._logs, 0.0))
 
     def add(self, cells: Codes, out: Array) -> None:
         add_tables(cells, self._starts, self._weighted_tables, out)
@@ -188,13 +199,11 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior):
     @cached_property
     def _evidence_tables(self) -> tuple[Array, Array, Array, Array]:
         """Tables, counts, offsets and divisors, as the kernel takes them."""
-        counts, offsets, divisors = [], [], []
-        for n, a in zip(self.counts, self._offsets, strict=True):
-            counts += [np.zeros((1, n.shape[0] + 1)), np.concatenate([n, n.sum(0, keepdims=True)]).T]
-            offsets += [np.zeros(1), a]
-            divisors.append(np.maximum(n + a, 0.0).sum(1))
-        sizes = [np.log([max(n.shape[1], 1)]) for n in self.counts]  # at the end: of what is all alike
-        return self._tables(None), np.concatenate(counts), np.concatenate([*offsets, *sizes]), np.stack(divisors)
+        n, tables = self.tables.counts, self.tables
+        counts = self._rows(np.concatenate([n, n.sum(0, keepdims=True)]))
+        divisors = tables.summed(np.maximum(n + self._offsets, 0.0))
+        sizes = np.log(np.maximum(tables.sizes, 1))  # at the end: of what is all alike
+        return self._rows(self._logs), counts, np.append(self._rows(self._offsets), sizes), divisors.T.copy()
 
     @cached_property
     def _tables_without_one(self) -> tuple[Array, Array]:
@@ -202,16 +211,12 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior):
 
         A value that no other row has is ignored.
         """
-        others: list[Array] = []
-        parts: list[Array] = []
-        for n, a, share in zip(self.counts, self._offsets, self.shares, strict=True):
-            left, alone = np.maximum(n - 1 + a, 0.0), n.sum(0) <= 1 + ALONE
-            total = np.maximum(n + a, 0.0).sum(1, keepdims=True) - np.maximum(n + a, 0.0) + left
-            mine = dirichlet.shared_out(left, total, n.shape[1], ALONE)
-            for found, each in ((others, share), (parts, mine)):
-                with np.errstate(divide="ignore"):
-                    found += [np.zeros((1, len(n))), np.where(alone, 0.0, np.log(each)).T]
-        return np.concatenate(others), np.concatenate(parts)
+        tables, n, a = self.tables, self.tables.counts, self._offsets
+        above, left, alone = np.maximum(n + a, 0.0), np.maximum(n - 1 + a, 0.0), n.sum(0) <= 1 + ALONE
+        total = tables.summed(above)[:, tables.column] - above + left
+        with np.errstate(divide="ignore"):
+            mine = np.log(shared_out(left, total, tables.sizes[tables.column], ALONE))
+        return self._rows(np.where(alone, 0.0, self._logs)), self._rows(np.where(alone, 0.0, mine))
 
     def add_left_out(self, cells: Codes, own: Hard, out: Array) -> None:
         if (own.weight == 1).all():
@@ -223,9 +228,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior):
     def scorer(self) -> TableScorer | None:
         if self.settings.estimate not in ("bayes", "mean") or self.depends is not None:
             return None
-        classes = len(self.counts[0]) if self.counts else 0
-        counts = np.concatenate([np.empty((classes, 0)), *self.counts], axis=1)
-        sizes = np.array([n.shape[1] for n in self.counts], dtype=np.intp)
+        counts, sizes = self.tables.counts, self.tables.sizes
         declared = [np.arange(len(column.levels)) < column.declared for column in self.columns]
         shares = None
         if self.settings.m is not None:
@@ -258,8 +261,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior):
 
     def log_evidence(self) -> Array:
         """log p(column's cells | their classes). (columns,)"""
-        pairs = zip(self.counts, self.concentrations, strict=True)
-        return np.array([dirichlet.log_evidence(n, a).sum() for n, a in pairs])
+        return np.asarray(self.tables.log_evidence().sum(0))
 
     def log_evidence_left_out(self, cells: Codes, own: Hard) -> Array:
         """The same of a single column, without each row: by the chain rule. (rows,)"""
@@ -292,7 +294,7 @@ class CategoriesLikelihood(TableLikelihood, CountsIgnored, Draws):
 
     def read_counting_ignored(self, batch: Batch) -> tuple[Codes, Ignored]:
         codes, unseen = self._coded(batch)
-        return codes, {(name, NEW): int(n) for name, n in zip(self.names, unseen, strict=True) if n}
+        return codes, {(name, UNSEEN_VALUES): int(n) for name, n in zip(self.names, unseen, strict=True) if n}
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
         drawn: dict[str, Any] = {}

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from credo._kernels.blocks.live import add_bins_of_row, add_cells_of_row, count_cells
 from credo.blocks.block import Settings
-from credo.blocks.levels import MISSING, NEW, Levels
+from credo.blocks.levels import MISSING, UNSEEN, Levels
 from credo.blocks.numbers.tallies import NumberCells, getter
 from credo.blocks.tally import PredictingTally, Row, grown
 from credo.core.evidence import Evidence, Part
@@ -21,7 +21,7 @@ from credo.data.schema import Column, Schema
 from credo.numerics.exact import Array
 
 Ordered = tuple[Array, Any, Any]  # ascending values of all columns, one after another; their codes; where columns end
-Codes = list[int]  # of a row's cells: MISSING, or NEW, or where the cell stands in the table
+RowCodes = list[int]  # of a row's cells: MISSING, or UNSEEN, or where the cell stands in the table
 
 
 class CellTable:
@@ -50,18 +50,18 @@ class CellTable:
         self.size += 1
         return self.size - 1
 
-    def add(self, codes: Codes, k: int, weight: float) -> None:
+    def add(self, codes: RowCodes, k: int, weight: float) -> None:
         if k >= self._sums.shape[2]:
             self._sums, self.totals = grown(self._sums, 2), grown(self.totals, 1)
         self._write(self._row.data, 0, *codes)
         count_cells(self._row, k, weight, self._sums, self._weights, self.totals)
 
-    def counts(self, codes: Codes, classes: int) -> Counts:
+    def counts(self, codes: RowCodes, classes: int) -> Counts:
         """What came since, of the cells of a column."""
         high, low = self._sums[:2, codes, :classes].swapaxes(1, 2)
         return Counts.of_pairs(high, low)
 
-    def score(self, codes: Codes, smoothing: float, out: Array) -> None:
+    def score(self, codes: RowCodes, smoothing: float, out: Array) -> None:
         self._write(self._row.data, 0, *codes)
         add_cells_of_row(self._row, self._sums, self.totals, self.levels, smoothing, out)
 
@@ -83,16 +83,16 @@ class CategoriesTally(PredictingTally):
     def read(self, row: Row, number: int) -> None:
         values = self._get(row)
         self._codes = self._looked_up(values)
-        self._new = NEW in self._codes
+        self._new = UNSEEN in self._codes
         if self._new or self._doubtful:
             self._codes = [levels.find(value, number) for levels, value in zip(self._levels, values, strict=True)]
-            self._new = NEW in self._codes
+            self._new = UNSEEN in self._codes
 
-    def _looked_up(self, values: Sequence[Any]) -> Codes:
+    def _looked_up(self, values: Sequence[Any]) -> RowCodes:
         try:
             return [levels[value] for levels, value in zip(self._levels, values, strict=True)]
         except TypeError:  # a list, say
-            return [NEW]
+            return [UNSEEN]
 
     def add(self, k: int, weight: float) -> None:
         if self._new:
@@ -101,7 +101,7 @@ class CategoriesTally(PredictingTally):
 
     def _admit(self) -> None:
         for j, code in enumerate(self._codes):
-            if code == NEW:
+            if code == UNSEEN:
                 self._codes[j] = self._levels[j].admit(self._table.make_cell(j))
         self._new = False
         self._doubtful = any(levels.doubtful for levels in self._levels)
@@ -118,7 +118,7 @@ class CategoriesTally(PredictingTally):
     def look(self, row: Row, number: int) -> None:
         values = self._get(row)
         self._codes = self._looked_up(values)
-        if NEW in self._codes:
+        if UNSEEN in self._codes:
             self._codes = [levels.among(value, number) for levels, value in zip(self._levels, values, strict=True)]
 
     def score(self, settings: Settings, out: Array) -> None:
@@ -157,9 +157,9 @@ class BinnedTally(PredictingTally):
 
     def add(self, k: int, weight: float) -> None:
         x = self._x.tolist()
-        codes = [known.get(v, NEW) if v == v else MISSING for known, v in zip(self._known, x, strict=True)]
+        codes = [known.get(v, UNSEEN) if v == v else MISSING for known, v in zip(self._known, x, strict=True)]
         for j, code in enumerate(codes):
-            if code == NEW:
+            if code == UNSEEN:
                 codes[j] = self._known[j][x[j]] = self._table.make_cell(j)
                 self._ordered = None
         self._table.add(codes, k, weight)

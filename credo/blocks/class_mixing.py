@@ -44,11 +44,11 @@ class Mixed(OneTerm, CountsIgnored, Hides):
         self.inner.add(cells, inner)
         out += self.mixed(inner)
 
-    def said(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
-        return {name: self.mixed(each) for name, each in self.inner.said(cells, shape).items()}
+    def by_column(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
+        return {name: self.mixed(each) for name, each in self.inner.by_column(cells, shape).items()}
 
-    def hidden(self, cells: Any, said: Array) -> dict[str, Array]:
-        whole = np.zeros_like(said)
+    def hidden(self, cells: Any, log_likelihood: Array) -> dict[str, Array]:
+        whole = np.zeros_like(log_likelihood)
         self.inner.add(cells, whole)
         return {name: self.mixed(gone) for name, gone in Hides.needed(self.inner).hidden(cells, whole).items()}
 
@@ -56,7 +56,7 @@ class Mixed(OneTerm, CountsIgnored, Hides):
         """Neither weighed nor mixed."""
         self.inner.add_left_out(cells, own, out)
 
-    def add_weighed_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
+    def add_weighted_left_out(self, cells: Any, own: Hard, weights: Array, out: Array) -> None:
         inner = np.zeros_like(out)
         self.inner.add_left_out(cells, own, inner)
         out += replace(self, weights=weights).mixed(inner)

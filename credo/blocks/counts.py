@@ -113,8 +113,8 @@ class CountsLikelihood(Averageable, LogPrior, Draws):
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
         for j in range(len(self.names)):
             known = np.flatnonzero(~np.isnan(cells[j]))
-            prior, statistics, said = self._without_each(cells[j, known], j, own.take(known))
-            rows = known[said]
+            prior, statistics, left = self._without_each(cells[j, known], j, own.take(known))
+            rows = known[left]
             if len(rows):
                 out[rows] += self._log_prob(cells[j, rows, None], prior.posterior(statistics), statistics)
 
@@ -123,10 +123,10 @@ class CountsLikelihood(Averageable, LogPrior, Draws):
         total = self.statistics[j]
         alone = FAMILY.statistics(x, Hard.of(np.arange(len(x)), len(x), own.weight))
         everyone = total.pooled() - alone
-        said = everyone.n.value > ALONE * total.n.value.sum()
-        rows = np.flatnonzero(said)
+        left = everyone.n.value > ALONE * total.n.value.sum()
+        rows = np.flatnonzero(left)
         others = Totals(*(part[rows][:, None] for part in everyone.sums))
-        return of_counts(others, self.settings.strength), total.leaving_out(alone[rows], own.codes[rows]), said
+        return of_counts(others, self.settings.strength), total.leaving_out(alone[rows], own.codes[rows]), left
 
     def pick(self, places: Sequence[int]) -> Self:
         names, statistics = tuple(self.names[j] for j in places), tuple(self.statistics[j] for j in places)
@@ -148,8 +148,8 @@ class CountsLikelihood(Averageable, LogPrior, Draws):
 
     def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
         found, known = np.zeros(cells.shape[1]), np.flatnonzero(~np.isnan(cells[0]))
-        prior, statistics, said = self._without_each(cells[0, known], 0, own.take(known))
-        found[known[said]] = prior.log_evidence(statistics).sum(1)
+        prior, statistics, left = self._without_each(cells[0, known], 0, own.take(known))
+        found[known[left]] = prior.log_evidence(statistics).sum(1)
         return found
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:

@@ -239,7 +239,7 @@ class JointGaussians:
     def without_each(self, z: Array, columns: Sequence[Positions]) -> Iterator[Array]:
         """Log-densities of rows, each time without the features of one column; 0 where nothing is left. (rows, classes)
 
-        What all features say is found once.
+        The log-density of all features is found once.
         """
         absent = np.isnan(z)
         whole, some = np.flatnonzero(~absent.any(1)), np.flatnonzero(absent.any(1))
@@ -281,7 +281,7 @@ class JointGaussians:
         return log_density(squared / unit, log_determinant + d * np.log(unit), freedom, d)
 
 
-def patterns(absent: NDArray[np.bool_]) -> tuple[Positions, Positions, Positions]:
+def distinct_patterns(absent: NDArray[np.bool_]) -> tuple[Positions, Positions, Positions]:
     """Rows with the same missing features: the first of each kind, which kind each row is, and how many there are."""
     packed = np.ascontiguousarray(np.packbits(absent, axis=1))
     _, first, which, count = np.unique(
@@ -293,7 +293,7 @@ def patterns(absent: NDArray[np.bool_]) -> tuple[Positions, Positions, Positions
 
 def _by_pattern(z: Array, absent: NDArray[np.bool_], rows: Positions) -> tuple[Array, Positions, Positions, Positions]:
     """Features with 0 where they are missing; and the patterns of some rows."""
-    first, which, count = patterns(absent[rows])
+    first, which, count = distinct_patterns(absent[rows])
     return np.where(absent, 0.0, z), rows[first], which, count
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from credo.blocks.block import ALL, Settings
-from credo.blocks.one_hot import Summary, TogetherLikelihood, summary_of_rows
-from credo.blocks.scoring import Cells, Rows, Scorer
+from credo.blocks.one_hot import FeatureMoments, OneHotLikelihood, summary_of_rows
+from credo.blocks.scoring import Cells, RowFlags, Scorer
 from credo.core.evidence import NEVER
 from credo.core.membership import Hard
 from credo.core.statistics import Positions
@@ -21,25 +21,26 @@ from credo.numerics.exact import Array
 class JointScorer(Scorer):
     """log p(z | class), z being the features of all columns."""
 
-    likelihood: TogetherLikelihood
+    likelihood: OneHotLikelihood
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.likelihood.names
 
-    def term_names(self, places: Positions) -> tuple[str, ...]:  # noqa: ARG002 - columns don't come apart
+    def term_names(self, places: Positions) -> tuple[str, ...]:
+        assert len(places) == len(self.names), "columns that covary don't come apart"
         return (ALL,)
 
     def read(self, batch: Batch) -> Cells:
         return self.likelihood.read(batch)
 
-    def each(self, cells: Cells, places: Positions) -> Array:  # noqa: ARG002 - columns don't come apart
-        out = np.zeros((len(cells), len(self.likelihood.summary.n)))
-        self.likelihood.add(self.seen(cells), out)
-        return out[:, :, None]
+    def each(self, cells: Cells, places: Positions) -> Array:
+        out = np.zeros((len(cells), len(self.likelihood.summary.n), len(self.term_names(places))))
+        self.likelihood.add(self.seen(cells), out[:, :, 0])
+        return out
 
-    def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:  # noqa: ARG002
-        return self.likelihood.left_out(cells, own)[:, :, None]
+    def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:
+        return self.likelihood.left_out(cells, own).reshape(own.rows, own.groups, len(self.term_names(places)))
 
     def seen(self, cells: Cells) -> Cells:
         """Values without evidence count as missing."""
@@ -53,7 +54,7 @@ class JointScorer(Scorer):
         found[rows[hit], feature] = np.nan
         return found
 
-    def without(self, cells: Cells, own: Hard, gone: Rows) -> JointScorer:
+    def without(self, cells: Cells, own: Hard, gone: RowFlags) -> JointScorer:
         likelihood = self.likelihood
         if float(own.weight.sum()) == float(likelihood.moments.n.value.sum()):  # these rows are all there are
             return self._knowing(summary_of_rows(cells[~gone], own.take(~gone)))
@@ -65,13 +66,13 @@ class JointScorer(Scorer):
     def reclassified(self, cells: Cells, own: Hard) -> JointScorer:
         return self._knowing(summary_of_rows(cells, own))
 
-    def _knowing(self, summary: Summary) -> JointScorer:
+    def _knowing(self, summary: FeatureMoments) -> JointScorer:
         return JointScorer(replace(self.likelihood, known=summary))
 
     def under(self, settings: Settings) -> JointScorer:
         return JointScorer(replace(self.likelihood, settings=settings, known=self.likelihood.summary))
 
-    def blanked(self, cells: Cells, places: Positions, gone: Rows) -> Cells:
+    def blanked(self, cells: Cells, places: Positions, gone: RowFlags) -> Cells:
         found = cells.copy()
         for j, rows in zip(places, gone.T, strict=True):
             found[np.ix_(rows, self.likelihood.encoding.columns == j)] = np.nan

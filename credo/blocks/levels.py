@@ -14,12 +14,12 @@ from credo.data import cells
 from credo.data.schema import Column, Schema, unite
 from credo.data.tables import array_of
 
-MISSING, NEW = -1, -2
+MISSING, UNSEEN = -1, -2
 TRUTHS = (bool, np.bool_)
 
 
 class Levels(dict[Any, int]):
-    """{value: its code}. To look one up is a dict's work, but for values that come in another guise, or are new.
+    """{value: its code}. To look one up is a dict's work, but for values of another type, or unseen ones.
 
     >>> sky = Levels(Column("sky", "category", pa.array(["rain", "sun"])))
     >>> sky["sun"], sky[None], sky["fog"], sky.find("fog", 0), sky.admit(2), sky["fog"]
@@ -36,7 +36,7 @@ class Levels(dict[Any, int]):
         self._settle(column.levels)
 
     def __missing__(self, value: object) -> int:
-        return MISSING if isinstance(value, float) and value != value else NEW
+        return MISSING if isinstance(value, float) and value != value else UNSEEN
 
     def _settle(self, levels: Any) -> None:
         """What type of values the column holds."""
@@ -45,22 +45,22 @@ class Levels(dict[Any, int]):
         self._truths = bool(pa.types.is_boolean(levels.type))
 
     def find(self, value: Any, number: int) -> int:
-        """The code of a value to be learned: NEW where no row had it, an error where it is of another type."""
+        """The code of a value to be learned: UNSEEN where no row had it, an error where it is of another type."""
         try:
             code = self[value]
         except TypeError:  # a list, say
-            code = NEW
+            code = UNSEEN
         if code == MISSING or (code >= 0 and (not self.doubtful or isinstance(value, TRUTHS) is self._truths)):
             return code
         level = self._level(value, number)
         if not len(level):
             return MISSING
         unite([Schema((self._sample,)), Schema((replace(self._sample, levels=level),))])  # refused, if they differ
-        code = self.get(level[0].as_py(), NEW)
-        if code == NEW:
+        code = self.get(level[0].as_py(), UNSEEN)
+        if code == UNSEEN:
             self._waiting = level
         else:
-            with suppress(TypeError):  # some guises can't be remembered
+            with suppress(TypeError):  # some types can't be hashed
                 self[value] = code
         return code
 
@@ -77,7 +77,7 @@ class Levels(dict[Any, int]):
     def among(self, value: Any, number: int) -> int:
         """The code of a value that isn't to be learned: MISSING, too, where no row had it."""
         with suppress(TypeError):
-            if (code := self[value]) != NEW:
+            if (code := self[value]) != UNSEEN:
                 return code
         if isinstance(value, str) and not self.doubtful:
             return MISSING

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from credo.blocks.block import NEW, Block, Parameter, Settings
+from credo.blocks.block import UNSEEN_VALUES, Block, Parameter, Settings
 from credo.blocks.capabilities import CountsIgnored, Hides, Ignored, OneTerm, Scored
-from credo.blocks.joint_gaussians import JointGaussians, patterns
+from credo.blocks.joint_gaussians import JointGaussians, distinct_patterns
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Hard, Membership
@@ -51,7 +51,7 @@ def value_feature(name: str, value: object) -> str:
 
 
 @dataclass(frozen=True)
-class Together(Block):
+class OneHotGaussian(Block):
     """z | class ~ N(μ, Σ): one Σ for all classes ("tied": the log-odds are linear in z), or each its own ("full").
 
     Σ ~ inverse Wishart, worth shrinkage · (d + 2) rows of the d features' variances within classes (to which one row of
@@ -84,11 +84,11 @@ class Together(Block):
         found = {value_feature(name, value): (codes == v) * 1.0 for v, value in enumerate(levels.to_pylist())}
         return found | ({missing_feature(name): (codes < 0) * 1.0} if (codes < 0).any() else {})
 
-    def likelihood(self, evidence: Evidence, settings: Settings) -> TogetherLikelihood:
+    def likelihood(self, evidence: Evidence, settings: Settings) -> OneHotLikelihood:
         features = evidence.schema[FEATURES].values
         values = {name: evidence.schema[name].levels for name in self.names if name in self.categories}
         encoding = Encoding(self.names, values, {feature: i for i, feature in enumerate(features)})
-        return TogetherLikelihood(encoding, self.covariance, evidence[LABEL], settings)
+        return OneHotLikelihood(encoding, self.covariance, evidence[LABEL], settings)
 
 
 def _moments(z: Array, member: Membership) -> CrossMoments:
@@ -164,7 +164,7 @@ class Encoding:
         return np.array([self.names[column] in self.values for column in self.columns], dtype=bool)
 
 
-class Summary(NamedTuple):
+class FeatureMoments(NamedTuple):
     """What the classes' Gaussians follow from: features about the mean of their known cells, missing ones there."""
 
     centre: Array  # (d,)
@@ -175,7 +175,7 @@ class Summary(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class TogetherLikelihood(OneTerm, Scored, CountsIgnored, Hides):
+class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
     """log p(z | class), up to what the classes share: linear in z where Σ is shared, else Student's t."""
 
     encoding: Encoding
@@ -183,7 +183,7 @@ class TogetherLikelihood(OneTerm, Scored, CountsIgnored, Hides):
     moments: CrossMoments
     settings: Settings
     weight: float = 1.0
-    known: Summary | None = None  # of the moments, where it is known
+    known: FeatureMoments | None = None  # of the moments, where it is known
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -194,7 +194,7 @@ class TogetherLikelihood(OneTerm, Scored, CountsIgnored, Hides):
 
     def read_counting_ignored(self, batch: Batch) -> tuple[Array, Ignored]:
         z, unseen = self.encoding.read(batch)
-        return z, {(name, NEW): n for name, n in unseen.items() if n}
+        return z, {(name, UNSEEN_VALUES): n for name, n in unseen.items() if n}
 
     @cached_property
     def _places(self) -> tuple[Positions, Positions]:
@@ -202,7 +202,7 @@ class TogetherLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         return pairs[:, 0], pairs[:, 1]
 
     @cached_property
-    def summary(self) -> Summary:
+    def summary(self) -> FeatureMoments:
         return summary_of_moments(self.moments, *self._places) if self.known is None else self.known
 
     @property
@@ -219,24 +219,24 @@ class TogetherLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         return place, (within + n @ (mean - place) ** 2) / rows
 
     @cached_property
-    def spoken(self) -> Positions:
+    def varying(self) -> Positions:
         """Features with any variance."""
         size = self.summary.squares / max(self.summary.n.sum(), 1.0)
         return np.flatnonzero(self.everyone[1] > 1e-14 * size)
 
     @property
     def size(self) -> int:
-        return len(self.spoken)
+        return len(self.varying)
 
     @cached_property
     def belief(self) -> JointParameters:
         _, n, mean, scatter, _ = self.summary
-        place, pooled = (part[self.spoken] for part in self.everyone)
-        inside = np.ix_(np.arange(len(n)), self.spoken, self.spoken)
+        place, pooled = (part[self.varying] for part in self.everyone)
+        inside = np.ix_(np.arange(len(n)), self.varying, self.varying)
         within = np.diagonal(scatter[inside], axis1=1, axis2=2).sum(0)
         variance = (within + pooled) / (n.sum() + 1)
         prior = of_joint_numbers(place, variance, self.settings.strength, self.settings.shrinkage * (self.size + 2.0))
-        return prior.posterior(n, mean[:, self.spoken], scatter[inside], self._tied)
+        return prior.posterior(n, mean[:, self.varying], scatter[inside], self._tied)
 
     @property
     def _tied(self) -> bool:
@@ -248,7 +248,7 @@ class TogetherLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         return JointGaussians(self.belief, self.size, self._tied)
 
     def _centred(self, cells: Array) -> Array:
-        return np.asarray((cells - self.centre)[:, self.spoken])
+        return np.asarray((cells - self.centre)[:, self.varying])
 
     def scorer(self) -> JointScorer:
         from credo.blocks.joint_scoring import JointScorer
@@ -291,27 +291,27 @@ class TogetherLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         full[:, absent[marked]] = unknown[:, marked]
         return CrossMoments.of(full, own)
 
-    def said(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
         """A linear score is a sum over columns anyway; of a quadratic one, each adds to those before it."""
         found = {name: np.zeros(shape) for name in self.names}
-        columns, z = self.encoding.columns[self.spoken], self._centred(cells)
+        columns, z = self.encoding.columns[self.varying], self._centred(cells)
         absent = np.isnan(z)
-        first, which, _ = patterns(absent)
+        first, which, _ = distinct_patterns(absent)
         for pattern, row in enumerate(first if self.size else ()):
             seen, rows = np.flatnonzero(~absent[row]), np.flatnonzero(which == pattern)
             gaussians = self.gaussians if len(seen) == self.size else self.gaussians.over(seen)
-            for column, said in zip(columns[seen], gaussians.each(z[np.ix_(rows, seen)]), strict=True):
-                found[self.names[column]][rows] += self.weight * said
+            for column, part in zip(columns[seen], gaussians.each(z[np.ix_(rows, seen)]), strict=True):
+                found[self.names[column]][rows] += self.weight * part
         return found
 
-    def hidden(self, cells: Array, said: Array) -> dict[str, Array]:
-        """What each column's cells add to those of all others. said: what all of them say"""
-        columns, z = self.encoding.columns[self.spoken], self._centred(cells)
-        found = {name: np.zeros_like(said) for name in self.names}
-        spoken = np.unique(columns)
-        places = [np.flatnonzero(columns == column) for column in spoken]
-        for column, without in zip(spoken, self.gaussians.without_each(z, places), strict=True):
-            found[self.names[column]] = said - self.weight * without
+    def hidden(self, cells: Array, log_likelihood: Array) -> dict[str, Array]:
+        """What each column's cells add to those of all others."""
+        columns, z = self.encoding.columns[self.varying], self._centred(cells)
+        found = {name: np.zeros_like(log_likelihood) for name in self.names}
+        varying = np.unique(columns)
+        places = [np.flatnonzero(columns == column) for column in varying]
+        for column, without in zip(varying, self.gaussians.without_each(z, places), strict=True):
+            found[self.names[column]] = log_likelihood - self.weight * without
         return found
 
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
@@ -319,11 +319,11 @@ class TogetherLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         for i in range(len(cells)):
             self._without(cells[i], int(own.codes[i]), float(own.weight[i])).add(cells[i : i + 1], out[i : i + 1])
 
-    def _without(self, row: Array, k: int, weight: float) -> TogetherLikelihood:
+    def _without(self, row: Array, k: int, weight: float) -> OneHotLikelihood:
         mine = self.moments_of(row[None], Hard.of([k], len(self.moments.n.value), [weight]))
         return replace(self, moments=self.moments - mine, weight=1.0, known=None)
 
-    def weighted(self, weights: Array) -> TogetherLikelihood:
+    def weighted(self, weights: Array) -> OneHotLikelihood:
         return replace(self, weight=float(weights[0]))
 
     def parameters(self) -> list[Parameter]:
@@ -335,7 +335,7 @@ class TogetherLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         return classes * d + d * (d + 1) // 2 * (1 if self._tied else classes)
 
 
-def summary_of_moments(moments: CrossMoments, own: Positions, absent: Positions) -> Summary:
+def summary_of_moments(moments: CrossMoments, own: Positions, absent: Positions) -> FeatureMoments:
     """From sums over rows, in pairs of floats.
 
     z = u - c + c·e, u being 0 and e being 1 where a cell is missing; so Σzz′ follows from Σuu′, Σue′, Σee′, Σu, Σe.
@@ -364,10 +364,10 @@ def summary_of_moments(moments: CrossMoments, own: Positions, absent: Positions)
         mixed, missing = -u[:, :, None] * row, rows[:, :, None] * column * row
     squares = squares + mixed + swapped(mixed) + missing
     scatter = squares - (away / rows)[:, :, None] * away[:, None, :]
-    return Summary(centre, n.value, (away / rows).value, scatter.value, everyone.second.value[0, own, own])
+    return FeatureMoments(centre, n.value, (away / rows).value, scatter.value, everyone.second.value[0, own, own])
 
 
-def summary_of_rows(z: Array, own: Hard) -> Summary:
+def summary_of_rows(z: Array, own: Hard) -> FeatureMoments:
     """From the rows themselves, NaN where a cell is missing: about each class's own mean, nothing cancels."""
     known = ~np.isnan(z)
     filled = np.where(known, z, 0.0)
@@ -388,7 +388,7 @@ def summary_of_rows(z: Array, own: Hard) -> Summary:
         if end > start:
             rows = weighted[order[start:end]]
             scatter[k] = rows.T @ rows
-    return Summary(centre, count, mean, scatter, (w * filled**2).sum(0))
+    return FeatureMoments(centre, count, mean, scatter, (w * filled**2).sum(0))
 
 
 def _padded(x: Exact, axis: int) -> Exact:

@@ -22,12 +22,11 @@ from credo.core.membership import Hard
 from credo.core.statistics import ALONE, Positions
 from credo.data import Batch
 from credo.errors import EvidenceError
-from credo.families.dirichlet import shared_out
+from credo.families.dirichlet import Tables
 from credo.numerics.exact import Array
-from credo.numerics.special import log_rising
 
 Cells = NDArray[Any]  # (rows, ...)
-Rows = NDArray[np.bool_]
+RowFlags = NDArray[np.bool_]
 
 
 class Scorer(ABC):
@@ -52,12 +51,12 @@ class Scorer(ABC):
         """The same for rows that are in the evidence: each leaves its class, but not the pooled prior."""
 
     @abstractmethod
-    def without(self, cells: Cells, own: Hard, gone: Rows) -> Scorer:
+    def without(self, cells: Cells, own: Hard, gone: RowFlags) -> Scorer:
         """The evidence without some of these rows, which are all of the sample."""
 
     @abstractmethod
     def reclassified(self, cells: Cells, own: Hard) -> Scorer:
-        """The evidence of these rows alone, in the classes that `own` says."""
+        """The evidence of these rows alone, in the classes of `own`."""
 
     @abstractmethod
     def under(self, settings: Settings) -> Scorer:
@@ -71,8 +70,8 @@ class Scorer(ABC):
         """Which cells hold values without evidence. (rows, columns)"""
         return np.zeros((len(cells), len(self.names)), dtype=bool)
 
-    def blanked(self, cells: Cells, places: Positions, gone: Rows) -> Cells:
-        """With the cells of some columns missing where `gone` says so. gone: (rows, places)"""
+    def blanked(self, cells: Cells, places: Positions, gone: RowFlags) -> Cells:
+        """With the cells of some columns missing where `gone` is true. gone: (rows, places)"""
         found = cells.copy()
         found[:, places] = np.where(gone, self.missing, cells[:, places])
         return found
@@ -104,7 +103,7 @@ class ScoredColumns(Independent, Scored):
 class TableScorer(Scorer):
     """log θ of each value, θ = (n + a)/Σ(n + a), of all columns' values side by side.
 
-    A value without evidence is as if unseen: it has no prior mass, and says nothing.
+    A value without evidence is as if unseen: it has no prior mass, and is ignored.
     """
 
     names: tuple[str, ...]
@@ -121,23 +120,6 @@ class TableScorer(Scorer):
         return np.ascontiguousarray(self.reader.read(batch).T)
 
     @cached_property
-    def _starts(self) -> Positions:
-        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.intp)[: len(self.sizes)]
-
-    @cached_property
-    def _column(self) -> Positions:
-        """Of each value."""
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)
-
-    def _summed(self, values: Array) -> Array:
-        """Column by column. (..., values) -> (..., columns)"""
-        found = np.zeros((*values.shape[:-1], len(self.sizes)))
-        filled = self.sizes > 0
-        if filled.any():
-            found[..., filled] = np.add.reduceat(values, self._starts[filled], axis=-1)
-        return found
-
-    @cached_property
     def _pooled(self) -> Array:
         return np.asarray(self.counts.sum(0))
 
@@ -148,59 +130,51 @@ class TableScorer(Scorer):
     @cached_property
     def _levels(self) -> Array:
         """How many values each column has evidence of. (columns,)"""
-        return self._summed(self._known.astype(np.float64))
+        column = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return np.bincount(column, self._known, len(self.sizes)).astype(np.float64)
 
     @cached_property
-    def concentration(self) -> Array:
-        """Of the prior, for each value. (values,)"""
-        if self.settings.m is None:
-            return np.asarray(self._known * self.settings.smoothing)
-        even = (1 / np.maximum(self._levels, 1))[self._column]
+    def _tables(self) -> Tables:
+        known, settings = self._known.astype(np.float64), self.settings
+        if settings.m is None:
+            return Tables(self.counts, known * settings.smoothing, self.sizes)
+        even = np.repeat(1 / np.maximum(self._levels, 1), self.sizes)
         shares = even if self.shares is None else np.where(np.isnan(self.shares), even, self.shares)
-        return np.asarray(self._known * (self.settings.m * shares))
+        return Tables(self.counts, known * (settings.m * shares), self.sizes)
 
     @cached_property
-    def _totals(self) -> Array:
-        """(classes, columns)"""
-        return self._summed(self.counts)
-
-    @cached_property
-    def _prior_totals(self) -> Array:
-        return self._summed(self.concentration)
-
-    @cached_property
-    def _table(self) -> Array:
+    def _log_shares(self) -> Array:
         """log θ, and zeros at the end for what is missing. (values + 1, classes)"""
-        total = (self._totals + self._prior_totals)[:, self._column]
-        share = shared_out(self.counts + self.concentration, total, self._levels[self._column])
         with np.errstate(divide="ignore"):
-            rows = np.where(self._known, np.log(share), 0.0)
+            logs = np.log(self._tables.shares(self._tables.concentration, self._levels))
+        rows = np.where(self._known, logs, 0.0)
         return np.concatenate([rows.T, np.zeros((1, len(rows)))])
 
     def _flat(self, codes: Cells, places: Positions) -> Positions:
         """Among the values of all columns; the last place is that of missing cells. (rows, places)"""
         chosen = codes[:, places]
-        return np.where(chosen >= 0, chosen + self._starts[places], self.counts.shape[1])
+        return np.where(chosen >= 0, chosen + self._tables.starts[places], self.counts.shape[1])
 
     def unseen(self, cells: Cells) -> NDArray[np.bool_]:
         return ~np.append(self._known, True)[self._flat(cells, np.arange(len(self.names)))]
 
     def each(self, cells: Cells, places: Positions) -> Array:
-        return self._table[self._flat(cells, places)].swapaxes(1, 2)
+        return self._log_shares[self._flat(cells, places)].swapaxes(1, 2)
 
     def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:
-        """Of its own class, θ = (n - w + a)/Σ; a value that no other row has says nothing."""
+        """Of its own class, θ = (n - w + a)/Σ; a value that no other row has is ignored."""
         flat, w, none = self._flat(cells, places), own.weight[:, None], np.zeros((len(self.counts), 1))
-        found = self._table[flat]
-        counts, prior = np.append(self.counts, none, axis=1), np.append(self.concentration, 0.0)
+        found, tables = self._log_shares[flat], self._tables
+        counts, prior = np.append(self.counts, none, axis=1), np.append(tables.concentration, 0.0)
         left = np.maximum(counts[own.codes[:, None], flat] - w, 0.0)
-        total = np.maximum(self._totals[own.codes[:, None], places] - w, 0.0) + self._prior_totals[places]
+        total = np.maximum(tables.totals[own.codes[:, None], places] - w, 0.0)
+        total = total + tables.summed(tables.concentration)[places]
         with np.errstate(divide="ignore", invalid="ignore"):
             found[np.arange(own.rows), :, own.codes] = np.log(left + prior[flat]) - np.log(total)
         found[np.append(self._pooled, 0.0)[flat] - w <= ALONE * w] = 0.0
         return found.swapaxes(1, 2)
 
-    def without(self, cells: Cells, own: Hard, gone: Rows) -> TableScorer:
+    def without(self, cells: Cells, own: Hard, gone: RowFlags) -> TableScorer:
         left = self.counts - self._counted(cells[gone], own.take(gone))
         if (left < 0).any():
             raise EvidenceError(NEVER)
@@ -222,15 +196,7 @@ class TableScorer(Scorer):
         return replace(self, settings=settings)
 
     def log_bayes_factors(self) -> Array:
-        return np.asarray(self._log_evidence(self.counts).sum(0) - self._log_evidence(self._pooled[None])[0])
-
-    def _log_evidence(self, counts: Array) -> Array:
-        """Of each column, parameters integrated out. (groups, values) -> (groups, columns)"""
-        known, some = self.concentration > 0, self._prior_totals > 0
-        n = np.where(known, counts, 0.0)
-        each = self._summed(np.where(known, log_rising(np.where(known, self.concentration, 1.0), n), 0.0))
-        whole = log_rising(np.where(some, self._prior_totals, 1.0), self._summed(n))
-        return np.where(some, each - whole, 0.0)
+        return np.asarray(self._tables.log_evidence().sum(0) - self._tables.pooled().log_evidence()[0])
 
 
 def whole_numbers(weights: Sequence[Array]) -> bool:

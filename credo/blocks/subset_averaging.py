@@ -141,7 +141,7 @@ class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
         return replace(self, weights=weights)
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
-        """Each column as one of the two says, drawn once for each row."""
+        """Each column from one of the two, drawn once for each row."""
         apart = Draws.needed(self.dependent).sample(classes, rng)
         same = Draws.needed(self.alike).sample(np.zeros_like(classes), rng)
         drawn = {}

@@ -12,6 +12,7 @@ from credo.blocks.block import Block, Settings
 from credo.blocks.capabilities import Capability, Tallies
 from credo.core.evidence import Evidence
 from credo.core.membership import Hard
+from credo.core.statistics import Counts
 from credo.data import Batch, recut
 from credo.data.schema import Column, Schema
 from credo.data.tables import array_of
@@ -33,15 +34,15 @@ class Tally(ABC):
 
     @abstractmethod
     def evidence(self, classes: Column) -> Evidence:
-        """What all rows have added, as `Block.summarise` would say it of them as a table."""
+        """What all rows have added, as `Block.summarise` has it for them as a table."""
 
 
 class PredictingTally(Tally, Capability):
-    """A tally that also says, from its sums alone, what the likelihood with estimate="bayes" says of a row."""
+    """A tally that also predicts, from its sums alone, as the likelihood does with estimate="bayes"."""
 
     @property
     def exact(self) -> bool:
-        """Whether it says so to the last digits, whatever the sums are."""
+        """Whether it agrees with the likelihood to the last digits, whatever the sums are."""
         return True
 
     @abstractmethod
@@ -53,7 +54,7 @@ class PredictingTally(Tally, Capability):
         """out (classes,) += log p(cells | class), of the row that was looked at."""
 
 
-class Gathered(Tally):
+class KeptRows(Tally):
     """Of any block: rows are kept as they came, and summarised when someone asks."""
 
     def __init__(self, block: Block, groups: str) -> None:
@@ -84,7 +85,37 @@ class Gathered(Tally):
 def tally_of(block: Block, evidence: Evidence, groups: str) -> Tally:
     """What adds rows one by one to the evidence of any block."""
     own = Tallies.of(block)
-    return Gathered(block, groups) if own is None else own.tally(evidence)
+    return KeptRows(block, groups) if own is None else own.tally(evidence)
+
+
+class ClassWeights:
+    """Weights of rows that came one by one, in pairs of floats (see credo.numerics.exact), beside those before."""
+
+    def __init__(self, before: Array) -> None:
+        self._before = before  # (classes,)
+        self._high, self._low = [0.0] * len(before), [0.0] * len(before)
+
+    def add(self, k: int, weight: float) -> None:
+        """To class k, which may be a new one."""
+        self._high += [0.0] * (k + 1 - len(self._high))
+        self._low += [0.0] * (k + 1 - len(self._low))
+        old = self._high[k]
+        new = self._high[k] = old + weight
+        step = new - old
+        self._low[k] += (old - (new - step)) + (weight - step)
+
+    def value(self, classes: int) -> Array:
+        """Of all rows. (classes,)"""
+        found = np.zeros(classes)
+        found[: len(self._before)] = self._before
+        found[: len(self._high)] += np.add(self._high, self._low)
+        return found
+
+    def counts(self, classes: int) -> Counts:
+        """Of those that came. (classes, 1)"""
+        pairs = np.zeros((2, classes, 1))
+        pairs[:, : len(self._high), 0] = self._high, self._low
+        return Counts.of_pairs(*pairs)
 
 
 def grown(sums: Array, axis: int) -> Array:

@@ -18,8 +18,9 @@ from credo.cli.streams import echo_done
 def forget(model: str, data: str, weight: str | None, output: str | None) -> None:
     """Unlearn rows, with the same result as never having learned them.
 
-    MODEL is a .credo file: a classifier, or what `credo estimate` saved. DATA holds the rows, as they were learned,
-    with all columns that the model reads. Rows that can't have been learned are refused, and nothing changes.
+    MODEL is a .credo file: a classifier, a network whose rows were complete, or what `credo estimate` saved. DATA holds
+    the rows, as they were learned, with all columns that the model reads. Rows that can't have been learned are
+    refused, and nothing changes.
 
     \b
     Examples:
@@ -27,9 +28,23 @@ def forget(model: str, data: str, weight: str | None, output: str | None) -> Non
       credo forget ads.credo bots.csv -o clean.credo
     """
     from credo.cli.arguments import check_order
+    from credo.cli.repeats import digest_of
     from credo.cli.saved import changed
 
     check_order("forget", model, data)
     with shown_progress("forgetting"):
-        change = changed(model, output, lambda before: before.forget(opened_data(data), weight=weight), "forgotten")
+        table = opened_data(data)
+        digest = digest_of(table)
+        change = changed(
+            model, output, lambda before: before.forget(table, weight=weight), "forgotten",
+            lambda known: remaining(known, digest),
+        )  # fmt: skip
     echo_done(change.said)
+
+
+def remaining(updates: list[str], forgotten: str | None) -> list[str]:
+    """The record of updates without the one that is forgotten. Of other rows no trace must stay: none is kept."""
+    if forgotten not in updates:
+        return []
+    place = updates.index(forgotten)
+    return [*updates[:place], *updates[place + 1 :]]

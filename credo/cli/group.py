@@ -16,6 +16,7 @@ import click
 
 from credo import __version__
 from credo.cli.ending import Stops, in_one_sentence
+from credo.cli.imports import without_pandas
 from credo.cli.streams import open_streams, remark
 from credo.errors import Notice, suggest
 
@@ -30,6 +31,7 @@ COMMANDS = {
     "forget": "Unlearn rows, with the same result as never having learned them.",
     "merge": "Merge what several models learned.",
     "estimate": "Estimate a column's parameters, overall or by group.",
+    "structure": "Learn the arrows and tables of a belief network from a table.",
     "show": "Show the contents of a file: a table, a network, or a saved model.",
     "convert": "Convert a network from one file format to another.",
     "demo": "A tour in a minute, on data that ships with credo.",
@@ -39,6 +41,8 @@ COMMANDS = {
 KIND = re.compile(r"kinds=\{('[^']*'|\"[^\"]*\"): (?:'(\w+)'|\.\.\.)\}")
 CHOSEN = "KIND"  # where an error names no kind
 MISSING = re.compile(r"credo\.read\(data, missing=\[('[^']*'|\"[^\"]*\")\]\)")
+HIDDEN = re.compile(r"hidden=\{('[^']*'|\"[^\"]*\"): (\d+)\}")
+SETTING = re.compile(r"\b(score|search|bins|max_parents)=['\"]?([\w-]*)['\"]?")
 OPTION = re.compile(r"\b(by|success|target|weight)=\.\.\.")
 
 
@@ -72,6 +76,8 @@ class Commands(click.Group):
         if not standalone_mode:
             return super().main(args, standalone_mode=False, **settings)
         open_streams()
+        if args is None:  # the process is ours
+            without_pandas()
         self.stops = Stops()
         with self.stops.heard(to_the_end=args is None):
             try:
@@ -109,6 +115,8 @@ def in_options(sentence: str, command: str | None = "estimate") -> str:
     'Say which value counts with --success'
     >>> in_options("use kinds={'zip code': 'category'}", "learn")
     "use --kind 'zip code=category'"
+    >>> in_options("use bins=5, or search='boss' with max_parents=", "structure")
+    'use --bins 5, or --search boss with --max-parents'
     """
 
     def kind(found: re.Match[str]) -> str:
@@ -116,9 +124,12 @@ def in_options(sentence: str, command: str | None = "estimate") -> str:
         if command == "estimate":
             return f"--kind {how}" if how else "--kind"
         option = f"--kind {quote(f'{name}={how or CHOSEN}')}"
-        return option if command == "learn" else f"credo learn {option}"
+        return option if command in ("learn", "structure") else f"credo learn {option}"
 
+    if command == "structure":
+        sentence = SETTING.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}".rstrip(), sentence)
     sentence = MISSING.sub(lambda found: f"--missing {quote(found[1][1:-1])}", sentence)
+    sentence = HIDDEN.sub(lambda found: f"--hidden {quote(f'{found[1][1:-1]}={found[2]}')}", sentence)
     return OPTION.sub(r"--\1", KIND.sub(kind, sentence))
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from credo.cli.network_tables import learn_tables, learns_tables
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import remark
@@ -15,8 +17,12 @@ if TYPE_CHECKING:
 
 PICTURES = (".png", ".svg", ".pdf")
 MODELS = ("auto", "naive-bayes", "gaussian", "tan", "aode")
+NETWORK = "network"  # whose tables are learned
 KINDS = ("category", "number", "count", "date", "text", "ignore")
 FORMS = ("log", "binned")  # of a number
+TABLE_OPTIONS = ("network", "table_prior", "strength", "hidden", "method", "starts")
+CLASSIFIER_OPTIONS = {"target", "kinds", "top", "report", "curve", "plot"}
+GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
 
 def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -35,7 +41,9 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.command()
 @click.argument("data")
 @click.option("--target", "-t", metavar="COLUMN", help="The column that holds the classes.  [required]")
-@click.option("--model", type=click.Choice(MODELS), default="auto", show_default=True, help="Which models are tried.")
+@click.option(
+    "--model", type=click.Choice((*MODELS, NETWORK)), default="auto", show_default=True, help="Which models are tried."
+)
 @click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
 @click.option(
     "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
@@ -48,6 +56,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--report", metavar="FILE", help="An .html file for a page with figures.")
 @click.option("--learning-curve", "curve", is_flag=True, help="Scores on a held-out third by the rows learned.")
 @click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the learning curve.")
+@learns_tables
 @reads_data
 def learn(
     data: str,
@@ -75,6 +84,13 @@ def learn(
       credo learn visits.parquet -t bought --kind zip=category --kind price=log
       credo learn survey.csv -t answer --weight persons --model naive-bayes
       credo learn cars.csv -t class --model tan
+
+    With --network, the tables of a belief network are learned instead: by counting, and by EM where cells are missing
+    or variables are hidden.
+
+    \b
+      credo learn patients.csv --network alarm.bif --strength 50 -o alarm.credo
+      credo learn fires.csv --network 'Storm -> Fire <- Camp' --hidden Camp=2
     """
     from credo.cli.arguments import check_no_model, column_asked_for
     from credo.cli.output import MODEL, PAGE, check
@@ -83,6 +99,13 @@ def learn(
     from credo.storage.files import save
 
     check_no_model("learn", data)
+    tables = {name: how.pop(name) for name in TABLE_OPTIONS}
+    ctx = click.get_current_context()
+    given = {each.name for each in ctx.command.params if ctx.get_parameter_source(each.name or "") in GIVEN}
+    if how["model"] == NETWORK or tables["network"] is not None:
+        refuse_options(given & CLASSIFIER_OPTIONS, "a network's tables are learned without")
+        return learn_tables(data, weight=how["weight"], output=output, **tables)
+    refuse_options(given & {*TABLE_OPTIONS}, "only a network (--network) has")
     target = column_asked_for(data, target, "--target", "which column holds the classes")
     for path, endings in ((output, (MODEL,)), (report, (PAGE,)), (plot, PICTURES)):
         if path:
@@ -104,6 +127,13 @@ def learn(
     show([*learned_content(model, data, top), *(curve_content(found) if found is not None else [])])
     for path in filter(None, (output, report, plot)):
         remark(f"wrote {path}")
+    return None
+
+
+def refuse_options(names: set[str], why: str) -> None:
+    for name in sorted(names):
+        option = {"kinds": "kind", "curve": "learning-curve"}.get(name, name.replace("_", "-"))
+        raise click.UsageError(f"{why} --{option}")
 
 
 def learned(data: Any, target: str, *, model: Any, weight: str | None, kinds: dict[str, str]) -> Classifier:

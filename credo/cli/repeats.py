@@ -1,16 +1,46 @@
-"""Whether an update repeated the rows that a model had learned."""
+"""Whether an update repeated the rows that a model had learned: all of them, or those of an earlier update."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from credo import engines
+from credo.data import Batch, Source
+from credo.data.fingerprints import cell_prints, fingerprints, mixed
 from credo.storage.packing import Packer
+
+
+@dataclass(frozen=True)
+class Digest:
+    """64 bits of a batch's rows, and their number: the sum over batches doesn't depend on the rows' order."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, batch: Batch) -> tuple[int, int]:
+        prints = mixed(fingerprints(cell_prints(batch, self.names)))
+        return int(prints.sum(dtype=np.uint64)), batch.rows
+
+    def total(self, parts: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        return sum(bits for bits, _ in parts) % 2**64, sum(rows for _, rows in parts)
+
+
+def digest_of(table: Source) -> str | None:
+    """By which rows are known again, whatever their order; None where they can be read only once."""
+    if table.once:
+        return None
+    job = Digest(tuple(sorted(table.names)))
+    bits, rows = engines.current().reduce(job, table.partitions(job.names), job.total) or (0, 0)
+    return f"{rows}-{bits:016x}"
 
 
 def repeats(before: Any, after: Any) -> bool:
     """Whether an update added exactly the rows that were there: then all evidence has doubled, bit by bit.
 
-    It needs no record of files. Rows that were only a part of the evidence aren't noticed.
+    It needs no record. Of rows that were only a part of the evidence, the file's record of updates tells.
     """
     if before.evidence is None or not before.n or after.n != 2 * before.n:
         return False

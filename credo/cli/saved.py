@@ -11,6 +11,8 @@ from credo.errors import EvidenceError, PriorError, SchemaError, StorageError, s
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
 
+MOST_UPDATES = 1000  # of which a file keeps a record
+
 
 def loaded_classifier(path: str) -> Classifier:
     from credo.storage.files import load
@@ -39,28 +41,36 @@ def loaded_learner(path: str) -> Any:
 
 
 class Change(NamedTuple):
-    """A file's model before and after, and a line about the change."""
+    """A file's model before and after, a line about the change, and the digests of earlier updates."""
 
     before: Any
     after: Any
     said: str
+    updates: list[str]
 
 
-def changed(path: str, output: str | None, change: Callable[[Any], Any], verb: str) -> Change:
-    """Change a file's model, in its place or into another file."""
+def changed(
+    path: str,
+    output: str | None,
+    change: Callable[[Any], Any],
+    verb: str,
+    recorded: Callable[[list[str]], list[str]],
+) -> Change:
+    """Change a file's model and its record of updates, in its place or into another file."""
     from credo.cli.output import MODEL, check
     from credo.present.numbers import count_of
-    from credo.storage.files import save
+    from credo.storage.files import describe, save
     from credo.storage.locks import changing
 
     goal = output or path
     check(goal, (MODEL,))
     with changing(goal):
         before = loaded_learner(path)
+        updates = [each for each in describe(path).get("updates", ()) if isinstance(each, str)]
         after = change(before)
-        save(after, goal)
+        save(after, goal, recorded(updates)[-MOST_UPDATES:])
     said = f"{goal}: {count_of(abs(after.n - before.n), 'row')} {verb}, {count_of(after.n, 'row')} in all"
-    return Change(before, after, said)
+    return Change(before, after, said, updates)
 
 
 def merged(paths: Sequence[str]) -> Any:

@@ -20,7 +20,8 @@ from credo.cli.streams import echo_done, remark
 def update(model: str, data: str, weight: str | None, output: str | None) -> None:
     """Learn from more rows, with the same result as learning all at once.
 
-    MODEL is a .credo file: a classifier, or what `credo estimate` saved. Classes, groups and values may be new.
+    MODEL is a .credo file: a classifier, a learned network, or what `credo estimate` saved. Classes, groups and values
+    may be new.
 
     \b
     Examples:
@@ -28,13 +29,20 @@ def update(model: str, data: str, weight: str | None, output: str | None) -> Non
       credo update ads.credo 'visits/*.parquet' -o ads2.credo
     """
     from credo.cli.arguments import check_order
-    from credo.cli.repeats import repeats
+    from credo.cli.repeats import digest_of, repeats
     from credo.cli.saved import changed
 
     check_order("update", model, data)
     with shown_progress("learning"):
-        change = changed(model, output, lambda before: before.update(opened_data(data), weight=weight), "learned")
+        table = opened_data(data)
+        digest = digest_of(table)
+        change = changed(
+            model, output, lambda before: before.update(table, weight=weight), "learned",
+            lambda known: [*known, digest] if digest else known,
+        )  # fmt: skip
     echo_done(change.said)
+    undo = f"To undo it: credo forget {quote(output or model)} {quote(data)}"
     if repeats(change.before, change.after):
-        undo = f"credo forget {quote(output or model)} {quote(data)}"
-        remark(f"note: {model} had learned these rows before; each counts twice now. To undo it: {undo}")
+        remark(f"note: {model} had learned these rows before; each counts twice now. {undo}")
+    elif digest in change.updates:
+        remark(f"note: an earlier update of {model} had learned these rows; they count once more now. {undo}")

@@ -6,12 +6,11 @@ A learner says how to summarise one batch; everything else follows, since eviden
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from functools import reduce as fold
 from operator import add
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,27 +18,23 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.core.evidence import NEVER, Evidence
 from credo.core.labels import Label
+from credo.core.records import Surface
 from credo.core.statistics import ROUNDING, Positions
 from credo.data import Batch, Source, cells, source
 from credo.data.fingerprints import cell_prints, fingerprints
-from credo.engines import local
+from credo.engines import Partition
 from credo.errors import DataError, EvidenceError
 from credo.numerics.exact import Array
 
 Weight = Any  # None, a column's name, or an array with one weight a row
 
 
-class Additive(ABC):
+class Additive(Surface, ABC):
     """Anything that learns by adding evidence. Every verb returns a new object."""
 
-    # What the rooms of the package call, and users don't: `dir` leaves it out. Each class adds its own.
     _internal: ClassVar[tuple[str, ...]] = (
         "crowded", "gathered", "mergeable", "needs", "summarise", "taught_by", "total", "with_evidence",
     )  # fmt: skip
-
-    def __dir__(self) -> list[str]:
-        hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", ())}
-        return sorted(set(super().__dir__()) - hidden)
 
     if TYPE_CHECKING:  # a field, or a property
 
@@ -138,36 +133,55 @@ def gather(
     total: Callable[[Sequence[Gathered]], Gathered],
 ) -> Gathered:
     """The total over all batches of those columns, in one pass; rows of weight 0 are dropped."""
-    weights, seen = Weights.of(weight), 0
-
-    def batches() -> Iterator[Batch]:
-        nonlocal seen
-        for batch in table.batches(weights.beside(names)):
-            seen += batch.rows
-            yield batch
-
-    def weighed(batch: Batch) -> Gathered:
-        rows = weights.of_rows(batch)
-        batch = batch.only(names) if weights.column else batch
-        if (rows == 0).any():
-            kept = np.flatnonzero(rows)
-            batch, rows = batch.take(kept), rows[kept]
-        return summarise(batch, rows)
-
-    found: Gathered | None = engines.current().reduce(weighed, batches(), total)
+    weights = Weights.of(weight)
+    job = Summarise(summarise, tuple(names), weights.of_a_row)
+    found = engines.current().reduce(job, weights.partitions(table, names), total)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
-    weights.check_length(seen)
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class Summarise(Generic[Gathered]):
+    """What a learner makes of a batch's rows, each with its weight."""
+
+    summarise: Callable[[Batch, Array], Gathered]
+    names: tuple[str, ...]
+    weights: RowWeights
+
+    def __call__(self, batch: Batch) -> Gathered:
+        rows = self.weights.of_rows(batch)
+        batch = batch.only(self.names) if self.weights.column else batch
+        if (rows == 0).any():
+            kept = np.flatnonzero(rows)
+            batch, rows = batch.take(kept), rows[kept]
+        return self.summarise(batch, rows)
+
+
 @dataclass(frozen=True)
-class Weights:
-    """One weight a row: the same for all, a column, or an array."""
+class RowWeights:
+    """Where a row's weight is found: in a column, in the batch itself, or the same for all."""
 
     column: str | None = None
-    values: Array | None = None
     every: float = 1.0
+
+    def of_rows(self, batch: Batch) -> Array:
+        if self.column is not None:
+            found = batch.numbers(self.column)
+        else:
+            found = np.full(batch.rows, self.every) if batch.weight is None else batch.weight
+        wrong = ~((found >= 0) & (found <= cells.LARGEST))
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise DataError(f"a weight must be 0 or more, but that of row {batch.number(row)} is {found[row]:g}")
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Weights(RowWeights):
+    """One weight a row: the same for all, a column, or an array, which is put beside the table."""
+
+    values: Array | None = None
 
     @classmethod
     def of(cls, weight: Weight) -> Weights:
@@ -181,30 +195,23 @@ class Weights:
             raise DataError(f"there must be a weight for each row, but the weights have shape {values.shape}")
         return cls(values=values) if values.ndim else cls(every=float(values))
 
+    @property
+    def of_a_row(self) -> RowWeights:
+        """What a job needs: an array comes with the batches."""
+        return RowWeights(self.column, self.every)
+
     def beside(self, names: Sequence[str]) -> list[str]:
         """The columns to read: those named, and the weights'."""
         return [*names, self.column] if self.column is not None and self.column not in names else list(names)
 
-    def of_rows(self, batch: Batch) -> Array:
-        if self.column is not None:
-            found = batch.numbers(self.column)
-        elif self.values is None:
-            found = np.full(batch.rows, self.every)
-        else:
-            found = self.values[batch.start : batch.start + batch.rows]
-            if len(found) < batch.rows:
-                self.check_length(batch.start + batch.rows)
-        wrong = ~((found >= 0) & (found <= cells.LARGEST))
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            raise DataError(f"a weight must be 0 or more, but that of row {batch.number(row)} is {found[row]:g}")
-        return found
+    def partitions(self, table: Source, names: Sequence[str]) -> Iterable[Partition[Batch]]:
+        """Those columns, and with each row its weight."""
+        table = table if self.values is None else table.weighted(self.values)
+        return table.partitions(self.beside(names))
 
-    def check_length(self, rows: int) -> None:
-        if self.values is not None and len(self.values) != rows:
-            raise DataError(
-                f"there must be a weight for each row, but there are {len(self.values)} weights and {rows} rows"
-            )
+    def batches(self, table: Source, names: Sequence[str]) -> Iterator[Batch]:
+        """The same, read here."""
+        return (batch for partition in self.partitions(table, names) for batch in partition.batches())
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,12 +236,13 @@ def cross_validate(
     learner: Additive, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0
 ) -> Validation:
     """How well models of the other folds predict each row."""
-
-    def score(model: Additive, batch: Batch, weights: Array) -> tuple[Array, Array]:
-        return model.log_prob(Source.of_batch(batch)), weights
-
-    (log_prob, weights, fold_of), _ = fold_scores(learner, source(data), folds, weight, seed, score, with_folds=True)
+    found, _ = fold_scores(learner, source(data), folds, weight, seed, _log_prob, with_folds=True)
+    log_prob, weights, fold_of = found
     return Validation(log_prob, fold_of, weights)
+
+
+def _log_prob(model: Additive, batch: Batch, weights: Array) -> tuple[Array, Array]:
+    return model.log_prob(Source.of_batch(batch)), weights
 
 
 Score = Callable[
@@ -244,13 +252,12 @@ Score = Callable[
 
 def fold_scores(
     learner: Additive, table: Source, folds: int, weight: Weight, seed: int, score: Score, *,
-    with_folds: bool = False, chosen: Callable[[Batch], Positions] | None = None,
-    copied: NDArray[np.uint64] | None = None,
+    with_folds: bool = False, copied: NDArray[np.uint64] | None = None,
 ) -> tuple[list[NDArray[Any]], Evidence]:  # fmt: skip
     """k-fold validation without a refit: one pass gathers each fold's evidence, one scores it by that of the others.
 
-    What the scores (of chosen rows) are, array by array, and the evidence of all rows. `copied`: fingerprints, in
-    order, of rows whose copies lie in one fold.
+    What the scores are, array by array, and the evidence of all rows. `copied`: fingerprints, in order, of rows whose
+    copies lie in one fold.
     """
     if table.once:
         raise DataError("cross-validation reads the data twice, and an iterator can be read only once: give a table")
@@ -258,20 +265,20 @@ def fold_scores(
         raise DataError(f"there must be at least 2 folds, but there are {folds}")
     weights = Weights.of(weight)
     names = learner.needs(table.without(weight))
-    plan = _Folds(learner, tuple(names), folds, seed, weights, score, chosen, copied)
-    batches = partial(table.batches, weights.beside(names))
-    gathered = engines.current().reduce(plan.summarise, batches(), plan.total)
+    plan = Folds(learner, tuple(names), folds, seed, weights.of_a_row, score, copied)
+    gathered = engines.current().reduce(plan, weights.partitions(table, names), plan.total)
     if gathered is None or gathered.rows < folds:
         raise DataError(f"{folds} folds need at least {folds} rows")
     parts = gathered.evidence
     others = [Evidence.total(parts[:k] + parts[k + 1 :]).ordered() for k in range(folds)]
     models = [learner.taught_by(evidence, part) for evidence, part in zip(others, parts, strict=True)]
-    found = [*map(np.concatenate, zip(*local.mapped(partial(plan.scores, models), batches()), strict=True))]
+    scores = engines.current().map(FoldScores(plan, models), weights.partitions(table, names))
+    found = [*map(np.concatenate, zip(*scores, strict=True))]
     return found if with_folds else found[:-1], Evidence.total(parts).ordered()
 
 
 @dataclass(frozen=True)
-class _Gathered:
+class OfFolds:
     """The evidence of each fold, and how many rows there were."""
 
     evidence: list[Evidence]
@@ -279,44 +286,49 @@ class _Gathered:
 
 
 @dataclass(frozen=True)
-class _Folds:
-    """Which rows of a batch are in which fold, and what is done with them."""
+class Folds:
+    """The evidence of each fold in a batch: which rows are in which fold follows from the seed and their numbers."""
 
     learner: Additive
     names: tuple[str, ...]
     folds: int
     seed: int
-    weights: Weights
+    weights: RowWeights
     score: Score
-    chosen: Callable[[Batch], Positions] | None
     copied: NDArray[np.uint64] | None = None
 
-    def split(self, batch: Batch, sampled: bool = False) -> list[tuple[Positions, Batch, Array]]:
+    def split(self, batch: Batch) -> list[tuple[Positions, Batch, Array]]:
         drawn = np.random.default_rng([self.seed, batch.start]).permutation(batch.rows) % self.folds
         if self.copied is not None and len(self.copied):
             prints = fingerprints(cell_prints(batch, self.names))
             place = np.minimum(np.searchsorted(self.copied, prints), len(self.copied) - 1)
             folds = np.random.default_rng(self.seed).permutation(len(self.copied)) % self.folds
             drawn = np.where(self.copied[place] == prints, folds[place], drawn)
-        if sampled and self.chosen is not None:
-            drawn[np.delete(np.arange(batch.rows), self.chosen(batch))] = -1
         weights, own = self.weights.of_rows(batch), batch.only(self.names)
         places = [np.flatnonzero(drawn == k) for k in range(self.folds)]
         return [(rows, own.take(rows), weights[rows]) for rows in places]
 
-    def summarise(self, batch: Batch) -> _Gathered:
+    def __call__(self, batch: Batch) -> OfFolds:
         parts = [self.learner.summarise(part, weights) for _, part, weights in self.split(batch)]
-        return _Gathered(parts, batch.rows)
+        return OfFolds(parts, batch.rows)
 
-    def total(self, gathered: Sequence[_Gathered]) -> _Gathered:
+    def total(self, gathered: Sequence[OfFolds]) -> OfFolds:
         evidence = [Evidence.total([each.evidence[k] for each in gathered]) for k in range(self.folds)]
-        return _Gathered(evidence, sum(each.rows for each in gathered))
+        return OfFolds(evidence, sum(each.rows for each in gathered))
 
-    def scores(self, models: Sequence[Additive], batch: Batch) -> list[NDArray[Any]]:
-        """What the score says of each row, in the rows' order, and the row's fold."""
-        filled = [(k, *part) for k, part in enumerate(self.split(batch, sampled=True)) if len(part[0])]
-        if not filled:  # an empty part of the first fold says what the arrays look like
-            filled = [(0, *self.split(batch, sampled=True)[0])]
-        parts = [(*self.score(models[k], part, weights), np.full(len(rows), k)) for k, rows, part, weights in filled]
+
+@dataclass(frozen=True, eq=False)
+class FoldScores:
+    """What the score says of each row of a batch, in the rows' order, and the row's fold."""
+
+    plan: Folds
+    models: Sequence[Additive]  # each fold's, taught by the others
+
+    def __call__(self, batch: Batch) -> list[NDArray[Any]]:
+        split = self.plan.split(batch)
+        filled = [(k, *part) for k, part in enumerate(split) if len(part[0])]
+        filled = filled or [(0, *split[0])]  # an empty part of the first fold says what the arrays look like
+        score = self.plan.score
+        parts = [(*score(self.models[k], part, weights), np.full(len(rows), k)) for k, rows, part, weights in filled]
         order = np.argsort(np.concatenate([rows for _, rows, _, _ in filled]))
         return [np.concatenate(each)[order] for each in zip(*parts, strict=True)]

@@ -1,11 +1,21 @@
-"""Frozen dataclasses some of whose fields are learned, and aren't the constructor's."""
+"""Models as frozen dataclasses: fields that are learned, and the names that users see."""
 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 Record = TypeVar("Record")
+
+
+class Surface:
+    """`dir` of a model shows what users call. What only other rooms of the package call, each class lists itself."""
+
+    _internal: ClassVar[tuple[str, ...]] = ()
+
+    def __dir__(self) -> list[str]:
+        hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", ())}
+        return sorted(set(super().__dir__()) - hidden)
 
 
 def with_fields(record: Record, **values: Any) -> Record:

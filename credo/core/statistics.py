@@ -72,17 +72,13 @@ class Statistics:
     @classmethod
     def gather(cls, parts: Sequence[Self], places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> Self:
         """The sum of parts whose first axes lie at these positions of wider ones, of these sizes."""
-        gathered, known = [], dict[tuple[int, ...], Any]()  # parts with the same levels share their positions
+        gathered, cells = [], dict[int, list[Any]]()
         for name in (field.name for field in fields(cls)):
             sums = [getattr(part, name) for part in parts]
             axes = min(len(sizes), sums[0].ndim)
-            cells = []
-            for place in places:
-                key = (axes, *map(id, place))
-                if key not in known:
-                    known[key] = _cells(place[:axes], sizes[:axes])
-                cells.append(known[key])
-            total = type(sums[0]).gather([_flat(part, axes) for part in sums], cells, math.prod(sizes[:axes]))
+            if axes not in cells:
+                cells[axes] = _cells_of_parts([place[:axes] for place in places], sizes[:axes])
+            total = type(sums[0]).gather([_flat(part, axes) for part in sums], cells[axes], math.prod(sizes[:axes]))
             gathered.append(total.reshape((*sizes[:axes], *sums[0].shape[axes:])))
         return cls(*gathered)
 
@@ -455,6 +451,15 @@ def _drowned(squared: Array, left: Array, before: Array) -> bool:
 def _flat(sums: Any, axes: int) -> Any:
     """The first axes as one."""
     return sums.reshape((math.prod(sums.shape[:axes]), *sums.shape[axes:]))
+
+
+def _cells_of_parts(places: Sequence[Sequence[Positions]], sizes: Sequence[int]) -> list[Any]:
+    """The cells of each part; those of a part whose positions are the part's before it are found once."""
+    found: list[Any] = []
+    for i, place in enumerate(places):
+        same = i > 0 and all(own is before for own, before in zip(place, places[i - 1], strict=True))
+        found.append(found[-1] if same else _cells(place, sizes))
+    return found
 
 
 def _cells(places: Sequence[Positions], sizes: Sequence[int]) -> NDArray[np.int64]:

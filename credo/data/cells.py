@@ -40,7 +40,7 @@ def numbered(start: int) -> Numbering:
 def entered(array: Any, name: str) -> Any:
     """An Arrow array of bools, int64 (uint64 where those don't do), doubles or strings, or a dictionary of these."""
     if isinstance(array, pa.ChunkedArray):
-        array = _in_one(array)
+        array = in_one(array)
     kind = array.type
     if pa.types.is_dictionary(kind):
         return pa.DictionaryArray.from_arrays(array.indices, entered(array.dictionary, name))
@@ -57,7 +57,7 @@ def entered(array: Any, name: str) -> Any:
         ) from None
 
 
-def _in_one(array: Any) -> Any:
+def in_one(array: Any) -> Any:
     """Of several chunks; copied into memory that is given back at once, where Arrow's own would keep it for a while."""
     if array.num_chunks < 2:
         return array.chunk(0) if array.num_chunks else array.combine_chunks()
@@ -137,7 +137,7 @@ def is_moment(kind: Any) -> bool:
 def days(array: Any) -> Any:
     """Dates and moments as days since 1970, those with a zone in UTC: doubles."""
     if isinstance(array, pa.ChunkedArray):
-        array = _in_one(array)
+        array = in_one(array)
     moments = array.cast(pa.timestamp("us"), safe=False)
     return pc.divide(moments.cast(pa.int64()).cast(pa.float64(), safe=False), DAY)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from itertools import islice
 from pathlib import Path
@@ -13,10 +13,22 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from credo.data import FIRST, Batch, recut
-from credo.data.queries import LONGEST, Database, compression, literal, not_utf8, opened, opened_text, path_literal
+from credo import engines
+from credo.data.batches import Batch
+from credo.data.cutting import FIRST
+from credo.data.partitions import Partition, RowCounts, grouped
+from credo.data.queries import (
+    LONGEST,
+    Database,
+    compression,
+    literal,
+    not_utf8,
+    opened,
+    opened_text,
+    path_literal,
+    rows_of,
+)  # fmt: skip
 from credo.data.spelling import NUMBER, WHOLE
-from credo.engines import local
 from credo.errors import DataError
 from credo.notices import tell
 
@@ -51,25 +63,45 @@ class CsvFile:
     def batches(
         self, database: Database, wanted: Sequence[str], types: Mapping[str, str], limit: str = ""
     ) -> Iterator[Batch]:
-        columns = ", ".join(f"c{self.names.index(name)}" for name in wanted)
+        columns = ", ".join(f"c{self.names.index(name)}" for name in wanted) or "true"
         query = f"SELECT {columns} FROM {self.table(types)} {limit}"
         for part in database.run(query, self.path, len(wanted)):
-            yield Batch(0, part.num_rows, dict(zip(wanted, part.columns, strict=True)))
+            yield Batch(0, part.num_rows, dict(zip(wanted, part.columns, strict=bool(wanted))))
+
+
+@dataclass(frozen=True, eq=False)
+class CsvRows:
+    """The rows of some files, with columns of these types; the others are words."""
+
+    database: Database
+    files: tuple[CsvFile, ...]
+    types: Mapping[str, str] = field(default_factory=dict)
+    limit: str = ""
+
+    def read(self, wanted: Sequence[str], /) -> Iterator[Batch]:
+        for file in self.files:
+            yield from file.batches(self.database, wanted, self.types, self.limit)
+
+    def count(self) -> int:
+        queries = ((f"SELECT count(*), count(c0) FROM {file.table({})}", file.path) for file in self.files)
+        return sum(rows_of(self.database, *each) for each in queries)
 
 
 def open_csv(paths: Sequence[Path], delimiter: str | None = None) -> tuple[dict[Path, tuple[str, ...]], Any]:
-    """The columns of each file, in whatever order, and how to read some that all have, some of these as words."""
-    database, types = Database(), dict[str, str]()
+    """The columns of each file, in whatever order, and partitions of some that all have, some of these as words."""
+    database = Database()
     files = [_with_quotes(database, _opened(path, delimiter)) for path in paths]
     if not any(file.filled for file in files):
         raise DataError(f"{paths[0]} has a header, but no rows")
+    contents = [CsvRows(database, group) for group in grouped(files, lambda file: file.path.stat().st_size)]
+    rows, types = RowCounts(contents), dict[str, str]()
 
-    def read(wanted: Sequence[str], words: Collection[str] = ()) -> Iterator[Batch]:
-        types.update(_types(database, files, [name for name in wanted if name not in types and name not in words]))
-        for file in files:
-            yield from file.batches(database, wanted, {name: types[name] for name in wanted if name not in words})
+    def partitions(wanted: Sequence[str], words: Collection[str] = ()) -> Sequence[Partition]:
+        types.update(_types(contents, [name for name in wanted if name not in types and name not in words]))
+        own = {name: types[name] for name in wanted if name not in words}
+        return rows.numbered([Partition(replace(content, types=own), tuple(wanted)) for content in contents])
 
-    return {file.path: file.names for file in files}, read
+    return {file.path: file.names for file in files}, partitions
 
 
 def _opened(path: Path, delimiter: str | None) -> CsvFile:
@@ -134,10 +166,9 @@ def _count(database: Database, file: CsvFile) -> int:
     """How many rows it has; -1 if it can't be read so."""
     ends = f"count(c0) + count(c{len(file.names) - 1})"  # so that lines are cut
     try:
-        parts = list(database.run(f"SELECT count(*) AS n, {ends} FROM {file.table({})}", file.path))
+        return rows_of(database, f"SELECT count(*), {ends} FROM {file.table({})}", file.path)
     except DataError:
         return -1
-    return int(parts[0]["n"][0].as_py())
 
 
 def _delimiter(head: str, cut: bool) -> str:
@@ -160,23 +191,26 @@ def _delimiter(head: str, cut: bool) -> str:
     return max(",;\t|", key=fields)
 
 
-def _types(database: Database, files: Sequence[CsvFile], names: Sequence[str]) -> dict[str, str]:
+def _types(contents: Sequence[CsvRows], names: Sequence[str]) -> dict[str, str]:
     """BIGINT, DOUBLE or VARCHAR: the narrowest that every cell of a column can be read as without loss."""
     narrowest = dict.fromkeys(names, 0)
     for limit in (f"LIMIT {FIRST}", ""):  # most columns of words are known for that by their first rows
-        undecided = [name for name in names if TYPES[narrowest[name]] != "VARCHAR"]
-        for file in files if undecided else ():
-            for found in local.mapped(_narrowest, recut(file.batches(database, undecided, {}, limit))):
-                narrowest |= {name: max(narrowest[name], place) for name, place in found.items()}
+        undecided = tuple(name for name in names if TYPES[narrowest[name]] != "VARCHAR")
+        rows = [Partition(replace(content, limit=limit), undecided) for content in contents if undecided]
+        for found in engines.current().map(Narrowest(), rows):
+            narrowest |= {name: max(narrowest[name], place) for name, place in found.items()}
     return {name: TYPES[place] for name, place in narrowest.items()}
 
 
-def _narrowest(batch: Batch) -> dict[str, int]:
-    return {name: _place(batch.column(name)) for name in batch.names}
+@dataclass(frozen=True)
+class Narrowest:
+    """Where in TYPES the first stands that all cells of a column are spelt as."""
+
+    def __call__(self, batch: Batch) -> dict[str, int]:
+        return {name: _place(batch.column(name)) for name in batch.names}
 
 
 def _place(array: Any) -> int:
-    """Where in TYPES the first stands that all cells of a column are spelt as."""
     for place, spelling in enumerate((WHOLE, NUMBER)):
         if pc.all(pc.match_substring_regex(array, spelling)).as_py() is not False:
             return place

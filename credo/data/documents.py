@@ -7,17 +7,21 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import pyarrow as pa
 
-from credo.data import HEAVY, ROWS, STRINGS, Batch, Source
+from credo.data.batches import Batch
+from credo.data.cutting import HEAVY, ROWS, STRINGS
 from credo.data.files import FORMATS, matches
+from credo.data.partitions import Partition, RowCounts, grouped
 from credo.data.queries import opened
+from credo.data.sources import Source
 from credo.errors import DataError, counted
-from credo.notices import tell
+from credo.notices import Once, tell
 
 Invalid = Literal["replace", "refuse"]
 Row = tuple[str, str | None, str]  # the text, the label, the file's path
@@ -146,26 +150,45 @@ def _listed(folder: str, label: str | None, seen: set[tuple[int, int]]) -> list[
         return [(entry, label) for entry in sorted(visible, key=lambda entry: entry.name, reverse=True)]
 
 
-def _source(found: Sequence[File], invalid: Invalid, path: str) -> Source:
-    files = _readable(found, path)
-    names = ("text",) if files[0].label is None else ("text", "label")
-    told = False
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Some files of documents; `path` is what the user named them by."""
 
-    def read(wanted: Sequence[str]) -> Iterator[Batch]:
-        nonlocal told
+    files: Sequence[File]
+    invalid: Invalid
+    path: str
+    notice: Once
+
+    def read(self, wanted: Sequence[str], /) -> Iterator[Batch]:
         odd: list[str] = []
-        for rows in _parts(_rows(files, invalid, odd) if "text" in wanted else _without_texts(files)):
+        for rows in _parts(_rows(self.files, self.invalid, odd) if "text" in wanted else _without_texts(self.files)):
             texts, labels, paths = zip(*rows, strict=True)
             columns = {"text": texts, "label": labels, FILE: [_shown(path) for path in paths]}
             yield Batch(0, len(rows), {name: pa.array(columns[name], pa.string()) for name in wanted})
-        if odd and not told:
-            told = True
-            which = f"{counted(len(odd), 'document')} in {_shown(path)}, the first of them {odd[0]}"
-            tell(f"not UTF-8 text: {which}; bytes that can't be read were replaced")
+        if odd:
+            which = f"{counted(len(odd), 'document')} in {_shown(self.path)}, the first of them {odd[0]}"
+            self.notice.tell(f"not UTF-8 text: {which}; bytes that can't be read were replaced")
 
-    rows = None if any(file.ending in MBOX for file in files) else len(files)
-    advice = LABELS if len(names) == 1 else ""
-    return Source(names, read, rows=rows, unnamed="text", advice=advice, plain=True, keys=(FILE,))
+    def count(self) -> int:
+        return sum(1 for _ in _without_texts(self.files))
+
+
+def _source(found: Sequence[File], invalid: Invalid, path: str) -> Source:
+    files = _readable(found, path)
+    names = ("text",) if files[0].label is None else ("text", "label")
+    groups = grouped(files, lambda file: Path(file.path).stat().st_size)
+    contents = [Texts(group, invalid, path, Once()) for group in groups]
+    counts = None if any(file.ending in MBOX for file in files) else [*map(len, groups)]
+    rows = RowCounts(contents, counts)
+    return Source.of_files(
+        names,
+        lambda wanted: rows.numbered([Partition(content, tuple(wanted)) for content in contents]),
+        rows=counts and len(files),
+        unnamed="text",
+        advice=LABELS if len(names) == 1 else "",
+        plain=True,
+        keys=(FILE,),
+    )
 
 
 def _readable(files: Sequence[File], path: str) -> Sequence[File]:

@@ -5,17 +5,24 @@ from __future__ import annotations
 import glob
 import re
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike, fsdecode
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from credo.data import Batch, Source
+import numpy as np
+
+from credo.data import partitions
+from credo.data.batches import Batch
 from credo.data.csv_files import open_csv
-from credo.data.queries import Database, compression, identifier, literal, opened, packing, path_literal
-from credo.data.tables import Read, batch_of, check_names, first_line
+from credo.data.cutting import ROWS
+from credo.data.partitions import Content, Partition, RowCounts, grouped
+from credo.data.queries import Database, compression, identifier, literal, opened, packing, path_literal, rows_of
+from credo.data.sources import Filing, Source
+from credo.data.tables import batch_of, check_names, first_line
 from credo.errors import CredoError, DataError, SchemaError, suggest
 
 FORMATS = {".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".parquet": "parquet", ".arrow": "arrow"}
@@ -45,23 +52,21 @@ def open_files(path: str | PathLike[str], delimiter: str | None = None, form: st
     for file in paths:
         _check_whole(file)
     columns: Columns
-    form, spelt = formats.pop(), None
+    form = formats.pop()
     if form == "csv":
-        columns, read = open_csv(paths, delimiter)
-        spelt = partial(_spelt, read)
+        columns, files = open_csv(paths, delimiter)
     else:
         _check_delimiter(delimiter, f"a .{form} file")
-        columns, read = _OPEN[form](paths)
+        columns, files = _OPEN[form](paths)
     names = columns[paths[0]]
     for file, others in columns.items():
         check_names(others, f"{file}: ")
         if odd := sorted(set(others) ^ set(names)):
             raise SchemaError(f"{file} and {paths[0]} have different columns: {', '.join(odd[:5])}")
-    return Source(names, read, spelt=spelt)
-
-
-def _spelt(read: Any, words: Collection[str]) -> Read:
-    return partial(read, words=words)
+    found = Source.of_files(names, files)
+    if form != "csv":
+        return found
+    return replace(found, spelt=lambda words: Source.of_files(names, partial(files, words=words)))
 
 
 def _check_delimiter(delimiter: str | None, what: str) -> None:
@@ -140,21 +145,48 @@ def _check_whole(path: Path) -> None:
         raise DataError(f"{path} is empty")
 
 
-def _open_jsonl(paths: Sequence[Path]) -> tuple[Columns, Read]:
-    """An object a line; what one of them doesn't have is missing there."""
-    database, types = Database(), dict[str, set[str]]()
+@dataclass(frozen=True, eq=False)
+class JsonRows:
+    """Files of an object a line; what one of them doesn't have is missing there."""
+
+    database: Database
+    paths: tuple[Path, ...]
+    types: Mapping[str, str]
+
+    def read(self, wanted: Sequence[str], /) -> Iterator[Batch]:
+        spec = ", ".join(f"{literal(name)}: {literal(self.types[name])}" for name in wanted or [*self.types][:1])
+        for path in self.paths:
+            yield from _selected(self.database, wanted, _read_json(path, f"columns={{{spec}}}"), path)
+
+    def count(self) -> int:
+        objects = (f"read_ndjson_objects({path_literal(path)}, {compression(path)})" for path in self.paths)
+        return sum(rows_of(self.database, f"SELECT count(*) FROM {each}", self.paths[0]) for each in objects)
+
+
+def _open_jsonl(paths: Sequence[Path]) -> tuple[Columns, Filing]:
+    database, kinds = Database(), dict[str, set[str]]()
     for path in paths:
         for name, kind in _json_types(database, path).items():
-            types.setdefault(name, set()).add(kind)
-    spec = {name: f"{literal(name)}: {literal(_json_type(kinds))}" for name, kinds in types.items()}
+            kinds.setdefault(name, set()).add(kind)
+    types = {name: _json_type(each) for name, each in kinds.items()}
+    contents = [JsonRows(database, group, types) for group in grouped(paths, _size)]
+    return dict.fromkeys(paths, tuple(types)), _filed(contents)
 
-    def read(wanted: Sequence[str]) -> Iterator[Batch]:
-        columns = ", ".join(map(identifier, wanted))
-        for path in paths:
-            function = _read_json(path, f"columns={{{', '.join(spec[name] for name in wanted)}}}")
-            yield from map(batch_of, database.run(f"SELECT {columns} FROM {function}", path, len(wanted)))
 
-    return dict.fromkeys(paths, tuple(types)), read
+def _selected(database: Database, wanted: Sequence[str], table: str, path: Path) -> Iterator[Batch]:
+    """Those columns; without any, how many rows there are."""
+    columns = ", ".join(map(identifier, wanted)) or "true"
+    for part in database.run(f"SELECT {columns} FROM {table}", path, len(wanted)):
+        yield batch_of(part.select(range(len(wanted))))
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size
+
+
+def _filed(contents: Sequence[Content], known: Sequence[int] | None = None) -> Filing:
+    rows = RowCounts(contents, known)
+    return lambda wanted: rows.numbered([Partition(content, tuple(wanted)) for content in contents])
 
 
 def _read_json(path: Path, options: str) -> str:
@@ -208,45 +240,100 @@ def _json_type(kinds: set[str]) -> str:
     return "DOUBLE" if kinds == {"BIGINT", "DOUBLE"} else "VARCHAR"
 
 
-def _open_parquet(paths: Sequence[Path]) -> tuple[Columns, Read]:
-    database, columns = Database(), {path: _parquet_names(path) for path in paths}
+class RowRange(NamedTuple):
+    """Rows of a Parquet file that follow each other."""
 
-    def read(wanted: Sequence[str]) -> Iterator[Batch]:
-        names = ", ".join(map(identifier, wanted))
-        for path in paths:
-            query = f"SELECT {names} FROM read_parquet({path_literal(path)})"
-            yield from map(batch_of, database.run(query, path, len(wanted)))
-
-    return columns, read
+    path: Path
+    start: int
+    stop: int
 
 
-def _parquet_names(path: Path) -> tuple[str, ...]:
+@dataclass(frozen=True, eq=False)
+class ParquetRows:
+    """Ranges of rows: DuckDB opens no row groups but theirs."""
+
+    database: Database
+    ranges: tuple[RowRange, ...]
+
+    def read(self, wanted: Sequence[str], /) -> Iterator[Batch]:
+        for path, start, stop in self.ranges:
+            table = f"read_parquet({path_literal(path)}, file_row_number=true)"
+            rows = f"WHERE file_row_number >= {start} AND file_row_number < {stop}"
+            yield from _selected(self.database, wanted, f"{table} {rows}", path)
+
+    def count(self) -> int:
+        return sum(stop - start for _, start, stop in self.ranges)
+
+
+def _open_parquet(paths: Sequence[Path]) -> tuple[Columns, Filing]:
+    facts = {path: _parquet_facts(path) for path in paths}
+    size, ends = sum(each.size for each in facts.values()), np.cumsum([0, *(each.rows for each in facts.values())])
+    step = ROWS * max(1, partitions.BYTES * int(ends[-1]) // max(size, 1) // ROWS)  # batches end there, too
+    database, contents = Database(), list[ParquetRows]()
+    for start in range(0, max(int(ends[-1]), 1), step):
+        own = np.clip([start, start + step], ends[:-1, None], ends[1:, None]) - ends[:-1, None]  # (files, 2)
+        ranges = (RowRange(path, *map(int, each)) for path, each in zip(paths, own, strict=True) if each[0] < each[1])
+        contents.append(ParquetRows(database, tuple(ranges)))
+    return {path: each.names for path, each in facts.items()}, _filed(contents, [each.count() for each in contents])
+
+
+class ParquetFacts(NamedTuple):
+    names: tuple[str, ...]
+    rows: int
+    size: int  # bytes, unpacked
+
+
+def _parquet_facts(path: Path) -> ParquetFacts:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        names = tuple(pq.read_schema(path).names)
+        about = pq.read_metadata(path)
+        names = tuple(about.schema.to_arrow_schema().names)
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise DataError(f"{path} isn't a whole Parquet file: {first_line(error)}") from None
     check_names([name.lower() for name in names], f"{path}: DuckDB doesn't tell upper from lower case, and ")
-    return names
+    groups = map(about.row_group, range(about.num_row_groups))
+    return ParquetFacts(names, about.num_rows, sum(group.total_byte_size for group in groups))
 
 
-def _open_arrow(paths: Sequence[Path]) -> tuple[Columns, Read]:
-    def read(wanted: Sequence[str]) -> Iterator[Batch]:
-        for path in paths:
+class ArrowPart(NamedTuple):
+    """Some record batches of a file, or all that it has."""
+
+    path: Path
+    chosen: slice = slice(None)
+    size: int = 0  # bytes
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowRows:
+    """Record batches of Arrow files or streams."""
+
+    parts: tuple[ArrowPart, ...]
+
+    def read(self, wanted: Sequence[str], /) -> Iterator[Batch]:
+        for path, chosen, _ in self.parts:
             with _mapped(path) as table:
                 stored = hasattr(table, "get_batch")
-                for part in map(table.get_batch, range(table.num_record_batches)) if stored else table:
-                    chosen = part.select(list(wanted))
-                    chosen.validate(full=True)  # nothing else keeps a damaged file from ending the process
-                    yield batch_of(chosen)
+                for part in map(table.get_batch, range(table.num_record_batches)[chosen]) if stored else table:
+                    found = part.select(list(wanted))
+                    found.validate(full=True)  # nothing else keeps a damaged file from ending the process
+                    yield batch_of(found)
 
-    def names(path: Path) -> tuple[str, ...]:
+    def count(self) -> int:
+        return sum(part.rows for part in self.read(()))
+
+
+def _open_arrow(paths: Sequence[Path]) -> tuple[Columns, Filing]:
+    columns, parts = dict[Path, tuple[str, ...]](), list[ArrowPart]()
+    for path in paths:
         with _mapped(path) as table:
-            return tuple(table.schema.names)
-
-    return {path: names(path) for path in paths}, read
+            columns[path], size = tuple(table.schema.names), _size(path)
+            large = size > partitions.BYTES and hasattr(table, "get_batch")
+            count = max(1, table.num_record_batches) if large else 1
+        each = [slice(i, i + 1) for i in range(count)] if count > 1 else [slice(None)]
+        parts += [ArrowPart(path, chosen, size // count) for chosen in each]
+    return columns, _filed([ArrowRows(group) for group in grouped(parts, lambda part: part.size)])
 
 
 @contextmanager
@@ -263,7 +350,7 @@ def _mapped(path: Path) -> Iterator[Any]:
         raise DataError(f"{path} isn't a whole Arrow file: {first_line(error)}") from None
 
 
-_OPEN: dict[str, Callable[[Sequence[Path]], tuple[Columns, Read]]] = {
+_OPEN: dict[str, Callable[[Sequence[Path]], tuple[Columns, Filing]]] = {
     "jsonl": _open_jsonl,
     "parquet": _open_parquet,
     "arrow": _open_arrow,

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from credo import engines
 from credo.data import Batch, Source, cells, source
 from credo.data.schema import Column, Kind, Schema, checked_kinds, common_type
 from credo.data.spelling import dates
-from credo.engines import local
 from credo.errors import DataError
 from credo.notices import COLUMN, tell_of_columns
 
@@ -182,34 +183,51 @@ def profile(data: object, names: Sequence[str] | None = None, every: Container[s
         raise DataError("an iterator can be read only once, and finding out kinds would use it up: give a prior")
     wanted = list(table.names if names is None else names)
 
-    def look(batch: Batch, name: str) -> Profile:
-        try:
-            return Profile.of(batch.column(name), name in every)
-        except DataError:
-            if names is not None:
-                raise
-            return Profile.unread(batch.columns[name])
-
-    def summarise(batch: Batch) -> dict[str, Profile]:
-        return {name: look(batch, name) for name in wanted}
-
-    def total(parts: Sequence[dict[str, Profile]]) -> dict[str, Profile]:
-        return {name: Profile.total([part[name] for part in parts], name in every) for name in wanted}
-
-    found = local.reduce(summarise, table.batches(wanted), total)
+    job = Profiles(tuple(wanted), frozenset(name for name in wanted if name in every), strict=names is not None)
+    found = engines.current().reduce(job, table.partitions(wanted), job.total)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
     return found
 
 
+@dataclass(frozen=True)
+class Profiles:
+    """The profile of each column of a batch."""
+
+    names: tuple[str, ...]
+    every: frozenset[str]  # those of which all values are wanted
+    strict: bool  # whether a column that can't be read is an error
+
+    def __call__(self, batch: Batch) -> dict[str, Profile]:
+        return {name: self._of(batch, name) for name in self.names}
+
+    def _of(self, batch: Batch, name: str) -> Profile:
+        try:
+            return Profile.of(batch.column(name), name in self.every)
+        except DataError:
+            if self.strict:
+                raise
+            return Profile.unread(batch.columns[name])
+
+    def total(self, parts: Sequence[dict[str, Profile]]) -> dict[str, Profile]:
+        return {name: Profile.total([part[name] for part in parts], name in self.every) for name in self.names}
+
+
+@dataclass(frozen=True)
+class Missing:
+    """How many cells of each column are missing in a batch, and its rows."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, batch: Batch) -> NDArray[np.int64]:
+        return np.array([*(cells.missing(batch.column(name)).null_count for name in self.names), batch.rows])
+
+
 def missing_shares(table: Source, names: Sequence[str]) -> dict[str, float]:
     """The share of each column's cells that are missing."""
-    rows, found = 0, dict.fromkeys(names, 0)
-    for batch in table.batches(names):
-        rows += batch.rows
-        for name in names:
-            found[name] += cells.missing(batch.column(name)).null_count
-    return {name: n / max(rows, 1) for name, n in found.items()}
+    found = sum(engines.current().map(Missing(tuple(names)), table.partitions(names)), np.zeros(len(names) + 1, int))
+    *absent, rows = found.tolist()
+    return {name: n / max(rows, 1) for name, n in zip(names, absent, strict=True)}
 
 
 def infer_schema(data: object, kinds: Mapping[str, str] | None = None) -> Schema:

@@ -6,9 +6,10 @@ import csv
 import glob
 import gzip
 import json
+import os
 import re
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from io import BufferedReader, TextIOWrapper
 from itertools import islice
 from pathlib import Path
@@ -24,7 +25,13 @@ LONGEST = 2**24  # bytes of a line of text
 
 
 class Database:
-    """A DuckDB of its own: nothing is shared with other threads, or with the process that this one was forked from."""
+    """A DuckDB of its own: nothing is shared with other threads, or with the process that this one was forked from.
+
+    Pickled, it is one of the process that it gets to.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _database, ()
 
     @cached_property
     def _connection(self) -> Any:
@@ -58,6 +65,20 @@ class Database:
         return {
             name: kind for part in found for name, kind in zip(part["column_name"], part["column_type"], strict=True)
         }
+
+
+def _database() -> Database:
+    return _database_of(os.getpid())
+
+
+@cache
+def _database_of(process: int) -> Database:  # noqa: ARG001 - a fork has one of its own
+    return Database()
+
+
+def rows_of(database: Database, query: str, path: Path) -> int:
+    """The number that a query counts."""
+    return sum(int(part.column(0)[0].as_py()) for part in database.run(query, path))
 
 
 def identifier(name: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,9 @@ import pyarrow.compute as pc
 
 from credo.errors import SchemaError, suggest
 from credo.numerics.arrays import Positions
+
+if TYPE_CHECKING:
+    from credo.data.words import Reading, Vocabulary
 
 LITTLE = 1 / 16  # of what is there already: so much is added in place
 Kind = Literal["category", "number", "count", "date", "text", "ignore"]
@@ -54,6 +57,16 @@ class Column:
     def values(self) -> tuple[Any, ...]:
         """The levels as Python values."""
         return () if self.levels is None else tuple(self.levels.to_pylist())
+
+    def vocabulary(self, reading: Reading) -> Vocabulary:
+        """Levels that are words, indexed once however many likelihoods read by them."""
+        from credo.data.words import Vocabulary
+
+        return self._vocabularies.setdefault(reading, Vocabulary.of(self.levels, reading))  # which indexes nothing yet
+
+    @cached_property
+    def _vocabularies(self) -> dict[Reading, Vocabulary]:
+        return {}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Column):

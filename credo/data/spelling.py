@@ -16,6 +16,9 @@ import pyarrow.compute as pc
 WHOLE = r"^\s*-?(0|[1-9][0-9]{0,17})\s*$"
 DECIMAL = r"((0|[1-9][0-9]*)\.[0-9]*|\.[0-9]+|0|[1-9][0-9]{0,17})([eE][-+]?[0-9]+)?"
 NUMBER = rf"^\s*[-+]?({DECIMAL}|(?i:nan|inf|infinity))\s*$"
+# 3,14 with a decimal comma. 1,234 may be a thousand: it takes a cell such as 0,5 or 12,25 to tell.
+COMMA = r"^\s*[-+]?(0|[1-9][0-9]{0,17})(,[0-9]+)?\s*$"
+THOUSANDS = r"^\s*[-+]?([1-9][0-9]*|[1-9][0-9]{0,2},[0-9]{3}|0)\s*$"
 
 # As ISO 8601 has it: 2024-05-31, 2024-05-31 17:30, 2024-05-31T17:30:00.5+02:00. 31/05/2024 might be another day.
 ZONE = r"(Z|[-+][0-9]{2}(:?[0-9]{2})?)"
@@ -26,9 +29,9 @@ TOKENS = frozenset(
     ["", "na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "?", ".", "#n/a", "#na", "<na>", "nat"]
 )
 FEW, FIRST = 4, 1024  # cells that tell words from numbers: often, and nearly always
-READABLE = re.compile(rf"{NUMBER}|{DATE}")
+READABLE = re.compile(rf"{NUMBER}|{DATE}|{COMMA}")
 
-Spelt = Literal["whole", "number", "date", "words"]
+Spelt = Literal["whole", "number", "comma", "date", "words"]
 
 
 def are_tokens(array: Any) -> Any:
@@ -60,6 +63,8 @@ class Spelling:
     number: bool = True
     date: bool = True
     tokens: Counter[str] = field(default_factory=Counter)
+    comma: bool = True  # numbers, decimals after a comma
+    thousands: bool = True  # whole numbers, with commas between thousands
 
     @classmethod
     def of(cls, array: Any) -> Spelling:
@@ -82,7 +87,9 @@ class Spelling:
         number = _all_spelt(known, NUMBER)
         whole = number and _all_spelt(known, WHOLE)
         date = not number and dates(known) is not None
-        return cls(len(known), whole or not len(known), number, date or not len(known), tokens)
+        comma = whole or (not number and not date and _all_spelt(known, COMMA))
+        thousands = comma and _all_spelt(known, THOUSANDS)
+        return cls(len(known), whole or not len(known), number, date or not len(known), tokens, comma, thousands)
 
     def __add__(self, other: Spelling) -> Spelling:
         return Spelling(
@@ -91,21 +98,30 @@ class Spelling:
             self.number and other.number,
             self.date and other.date,
             self.tokens + other.tokens,
+            self.comma and other.comma,
+            self.thousands and other.thousands,
         )
 
     @property
     def is_words(self) -> bool:
-        return not (self.number or self.date)
+        return not (self.number or self.date or self.comma)
 
     @property
     def kind(self) -> Spelt:
         """Of cells that are nothing but tokens nobody can tell what they are: they stay words."""
         if not self.cells or self.is_words:
             return "words"
-        return "whole" if self.whole else "number" if self.number else "date"
+        if self.number or self.date:
+            return "whole" if self.whole else "number" if self.number else "date"
+        return "words" if self.thousands else "comma"
+
+    @property
+    def unclear(self) -> bool:
+        """Whether commas may part decimals or thousands."""
+        return self.cells > 0 and self.comma and self.thousands and not (self.number or self.date)
 
 
-ALL_WORDS = Spelling(1, False, False, False)
+ALL_WORDS = Spelling(1, False, False, False, comma=False, thousands=False)
 
 
 def _is_word(cell: str | None) -> bool:
@@ -116,10 +132,12 @@ def _all_spelt(values: Any, spelling: str) -> bool:
     return pc.all(pc.match_substring_regex(values, spelling)).as_py() is not False
 
 
-def as_numbers(array: Any, whole: bool = False) -> Any:
+def as_numbers(array: Any, kind: Spelt = "number") -> Any:
     """Strings that spell numbers, tokens being null."""
     known = pc.utf8_trim_whitespace(without_tokens(array))
-    return known.cast(pa.int64() if whole else pa.float64())
+    if kind == "comma":
+        known = pc.replace_substring(known, ",", ".")
+    return known.cast(pa.int64() if kind == "whole" else pa.float64())
 
 
 def dates(array: Any) -> Any:

@@ -118,8 +118,9 @@ def _from_relation(data: Any) -> Source:
 
     def read(wanted: Sequence[str]) -> Iterator[Batch]:
         try:
-            with data.select(*map(duckdb.ColumnExpression, wanted)).to_arrow_reader(ROWS) as parts:
-                yield from map(batch_of, parts)
+            expressions = [*map(duckdb.ColumnExpression, wanted)] or [duckdb.ConstantExpression(True)]
+            with data.select(*expressions).to_arrow_reader(ROWS) as parts:
+                yield from (batch_of(part.select(range(len(wanted)))) for part in parts)
         except (duckdb.Error, OSError) as error:
             raise DataError(f"DuckDB can't run the relation: {first_line(error)}") from None
 
@@ -275,6 +276,8 @@ def _type_of(cell: object) -> str:
 def _from_list(data: Sequence[Any]) -> Source:
     if not len(data):
         raise DataError(EMPTY)
+    if all(map(_is_table, data)):
+        return _from_tables([*map(opened, data)])
     if all(isinstance(row, Mapping) for row in data):
         return _from_rows(data, list(dict.fromkeys(name for row in data for name in row)))
     if all(isinstance(row, list | tuple) for row in data):
@@ -283,6 +286,26 @@ def _from_list(data: Sequence[Any]) -> Source:
             raise DataError(f"the rows have different lengths: {min(widths)} to {max(widths)}")
         return _from_columns({f"x{j}": [row[j] for row in data] for j in range(widths.pop())})
     return _from_values(data)
+
+
+def _is_table(data: Any) -> bool:
+    if isinstance(data, Mapping):
+        return bool(data) and all(map(_is_column, data.values()))
+    return getattr(data, "ndim", 2) == 2 and hasattr(data, "shape") and not isinstance(data, str)
+
+
+def _from_tables(tables: Sequence[Source]) -> Source:
+    """One below another."""
+    names = tables[0].names
+    for number, other in enumerate(tables, 1):
+        if odd := sorted({*other.names} ^ {*names}):
+            raise SchemaError(f"table {number} and the first have different columns: {', '.join(odd[:5])}")
+    lengths = tuple(sum(part.rows for part in table.read([])) if table.rows is None else table.rows for table in tables)
+
+    def read(wanted: Sequence[str]) -> Iterator[Batch]:
+        return (part for table in tables for part in table.read(wanted))
+
+    return Source(names, read, rows=sum(lengths), near=True, lengths=lengths)
 
 
 def _from_rows(rows: Sequence[Mapping[Any, Any]], names: Sequence[Any], start: int = 0) -> Source:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from credo.data import Batch, Reading, Source, cells
+from credo import engines
+from credo.data import cells
+from credo.data.batches import Batch, Encodings
+from credo.data.partitions import EachPart
+from credo.data.sources import Planned, Reading, Source
 from credo.data.spelling import ALL_WORDS, Spelling, Spelt, also_missing, among, as_numbers, without_tokens
 from credo.errors import counted
 from credo.notices import tell
 
 FEW = 5  # names and tokens in a notice
+FIRST = 4096  # rows that tell most columns of words
 WORDS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
@@ -26,87 +32,151 @@ def typed(table: Source, missing: Collection[object] = (), words: Collection[str
 
     Rows that can be read only once are looked at part by part. Columns in `words` stay as they are written.
     """
-    table = table.as_words(words)
-    known, whole, lost = dict[str, Spelt](), dict[str, Any](), set[str]()  # the latter: columns with one of `missing`
-    known.update(dict.fromkeys(words, "words"))
+    table, asked = table.as_words(words), tuple(missing)
+    if asked:
+        table = replace(table, read=partial(_asked, table.read, asked))
+    known: dict[str, Spelt] = dict.fromkeys(words, "words")
+    whole: dict[str, Any] = {}  # columns as they were parsed, if the table lies in memory
 
-    def raw(wanted: Sequence[str]) -> Iterator[Batch]:
-        parts = table.read(wanted)
-        return (_lacking(part, missing, lost) for part in _asked(parts, missing)) if missing else parts
-
-    def read(wanted: Sequence[str]) -> Iterator[Batch]:
+    def plan(wanted: Sequence[str]) -> Planned:
         if new := [name for name in wanted if name not in known]:
-            found = _spellings(raw(new), new)
-            known.update({name: _settled(spelling, name in lost) for name, spelling in found.items()})
-            _tell({name: each for name, each in found.items() if known[name] != "words"})
+            seen = _spellings(table, new, asked)
+            known.update({name: _settled(spelling, name in seen.lost) for name, spelling in seen.found.items()})
+            _tell({name: each for name, each in seen.found.items() if known[name] != "words"})
+            _tell_commas(seen.found)
         chosen = {name: known[name] for name in wanted if known[name] != "words"}
-        if not chosen:
-            yield from raw(wanted)
-            return
-        for part in raw(wanted):
-            if table.near and part.rows == table.rows:  # the parse is kept, as the table is
-                for name, kind in chosen.items():
-                    if name in part.columns and name not in whole:
-                        whole[name] = _read_as(part.columns[name], name, kind)
-                yield _with(part, {name: whole[name] for name in chosen if name in whole})
-            else:
-                yield _with(part, {n: _read_as(part.columns[n], n, k) for n, k in chosen.items() if n in part.columns})
+        if not chosen and not asked:
+            return wanted, None
+        return wanted, Kept(asked, chosen, table.rows, whole) if table.near else ReadAs(asked, chosen)
 
-    def read_once(wanted: Sequence[str]) -> Iterator[Batch]:
+    found = table.then((lambda wanted: (wanted, ReadOnce(asked, frozenset(words)))) if table.once else plan)
+    return replace(found, spelt=lambda names: typed(table, missing, names))
+
+
+@dataclass(frozen=True, eq=False)
+class ReadAs(EachPart):
+    """Cells missing that are one of `missing`; and columns read as what they spell."""
+
+    missing: tuple[object, ...]
+    kinds: Mapping[str, Spelt]
+
+    def over(self, parts: Iterator[Batch], /) -> Iterator[Batch]:
+        return map(self.of, parts)
+
+    def of(self, part: Batch) -> Batch:
+        part = _lacking(part, self.missing)[0] if self.missing else part
+        there = {name: kind for name, kind in self.kinds.items() if name in part.columns}
+        return part.with_columns({name: self.column(part, name, kind) for name, kind in there.items()})
+
+    def column(self, part: Batch, name: str, kind: Spelt) -> Any:
+        return _read_as(part.columns[name], name, kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Kept(ReadAs):
+    """The same; the parse of a whole table is kept, as the table is."""
+
+    rows: int | None
+    whole: dict[str, Any]
+
+    def column(self, part: Batch, name: str, kind: Spelt) -> Any:
+        if part.rows != self.rows:
+            return super().column(part, name, kind)
+        if name not in self.whole:
+            self.whole[name] = super().column(part, name, kind)
+        return self.whole[name]
+
+
+@dataclass(frozen=True, eq=False)
+class ReadOnce(EachPart):
+    """The same of rows that can be read only once: each part as its own cells are spelt."""
+
+    missing: tuple[object, ...]
+    words: frozenset[str]
+
+    def over(self, parts: Iterator[Batch], /) -> Iterator[Batch]:
         total: dict[str, Spelling] = {}
-        for part in raw(wanted):
-            found = _spellings([part], wanted)
-            kinds = {name: known.get(name) or _settled(each, name in lost) for name, each in found.items()}
-            for name, each in found.items():
-                if kinds[name] != "words":
+        for part in parts:
+            seen = Spellings(part.names, self.missing)(part)
+            kinds = {name: _settled(each, name in seen.lost) for name, each in seen.found.items()}
+            kinds |= dict.fromkeys(self.words, "words")
+            for name, each in seen.found.items():
+                if kinds[name] != "words" or each.unclear:
                     total[name] = total.get(name, Spelling()) + each
-            chosen = {name: kind for name, kind in kinds.items() if kind != "words"}
-            yield _with(part, {name: _read_as(part.columns[name], name, kind) for name, kind in chosen.items()})
-        _tell(total)
-
-    def spelt(names: Collection[str]) -> Reading:
-        return typed(table, missing, names).read
-
-    return replace(table, read=read_once if table.once else read, spelt=spelt)
+            yield ReadAs(self.missing, {name: kind for name, kind in kinds.items() if kind != "words"}).of(part)
+        _tell({name: each for name, each in total.items() if each.kind != "words"})
+        _tell_commas(total)
 
 
 def _settled(spelling: Spelling, lost: bool) -> Spelt:
     """Strings that spell nothing but numbers stay strings: whoever made them so wanted them so. With a token among
-    them, they are strings because of it."""
-    return spelling.kind if spelling.tokens or (lost and spelling.kind != "date") else "words"
+    them, or decimal commas, they are strings because of it."""
+    settled = spelling.tokens or spelling.kind == "comma" or (lost and spelling.kind != "date")
+    return spelling.kind if settled else "words"
 
 
-def _spellings(parts: Iterable[Batch], names: Sequence[str]) -> dict[str, Spelling]:
-    """Of the columns of strings, as far as it is open what they are."""
-    found = {name: Spelling() for name in names}
-    for part in parts:
-        for name, before in found.items():
-            if not before.is_words:
-                array = part.columns.get(name)
-                if array is None or not any(is_one(array.type) for is_one in WORDS):
-                    if array is None or not pa.types.is_null(array.type):
-                        found[name] = ALL_WORDS
-                    continue
-                found[name] = before + Spelling.of(cells.entered(array, name))
-        if all(spelling.is_words for spelling in found.values()):
+@dataclass(frozen=True)
+class Seen:
+    """What columns are spelt as, and which of them have cells that are to be missing."""
+
+    found: Mapping[str, Spelling]
+    lost: frozenset[str] = frozenset()
+
+    def __add__(self, other: Seen) -> Seen:
+        return Seen({name: each + other.found[name] for name, each in self.found.items()}, self.lost | other.lost)
+
+    @property
+    def undecided(self) -> list[str]:
+        return [name for name, each in self.found.items() if not each.is_words]
+
+
+@dataclass(frozen=True)
+class Spellings:
+    """What the columns of a batch are spelt as; only of strings it is open."""
+
+    names: tuple[str, ...]
+    missing: tuple[object, ...]
+
+    def __call__(self, batch: Batch) -> Seen:
+        batch, lost = _lacking(batch, self.missing) if self.missing else (batch, frozenset())
+        return Seen({name: self._of(batch.columns.get(name), name) for name in self.names}, lost)
+
+    def _of(self, array: Any, name: str) -> Spelling:
+        if array is not None and pa.types.is_null(array.type):
+            return Spelling()
+        if array is None or not any(is_one(array.type) for is_one in WORDS):
+            return ALL_WORDS
+        return Spelling.of(cells.entered(array, name))
+
+
+def _spellings(table: Source, names: Sequence[str], missing: tuple[object, ...]) -> Seen:
+    """Over all rows, of which the first ones tell most columns from numbers and dates."""
+    parts = table.read(names)
+    first = next(parts, None)
+    if first is None:
+        return Seen({name: Spelling() for name in names})
+    seen = Spellings(tuple(names), missing)(first if first.rows <= FIRST else first.slice(0, FIRST))
+    if not seen.undecided or (first.rows <= FIRST and next(parts, None) is None):
+        return seen
+    others = {name: each for name, each in seen.found.items() if each.is_words}
+    job, seen = Spellings(tuple(seen.undecided), missing), Seen({name: Spelling() for name in seen.undecided})
+    for own in engines.current().map(job, table.partitions(job.names)):
+        seen += own
+        if not seen.undecided:
             break
-    return found
+    return Seen({**others, **seen.found}, seen.lost)
 
 
 def _read_as(array: Any, name: str, kind: Spelt) -> Any:
     if not any(is_one(array.type) for is_one in WORDS):
         return array
     words = cells.entered(array, name)
-    return without_tokens(words) if kind == "date" else as_numbers(words, kind == "whole")
+    return without_tokens(words) if kind == "date" else as_numbers(words, kind)
 
 
-def _with(part: Batch, columns: Mapping[str, Any]) -> Batch:
-    return replace(part, columns={**part.columns, **columns}, memo={}) if columns else part
-
-
-def _asked(parts: Iterator[Batch], missing: Collection[object]) -> Iterator[Batch]:
+def _asked(read: Reading, missing: tuple[object, ...], wanted: Sequence[str]) -> Iterator[Batch]:
     """The parts, made by those who know of `missing`: Python's numbers and strings may stand in one column."""
-    words = frozenset(str(each).strip() for each in missing)
+    words, parts = frozenset(str(each).strip() for each in missing), read(wanted)
     while True:
         before = also_missing.set(words)
         try:
@@ -118,14 +188,14 @@ def _asked(parts: Iterator[Batch], missing: Collection[object]) -> Iterator[Batc
         yield part
 
 
-def _lacking(part: Batch, missing: Collection[object], lost: set[str]) -> Batch:
-    """Without the cells that are one of those; `lost` notes the columns that have some."""
+def _lacking(part: Batch, missing: tuple[object, ...]) -> tuple[Batch, frozenset[str]]:
+    """Without the cells that are one of those; and the columns that have some."""
     columns = {name: _without(array, missing) for name, array in part.columns.items()}
-    lost |= {name for name, array in columns.items() if array is not part.columns[name]}
+    lost = frozenset(name for name, array in columns.items() if array is not part.columns[name])
     block: Any = part.block
     if block is not None and (found := among(pa.array(block.ravel()), missing)) is not None:
         block = np.where(np.asarray(found).reshape(block.shape), np.nan, block)
-    return replace(part, columns=columns, block=block, memo={})
+    return replace(part, columns=columns, block=block, encodings=Encodings()), lost
 
 
 def _without(array: Any, missing: Collection[object]) -> Any:
@@ -163,6 +233,20 @@ def _tell(found: Mapping[str, Spelling]) -> None:
     where = ", ".join(map(repr, [*having][:FEW])) + _more(len(having))
     columns = "column" if len(having) == 1 else "columns"
     tell(f"{counted(tokens.total(), 'cell')} read as missing: {which} among the {what} of {columns} {where}")
+
+
+def _tell_commas(found: Mapping[str, Spelling]) -> None:
+    """One notice for columns whose commas are decimal, one for those of which nobody can tell."""
+    for names, what in (
+        ([name for name, each in found.items() if each.kind == "comma"], "read as numbers with decimal commas"),
+        (
+            [name for name, each in found.items() if each.unclear],
+            "cells such as '1,234' are read as words: write 1234, or 1.234 for a decimal",
+        ),
+    ):
+        if names:
+            columns = "column" if len(names) == 1 else "columns"
+            tell(f"{columns} {', '.join(map(repr, names[:FEW]))}{_more(len(names))}: {what}")
 
 
 def _more(n: int) -> str:

@@ -182,6 +182,10 @@ class Vocabulary:
         self.how = how
         self._latest: tuple[str, Codes] = "", np.zeros(0, np.int32)  # several ask for the same document in turn
         self._searches = 0 if len(words) > MANY_WORDS else SEARCHES  # that came before it was indexed
+        self._indexed = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vocabulary, (self.words, self.how)
 
     @classmethod
     def of(cls, words: Any, how: Reading) -> Vocabulary:
@@ -207,7 +211,7 @@ class Vocabulary:
         """The code of each of its words, one after another; -1 where it isn't known."""
         latest, codes = self._latest
         if document is not latest:
-            if self._searches < SEARCHES and self.__dict__.keys().isdisjoint(("_index", "_codes")):
+            if self._searches < SEARCHES and not self._indexed:
                 codes = self._searched(document)
             elif _plainly(len(document), self.how):
                 codes = np.array([self._codes.get(word, -1) for word in self.how.words(document)], np.int32)
@@ -259,7 +263,7 @@ class Vocabulary:
 
     @cached_property
     def _codes(self) -> dict[str, int]:
-        codes: dict[str, int] = {}
+        self._indexed, codes = True, dict[str, int]()
         for code, word in enumerate(self.words.to_pylist()):
             codes.setdefault(word, code)
         return codes
@@ -267,7 +271,7 @@ class Vocabulary:
     @cached_property
     def _index(self) -> tuple[Table, Rules, Codes | None]:
         """A table, how to read by it, and what its numbers are as codes: None if they are codes."""
-        table, rules = _started(self.how)
+        self._indexed, (table, rules) = True, _started(self.how)
         if self.how.buckets:
             buckets = pc.utf8_slice_codeunits(self.words, 1).cast(pa.int64()).to_numpy(zero_copy_only=False)
             return table, rules, _places(buckets, np.arange(len(buckets)), self.how.buckets)

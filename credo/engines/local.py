@@ -1,4 +1,4 @@
-"""The local engine: threads over batches, added up in the batches' order."""
+"""The local engine: threads over batches."""
 
 from __future__ import annotations
 
@@ -6,26 +6,35 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from contextvars import Context, ContextVar
 from functools import cache
 from itertools import chain, islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
+from credo.engines.partitions import Partition, Sized, opened, sums
 from credo.errors import DataError
 
-
-class Sized(Protocol):
-    @property
-    def rows(self) -> int: ...
-
-
-Part = TypeVar("Part", bound=Sized)
+Rows = TypeVar("Rows", bound=Sized)
 Result = TypeVar("Result")
 
-FAN_IN = 32  # results that are added in one go: uniting levels once for many parts costs little more than once for two
-
 progress: ContextVar[Callable[[int], None] | None] = ContextVar("progress", default=None)
+
+
+class Local:
+    """Threads of this process. Partitions are opened one after another, and their batches shared out to threads."""
+
+    def map(self, job: Callable[[Rows], Result], partitions: Iterable[Partition[Rows]], /) -> Iterator[Result]:
+        return (result for _, result in _mapped(job, opened(partitions)))
+
+    def reduce(
+        self,
+        job: Callable[[Rows], Result],
+        partitions: Iterable[Partition[Rows]],
+        total: Callable[[Sequence[Result]], Result],
+        /,
+    ) -> Result | None:
+        return sums(_mapped(job, opened(partitions)), total)
 
 
 def workers() -> int:
@@ -36,18 +45,6 @@ def workers() -> int:
     if not asked.isdigit() or int(asked) < 1:
         raise DataError(f"CREDO_THREADS must be a whole number of at least 1, but is {asked!r}")
     return int(asked)
-
-
-def reduce(
-    summarise: Callable[[Part], Result], batches: Iterable[Part], total: Callable[[Sequence[Result]], Result]
-) -> Result | None:
-    """total(summarise(batch) for each batch), in the batches' order however many threads there are; None of none."""
-    done: list[Result] = []
-    for result in mapped(summarise, batches):
-        done.append(result)
-        if len(done) > FAN_IN:
-            done = [total(done)]
-    return total(done) if done else None
 
 
 @cache
@@ -63,48 +60,48 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     return found
 
 
-def mapped(function: Callable[[Part], Result], batches: Iterable[Part]) -> Iterator[Result]:
-    """function of each batch, in order, a few batches ahead of the reader."""
-    coming, count = iter(batches), workers()
-    begun = [*islice(coming, 2)]
-    if len(begun) == 1:
-        yield _alone(function, begun[0])
-        return
-    try:
-        yield from _in_threads(function, chain(begun, coming), count)
-    finally:
-        if isinstance(batches, Generator):
-            batches.close()  # a file or a connection behind it is free again at once
+def _mapped(job: Callable[[Rows], Result], batches: Generator[tuple[int, Rows]]) -> Iterator[tuple[int, Result]]:
+    """job(batch) and the place of its partition, in order, a few batches ahead of the reader."""
+    count = workers()
+    with closing(batches):  # a file or a connection behind it is free again at once
+        begun = [*islice(batches, 2)]
+        if len(begun) == 1:
+            ((place, batch),) = begun
+            yield place, _alone(job, batch)
+        else:
+            yield from _in_threads(job, chain(begun, batches), count)
 
 
-def _alone(function: Callable[[Part], Result], batch: Part) -> Result:
+def _alone(job: Callable[[Rows], Result], batch: Rows) -> Result:
     """As a thread would do it: in a context of its own, which neither the caller's settings nor its progress are in."""
     with one_blas_thread():
-        result = Context().run(function, batch)
+        result = Context().run(job, batch)
     if report := progress.get():
         report(batch.rows)
     return result
 
 
-def _in_threads(function: Callable[[Part], Result], batches: Iterable[Part], count: int) -> Iterator[Result]:
+def _in_threads(
+    job: Callable[[Rows], Result], batches: Iterable[tuple[int, Rows]], count: int
+) -> Iterator[tuple[int, Result]]:
     report = progress.get()
     with one_blas_thread(), ThreadPoolExecutor(count) as pool:
-        waiting: deque[tuple[int, Future[Result]]] = deque()
+        waiting: deque[tuple[int, int, Future[Result]]] = deque()
 
-        def first() -> Result:
-            rows, future = waiting.popleft()
+        def first() -> tuple[int, Result]:
+            place, rows, future = waiting.popleft()
             result = future.result()
             if report:
                 report(rows)
-            return result
+            return place, result
 
         try:
-            for batch in batches:
-                waiting.append((batch.rows, pool.submit(function, batch)))
+            for place, batch in batches:
+                waiting.append((place, batch.rows, pool.submit(job, batch)))
                 if len(waiting) > count:
                     yield first()
             while waiting:
                 yield first()
         finally:
-            for _, future in waiting:
+            for _, _, future in waiting:
                 future.cancel()

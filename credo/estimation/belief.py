@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from credo import engines
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.learning import Additive, Validation, Weight
@@ -18,7 +19,7 @@ from credo.core.membership import Hard
 from credo.core.records import with_fields
 from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, SchemaError, counted
-from credo.estimation.observations import Reading, absent, only_column
+from credo.estimation.observations import LogPredictive, Reading, absent, only_column
 from credo.families import Family
 from credo.families.dirichlet import Dirichlet
 from credo.families.family import Rule
@@ -230,12 +231,12 @@ class Belief(Additive):
     def log_prob(self, data: Any) -> Array:
         """log p(observation) of each, by the predictive; NaN where it is missing."""
         table = source(data)
-        reading = self.reading(table.names)
-        parts = [self._log_prob(reading, batch) for batch in table.batches(reading.names)]
-        return np.concatenate(parts) if parts else np.empty(0)
+        parts = engines.current().map(LogPredictive(self), table.partitions(self.needs(table)))
+        return np.concatenate([np.empty(0), *parts])
 
-    def _log_prob(self, reading: Reading, batch: Batch) -> Array:
-        x = reading.known_cells(batch, pa.array(self._levels or ()))
+    def log_predictive(self, batch: Batch) -> Array:
+        """The same of a batch."""
+        x = self.reading(batch.names).known_cells(batch, pa.array(self._levels or ()))
         return np.where(absent(x), np.nan, self.posterior.log_predictive(x)[:, 0])
 
     def marginal(self) -> Distribution:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from credo import engines
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNGROUPED, Label
 from credo.core.learning import Additive
@@ -21,7 +22,7 @@ from credo.data import Batch, Source, source
 from credo.data.schema import Column, Schema
 from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.estimation.belief import VALUES, Belief
-from credo.estimation.observations import Reading, absent
+from credo.estimation.observations import LogPredictive, Reading, absent
 from credo.families import Family, priors
 from credo.families.dirichlet import Dirichlet, DirichletCategorical
 from credo.families.family import Rule
@@ -180,10 +181,11 @@ class Beliefs(Additive):
         NaN where the observation is missing.
         """
         table = source(data)
-        parts = [self._log_prob(batch) for batch in table.batches(self.needs(table))]
-        return np.concatenate(parts) if parts else np.empty(0)
+        parts = engines.current().map(LogPredictive(self), table.partitions(self.needs(table)))
+        return np.concatenate([np.empty(0), *parts])
 
-    def _log_prob(self, batch: Batch) -> Array:
+    def log_predictive(self, batch: Batch) -> Array:
+        """The same of a batch."""
         codes, levels = batch.categories(self.by)
         group = np.array([*(self._places.get(name, -1) for name in levels.to_pylist()), -1])[codes]
         x = self.reading.known_cells(batch, self.seen.schema[self.columns[-1]].levels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 from credo.core.evidence import Evidence
@@ -15,6 +15,7 @@ from credo.data.schema import Schema
 from credo.errors import DataError, counted
 from credo.estimation.belief import VALUES, Belief
 from credo.estimation.beliefs import Beliefs, summarise_groups
+from credo.estimation.observations import Reading
 from credo.families import BetaBernoulli, Family, priors
 from credo.families.dirichlet import DirichletMultinomial
 from credo.families.family import Rule
@@ -124,22 +125,30 @@ def _believer(names: tuple[str, ...], by: str | None, family: Family, rule: Rule
     return Belief(family, rule, columns=names, success=success)
 
 
+@dataclass(frozen=True, eq=False)
+class SeveralColumns:
+    """The statistics of several columns, of each group if rows are in groups."""
+
+    readings: tuple[Reading, ...]
+    by: str | None
+
+    def __call__(self, batch: Batch, weight: Array) -> Evidence:
+        if self.by is not None:
+            return summarise_groups(batch, weight, self.by, self.readings)
+        member = Hard.whole(batch.rows, weight)
+        found = [reading.summarise(batch, member, None) for reading in self.readings]
+        parts = {label: part for evidence in found for label, part in evidence.parts.items()}
+        return Evidence(Schema(tuple(column for evidence in found for column in evidence.schema)), parts)
+
+
 def _together(each: Mapping[str, Any], by: str | None, table: Source, weight: Weight) -> dict[str, Any]:
     """Several columns' beliefs from one pass."""
     if by is None:
         readings = [replace(one.reading(table.names), column=name) for name, one in each.items()]
     else:
         readings = [one.reading for one in each.values()]
-
-    def summarise(batch: Batch, row_weights: Array) -> Evidence:
-        if by is not None:
-            return summarise_groups(batch, row_weights, by, readings)
-        member = Hard.whole(batch.rows, row_weights)
-        found = [reading.summarise(batch, member, None) for reading in readings]
-        parts = {label: part for evidence in found for label, part in evidence.parts.items()}
-        return Evidence(Schema(tuple(column for evidence in found for column in evidence.schema)), parts)
-
-    whole = gather(summarise, table, [*each, *([by] if by else [])], weight, Evidence.total).ordered()
+    names = [*each, *([by] if by else [])]
+    whole = gather(SeveralColumns(tuple(readings), by), table, names, weight, Evidence.total).ordered()
     if by is not None:
         return {name: one.with_evidence(whole.only(one.label, ROWS, UNGROUPED)) for name, one in each.items()}
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -89,7 +89,7 @@ class Reading:
             raise SchemaError(f"column {self.name!r} holds {levels.type}, the prior {known.type} values") from None
         if self.family.concentration.ndim and len(united.dictionary) > len(declared):
             odd = united.dictionary[len(declared)].as_py()
-            raise SchemaError(f"the prior says nothing of {odd!r}; {suggest(odd, declared)}")
+            raise SchemaError(f"the prior has no concentration for {odd!r}; {suggest(odd, declared)}")
         table = np.append(united.indices[len(declared) :].to_numpy(zero_copy_only=False), -1)
         return table[codes].astype(np.int32), united.dictionary, len(declared)
 
@@ -112,6 +112,22 @@ class Reading:
         kind = Counts if groups is None else GroupCounts
         statistics = kind.of(codes, len(levels), member)
         return Evidence(Schema((column,)), {self.label: Part((groups, self.column), statistics)})
+
+
+class Predictive(Protocol):
+    """A belief, or a belief per group."""
+
+    def log_predictive(self, batch: Batch, /) -> Array: ...
+
+
+@dataclass(frozen=True, eq=False)
+class LogPredictive:
+    """log p(observation) of each row of a batch."""
+
+    belief: Predictive
+
+    def __call__(self, batch: Batch) -> Array:
+        return self.belief.log_predictive(batch)
 
 
 def absent(x: Any) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,21 +15,22 @@ from credo.core.membership import Codes, Membership
 from credo.core.statistics import Counts, Statistics, Totals
 from credo.errors import PriorError
 from credo.families.family import Family
+from credo.numerics.arrays import Positions
 from credo.numerics.distributions import Beta, Categorical, Distribution, Seed, checked_mass
 from credo.numerics.exact import Array
 from credo.numerics.special import log_rising
 
-PointEstimate = Literal["bayes", "mean", "map", "ml"]  # "bayes" predicts by the mean: it integrates θ out
+Estimate = Literal["bayes", "mean", "map", "ml"]  # "bayes" predicts by the mean: it integrates θ out
 
 
-def offset(concentration: Array | float, estimate: PointEstimate) -> Array:
+def offset(concentration: Array | float, estimate: Estimate) -> Array:
     """What an estimate adds to the counts: α for the posterior's mean, α - 1 for its mode, 0 for maximum likelihood."""
     alpha = np.asarray(concentration, dtype=np.float64)
     return alpha * 0.0 if estimate == "ml" else alpha - 1.0 if estimate == "map" else alpha
 
 
 def shares(n: Array, added: Array | float, axis: int = -1) -> Array:
-    """θ = (n + a)/Σ(n + a), a being an offset; a negative n + a counts as 0. All alike where nothing speaks for any.
+    """θ = (n + a)/Σ(n + a), a being an offset; a negative n + a counts as 0. All alike where no value has weight.
 
     >>> shares(np.array([[2.0, 1.0], [0.0, 0.0]]), 1.0).tolist()
     [[0.6, 0.4], [0.5, 0.5]]
@@ -37,13 +39,17 @@ def shares(n: Array, added: Array | float, axis: int = -1) -> Array:
     return shared_out(above, above.sum(axis, keepdims=True), above.shape[axis])
 
 
-def shared_out(above: Array, total: Array, size: Array | float, least: float = 0.0) -> Array:
+def shared_out(above: Array, total: Array, size: Array | Positions | float, least: float = 0.0) -> Array:
     """above/total; 1/size where the total is no more than the least."""
     some = total > least
     return np.where(some, above / np.where(some, total, 1.0), 1 / np.maximum(size, 1))
 
 
-def log_evidence(n: Array, concentration: Array) -> Array:
+def _over_values(x: Array) -> Array:
+    return np.asarray(x.sum(-1))
+
+
+def log_evidence(n: Array, concentration: Array, summed: Callable[[Array], Array] = _over_values) -> Array:
     """log p(values | α) = Σᵥ log Γ(αᵥ + nᵥ)/Γ(αᵥ) - log Γ(A + N)/Γ(A), over the values with αᵥ > 0. (...)
 
     >>> round(float(log_evidence(np.array([1.0, 1.0]), np.array([1.0, 1.0]))), 4)  # log 1/2 · 1/3
@@ -52,9 +58,9 @@ def log_evidence(n: Array, concentration: Array) -> Array:
     alpha = np.broadcast_to(concentration, n.shape)
     known = alpha > 0
     each = np.where(known, log_rising(np.where(known, alpha, 1.0), np.where(known, n, 0.0)), 0.0)
-    total = np.where(known, alpha, 0.0).sum(-1)
-    whole = log_rising(np.where(total > 0, total, 1.0), np.where(known, n, 0.0).sum(-1))
-    return np.asarray(each.sum(-1) - np.where(total > 0, whole, 0.0))
+    total = summed(np.where(known, alpha, 0.0))
+    whole = log_rising(np.where(total > 0, total, 1.0), summed(np.where(known, n, 0.0)))
+    return np.asarray(summed(each) - np.where(total > 0, whole, 0.0))
 
 
 def log_kernel(theta: Array, concentration: Array | float) -> Array:
@@ -62,6 +68,55 @@ def log_kernel(theta: Array, concentration: Array | float) -> Array:
     from scipy.special import xlogy
 
     return np.asarray(xlogy(np.asarray(concentration) - 1, theta))
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Several columns' values side by side, with a Dirichlet prior on the distribution of each column.
+
+    >>> sky_and_wind = Tables(np.array([[2.0, 1.0, 0.0, 3.0]]), np.ones(4), np.array([2, 2]))
+    >>> sky_and_wind.shares(1.0).tolist()
+    [[0.6, 0.4, 0.2, 0.8]]
+    """
+
+    counts: Array  # (groups, values)
+    concentration: Array  # (values,)
+    sizes: Positions  # how many of the values each column has. (columns,)
+
+    @cached_property
+    def starts(self) -> Positions:
+        return np.cumsum(self.sizes) - self.sizes
+
+    @cached_property
+    def column(self) -> Positions:
+        """Of each value."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    def summed(self, values: Array) -> Array:
+        """Column by column. (..., values) -> (..., columns)"""
+        found, filled = np.zeros((*values.shape[:-1], len(self.sizes))), self.sizes > 0
+        if filled.any():
+            found[..., filled] = np.add.reduceat(values, self.starts[filled], axis=-1)
+        return found
+
+    @cached_property
+    def totals(self) -> Array:
+        """(groups, columns)"""
+        return self.summed(self.counts)
+
+    def shares(self, added: Array | float, levels: Array | None = None) -> Array:
+        """θ of each value, as in `shares`; 1/levels (all of a column's, if None) where no value has weight."""
+        above = np.maximum(self.counts + added, 0.0)
+        size = self.sizes if levels is None else levels
+        return shared_out(above, self.summed(above)[..., self.column], size[self.column])
+
+    def log_evidence(self) -> Array:
+        """(groups, columns)"""
+        return log_evidence(self.counts, self.concentration, self.summed)
+
+    def pooled(self) -> Tables:
+        """All groups as one."""
+        return replace(self, counts=self.counts.sum(0, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

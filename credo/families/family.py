@@ -101,7 +101,7 @@ class Family(ABC):
 
     @property
     def width(self) -> int | None:
-        """How many columns a joint family is about, where its prior says so."""
+        """How many columns a joint family is about, where its prior fixes it."""
         return None
 
     def components(self, columns: tuple[str, ...]) -> tuple[str, ...]:

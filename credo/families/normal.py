@@ -68,7 +68,7 @@ class NormalMean(Family):
         return NormalMean(after, self.noise_sd / np.sqrt(total), self.noise_sd)
 
     def _prior_rows(self) -> Array:
-        """(σ/sd)²: how many rows the prior is worth; endless, where it is certain."""
+        """(σ/sd)²: how many rows the prior is worth; infinite, where it is certain."""
         with np.errstate(divide="ignore"):
             return (self.noise_sd / self.sd) ** 2
 
@@ -200,8 +200,46 @@ class NormalInverseGamma(Family):
         return Gaussian(self.location + np.sqrt(variance / self.strength) * noise, variance)
 
 
+class SharedVariance(NamedTuple):
+    """μ ~ N(mean, σ²/strength) of each group and column, and one σ² ~ InverseGamma(shape, spread/2) for all of them."""
+
+    mean: Array  # (..., groups, columns)
+    strength: Array  # (..., groups, columns)
+    shape: Array  # (...)
+    spread: Array  # (...)
+
+    def posterior(self, n: Array, mean: Array, scatter: Array) -> SharedVariance:
+        """As NormalInverseGamma's, of the known cells of each group and column; their scatters add up."""
+        strength, away = self.strength + n, mean - self.mean
+        share = np.where(strength > 0, n / np.where(strength > 0, strength, 1.0), 0.0)
+        spread = self.spread + (scatter + self.strength * share * away**2).sum((-2, -1))
+        return SharedVariance(self.mean + share * away, strength, self.shape + n.sum((-2, -1)) / 2, spread)
+
+    def expected_variance(self) -> Array:
+        return self.spread / (2 * self.shape - 2)
+
+    def variance_at_mode(self) -> Array:
+        return self.spread / (2 * self.shape + 2 + np.prod(self.mean.shape[-2:]))
+
+    def log_kernel(self, mean: Array, variance: Array) -> Array:
+        """log Π N(μ; mean, σ²/κ) InverseGamma(σ²), without constants."""
+        means = -0.5 * (np.log(variance) + self.strength * (mean - self.mean) ** 2 / variance).sum((-2, -1))
+        return np.asarray(means - (self.shape + 1) * np.log(variance) - self.spread / 2 / variance)
+
+    def log_predictive(self, z: Array) -> Array:
+        """A multivariate t of the known cells, NaN being missing ones. (..., 1, columns) -> (..., groups)"""
+        from scipy.special import gammaln
+
+        known, grow = ~np.isnan(z), self.strength / (self.strength + 1)
+        squared, size = np.where(known, grow * (z - self.mean) ** 2, 0.0).sum(-1), known.sum(-1)
+        shape, spread = np.asarray(self.shape)[..., None], np.asarray(self.spread)[..., None]
+        peak = gammaln(shape + size / 2) - gammaln(shape) - size / 2 * np.log(np.pi * spread)
+        peak = peak + 0.5 * np.where(known, np.log(grow), 0.0).sum(-1)
+        return np.asarray(peak - (shape + size / 2) * np.log1p(squared / spread))
+
+
 def require_scale(n: Array, mean: Array, scatter: Array) -> None:
-    """Refuse groups whose numbers don't differ: they don't tell the scale, or even the unit, of the next one."""
+    """Refuse groups whose numbers don't differ: they give no scale, or even unit, for the next one."""
     unknown = ~((scatter > 0) & (n > 1))
     if not unknown.any():
         return
@@ -211,7 +249,7 @@ def require_scale(n: Array, mean: Array, scatter: Array) -> None:
     elif spread > 0:
         found = f"the weights of the observations sum to {shown(rows)}, and must exceed 1"
     else:
-        found = f"every observation is {shown(place)}, which says nothing about how far others may lie"
+        found = f"every observation is {shown(place)}, which leaves open how far others may lie"
     raise EvidenceError(
         f"the scale is unknown: {found}. Observe numbers that differ, or give the prior's numbers (mean, strength, "
         "shape and scale of a NormalInverseGamma)"

@@ -57,7 +57,9 @@ def _fitting(name: str, asked: Kind | None, found: Profile | None, success: obje
         return DirichletCategorical(1)
     if kind == "count":
         return GammaPoisson(1, 1)
-    if kind in ("number", "date"):  # days since 1970
+    if kind == "date":
+        tell(f"column {name!r} holds dates, which are estimated as days since 1970-01-01 (2024-01-01 is day 19,723)")
+    if kind in ("number", "date"):
         return NormalInverseGamma(0, 1, 1, 1)
     why = "is empty" if found and not found.known else f"looks like {'text' if kind == 'text' else 'names of rows'}"
     raise DataError(f"column {name!r} {why}: nothing to estimate. If there is, say kinds={{{name!r}: 'category'}}")

@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.models.shares import divide_by_total, lower_by_log_total, lower_to_top
+from credo import engines
+from credo._kernels.models.shares import divide_by_total, lower_to_top
 from credo.blocks.block import Likelihood
-from credo.blocks.capabilities import ByColumn, Draws, Ignored, LeavesOut
-from credo.core.learning import Weight, Weights, fold_scores
+from credo.blocks.capabilities import ByColumn, Draws, LeavesOut
+from credo.core.learning import RowWeights, Weight, Weights, fold_scores
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
 from credo.data import Batch, Source
 from credo.data.cells import instants
-from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
-from credo.engines import local
-from credo.errors import DataError, EvidenceError, SchemaError, check_seed, counted, suggest
+from credo.data.fingerprints import Fingerprints, fingerprints
+from credo.errors import DataError, EvidenceError, check_seed, counted
 from credo.models.conditional import add_log_likelihoods
 from credo.models.copies import Repeats
+from credo.models.decisions import Loss, loss_matrix
 from credo.models.explaining import Reasons
 from credo.models.forms import TEXT_FORMS
+from credo.models.jobs import (
+    LeftOut,
+    LogJoint,
+    LogProbabilities,
+    MostProbable,
+    Prints,
+    Probabilities,
+    Scored,
+    Silent,
+    WithProbabilities,
+    to_log_shares,
+)  # fmt: skip
 from credo.models.labelled import Labelled
 from credo.models.metrics import Scores
 from credo.notices import tell_of_columns
+from credo.numerics.arrays import Stacked
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -37,12 +50,10 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 20_000  # rows among which copies are looked for
 IMPOSSIBLE_WITHOUT = "row {} is impossible under every class without {}: use estimate='bayes' or 'mean'"
-Silent = Ignored
 Shares = Mapping[Any, float]  # of classes: they sum to 1
-Loss = Mapping[Any, Mapping[Any, float]] | Sequence[Sequence[float]]
 
 
-class LeftOut(NamedTuple):
+class WithoutEach(NamedTuple):
     """Rows of the evidence that are taken out of it one by one, and log P(class) without each."""
 
     own: Hard
@@ -70,11 +81,7 @@ class Classifier(Labelled):
 
     def log_joint(self, data: object) -> Array:
         """log p(row, class), untuned, as in worked examples. (rows, classes)"""
-
-        def of_batch(batch: Batch) -> tuple[Array, Silent]:
-            return self._added_up(batch, base=True)
-
-        return self._collected(data, of_batch)
+        return self._collected(data, LogJoint(self))
 
     def log_prob(self, data: Any) -> Array:
         """log p(row), untuned: low for rows unlike all that were learned."""
@@ -105,20 +112,13 @@ class Classifier(Labelled):
         """log P(class | row), with other class shares where they are given. (rows, classes)"""
         if class_prior is not None:
             return self.with_class_prior(class_prior).predict_log_proba(data)
-
-        def normalised(batch: Batch) -> tuple[Array, Silent]:
-            log_joint, silent = self._log_joint(batch)
-            if (row := _to_log_shares(log_joint)) >= 0:
-                raise EvidenceError(self.impossible(batch.slice(row, 1)))
-            return log_joint, silent
-
-        return self._collected(data, normalised)
+        return self._collected(data, LogProbabilities(self))
 
     def predict_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
         """P(class | row), with other class shares where they are given. (rows, classes)"""
         if class_prior is not None:
             return self.with_class_prior(class_prior).predict_proba(data)
-        return self._collected(data, self._probabilities)
+        return self._collected(data, Probabilities(self))
 
     def probabilities(self, batch: Batch) -> Array:
         """The same of a batch, without a word about cells that say nothing."""
@@ -136,14 +136,7 @@ class Classifier(Labelled):
         """The most probable class of each row."""
         if class_prior is not None:
             return self.with_class_prior(class_prior).predict(data)
-
-        def best(batch: Batch) -> tuple[Array, Silent]:
-            log_joint, silent = self._log_joint(batch)
-            if (row := lower_to_top(log_joint)) >= 0:
-                raise EvidenceError(self.impossible(batch.slice(row, 1)))
-            return log_joint.argmax(1)[:, None].astype(np.float64), silent
-
-        return self._named(self._collected(data, best)[:, 0].astype(np.intp))
+        return self._named(self._collected(data, MostProbable(self))[:, 0].astype(np.intp))
 
     def _named(self, codes: NDArray[np.intp]) -> NDArray[Any]:
         return _array_of(self.classes)[codes]
@@ -153,7 +146,7 @@ class Classifier(Labelled):
 
         loss[truth][decision] is what a decision costs; what isn't said costs 0 where it is right, else 1.
         """
-        expected = self.predict_proba(data) @ _loss_matrix(loss, self.classes)
+        expected = self.predict_proba(data) @ loss_matrix(loss, self.classes)
         decided = self._named(expected.argmin(1)).astype(object)
         if reject is not None:
             if not isinstance(reject, int | float | np.number) or np.isnan(reject):
@@ -186,46 +179,28 @@ class Classifier(Labelled):
         log_joint: Array,
         begun: Array,  # noqa: ARG002 - what a tuning goes by
         worth: Array | None,  # noqa: ARG002
-        left_out: LeftOut | None = None,  # noqa: ARG002
+        left_out: WithoutEach | None = None,  # noqa: ARG002
     ) -> Array:
         """What follows from what was added up. (rows, classes)"""
         return log_joint
 
-    def _collected(self, data: object, of_batch: Callable[[Batch], tuple[Array, Silent]]) -> Array:
-        """What a function says of each batch, one after another."""
-        table = self.opened(data)
-        names, silent = self._present(table), Silent()
-        whole: list[Array] = []  # all rows, where their number is known: workers fill it in
-        lock = Lock()
-
-        def placed(batch: Batch) -> tuple[Array, Silent]:
-            found, unseen = of_batch(batch)
-            if table.rows is None:
-                return found, unseen
-            with lock:
-                if not whole:
-                    whole.append(np.empty((table.rows, found.shape[1])))
-            whole[0][batch.start : batch.start + len(found)] = found
-            return np.empty((0, found.shape[1])), unseen  # no view, which would keep the rows
-
-        parts = []
-        for found, unseen in local.mapped(placed, table.batches(names)):
-            parts.append(found)
+    def _collected(self, data: object, job: Callable[[Batch], tuple[Array, Silent]]) -> Array:
+        """What a job finds of each row, one after another."""
+        table, silent, found = self.opened(data), Silent(), Stacked()
+        for part, unseen in engines.current().map(job, table.partitions(self._present(table))):
+            found.add(part, table.rows)
             for name, cells in unseen.items():
                 silent[name] = silent.get(name, 0) + cells
         self._tell_silent(silent)
-        return whole[0] if whole else np.concatenate(parts) if parts else np.empty((0, len(self.classes)))
+        return found.whole((0, len(self.classes)))
 
     def streamed(self, data: object) -> Iterator[tuple[Batch, Array]]:
         """Batches of a table with their probabilities, one after another, in constant memory."""
         table = self.opened(data)
         self._present(table)
         silent: Silent = {}
-
-        def scored(batch: Batch) -> tuple[Batch, Array, Silent]:
-            return batch, *self._probabilities(batch)
-
-        for batch, probabilities, unseen in local.mapped(scored, table.batches([*table.keys, *table.names])):
+        partitions = table.partitions([*table.keys, *table.names])
+        for batch, probabilities, unseen in engines.current().map(WithProbabilities(self), partitions):
             for name, cells in unseen.items():
                 silent[name] = silent.get(name, 0) + cells
             yield batch, probabilities
@@ -256,7 +231,7 @@ class Classifier(Labelled):
         batch = batch.filled(self.views)
         found: dict[str, Array] = {}
         for _, likelihood in self.terms.likelihoods:
-            said = ByColumn.needed(likelihood).said(likelihood.read(batch), (batch.rows, len(self.classes)))
+            said = ByColumn.needed(likelihood).by_column(likelihood.read(batch), (batch.rows, len(self.classes)))
             for name, each in said.items():
                 found[name] = found[name] + each if name in found else each
         return found
@@ -275,23 +250,16 @@ class Classifier(Labelled):
             raise DataError(
                 "leave-one-out reads the data once more, and an iterator can be read only once: give a table"
             )
-        weights = Weights.of(weight)
-        names = weights.beside(self.needs(table.without(weight)))
-        rows = table.rows
-        whole = None if rows is None else np.empty((rows, len(self.classes)))  # which workers fill in
-
-        def placed(batch: Batch) -> tuple[Array, Codes, Array]:
-            log_shares, own = self._left_out(weights, batch)
-            if whole is not None and own.rows == batch.rows:
-                whole[batch.start : batch.start + batch.rows] = log_shares
-                log_shares = whole[batch.start : batch.start + batch.rows]
-            return log_shares, own.codes, own.weight
-
-        found, codes, row_weights = zip(*local.mapped(placed, table.batches(names)), strict=True)
+        weights, found = Weights.of(weight), Stacked()
+        partitions = weights.partitions(table, self.needs(table.without(weight)))
+        codes, row_weights = list[Codes](), list[Array]()
+        for log_shares, own, mass in engines.current().map(LeftOut(self, weights.of_a_row), partitions):
+            found.add(log_shares, table.rows)
+            codes.append(own)
+            row_weights.append(mass)
         self._check_rows(np.concatenate(codes), np.concatenate(row_weights))
-        filled = whole is not None and sum(map(len, found)) == rows
-        log_shares = whole if whole is not None and filled else np.concatenate(found)
         truth = np.concatenate(codes).astype(np.intp)
+        log_shares = found.whole((0, len(self.classes)))
         return Scores(self.classes, log_shares, truth, np.concatenate(row_weights), self._held("leave-one-out"))
 
     def _held(self, how: str) -> str:
@@ -306,7 +274,7 @@ class Classifier(Labelled):
                 f"{there.sum():g}" + ("" if there.sum() != self.n else ", of other classes")
             )
 
-    def members(self, batch: Batch, weights: Weights) -> tuple[Batch, Hard]:
+    def members(self, batch: Batch, weights: RowWeights) -> tuple[Batch, Hard]:
         """The rows that have a class and a weight, and which class."""
         codes, weight = self.codes_of(batch), weights.of_rows(batch)
         kept = (codes >= 0) & (weight > 0)
@@ -334,7 +302,7 @@ class Classifier(Labelled):
         n = self.class_weights[own.codes]
         return np.flatnonzero(n - own.weight <= ALONE * n)
 
-    def _left_out(self, weights: Weights, batch: Batch) -> tuple[Array, Hard]:
+    def _left_out(self, weights: RowWeights, batch: Batch) -> tuple[Array, Hard]:
         batch, own = self.members(batch, weights)
         batch = batch.filled(self.views)
         log_prior = self.log_prior_left_out(own)
@@ -345,7 +313,7 @@ class Classifier(Labelled):
         out = begun.copy()
         for form, likelihood in self.terms.likelihoods:
             self._add_left_out(form, likelihood, batch, own, out)
-        out = self._concluded(out, begun, self._worth(batch, own), LeftOut(own, log_prior))
+        out = self._concluded(out, begun, self._worth(batch, own), WithoutEach(own, log_prior))
         if (row := _to_shares_but(out, unknown, own.codes)) >= 0:
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(batch.number(row), "itself"))
         return out, own
@@ -363,16 +331,9 @@ class Classifier(Labelled):
     def scores(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
         """How good its probabilities are, on rows with a class that it wasn't taught by."""
         table, weights = self._labelled(data, target), Weights.of(weight)
-        names = weights.beside(self.needs(table.without(weight)))
-
-        def of_batch(batch: Batch) -> tuple[Array, Codes, Array]:
-            batch, own = self.members(batch, weights)
-            log_joint, _ = self._log_joint(batch)
-            if (row := _to_log_shares(log_joint)) >= 0:
-                raise EvidenceError(self.impossible(batch.slice(row, 1)))
-            return log_joint, own.codes, own.weight
-
-        found, codes, row_weights = zip(*local.mapped(of_batch, table.batches(names)), strict=True)
+        partitions = weights.partitions(table, self.needs(table.without(weight)))
+        scored = engines.current().map(Scored(self, weights.of_a_row), partitions)
+        found, codes, row_weights = zip(*scored, strict=True)
         truth = np.concatenate(codes).astype(np.intp)
         if not len(truth):
             raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or weighs nothing")
@@ -412,7 +373,7 @@ class Classifier(Labelled):
             return None
         names = self.needs(table.without(weight))
         texts = np.array([any(form in TEXT_FORMS for form in self.views.get(name, ())) for name in names])
-        parts = [(self.codes_of(batch), cell_prints(batch, names)) for batch in table.batches(names)]
+        parts = engines.current().map(Prints(self, tuple(names)), table.partitions(names))
         codes, cells = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
         known = codes >= 0
         return Repeats.of(fingerprints(cells)[known], codes[known], cells[:, known], texts).copied
@@ -509,54 +470,15 @@ def _impossible(logs: Array, rows: NDArray[np.intp], codes: Codes) -> Array:
 
 
 def _to_shares_but(log_joint: Array, unknown: NDArray[np.intp], codes: Codes) -> int:
-    """As _to_log_shares, with NaN for the class of rows whose class is unknown: P(truth) can't be judged there.
+    """As to_log_shares, with NaN for the class of rows whose class is unknown: P(truth) can't be judged there.
 
     Such a row may be impossible under every class that is known.
     """
     nowhere = unknown[np.isneginf(log_joint[unknown].max(1, initial=-np.inf))]
     log_joint[nowhere] = 0.0
-    row = _to_log_shares(log_joint)
+    row = to_log_shares(log_joint)
     log_joint[unknown, codes[unknown]] = np.nan
     return row
-
-
-def _to_log_shares(log_joint: Array) -> int:
-    """log P(class | row), in place; the first row that is impossible under every class, else -1."""
-    row = lower_to_top(log_joint)
-    if row < 0:
-        lower_by_log_total(log_joint, np.exp(log_joint))
-    return row
-
-
-def _loss_matrix(loss: Loss | None, classes: Sequence[Any]) -> Array:
-    """(truth, decision)"""
-    size = len(classes)
-    matrix = 1.0 - np.eye(size)
-    if loss is None:
-        return matrix
-    wrong = f"loss must be finite numbers, as in {{truth: {{decision: 3}}}} or a matrix, but is {loss!r:.80}"
-    if not isinstance(loss, Mapping):
-        try:
-            matrix = np.asarray(loss, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise DataError(wrong) from None
-        if not np.isfinite(matrix).all():
-            raise DataError(wrong)
-        if matrix.shape != (size, size):
-            raise DataError(f"the loss must have {size} rows and columns, one a class, but has shape {matrix.shape}")
-        return matrix
-    places = {value: k for k, value in enumerate(classes)}
-    for truth, costs in loss.items():
-        if not isinstance(costs, Mapping):
-            raise DataError(wrong)
-        for decision, cost in costs.items():
-            for value in (truth, decision):
-                if value not in places:
-                    raise SchemaError(f"loss names a class {value!r} that isn't there; {suggest(value, classes)}")
-            if not isinstance(cost, int | float | np.number) or not np.isfinite(cost):
-                raise DataError(wrong)
-            matrix[places[truth], places[decision]] = cost
-    return matrix
 
 
 def _array_of(classes: Sequence[Any]) -> NDArray[Any]:

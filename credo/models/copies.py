@@ -1,7 +1,8 @@
 """Copies of rows: the same cells and class, in more rows than chance explains.
 
 A copied row would predict itself if its copies stayed behind when it is held out. So copies are held out together. Rows
-may also be the same by chance, as where two yes/no columns are all there is; these are rows like any others.
+may also be the same by chance, as where two yes/no columns are all there is, or where columns depend on each other;
+these are rows like any others. Rows that differ in one cell only tell the two apart: chance makes them, copies don't.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from credo.core.membership import Codes
 from credo.data.fingerprints import MISSING, Fingerprints, mixed
 from credo.numerics.exact import Array
+
+FALSE = 0.5  # the share of rows said to have copies that chance may be behind
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +38,17 @@ class Repeats:
             return cls(distinct, which, count, count)
         times = int(np.gcd.reduce(count))  # the whole table, so often
         once = count // times
-        alike = stride / times * _same_by_chance(codes, cells, texts)[first]
-        return cls(distinct, which, count, np.where(once - 1 > 2 * (alike + np.sqrt(alike)), 1, once))
+        shares = _shares(codes, cells, texts)
+        alike = stride / times * _same_by_chance(codes, shares)[first]
+        many = _beyond(once - 1, alike)  # if columns are independent
+        rests, suspects = _rests(codes[first], cells[:, first]) if many.any() else [], 0
+        while many.any() and many.sum() != suspects:
+            suspects = many.sum()
+            left = np.where(many, 1, once)  # near twins that may be copies count once
+            near = np.stack([float(stride) * (np.bincount(rest, left)[rest] - left) for rest in rests])
+            alike = np.maximum(alike, _same_by_near_twins(near, shares[:, first]))
+            many &= _beyond(once - 1, alike)
+        return cls(distinct, which, count, np.where(many, 1, once))
 
     @property
     def copied(self) -> Fingerprints:
@@ -44,16 +56,68 @@ class Repeats:
         return self.prints[self.left < self.count]
 
 
-def _same_by_chance(codes: Codes, cells: Fingerprints, texts: NDArray[np.bool_]) -> Array:
-    """The expected number of other rows that are the same as each, if columns are independent given the class. (rows,)
-
-    (n - 1) Π (the share of its class's n rows that have the same cell); no two texts are the same by chance.
+def _beyond(others: NDArray[np.intp], expected: Array) -> NDArray[np.bool_]:
+    """Whether there are more than chance explains: clearly more, and in so many rows that chance is behind less than
+    half of them (Benjamini and Hochberg's rule, counts being Poisson).
     """
-    n = np.bincount(codes)[codes]
-    log_share = np.log(np.maximum(n - 1, 1e-9))
-    for column, text in zip(cells, texts, strict=True):
+    clearly = others > 2 * (expected + np.sqrt(expected))
+    if not clearly.any():
+        return clearly
+    from scipy.special import gammainc
+
+    chance = np.ones(len(others))
+    chance[clearly] = gammainc(others[clearly], expected[clearly])  # P(so many or more)
+    order = np.argsort(chance, kind="stable")
+    few = np.flatnonzero(chance[order] <= FALSE / len(others) * np.arange(1, len(others) + 1))
+    found = np.zeros(len(others), dtype=bool)
+    found[order[: few[-1] + 1 if len(few) else 0]] = True
+    return found & clearly
+
+
+def _shares(codes: Codes, cells: Fingerprints, texts: NDArray[np.bool_]) -> Array:
+    """How common each row's cells are in its class, and at last its class in the table; no two texts are the same by
+    chance. (columns + 1, rows)"""
+    found, n = np.empty((len(cells) + 1, len(codes))), np.bincount(codes)[codes]
+    found[-1] = n / len(codes)
+    for j, (column, text) in enumerate(zip(cells, texts, strict=True)):
         pairs = mixed(column) ^ mixed(codes.astype(np.uint64), salt=3)
         _, which, count = np.unique(pairs, return_inverse=True, return_counts=True)
-        shared = np.log(count[which] / n)
-        log_share += np.where(column == MISSING, shared, -np.inf) if text else shared
-    return np.asarray(np.exp(log_share))
+        found[j] = np.where((column == MISSING) | (not text), count[which] / n, 0.0)
+    return found
+
+
+def _same_by_chance(codes: Codes, shares: Array) -> Array:
+    """The expected number of other rows that are the same as each, if columns are independent given the class. (rows,)
+
+    (n - 1) Π (the share of its class's n rows that have the same cell)
+    """
+    n = np.bincount(codes)[codes]
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.exp(np.log(np.maximum(n - 1, 1e-9)) + np.log(shares[:-1]).sum(0)))
+
+
+def _rests(codes: Codes, cells: Fingerprints) -> list[NDArray[np.intp]]:
+    """For each column, and the class at last: which rows are the same in all the others. (rows,) each"""
+    salted = [mixed(column, salt=j + 4) for j, column in enumerate([*cells, codes.astype(np.uint64)])]
+    total = np.zeros(len(codes), dtype=np.uint64)
+    for column in salted:
+        total += column
+    return [np.unique(total - column, return_inverse=True)[1] for column in salted]
+
+
+def _same_by_near_twins(near: Array, shares: Array) -> Array:
+    """The expected number of rows that are the same, by how many differ in one cell only. Both: (columns + 1, rows)
+
+    If a share s of rows has this cell, whatever the others are, k rows that differ in it alone go with k s/(1 - s) that
+    don't. The other columns may depend on each other in any way. The most that one column says, or all together; k less
+    its standard error.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds_against = (1 - shares) / shares
+        each = np.where(odds_against > 0, _less_error(near) / odds_against, 0.0).max(0)
+        together = np.where(odds_against.sum(0) > 0, _less_error(near.sum(0)) / odds_against.sum(0), 0.0)
+    return np.where((shares > 0).all(0), np.maximum(each, together), 0.0)  # texts are copied
+
+
+def _less_error(count: Array) -> Array:
+    return np.asarray(np.maximum(count - np.sqrt(count), 0.0))

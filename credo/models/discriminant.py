@@ -13,12 +13,12 @@ from credo.blocks.numbers.gaussian import Joint, JointLikelihood
 from credo.blocks.numbers.independent import NumbersLikelihood
 from credo.blocks.numbers.spherical import Spherical, SphericalLikelihood
 from credo.core.evidence import Evidence
-from credo.data import Batch
 from credo.errors import EvidenceError, PriorError, SchemaError, suggest
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.classifier import Classifier, Silent
+from credo.models.classifier import Classifier
 from credo.models.form_blocks import blocks_of
 from credo.models.forms import Views
+from credo.models.jobs import Distances
 from credo.models.naive_bayes import check_settings
 from credo.numerics.exact import Array
 
@@ -84,12 +84,7 @@ class GaussianDiscriminant(Classifier):
 
     def mahalanobis(self, data: object) -> Array:
         """√((x - μ)′Σ⁻¹(x - μ)): how far each row's numbers lie from each class's mean. (rows, classes)"""
-        likelihood = self._numbers()
-
-        def distances(batch: Batch) -> tuple[Array, Silent]:
-            return likelihood.mahalanobis(likelihood.read(batch.filled(self.views))), {}
-
-        return self._collected(data, distances)
+        return self._collected(data, Distances(self))
 
     def _numbers(self) -> JointLikelihood | SphericalLikelihood | NumbersLikelihood:
         for form, likelihood in self.terms.likelihoods:
@@ -113,6 +108,6 @@ class GaussianDiscriminant(Classifier):
         mean, covariance = likelihood.gaussians
         inner = np.linalg.solve(covariance[0], mean[1] - mean[0])
         weights = np.zeros(len(likelihood.names))
-        weights[likelihood.spoken] = inner
-        middle = (mean[0] + mean[1]) / 2 + likelihood.shift[likelihood.spoken]
+        weights[likelihood.varying] = inner
+        middle = (mean[0] + mean[1]) / 2 + likelihood.shift[likelihood.varying]
         return LinearWeights(weights, float(log_prior[1] - log_prior[0] - middle @ inner), likelihood.names)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from credo.blocks.block import Likelihood
-from credo.blocks.capabilities import Hides, Independent, WordByWord
+from credo.blocks.block import UNSEEN_VALUES, Likelihood
+from credo.blocks.capabilities import Hides, Independent, WordByWord, read_counting_ignored
 from credo.data import Batch, source
 from credo.data.fingerprints import chosen_rows
 from credo.errors import DataError, EvidenceError, counted, suggest
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 UNITS = {"nats": 1.0, "bits": float(np.log(2))}
 SHOWN, FEW_WORDS, BEGINNING = 12, 8, 60  # columns of an explanation, words of each, characters of a cell
 FEW_CELLS = 100_000  # that are hidden one by one: of many columns fewer rows
+UNSEEN = " (unseen value, ignored)"
 
 
 class Reasons(NamedTuple):
@@ -52,6 +53,7 @@ class Explanation:
     probability: float  # of the class, among all
     unit: str = "nats"
     words: dict[str, tuple[Spoken, ...]] = field(default_factory=dict)  # of text columns, the strongest first
+    unseen: frozenset[str] = frozenset()  # columns whose values no row had: they are ignored
 
     @property
     def log_odds(self) -> float:
@@ -60,6 +62,10 @@ class Explanation:
     def shown(self, name: str) -> str:
         """A column's name, or what a weight is that no column has."""
         return name if name in self.values else "allowance for label noise"
+
+    def cell(self, name: str) -> str:
+        """What the row holds there, as text."""
+        return f"{cell_text(self.values[name])}{UNSEEN if name in self.unseen else ''}"
 
     @property
     def strongest(self) -> list[str]:
@@ -72,7 +78,7 @@ class Explanation:
         return pa.table(
             {
                 "column": ["(prior)", *(self.shown(name) for name in names)],
-                "value": ["", *(cell_text(self.values[name]) if name in self.values else "" for name in names)],
+                "value": ["", *(self.cell(name) if name in self.values else "" for name in names)],
                 f"weight ({self.unit})": [self.prior, *(self.weights[name] for name in names)],
             }
         )
@@ -85,7 +91,7 @@ class Explanation:
         speaking = [name for name in self.strongest if self.weights[name] or self.values.get(name) is not None]
         shown = speaking[:SHOWN]
         for name in shown:
-            value = f" = {cell_text(self.values[name])}" if name in self.values else ""
+            value = f" = {self.cell(name)}" if name in self.values else ""
             lines.append(f"  {self.weights[name]:+8.3f}  {self.shown(name)}{value}")
             spoken = self.words.get(name, ())
             lines += [f"            {each.weight:+8.3f}  {each.word}" for each in spoken[:FEW_WORDS]]
@@ -152,7 +158,15 @@ def explained_row(
         float(share[first]),
         unit,
         _words(model, one, first, second, size / factor if factor else np.inf),
+        _unseen(model, one),
     )
+
+
+def _unseen(model: Classifier, one: Batch) -> frozenset[str]:
+    """The columns whose values no row had."""
+    filled = one.filled(model.views)
+    ignored = (read_counting_ignored(each, filled)[1] for _, each in model.terms.likelihoods)
+    return frozenset(name for found in ignored for name, why in found if why == UNSEEN_VALUES)
 
 
 def _words(model: Classifier, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:
@@ -231,7 +245,7 @@ def _said(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[Array]
         if len(likelihood.names) == 1:
             parts = {likelihood.names[0]: said}
         elif (columns := Independent.of(likelihood)) is not None:
-            parts = columns.said(cells, said.shape)
+            parts = columns.by_column(cells, said.shape)
         elif (hides := Hides.of(likelihood)) is not None:
             parts = hides.hidden(cells, said)
         else:

@@ -14,7 +14,7 @@ from credo.blocks.dependence.cells import Cuts
 from credo.blocks.dependence.pairs import Dependence
 from credo.blocks.numbers.binned import Binned
 from credo.blocks.numbers.independent import Numbers
-from credo.blocks.one_hot import Together
+from credo.blocks.one_hot import OneHotGaussian
 from credo.models.forms import CALENDAR_FORMS, GAUSSIAN_FORMS, PAIR_FORMS, TEXT_FORMS, Text, Views
 
 
@@ -51,7 +51,7 @@ def blocks_of(
         names = tuple(name for name, forms in views.items() if covariance in forms)
         if names:
             categories = frozenset(name for name in names if "category" in views[name])
-            found.append((covariance, Together(names, categories, covariance)))
+            found.append((covariance, OneHotGaussian(names, categories, covariance)))
     for reading in PAIR_FORMS:
         names = tuple(name for name, forms in views.items() if reading in forms)
         if names:

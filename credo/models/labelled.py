@@ -102,7 +102,7 @@ class Labelled(Additive):
         model = self.prepared(table, name, views, weight).update(table, weight=weight)
         for text in (each for each, (form, *_) in views.items() if form in TEXT_FORMS):
             if not len(model.seen.schema[text].levels):
-                tell(f"column {text!r} has no word in any row: it says nothing")
+                tell(f"column {text!r} has no word in any row: it is ignored")
         return model
 
     def prepared(self, table: Source, target: str, views: Views, weight: Weight) -> Self:  # noqa: ARG002
@@ -176,7 +176,7 @@ class Labelled(Additive):
         if len(absent) == len(self.views):
             wanted = ", ".join(absent[:8]) + (", ..." if len(absent) > 8 else "")
             meant = suggest(absent[0], table.names)
-            raise SchemaError(f"none of the columns is there that the model reads ({wanted}); {meant}")
+            raise SchemaError(f"the table has none of the model's columns ({wanted}); {meant}")
         if absent:
             what = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
             whose = "its" if len(absent) == 1 else "their"
@@ -255,7 +255,7 @@ class Labelled(Additive):
                 return f"column {name!r} is {forms[0]} in one and {forms[1]} in the other: say which with kinds"
         for (_, mine), (_, its) in zip(self.blocks(self.views), other.blocks(other.views), strict=True):
             if mine != its:
-                return f"column {mine.names[0]!r} is read otherwise in each: give both the same kinds"
+                return f"column {mine.names[0]!r} is read in different ways: give both the same kinds"
         options = [(what, getattr(self, what), getattr(other, what)) for what in ("class_smoothing", "class_prior")]
         options += [(s.name, getattr(self.settings, s.name), getattr(other.settings, s.name)) for s in fields(Settings)]
         different = ((what, one, two) for what, one, two in options if one != two)
@@ -317,7 +317,7 @@ class Labelled(Additive):
         given = self.class_prior or {}
         unknown = [value for value in self.classes if value not in given]
         if unknown:
-            raise PriorError(f"class_prior says nothing of the class {unknown[0]!r}")
+            raise PriorError(f"class_prior has no probability for the class {unknown[0]!r}")
         try:
             shares = {value: float(share) for value, share in given.items()}
         except (TypeError, ValueError):

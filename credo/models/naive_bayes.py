@@ -60,7 +60,7 @@ class NaiveBayes(Classifier):
         for name in self.p or {}:
             if views.get(name, ("",))[0] != "category":
                 known = [other for other, forms in views.items() if forms[0] == "category"]
-                raise PriorError(f"p speaks of {name!r}, which isn't a category column; {suggest(name, known)}")
+                raise PriorError(f"p names {name!r}, which isn't a category column; {suggest(name, known)}")
 
     @property
     def settings(self) -> Settings:

@@ -1,4 +1,4 @@
-"""The words that decide: what each says for a class in all its texts together, in the forms that the model reads."""
+"""The words that decide: the score of each for a class in all its texts together, in the forms that the model reads."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from credo.models.labelled import Terms
 
 
-class Spread(NamedTuple):
-    """Words or pairs: what each says for a class in all its texts, and how often it is there."""
+class WordScores(NamedTuple):
+    """Words or pairs: the score of each for a class in all its texts, and how often it is there."""
 
     words: Any  # an Arrow array
-    said: Array
+    scores: Array
     counts: Array
 
 
-def _speaking(terms: Terms) -> Iterator[TextLikelihood | OddsLikelihood]:
-    """Those whose words speak one by one; of an averaged one, as if its column surely depended on the class."""
+def _text_terms(terms: Terms) -> Iterator[TextLikelihood | OddsLikelihood]:
+    """The terms of texts; of an averaged one, as if its column surely depended on the class."""
     for _, each in terms.likelihoods:
         likelihood = each.surely if isinstance(each, AveragedText) else each
         if isinstance(likelihood, TextLikelihood | OddsLikelihood):
@@ -37,16 +37,16 @@ def _speaking(terms: Terms) -> Iterator[TextLikelihood | OddsLikelihood]:
 
 
 def strongest_words(model: Classifier, k: int, n: int, column: str | None) -> Any:
-    """The words of a text column by what they say for a class in all its texts: one seen once says little."""
+    """The words of a text column by their scores for a class in all its texts: one seen once scores low."""
     name = _text_column(model, column)
-    spreads = [spread for spread in _spreads(model, name, k) if len(spread.words)]
-    found = [(place, v) for place, spread in enumerate(spreads) for v in _first(spread, n)]
-    found = sorted(found, key=lambda at: -spreads[at[0]].said[at[1]])[:n]
-    words = [spreads[place].words[v].as_py() for place, v in found]
-    counts = np.array([spreads[place].counts[v] for place, v in found], dtype=np.float64)
-    said = np.array([spreads[place].said[v] for place, v in found], dtype=np.float64)
-    kind = spreads[0].words.type if spreads else pa.string()
-    return pa.table({"word": pa.array(words, kind), "weight": said / counts, "count": counts})
+    found_in = [words for words in _word_scores(model, name, k) if len(words.words)]
+    found = [(place, v) for place, words in enumerate(found_in) for v in _first(words, n)]
+    found = sorted(found, key=lambda at: -found_in[at[0]].scores[at[1]])[:n]
+    words = [found_in[place].words[v].as_py() for place, v in found]
+    counts = np.array([found_in[place].counts[v] for place, v in found], dtype=np.float64)
+    scores = np.array([found_in[place].scores[v] for place, v in found], dtype=np.float64)
+    kind = found_in[0].words.type if found_in else pa.string()
+    return pa.table({"word": pa.array(words, kind), "weight": scores / counts, "count": counts})
 
 
 def _text_column(model: Classifier, column: str | None) -> str:
@@ -60,29 +60,29 @@ def _text_column(model: Classifier, column: str | None) -> str:
     return column if column is not None else texts[0]
 
 
-def _first(spread: Spread, n: int) -> list[int]:
-    """The places of those that say most for the class."""
-    spoken = np.flatnonzero((spread.said > 0) & (spread.counts > 0))
-    order = np.argsort(-spread.said[spoken], kind="stable")[:n]
-    return [int(v) for v in spoken[order]]
+def _first(words: WordScores, n: int) -> list[int]:
+    """The places of the highest scores."""
+    positive = np.flatnonzero((words.scores > 0) & (words.counts > 0))
+    order = np.argsort(-words.scores[positive], kind="stable")[:n]
+    return [int(v) for v in positive[order]]
 
 
-def _spreads(model: Classifier, column: str, k: int) -> Iterator[Spread]:
+def _word_scores(model: Classifier, column: str, k: int) -> Iterator[WordScores]:
     """Single words and pairs; where they are read as odds, counted by the texts that hold them."""
-    plain = next(each for each in _speaking(model.plain.terms) if each.names == (column,))
+    plain = next(each for each in _text_terms(model.plain.terms) if each.names == (column,))
     assert isinstance(plain, TextLikelihood)
     counts = plain.n[:, k]
-    said, others = np.zeros(len(counts)), _shares_without(model.class_weights, k)
-    for each in _speaking(model.terms):
+    scores, others = np.zeros(len(counts)), _shares_without(model.class_weights, k)
+    for each in _text_terms(model.terms):
         if each.names != (column,):
             continue
         if isinstance(each, TextLikelihood):
-            said += each.weight * np.where(each.weights > 0, each.for_class(k), 0.0) * each.n[:, k]
+            scores += each.weight * np.where(each.weights > 0, each.for_class(k), 0.0) * each.n[:, k]
         elif each.column.axis == plain.column.axis:
-            said, counts = said + each.said_for(k, others), each.texts_of(k)
+            scores, counts = scores + each.scores_for(k, others), each.texts_of(k)
         else:
-            yield Spread(each.column.levels, each.said_for(k, others), each.texts_of(k))
-    yield Spread(plain.words, said, counts)
+            yield WordScores(each.column.levels, each.scores_for(k, others), each.texts_of(k))
+    yield WordScores(plain.words, scores, counts)
 
 
 def _shares_without(weights: Array, k: int) -> Array:

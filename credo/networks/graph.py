@@ -155,7 +155,7 @@ def _of_pairs(pairs: object) -> dict[str, tuple[str, ...]]:
     return {name: tuple(above) for name, above in found.items()}
 
 
-def reached(names: Iterable[str], along: Mapping[str, Iterable[str]]) -> set[str]:
+def reached(names: Iterable[Name], along: Mapping[Name, Iterable[Name]]) -> set[Name]:
     """These names, and all that can be reached from them."""
     found, waiting = set(names), list(names)
     while waiting:
@@ -166,7 +166,7 @@ def reached(names: Iterable[str], along: Mapping[str, Iterable[str]]) -> set[str
     return found
 
 
-def connected(start: Collection[str], given: Collection[str], parents: Parents) -> set[str]:
+def connected(start: Collection[Name], given: Collection[Name], parents: Mapping[Name, tuple[Name, ...]]) -> set[Name]:
     """All names that are d-connected to the start, given others: an active trail leads to them.
 
     A trail runs from a name to its parents and children; through a name that is given only where two arrows meet in
@@ -174,7 +174,7 @@ def connected(start: Collection[str], given: Collection[str], parents: Parents) 
     """
     below, observed = children(parents), set(given)
     opened = reached(observed, parents)  # colliders that are active
-    seen: set[tuple[str, bool]] = set()
+    seen: set[tuple[Name, bool]] = set()
     waiting = [(name, True) for name in start]  # True: coming from a child
     while waiting:
         name, upward = waiting.pop()
@@ -195,6 +195,20 @@ def blanket(name: str, parents: Parents) -> set[str]:
     """The Markov blanket: parents, children and the children's other parents."""
     below = children(parents)[name]
     return {*parents[name], *below, *(other for child in below for other in parents[child])} - {name}
+
+
+def moral(parents: Parents) -> dict[str, set[str]]:
+    """The moral graph as each name's neighbours: arrows lose their direction, and parents of one child are joined.
+
+    >>> {name: sorted(others) for name, others in moral({"A": (), "B": (), "C": ("A", "B")}).items()}
+    {'A': ['B', 'C'], 'B': ['A', 'C'], 'C': ['A', 'B']}
+    """
+    near: dict[str, set[str]] = {name: set() for name in parents}
+    for name, above in parents.items():
+        family = {name, *above}
+        for each in family:
+            near[each] |= family - {each}
+    return near
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from credo.core.records import Surface
 from credo.errors import NetworkError, SchemaError, SizeError, check_seed
 from credo.networks.answers import (
     EXACT,
@@ -25,7 +26,7 @@ from credo.networks.answers import (
 from credo.networks.factor import Factor
 from credo.networks.inference.sizes import ROW_SAMPLES, SAMPLES, Method, exact_only, is_exact
 from credo.networks.inference.structures import Structures
-from credo.networks.row_queries import known_columns, of_rows
+from credo.networks.row_queries import asked_of, known_columns
 from credo.networks.tables import States
 
 if TYPE_CHECKING:
@@ -41,8 +42,13 @@ if TYPE_CHECKING:
 UNSPLIT = ("forward", "loopy")  # methods that don't treat connected components apart
 
 
-class GraphicalModel:
+class GraphicalModel(Surface):
     """P(all) ∝ ∏ factors, and the queries that follow from it."""
+
+    _internal: ClassVar[tuple[str, ...]] = (
+        "coded", "declared", "directed", "expect", "expectations", "fixed_tables", "graph", "nodes", "potentials",
+        "schema", "structures", "trees", "with_evidence",
+    )  # fmt: skip
 
     states: States
     directed: ClassVar[bool]
@@ -296,9 +302,12 @@ class GraphicalModel:
 
         Rows whose exact answer doesn't fit in memory are estimated from `samples` each; "exact" refuses them.
         """
-        self._number(variable)
-        data = known_columns(data, self.states)
-        return of_rows(self, data, method, samples, seed, lambda rows: rows.probabilities(variable))
+        from credo.networks.inference.rows import Predict, answers
+
+        target = self._number(variable)
+        table, names, fallback = asked_of(self, known_columns(data, self.states), method, samples, seed)
+        parts = answers(Predict(self, names, fallback, target), table)
+        return np.concatenate([np.empty((0, len(self.states[variable]))), *parts])
 
     def predict(
         self, variable: str, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0
@@ -310,12 +319,19 @@ class GraphicalModel:
 
     def log_prob(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
         """log P(row) of each row, missing cells summed out."""
-        data = known_columns(data, self.states)
-        return of_rows(self, data, method, samples, seed, lambda rows: rows.log_prob())
+        from credo.networks.inference.rows import Score, answers
+
+        table, names, fallback = asked_of(self, known_columns(data, self.states), method, samples, seed)
+        return np.concatenate([np.empty(0), *answers(Score(self, names, fallback), table)])
 
     def impute(self, data: object, *, method: Method = "auto", samples: int = ROW_SAMPLES, seed: int = 0) -> Any:
         """The table with its missing cells filled in by their most probable joint state: an Arrow table."""
-        return of_rows(self, data, method, samples, seed, lambda rows: rows.imputed())
+        import pyarrow as pa
+
+        from credo.networks.inference.rows import Complete, answers
+
+        table, names, fallback = asked_of(self, data, method, samples, seed)
+        return pa.concat_tables(answers(Complete(self, names, fallback), table, table.names))
 
     # Inside
 

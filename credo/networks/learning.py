@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from credo.core.em import Expected
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.learning import Additive, Weights
+from credo.core.learning import Additive, Weight, Weights
 from credo.core.membership import Codes
 from credo.core.statistics import Counts
 from credo.data import Batch, Source
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from credo.networks.nodes import Node
 
 INCOMPLETE = "tables are counted from complete rows"
+BY_EM = "EM or by gradient ascent"
+LEAST = -600.0  # log of the smallest ratio in a row of a table that a step of EM may lead to, unless it is 0
 ROUNDING = 1e-9  # by which the weights of rows behind two tables may differ
 
 
@@ -45,9 +47,27 @@ class TableLearner(Additive):
         """Refuses fixed tables: they have no evidence that rows could be added to."""
         if network.tables and network.evidence is None:
             raise EvidenceError(
-                "the network's tables are fixed, and no evidence is known behind them: learn them from data with fit"
+                "the network's tables are fixed, and no evidence is known behind them: say how sure they are, as in "
+                "with_strength(50) for 50 cases, or learn them from data with fit"
             )
         return cls(network, network.evidence)
+
+    def forget(self, data: object, *, weight: Weight = None) -> Self:
+        self._check_counted("forget rows")
+        return super().forget(data, weight=weight)
+
+    def __add__(self, other: Self) -> Self:
+        for each in (self, other):
+            each._check_counted("be merged")
+        return super().__add__(other)
+
+    def _check_counted(self, what: str) -> None:
+        """Expected counts depend on the tables at the time: those of some rows can't be told from those of others."""
+        if self.network.history:
+            raise EvidenceError(
+                f"the tables were fitted by {BY_EM}, from expected counts, and can't {what} exactly: "
+                "fit again; update and discount do work"
+            )
 
     @property
     def n(self) -> float:
@@ -61,23 +81,27 @@ class TableLearner(Additive):
         return names
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
-        codes, schema = self._declared(batch) if self.network.declared else _inferred(batch, self.network.variables)
-        for name, own in codes.items():
-            if (own < 0).any():
-                row = batch.number(int(np.argmax(own < 0)))
-                raise DataError(f"{name!r} is missing in row {row}: {INCOMPLETE}")
+        codes, schema = self._declared(batch) if self.network.declared else inferred(batch, self.network.variables)
+        _check_complete(codes, batch)
         sizes = {column.name: len(column.levels) for column in schema}
         found: dict[Label, Part] = {}
         for node in self.network.nodes.values():
-            _add(found, node.label, Part(node.axes, node.summarise(codes, sizes, weight)))
+            add_tied(found, node.label, Part(node.axes, node.summarise(codes, sizes, weight)))
         return Evidence(schema, found)
 
+    def known_codes(self, batch: Batch) -> dict[str, Codes]:
+        """Complete rows as numbers of the network's states, which must be all theirs."""
+        codes, _ = self._declared(batch)
+        _check_complete(codes, batch)
+        return codes
+
     def _declared(self, batch: Batch) -> tuple[dict[str, Codes], Schema]:
-        rows = _coded(self.network, batch, np.ones(batch.rows))
+        rows = coded_batch(self.network, batch, np.ones(batch.rows))
         return dict(zip(self.network.variables, rows.codes, strict=True)), self.network.schema
 
     def with_evidence(self, evidence: Evidence) -> Self:
-        return replace(self, network=self.network.with_evidence(evidence), evidence=evidence)
+        network = self.network.with_evidence(evidence, self.network.history)  # expected counts stay expected ones
+        return replace(self, network=network, evidence=evidence)
 
     def taught_by(self, others: Evidence, held_out: Evidence) -> Self:
         """States that only held-out rows have are known, without evidence."""
@@ -138,20 +162,27 @@ def _is_known(network: Network, evidence: Evidence) -> bool:
     return all(column.kind == "category" and column.declared == 0 for column in evidence.schema)
 
 
-def _inferred(batch: Batch, names: Sequence[str]) -> tuple[dict[str, Codes], Schema]:
+def _check_complete(codes: Mapping[str, Codes], batch: Batch) -> None:
+    for name, own in codes.items():
+        if (own < 0).any():
+            row = batch.number(int(np.argmax(own < 0)))
+            raise DataError(f"{name!r} is missing in row {row}: {INCOMPLETE}")
+
+
+def inferred(batch: Batch, names: Sequence[str]) -> tuple[dict[str, Codes], Schema]:
     """Codes and columns of the values that there are."""
     found = {name: batch.categories(name) for name in names}
     columns = tuple(Column(name, "category", levels) for name, (_, levels) in found.items())
     return {name: codes for name, (codes, _) in found.items()}, Schema(columns)
 
 
-def _add(parts: dict[Label, Part], label: Label, new: Part) -> None:
+def add_tied(parts: dict[Label, Part], label: Label, new: Part) -> None:
     """Tied nodes add."""
     old = parts.get(label)
     parts[label] = new if old is None else Part(new.axes, old.statistics + new.statistics)
 
 
-def _coded(network: Network, batch: Batch, weight: Array) -> CodedRows:
+def coded_batch(network: Network, batch: Batch, weight: Array) -> CodedRows:
     """All variables of a batch, missing where it has no such column; a value that is no state is an error."""
     names = [name for name in network.variables if name in batch.names]
     index = StateIndex(network.variables, tuple(network.states.values()))
@@ -170,8 +201,8 @@ def coded_rows(network: Network, data: object, weight: Any = None) -> Iterator[C
         raise NetworkError("the network has no states yet: give states=, or learn them with fit")
     table, weights = known_columns(data, network.states), Weights.of(weight)
     names = [name for name in network.variables if name in table.names]
-    for batch in table.batches(weights.beside(names)):
-        yield from _coded(network, batch, weights.of_rows(batch)).chunks(CHUNK)
+    for batch in weights.batches(table, names):
+        yield from coded_batch(network, batch, weights.of_rows(batch)).chunks(CHUNK)
 
 
 def expected_evidence(network: Network, rows: CodedRows) -> tuple[Evidence, float]:
@@ -184,12 +215,13 @@ def expected_evidence(network: Network, rows: CodedRows) -> tuple[Evidence, floa
         try:
             network._check(-np.inf, given)
         except EvidenceError as error:
-            raise EvidenceError(f"row {rows.start + row + 1}: {error}") from None
+            place = "a row" if rows.start is None else f"row {rows.start + row + 1}"
+            raise EvidenceError(f"{place}: {error}") from None
     starts = network.potentials.factors.values_at
     found: dict[Label, Part] = {}
     for i, (name, node) in enumerate(network.nodes.items()):
         own = counts[starts[i] : starts[i + 1]].reshape(network.tables[name].shape)
-        _add(found, node.label, Part(node.axes, node.expected(own)))
+        add_tied(found, node.label, Part(node.axes, node.expected(own)))
     counted = rows.weight > 0
     return Evidence(network.schema, found), float(rows.weight[counted] @ logs[counted])
 
@@ -198,10 +230,13 @@ def expected_evidence(network: Network, rows: CodedRows) -> tuple[Evidence, floa
 class TableEM:
     """A network for `credo.core.em`: its fixed tables are the current estimate, the mode of what was expected before.
 
-    To predict, give the fit's evidence to the network: `network.with_evidence(fitted.evidence)` integrates tables out.
+    Known counts, those of complete rows, are part of all evidence; the objective is then the log-likelihood of these
+    rows, too. To predict, give the fit's evidence to the network: `network.with_evidence(fitted.evidence)` integrates
+    tables out.
     """
 
     network: Network
+    known: Mapping[Label, Array] = field(default_factory=dict)
 
     @property
     def prior(self) -> TablePriors:
@@ -211,11 +246,47 @@ class TableEM:
         return self.network.expect(batch)
 
     def with_evidence(self, evidence: Evidence, /) -> Self:
-        nodes, prior = self.network.nodes.items(), self.prior
-        tables = {name: node.mode(prior[node.label.name], evidence[node.label]) for name, node in nodes}
-        return replace(self, network=self.network.with_tables(tables))
+        modes: dict[Label, Array] = {}
+        for node in self.network.nodes.values():
+            if node.label not in modes:
+                counts = node.expected(self.counts(evidence, node.label))
+                modes[node.label] = node.mode(self.prior[node.label.name], counts)
+        return self.with_tables(modes)
+
+    def with_tables(self, tables: Mapping[Label, Array]) -> Self:
+        """At other parameters, whose rows sum to 1."""
+        own = {name: tables[node.label] for name, node in self.network.nodes.items()}
+        return replace(self, network=self.network._like(tables=own))
+
+    def counts(self, evidence: Evidence, label: Label) -> Array:
+        """Expected and known ones."""
+        own: Array = evidence[label].n.value
+        return own + self.known[label] if label in self.known else own
 
     def log_prior(self) -> float:
-        """Of each label once: tied nodes have the same parameters."""
-        tables = {node.label: (node, self.network.tables[name]) for name, node in self.network.nodes.items()}
-        return sum(node.log_prior(self.prior[label.name], table) for label, (node, table) in tables.items())
+        """Of each label once: tied nodes have the same parameters. Σ n log θ of known counts is added."""
+        from scipy.special import xlogy
+
+        tables = self._by_label()
+        known = sum(float(xlogy(counts, tables[label][1]).sum()) for label, counts in self.known.items())
+        return known + sum(node.log_prior(self.prior[label.name], table) for label, (node, table) in tables.items())
+
+    def coordinates(self) -> Array:
+        """log θ of all tables, one after the other."""
+        with np.errstate(divide="ignore"):
+            return np.concatenate([np.log(table).reshape(-1) for _, table in self._by_label().values()])
+
+    def at(self, coordinates: Array, /) -> Self:
+        """θ = softmax of each row."""
+        tables: dict[Label, Array] = {}
+        at = 0
+        for label, (_, table) in self._by_label().items():
+            own = coordinates[at : at + table.size].reshape(table.shape)
+            at += table.size
+            weights = np.exp(np.maximum(own - own.max(-1, keepdims=True), np.where(np.isneginf(own), -np.inf, LEAST)))
+            tables[label] = weights / weights.sum(-1, keepdims=True)
+        return self.with_tables(tables)
+
+    def _by_label(self) -> dict[Label, tuple[Node, Array]]:
+        nodes, tables = self.network.nodes.items(), self.network.tables
+        return {node.label: (node, tables[name]) for name, node in nodes}

@@ -7,17 +7,17 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 
 import numpy as np
 
-from credo.errors import EvidenceError, NetworkError, SchemaError, suggest
+from credo.errors import EvidenceError, NetworkError, PriorError, suggest
 from credo.networks import graph
+from credo.networks.directed_graph import DirectedGraph
 from credo.networks.factor import Factor
 from credo.networks.fixed import Fixed
-from credo.networks.graph import Independence
 from credo.networks.graphical_model import GraphicalModel
-from credo.networks.inference.sizes import Method
+from credo.networks.inference.sizes import SAMPLES, Method
 from credo.networks.tables import States, checked_ties, states_of, table_of
 from credo.numerics.exact import Array
 
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     from credo.core.evidence import Evidence
     from credo.core.learning import Validation, Weight
     from credo.data.schema import Schema
+    from credo.estimation.belief import Belief
+    from credo.networks.answers import Posterior
+    from credo.networks.average import NetworkAverage
     from credo.networks.explanation import QueryExplanation
+    from credo.networks.fitting import FittingOptions
     from credo.networks.inference.coding import CodedRows
     from credo.networks.inference.expectations import Expectations
     from credo.networks.inference.findings import Given
@@ -40,7 +44,7 @@ EXAMPLES = Path(__file__).parent.parent / "samples" / "networks"
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Network(GraphicalModel):
+class Network(DirectedGraph, GraphicalModel):
     """P(all) = ∏ P(name | parents), over a directed acyclic graph.
 
     The arrows are {name: parents}, or text. States are {name: values}, or values that all variables have. The tables
@@ -62,6 +66,7 @@ class Network(GraphicalModel):
     tied: Mapping[str, str]  # labels of nodes that share their evidence with others
     prior: Any  # TablePriors; None where nothing was learned. (Its class is imported only where rows are learned)
     evidence: Any  # Evidence of the tables; None where these are fixed, or nothing was learned
+    history: tuple[float, ...]  # the objective after each step of EM or gradient ascent; empty if rows were counted
 
     directed: ClassVar[bool] = True
 
@@ -73,6 +78,7 @@ class Network(GraphicalModel):
         tied: Mapping[str, str] | None = None,
         prior: Any = None,
         evidence: Any = None,
+        history: Sequence[float] = (),
     ) -> None:
         parents = graph.checked(graph.parse_arrows(arrows) if isinstance(arrows, str) else arrows)
         if not parents:
@@ -92,7 +98,7 @@ class Network(GraphicalModel):
             known[name] = states_of(name, given, tables.get(name), parents[name])
         if tables and evidence is not None:
             raise NetworkError("tables are either given, and fixed, or derived from evidence: not both")
-        self._set(parents, {}, known, checked_ties(tied or {}, parents, known), None, None)
+        self._set(parents, {}, known, checked_ties(tied or {}, parents, known), None, None, tuple(history))
         if evidence is not None or prior is not None:
             self._learn(prior, evidence)
         if tables:
@@ -122,17 +128,30 @@ class Network(GraphicalModel):
             pairs = [(name, node, node.label) for name, node in self.nodes.items()]
             self._fix({name: node.mean(made[label.name], evidence[label]) for name, node, label in pairs})
 
-    def _like(self, *, tables: dict[str, Array] | None = None, evidence: Evidence | None = None) -> Network:
+    def _like(
+        self,
+        *,
+        tables: dict[str, Array] | None = None,
+        evidence: Evidence | None = None,
+        history: tuple[float, ...] = (),
+    ) -> Network:
         """The same arrows, ties and prior, with other tables or evidence. Trees compiled for this one serve both."""
         new = object.__new__(Network)
-        new._set(self.parents, {}, self.states, self.tied, self.prior, None)
+        new._set(self.parents, {}, self.states, self.tied, self.prior, None, history)
         if tables is not None:
             new._fix(tables)
         else:
             new._learn(self.prior, evidence)
         if new.states == self.states:
-            object.__setattr__(new, "structures", self.structures)
+            new._share(self)
         return new
+
+    def _share(self, other: Network) -> None:
+        """What another network of the same arrows and states derived from them."""
+        object.__setattr__(self, "structures", other.structures)
+        self.__dict__.update({name: other.__dict__[name] for name in ("nodes", "order") if name in other.__dict__})
+        if self.declared == other.declared and "schema" in other.__dict__:
+            self.__dict__["schema"] = other.__dict__["schema"]
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork:
@@ -154,6 +173,27 @@ class Network(GraphicalModel):
         net = cls.read(found[name])
         assert isinstance(net, Network)
         return net
+
+    @classmethod
+    def random(
+        cls,
+        variables: int | Sequence[str],
+        arrows: int | None = None,
+        *,
+        states: int | tuple[int, int] = 2,
+        max_parents: int = 4,
+        concentration: float = 1.0,
+        seed: int = 0,
+    ) -> Network:
+        """A random network: by default one and a half arrows a variable, along a random order; each row of a table is
+        drawn from Dirichlet(concentration).
+
+        >>> Network.random(4, arrows=3, seed=1).parents
+        {'x0': (), 'x1': ('x0',), 'x2': ('x1',), 'x3': ('x0',)}
+        """
+        from credo.networks.random_networks import random_network_parts
+
+        return cls(*random_network_parts(variables, arrows, states, max_parents, concentration, seed))
 
     def write(self, path: str | PathLike[str]) -> None:
         """To a file, in the format that the file name's ending says."""
@@ -209,17 +249,65 @@ class Network(GraphicalModel):
         tied = sum(each.label == node.label for each in self.nodes.values())
         return float(self.evidence[node.label].n.value.sum()) / tied
 
-    def fit(self, data: object, *, prior: Any = 1.0, weight: Weight = None) -> Network:
-        """Learn the tables from complete rows, by counting; what was learned before is dropped.
+    def fit(
+        self,
+        data: object,
+        *,
+        prior: Any = None,
+        strength: Any = None,
+        weight: Weight = None,
+        hidden: Mapping[str, Any] | None = None,
+        **how: Unpack[FittingOptions],
+    ) -> Network:
+        """Learn the tables: by counting complete rows; by EM where cells are missing, or variables are no columns.
+        What was learned before is dropped.
 
-        The prior is l for Dirichlet(l), "ml" for maximum likelihood, a DirichletCategorical, or {node: one of these}.
+        The prior is l for Dirichlet(l), by default 1; "ml" for maximum likelihood; `credo.BDeu(n)`; a
+        DirichletCategorical; or {node: one of these}. With a strength, it is the network's own tables, as sure as so
+        many cases. `hidden` tells how many states a hidden variable has, or which.
+
+        EM has `starts` (10) where variables are hidden, ends after `steps` (1000) or when the objective grows by less
+        than `tolerance` of its size; `method` is "em", "gradient" or "lbfgs". `history` has the objective.
         """
+        if prior is not None and strength is not None:
+            raise PriorError("give a prior, or a strength of the tables that the network has: not both")
+        if strength is not None:
+            return self.with_strength(strength)._updated(data, weight, hidden, how, self)
         states = self.states if self.declared else None
-        return Network(self.parents, None, states, self.tied, prior).update(data, weight=weight)
+        bare = Network(self.parents, None, states, self.tied, 1.0 if prior is None else prior)
+        return bare._updated(data, weight, hidden, how, self)
 
-    def update(self, data: object, *, weight: Weight = None) -> Network:
-        """Learn from more complete rows."""
-        return self._learner.update(data, weight=weight).network
+    def update(self, data: object, *, weight: Weight = None, **how: Unpack[FittingOptions]) -> Network:
+        """Learn from more rows. Where their cells are missing, EM continues: what was expected of earlier rows stays,
+        and counts as known."""
+        return self._updated(data, weight, None, how, self)
+
+    def _updated(
+        self, data: object, weight: Weight, hidden: Mapping[str, Any] | None, how: FittingOptions, start: Network
+    ) -> Network:
+        from credo.networks.fitting import Fitting, learned
+
+        return learned(self, data, weight, hidden, Fitting(**how), start)
+
+    def with_strength(self, cases: float | Mapping[str, float]) -> Network:
+        """The same tables as a prior, as sure as so many cases; `update` adds rows to it.
+
+        Each row of a table is Dirichlet(cases · P(node, parents)): what so many rows of this network would have shown.
+
+        >>> fire = Network("Storm -> Fire", {"Storm": 0.2, "Fire": {"yes": 0.25, "no": 0.01}}).with_strength(50)
+        >>> fire.update({"Storm": ["yes"] * 10, "Fire": ["yes"] * 10}).tables["Fire"][0]  # (2.5 + 10) / (10 + 10)
+        array([0.625, 0.375])
+        """
+        from credo.networks.expert import expert_priors
+
+        prior, evidence = expert_priors(self, cases)
+        return Network(self.parents, None, self.states, self.tied)._with_prior(prior)._like(evidence=evidence)
+
+    def _with_prior(self, prior: Any) -> Network:
+        new = object.__new__(Network)
+        new._set(self.parents, self.tables, self.states, self.tied, prior, self.evidence, self.history)
+        new._share(self)
+        return new
 
     def forget(self, data: object, *, weight: Weight = None) -> Network:
         """Unlearn rows, exactly: the result is as if they had never been learned."""
@@ -238,8 +326,54 @@ class Network(GraphicalModel):
         return self._learner.merge(*(other._learner for other in others)).network
 
     def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
-        """log P(row) of each row, by tables learned from the other folds."""
-        return self._learner.cross_validate(data, folds, weight=weight, seed=seed)
+        """log P(row) of each row, by tables learned from the other folds; refitted where cells are missing."""
+        from credo.networks.held_out import cross_validated
+
+        return cross_validated(self, data, folds, weight, seed)
+
+    def leave_one_out(self, data: object, *, weight: Weight = None) -> Validation:
+        """log P(row) of each learned row, by tables learned from all others, exactly; nothing is refitted."""
+        from credo.networks.held_out import leave_one_out
+
+        return leave_one_out(self, data, weight)
+
+    def belief(self, name: str, given: Mapping[str, Any] | None = None) -> Belief:
+        """What is believed of P(name | its parents' states): a Dirichlet, with mean, interval, plot and so on.
+
+        >>> fire = Network("Storm -> Fire").fit({"Storm": ["yes"] * 8, "Fire": ["yes"] * 2 + ["no"] * 6})
+        >>> fire.belief("Fire", given={"Storm": "yes"}).mean()
+        {'no': 0.7, 'yes': 0.3}
+        """
+        from credo.networks.table_beliefs import belief
+
+        return belief(self, name, given)
+
+    def query(
+        self,
+        variables: str | Sequence[str],
+        given: Given = None,
+        *,
+        event: Given = None,
+        method: Method = "auto",
+        samples: int | None = None,
+        seed: int = 0,
+        tables: Literal["mean", "sampled"] = "mean",
+    ) -> Posterior:
+        """P(variable | given) as {state: probability}; of several variables, {(state, state, ...): probability}. With
+        an event, P(variables, event | given).
+
+        `given` is the evidence: {name: state}, {name: [possible states]}, or {name: {state: likelihood}}. "exact"
+        refuses an answer that doesn't fit in memory; "auto" then samples, with a notice. tables="sampled" averages
+        over tables drawn from their posterior, and tells how uncertain the answer is.
+        """
+        if tables == "sampled":
+            from credo.networks.table_beliefs import averaged
+
+            return averaged(self, variables, given, event, samples, seed)
+        if tables != "mean":
+            raise NetworkError(f'tables must be "mean" or "sampled", but is {tables!r:.60}')
+        size = SAMPLES if samples is None else samples
+        return super().query(variables, given, event=event, method=method, samples=size, seed=seed)
 
     @property
     def fixed_tables(self) -> Mapping[str, Array]:
@@ -252,11 +386,11 @@ class Network(GraphicalModel):
 
         return TableLearner.of(self)
 
-    def with_evidence(self, evidence: Evidence) -> Network:
+    def with_evidence(self, evidence: Evidence, history: tuple[float, ...] = ()) -> Network:
         """The same arrows and prior, with tables derived from that evidence."""
         for name in (name for name, node in self.nodes.items() if node.label not in evidence.parts):
             raise EvidenceError(f"the evidence isn't this network's: it has no counts of {name!r}")
-        return self._like(evidence=evidence)
+        return self._like(evidence=evidence, history=history)
 
     def with_tables(self, tables: Mapping[str, Any]) -> Network:
         """The same arrows and states, with other fixed tables. Trees compiled before serve the new tables, too."""
@@ -283,40 +417,27 @@ class Network(GraphicalModel):
 
         return Expectations.of(self.trees)
 
-    # Independence
+    def divergence(self, other: Network, *, method: Method = "auto", samples: int = SAMPLES, seed: int = 0) -> float:
+        """The Kullback-Leibler divergence Σ P(x) log P(x)/Q(x) of another network Q from this one, in nats."""
+        from credo.networks.comparison import divergence
 
-    def children(self, name: str) -> tuple[str, ...]:
-        """The variables that arrows lead to from this one."""
-        return tuple(graph.children(self.parents)[self._known(name)])
+        return divergence(self, other, method, samples, seed)
 
-    def ancestors(self, name: str) -> set[str]:
-        """All variables from which a directed path leads to this one."""
-        return graph.reached([self._known(name)], self.parents) - {name}
+    def score(
+        self, data: object, score: str = "auto", *, weight: Weight = None, equivalent: float = 1.0
+    ) -> dict[str, float]:
+        """Each variable's part of the score of these arrows, by which learn_structure compares graphs: the larger, the
+        better. "auto" is bic for categories, bge for numbers."""
+        from credo.networks.structure.strengths import scored_nodes
 
-    def descendants(self, name: str) -> set[str]:
-        """All variables to which a directed path leads from this one."""
-        return graph.reached([self._known(name)], graph.children(self.parents)) - {name}
+        return scored_nodes(self, data, score, weight, equivalent)
 
-    def markov_blanket(self, name: str) -> set[str]:
-        """Parents, children and the children's other parents: given these, it is independent of all others."""
-        return graph.blanket(self._known(name), self.parents)
+    def average(self, data: object, *, prior: Any = 1.0, structures: int = 100, **how: Any) -> NetworkAverage:
+        """The average over structures of these variables, weighed by their posterior probability: what
+        credo.edge_confidence(data, **how).average(data) gives."""
+        from credo.networks.structure.strengths import averaged
 
-    def d_separated(self, a: str | Iterable[str], b: str | Iterable[str], given: str | Iterable[str] = ()) -> bool:
-        """Whether a and b are independent given others, in every network with these arrows."""
-        left, right, known = (self._names(each) for each in (a, b, given))
-        if both := (left & right) | (left & known) | (right & known):
-            raise SchemaError(f"{min(both)!r} is named twice: a, b and given must have nothing in common")
-        return not graph.connected(left, known, self.parents) & right
-
-    def independencies(self) -> list[Independence]:
-        """The local Markov property: each variable is independent of its non-descendants, given its parents."""
-        found, below = list[Independence](), graph.children(self.parents)
-        for name, above in self.parents.items():
-            others = {*above, *graph.reached([name], below)}
-            if len(others) < len(self.parents):
-                independent = tuple(other for other in self.parents if other not in others)
-                found.append(Independence(name, independent, above))
-        return found
+        return averaged(self, data, prior, structures, how)
 
     def do(self, states: Mapping[str, Any]) -> Network:
         """The network after an intervention, which sets variables to states or draws these from {state: probability}:
@@ -385,11 +506,3 @@ class Network(GraphicalModel):
         from credo.present.networks import described
 
         return described(self)
-
-    def _known(self, name: str) -> str:
-        if name not in self.parents:
-            raise SchemaError(f"there is no variable {name!r}; {suggest(name, self.parents)}")
-        return name
-
-    def _names(self, given: str | Iterable[str]) -> set[str]:
-        return {self._known(name) for name in ([given] if isinstance(given, str) else given)}

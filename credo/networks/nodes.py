@@ -15,10 +15,13 @@ from credo.core.statistics import Counts, Statistics
 from credo.errors import PriorError
 from credo.families.dirichlet import DirichletCategorical
 from credo.networks.inference.sizes import check_numbers
+from credo.networks.table_priors import BDeu, TablePrior, dirichlet_of
 from credo.numerics.distributions import Seed
-from credo.numerics.exact import Array
+from credo.numerics.exact import Array, Exact
 
-Prior = DirichletCategorical | None  # None: maximum likelihood
+Prior = TablePrior
+IMPOSSIBLE = 1e-300  # means below it are those of an expert's zeros, which a Dirichlet can't have
+SMALL = 2**13  # numbers of a table that surely fit: asking how much memory is free takes time in each batch
 Sizes = Mapping[str, int]  # how many states each variable has
 
 
@@ -107,7 +110,8 @@ class Table:
 
     def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> Counts:
         *above, own = shape = self.shape(sizes)
-        check_numbers(f"the table of {self.name!r:.60}", prod(shape))
+        if prod(shape) > SMALL:
+            check_numbers(f"the table of {self.name!r:.60}", prod(shape))
         configuration = np.zeros(len(weight), dtype=np.int32)  # a table that fits in memory has fewer rows than 2³¹
         for parent, size in zip(self.parents, above, strict=True):
             configuration *= size
@@ -116,31 +120,30 @@ class Table:
         return Counts(counts.n.reshape(shape))
 
     def expected(self, counts: Array) -> Counts:
-        return Counts.of_pairs(counts, np.zeros_like(counts))
+        return Counts(Exact.of(counts))
 
     def mean(self, prior: Prior, statistics: Counts) -> Array:
         if prior is None:
             return self._frequencies(statistics)
-        return np.asarray(self._posterior(prior, statistics).mean())
+        found = np.asarray(self.posterior(prior, statistics).mean())
+        return np.where(found < IMPOSSIBLE, 0.0, found)
 
     def mode(self, prior: Prior, statistics: Counts) -> Array:
         if prior is None:
             return self._frequencies(statistics)
-        return _uniform_where_unknown(self._posterior(prior, statistics).mode())
+        return _uniform_where_unknown(self.posterior(prior, statistics).mode())
 
     def log_prior(self, prior: Prior, factor: Array) -> float:
-        return 0.0 if prior is None else float(prior.log_prior(factor).sum())
+        return 0.0 if prior is None else float(dirichlet_of(prior, factor.shape, self.name).log_prior(factor).sum())
 
     def sample(self, prior: Prior, statistics: Counts, seed: Seed = None) -> Array:
         if prior is None:
             raise PriorError("maximum likelihood has no posterior to sample from: fit with a prior")
-        return np.asarray(self._posterior(prior, statistics).sample(1, seed)[0])
+        return np.asarray(self.posterior(prior, statistics).sample(1, seed)[0])
 
-    def _posterior(self, prior: DirichletCategorical, statistics: Counts) -> DirichletCategorical:
-        own, shape = prior.concentration.shape, statistics.n.shape
-        if any(a not in (1, b) for a, b in zip(own[::-1], shape[::-1], strict=False)) or len(own) > len(shape):
-            raise PriorError(f"the prior of {self.name!r} has the shape {own}, but its table has {shape}")
-        return prior.posterior(statistics)
+    def posterior(self, prior: DirichletCategorical | BDeu, statistics: Counts) -> DirichletCategorical:
+        """Of each row of the table. (the parents' states..., own states)"""
+        return dirichlet_of(prior, statistics.n.shape, self.name).posterior(statistics)
 
     def _frequencies(self, statistics: Counts) -> Array:
         return _uniform_where_unknown(DirichletCategorical(1.0).maximum_likelihood(statistics))

@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from credo.errors import NetworkError, SchemaError, check_seed
+from credo.errors import DataError, NetworkError, SchemaError, check_seed
 from credo.networks.inference.sizes import Method, is_exact
 from credo.notices import tell
 
 if TYPE_CHECKING:
     from credo.data import Source
     from credo.networks.graphical_model import GraphicalModel
-    from credo.networks.inference.rows import Rows
+    from credo.networks.inference.fallback import Fallback
 
-Result = TypeVar("Result")
 SHOWN = 3  # columns that a notice names
 
 
-def of_rows(
-    model: GraphicalModel, data: object, method: Method, samples: int, seed: int, answer: Callable[[Rows], Result]
-) -> Result:
-    """The answer for all rows; "auto" samples for those whose exact answer doesn't fit in memory."""
+class Asked(NamedTuple):
+    """A table, and what a query about its rows is made of."""
+
+    table: Source
+    names: tuple[str, ...]  # columns that are variables
+    fallback: Fallback | None
+
+
+def asked_of(model: GraphicalModel, data: object, method: Method, samples: int, seed: int) -> Asked:
+    """"auto" samples for rows whose exact answer doesn't fit in memory."""
     from credo.data import source
-    from credo.networks.inference.rows import Rows
-    from credo.networks.inference.sampling import SamplingFallback
+    from credo.networks.inference.fallback import Fallback
 
     if not is_exact(method):
         raise NetworkError(f'rows are answered by method="exact", or "auto", not by {method!r}')
     table = source(data)
     check_names(table.names, model.states)
-    if method == "exact":
-        return answer(Rows(model.trees, table, model._check))
-    fallback = SamplingFallback(model.trees, model.components, samples, check_seed(seed))
-    found = answer(Rows(fallback, table, model._check))
-    fallback.tell()
-    return found
+    model._check(model.potentials.log_scale, None)
+    names = tuple(name for name in table.names if name in model.states)
+    if not names:
+        known, read = ", ".join(table.names[:8]), ", ".join([*model.states][:8])
+        raise DataError(f"no column is a variable of the network: the table has {known}; the network {read}")
+    return Asked(table, names, None if method == "exact" else Fallback(samples, check_seed(seed)))
 
 
 def check_names(columns: Sequence[str], variables: Collection[str]) -> None:

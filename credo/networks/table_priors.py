@@ -1,9 +1,10 @@
-"""Priors of a network's tables: a Dirichlet for each, or maximum likelihood."""
+"""Priors of a network's tables: a Dirichlet for each row of each table, or maximum likelihood."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from numbers import Real
 from typing import Any
 
@@ -11,6 +12,46 @@ from credo.errors import PriorError, suggest
 from credo.families.dirichlet import DirichletCategorical
 
 ML = "ml"
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class BDeu:
+    """Dirichlet(N / entries) on each row of a table with that many entries: the uniform network, as sure as N cases.
+
+    Networks that are Markov equivalent then have equal evidence (Buntine 1991; Heckerman et al. 1995).
+
+    >>> BDeu(12).dirichlet((2, 3))
+    DirichletCategorical(concentration=2)
+    """
+
+    sample_size: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not is_size(self.sample_size):
+            raise PriorError(f"BDeu: the equivalent sample size must be above 0, but is {self.sample_size!r:.60}")
+
+    def dirichlet(self, shape: Shape) -> DirichletCategorical:
+        """The prior of a table of that shape."""
+        return DirichletCategorical(float(self.sample_size) / prod(shape))
+
+
+def is_size(given: Any) -> bool:
+    """Whether it is a number of cases."""
+    return isinstance(given, Real) and given is not True and 0 < float(given) < float("inf")
+
+
+TablePrior = DirichletCategorical | BDeu | None  # None: maximum likelihood
+
+
+def dirichlet_of(prior: DirichletCategorical | BDeu, shape: Shape, name: str) -> DirichletCategorical:
+    """The Dirichlet of each row of a table."""
+    if isinstance(prior, BDeu):
+        return prior.dirichlet(shape)
+    own = prior.concentration.shape
+    if any(a not in (1, b) for a, b in zip(own[::-1], shape[::-1], strict=False)) or len(own) > len(shape):
+        raise PriorError(f"the prior of {name!r} has the shape {own}, but its table has {shape}")
+    return prior
 
 
 @dataclass(frozen=True)
@@ -23,12 +64,12 @@ class TablePriors:
     True
     """
 
-    default: DirichletCategorical | None = field(default_factory=lambda: DirichletCategorical(1.0))
-    by_label: Mapping[str, DirichletCategorical | None] = field(default_factory=dict)
+    default: TablePrior = field(default_factory=lambda: DirichletCategorical(1.0))
+    by_label: Mapping[str, TablePrior] = field(default_factory=dict)
 
     @classmethod
     def of(cls, given: Any, labels: Collection[str]) -> TablePriors:
-        """From "ml", a number l (Dirichlet(l)), a DirichletCategorical, or {node or label: any of these}."""
+        """From "ml", a number l (Dirichlet(l)), a DirichletCategorical, a BDeu, or {node or label: any of these}."""
         if isinstance(given, TablePriors):
             return given
         if not isinstance(given, Mapping):
@@ -37,11 +78,25 @@ class TablePriors:
             raise PriorError(f"a prior is for {unknown!r}, which is no node; {suggest(unknown, labels)}")
         return cls(by_label={name: _prior(each, f"the prior of {name!r}") for name, each in given.items()})
 
-    def __getitem__(self, label: str) -> DirichletCategorical | None:
+    def __getitem__(self, label: str) -> TablePrior:
         return self.by_label.get(label, self.default)
 
+    def in_log_odds(self, shapes: Mapping[str, Shape]) -> TablePriors:
+        """With each concentration raised by 1: the mode is then the mean under these priors.
 
-def _prior(given: Any, what: str) -> DirichletCategorical | None:
+        In log-odds (softmax) parameters a Dirichlet(α) has the density ∏ θᵥ^αᵥ, up to a constant. Its mode is α / A,
+        which is positive for every α > 0; that of ∏ θᵥ^(αᵥ - 1) doesn't exist for α < 1, as BDeu has it.
+        """
+        found: dict[str, TablePrior] = {}
+        for label, shape in shapes.items():
+            own = self[label]
+            found[label] = own and DirichletCategorical(dirichlet_of(own, shape, label).concentration + 1.0)
+        return TablePriors(by_label=found)
+
+
+def _prior(given: Any, what: str) -> TablePrior:
+    if isinstance(given, BDeu):
+        return given
     if isinstance(given, DirichletCategorical):
         if given.levels is not None:
             raise PriorError(f"{what} must have a concentration for all states alike, or an array, not named values")
@@ -50,4 +105,6 @@ def _prior(given: Any, what: str) -> DirichletCategorical | None:
         return None
     if isinstance(given, Real) and given is not True:
         return DirichletCategorical(float(given))
-    raise PriorError(f"{what} must be 'ml', a concentration above 0 or a DirichletCategorical, but is {given!r:.60}")
+    raise PriorError(
+        f"{what} must be 'ml', a concentration above 0, a DirichletCategorical or a BDeu, but is {given!r:.60}"
+    )

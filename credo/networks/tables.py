@@ -126,7 +126,7 @@ def _row(name: str, row: object, own: Sequence[Any], where: str) -> Array:
         for unknown in (state for state in row if state not in own):
             raise NetworkError(f"the table of {name!r} has a state {unknown!r}{where}; {suggest(unknown, own)}")
         if missing := [state for state in own if state not in row]:
-            raise NetworkError(f"the table of {name!r} says nothing of {missing[0]!r}{where}")
+            raise NetworkError(f"the table of {name!r} has no entry for {missing[0]!r}{where}")
         return _array(name, [row[state] for state in own])
     if isinstance(row, Real):
         if not 0 <= float(row) <= 1:

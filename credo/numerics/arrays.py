@@ -7,3 +7,33 @@ from numpy.typing import NDArray
 
 Codes = NDArray[np.int32]  # which group or value; -1 where it is missing
 Positions = NDArray[np.intp]
+
+
+class Stacked:
+    """Parts of an array, put one below another as they come: in place, where all rows are known beforehand.
+
+    >>> parts = Stacked()
+    >>> for part in ([[1.0, 2.0]], [[3.0, 4.0]]):
+    ...     parts.add(np.array(part), rows=3)
+    >>> parts.whole((0, 2)).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[NDArray[np.float64]] = []
+        self._rows, self._filled = np.empty((0, 0)), 0
+
+    def add(self, part: NDArray[np.float64], rows: int | None) -> None:
+        if rows is None:
+            self._parts.append(part)
+            return
+        if not self._filled:
+            self._rows = np.empty((rows, part.shape[1]))
+        self._rows[self._filled : self._filled + len(part)] = part
+        self._filled += len(part)
+
+    def whole(self, empty: tuple[int, int]) -> NDArray[np.float64]:
+        """All rows that came; an array of that shape, if none did."""
+        if self._filled:
+            return self._rows[: self._filled]
+        return np.concatenate(self._parts) if self._parts else np.empty(empty)

@@ -61,11 +61,13 @@ def columns_table(report: Report, top: int) -> Table:
         [
             TableColumn("column", [each.name for each in shown], wraps=True),
             TableColumn("kind", [each.kind for each in shown]),
-            TableColumn("read as", [each.form or LEFT_OUT for each in shown], longest=FORM),
-            TableColumn("missing", [each.missing for each in shown], "share"),
+            TableColumn("read as", [each.form or LEFT_OUT for each in shown], longest=FORM, wraps=True),
+            TableColumn("missing", [each.missing for each in shown], "share", rank=1),
             TableColumn("matters", [each.weight if each.form else None for each in shown], ".2f"),
         ],
         Drawing("bars", [each.weight for each in shown], narrowest=4, widest=16),
+        ranks=("more column",),
+        elsewhere="a wider terminal shows the shares of missing cells",
     )
 
 
@@ -86,6 +88,7 @@ def tried_table(report: Report) -> Table:
                 "model",
                 [each.name for each in report.tried],
                 longest=len(max((each.name for each in report.tried), key=len, default="")),
+                wraps=True,
             ),
             TableColumn("log-loss", losses, number_form(losses)),
             TableColumn("accuracy", [each.accuracy for each in report.tried], ".3f"),

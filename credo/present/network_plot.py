@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MARGINALS = 40  # variables up to which a picture shows marginals
 STATES = 5  # of a variable in a picture
 SMALLEST = 5.0  # points of a font, below which text is cut
+
+
+Heads = Literal["child", "parent", "none", "both"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,11 @@ class Arrow:
     parent: str
     child: str
     bends: Sequence[Place]
+    heads: Heads = "child"  # the ends that have an arrowhead
+    width: float = 1.0  # points
+    colour: str = "0.45"
+    line: Literal["solid", "dashed", "dotted"] = "solid"
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,9 +66,13 @@ def network_picture(net: Network, given: Given = None) -> NetworkPicture:
 
 def plot_network(net: Network, given: Given = None, ax: Any = None) -> AnyFigure:
     """Layers from top to bottom, each variable with a bar for each state; of many variables the names alone."""
+    return drawn_picture(network_picture(net, given), ax)
+
+
+def drawn_picture(picture: NetworkPicture, ax: Any = None) -> AnyFigure:
+    """The picture as a figure, or in the axes of one."""
     from credo.present.plotting import Figure
 
-    picture = network_picture(net, given)
     places = {card.name: card.place for card in picture.cards}
     marginals = any(card.marginal for card in picture.cards)
     boxes, bends = [x for x, _ in places.values()], [x for arrow in picture.arrows for x, _ in arrow.bends]
@@ -80,19 +92,36 @@ def plot_network(net: Network, given: Given = None, ax: Any = None) -> AnyFigure
     for arrow in picture.arrows:
         start, end = _at(places[arrow.parent], -half), _at(places[arrow.child], half + 0.02)
         path = _curve(start, [_at(each, 0.0) for each in arrow.bends], end, half)
-        _draw_arrow(ax, path, min(10.0, 7.0 * inches[0]))
+        _draw_arrow(ax, arrow, path, min(10.0, 7.0 * inches[0]))
     for card in picture.cards:
         _draw_box(ax, card, half, inches)
     drawn: AnyFigure = ax.figure
     return drawn
 
 
-def _draw_arrow(ax: Any, path: Any, scale: float) -> None:
+HEADS = {"child": "-|>", "parent": "<|-", "none": "-", "both": "<|-|>"}
+
+
+def _draw_arrow(ax: Any, arrow: Arrow, path: Any, scale: float) -> None:
     from matplotlib.patches import FancyArrowPatch
 
-    arrow = FancyArrowPatch(path=path, arrowstyle="-|>", mutation_scale=scale, shrinkA=0, shrinkB=0)
-    arrow.set(color="0.45", joinstyle="miter", zorder=1)
-    ax.add_patch(arrow)
+    size = scale * max(1.0, arrow.width) ** 0.5
+    drawn = FancyArrowPatch(path=path, arrowstyle=HEADS[arrow.heads], mutation_scale=size, shrinkA=0, shrinkB=0)
+    drawn.set(color=arrow.colour, joinstyle="miter", zorder=1, linewidth=arrow.width, linestyle=arrow.line)
+    ax.add_patch(drawn)
+    if arrow.label:
+        x, y = _middle(path)
+        plate = {"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+        style = {"ha": "center", "va": "center", "fontsize": 0.75 * scale, "color": "0.25", "zorder": 1.5}
+        ax.text(x, y, arrow.label, bbox=plate, **style)
+
+
+def _middle(path: Any) -> tuple[float, float]:
+    """The point halfway along a path of curves and lines."""
+    points = np.concatenate(path.to_polygons(closed_only=False))
+    along = np.append(0.0, np.cumsum(np.hypot(*np.diff(points, axis=0).T)))
+    half = along[-1] / 2
+    return float(np.interp(half, along, points[:, 0])), float(np.interp(half, along, points[:, 1]))
 
 
 def _draw_box(ax: Any, card: Card, half: float, inches: tuple[float, float]) -> None:

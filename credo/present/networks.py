@@ -46,6 +46,37 @@ def described(net: Network) -> str:
     return "\n".join([*_arrows(net), *(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in _tables(net))])
 
 
+def learned_from(net: Network) -> list[str]:
+    """The rows behind the tables, the prior, and how they were fitted; none if they are fixed."""
+    if net.evidence is None:
+        return []
+    lines = [f"learned from {count_of(net.n, 'row')}, {_prior_said(net)}"]
+    if net.history:
+        steps = count_of(len(net.history) - 1, "step")
+        lines.append(
+            f"fitted where cells are missing: {steps}, log-posterior {net.history[0]:.6g} to {net.history[-1]:.6g}"
+        )
+    return lines
+
+
+def _prior_said(net: Network) -> str:
+    """
+    >>> from credo.networks.network import Network
+    >>> _prior_said(Network("A -> B").fit({"A": ["x"], "B": ["u"]}))
+    'prior Dirichlet(1)'
+    """
+    priors = [net.prior[node.label.name] for node in net.nodes.values()]
+    first = priors[0]
+    if any(prior != first for prior in priors):
+        return "a prior for each table"
+    if first is None:
+        return "maximum likelihood"
+    size = getattr(first, "sample_size", None)
+    if size is not None:
+        return f"prior BDeu({size:g})"
+    return f"prior Dirichlet({first.concentration:g})" if not first.concentration.ndim else f"prior {first}"
+
+
 def _arrows(net: Network) -> list[str]:
     lines = [headline(net)]
     for name, above in [*net.parents.items()][:NAMED]:
@@ -87,7 +118,8 @@ def network_content(net: Network, top: int | None = None) -> list[Content]:
     """Each variable's states and parents; the tables of a small network."""
     top = top or TOP
     if len(net.parents) <= SMALL:
-        return [Paragraph("\n".join(_arrows(net))), Paragraph("\n".join(_tables(net)), "lines")]
+        learned = [GAP, Paragraph("\n".join(learned_from(net)), "note")] if net.evidence is not None else []
+        return [Paragraph("\n".join(_arrows(net))), *learned, Paragraph("\n".join(_tables(net)), "lines")]
     names = [*net.parents][:top]
     states = [net.states.get(name, ()) for name in names]  # none without tables
     table = Table(
@@ -98,7 +130,8 @@ def network_content(net: Network, top: int | None = None) -> list[Content]:
         ]
     )
     rest = [GAP, Paragraph(f"{count_of(len(net.parents) - top, 'more variable')}: --top prints more")]
-    return [Paragraph(headline(net), "title"), GAP, table, *(rest if len(net.parents) > top else [])]
+    lines = [Paragraph(line, "note") for line in learned_from(net)]
+    return [Paragraph(headline(net), "title"), *lines, GAP, table, *(rest if len(net.parents) > top else [])]
 
 
 def explained(moved: QueryExplanation) -> str:

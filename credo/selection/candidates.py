@@ -27,8 +27,13 @@ from credo.selection.terms import Forms, Taught, Term, TermScores, beside
 from credo.selection.texts import chosen_readings, gains
 from credo.selection.weighting import Group, Regression, Weighting, relevances
 
-# What is tried beside what was asked for, while it helps.
-OTHERS = {"smoothing": (0.1, 0.01), "strength": (10.0,), "shrinkage": (0.1, 0.01)}
+# What is tried beside what was asked for, less or more of it, while it helps. (More smoothing: rare levels of a column
+# whose other levels tell the class are known from a few rows each, and chance shows in them.)
+OTHERS: dict[str, tuple[tuple[float, ...], ...]] = {
+    "smoothing": ((0.1, 0.01), (10.0,)),
+    "strength": ((10.0,),),
+    "shrinkage": ((0.1, 0.01),),
+}
 DEPENDING: dict[str, set[str]] = {  # forms whose log-likelihoods depend on a setting
     "smoothing": {"category", "binned", "coarse", *CALENDAR_FORMS, *WORD_FORMS},
     "strength": {"gaussian", "log", "count", "date"},
@@ -194,7 +199,7 @@ def _resettled(
     """With smoothing, strength and shrinkage, one after the other, as they predict best; and the coefficients of one
     weight a group, if they were needed."""
     best: _OneWeight | None = None
-    for name, values in OTHERS.items() if not taught.model.refits else ():
+    for name, ways in OTHERS.items() if not taught.model.refits else ():
         depends = DEPENDING[name]
         open_ = settings.m is None if name == "smoothing" else settings.estimate != "ml"
         own = [term for term in scores.terms if term.form in depends and (term.name == ALL) == (name == "shrinkage")]
@@ -202,15 +207,17 @@ def _resettled(
             continue
         touched = {name: tuple(form for form in each if form in depends) for name, each in forms.items()}
         best = _OneWeight.of(scores, relevance) if best is None else best
-        for value in values:
-            if value == getattr(settings, name):
-                continue
-            other = replace(settings, **{name: value})  # type: ignore[arg-type]
-            moved = scores.replaced(taught.left_out(sample, touched, other).of(own))
-            found = _OneWeight.of(moved, relevance)
-            if found.loss >= best.loss:
-                break
-            settings, scores, best = other, moved, found
+        asked = getattr(settings, name)
+        for values in ways:
+            for value in values if getattr(settings, name) == asked else ():  # else the other way helped
+                if value == asked:
+                    continue
+                other = replace(settings, **{name: value})  # type: ignore[arg-type]
+                moved = scores.replaced(taught.left_out(sample, touched, other).of(own))
+                found = _OneWeight.of(moved, relevance)
+                if found.loss >= best.loss:
+                    break
+                settings, scores, best = other, moved, found
     return settings, scores, None if best is None else best.theta
 
 

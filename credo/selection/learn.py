@@ -66,7 +66,7 @@ def learn(
     return _learned(base, table, weight, seed, model, start)
 
 
-def relearned(model: Classifier, table: Source, weight: Weight, seed: int) -> TunedClassifier:
+def relearned(model: NaiveBayes, table: Source, weight: Weight, seed: int) -> TunedClassifier:
     """The same for rows that were learned before."""
     return _learned(model, table.held(), weight, seed, "auto", time.perf_counter())
 

@@ -72,7 +72,7 @@ def learning_curve(
     if not isinstance(withheld, int | float) or not 0 < withheld < 1:
         raise DataError(f"withheld is a share of the rows between 0 and 1, but is {withheld!r}")
     plain, table = model.untuned(), table.held()
-    rows = table.rows if table.rows is not None else sum(batch.rows for batch in table.batches([str(model.target)]))
+    rows = table.rows if table.rows is not None else table.count(str(model.target))
     order = np.random.default_rng(seed).permutation(rows)
     learned = rows - round(withheld * rows)
     if not 0 < learned < rows:

@@ -112,7 +112,8 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int) -> Outc
     shares = dict.fromkeys(names, 0.0) | {names[j]: float(x) for j, x in zip(kept, stack.shares, strict=True)}
     pooled_ones = [name for name in names if name in final.weightings and (shares[name] or names.index(name) in kept)]
     weighting = pooled([final.weightings[name] for name in pooled_ones], [shares[name] for name in pooled_ones])
-    return Outcome(model, final, stack, weighting, scores, _tried(model, held_out, blanked, shares))
+    tried = _tried(model, held_out, blanked, shares, scores.commonest[1])
+    return Outcome(model, final, stack, weighting, scores, tried)
 
 
 def _worth_pooling(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> tuple[list[int], Array]:
@@ -206,15 +207,22 @@ def _by_shares(model: Classifier, sample: Sample, names: tuple[str, ...]) -> Hel
     return HeldOut.of(names, nothing, rows, np.zeros(sample.rows), fold=0)
 
 
-def _tried(model: Classifier, held_out: HeldOut, blanked: HeldOut, shares: dict[str, float]) -> tuple[Tried, ...]:
-    """Every candidate, pooled with nothing but the classes' shares; the best first."""
+def _tried(
+    model: Classifier, held_out: HeldOut, blanked: HeldOut, shares: dict[str, float], commonest: float
+) -> tuple[Tried, ...]:
+    """Every candidate, pooled with nothing but the classes' shares; the best first.
+
+    The accuracy of the class shares is that of always predicting the commonest class: where classes are equally common,
+    each fold would have another one.
+    """
     found = []
     for j, (name, share) in enumerate(shares.items()):
         alone = cross_fitted(held_out.only([j]), blanked.only([j]), model.class_weights)
         found.append(_outcome(model, held_out.rows, name, alone, share))
     log_prior = held_out.rows.log_prior
     prior = log_prior - np.logaddexp.reduce(log_prior, axis=1, keepdims=True)
-    found.append(_outcome(model, held_out.rows, SHARES, prior, max(0.0, 1 - sum(shares.values()))))
+    own = _outcome(model, held_out.rows, SHARES, prior, max(0.0, 1 - sum(shares.values())))
+    found.append(replace(own, accuracy=commonest))
     return tuple(sorted(found, key=lambda each: each.log_loss))
 
 

@@ -15,33 +15,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from credo import engines
 from credo.blocks.capabilities import Scored
 from credo.blocks.scoring import Cells, Scorer, whole_numbers
 from credo.core.evidence import Evidence
 from credo.core.learning import Weights
 from credo.core.membership import Codes, Hard
 from credo.data import Batch, Source
-from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints, mixed
-from credo.engines import local
+from credo.data.fingerprints import Fingerprints, mixed
 from credo.errors import DataError
 from credo.models.copies import Repeats
 from credo.models.forms import TEXT_FORMS
 from credo.numerics.exact import Array
+from credo.selection.jobs import Draw, Piece
 
 ROWS, CELLS = 20_000, 4_000_000  # at most, and of their scores (rows x classes x terms): more rows are sampled
-
-
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """Some rows of a table, and the class and weight of each."""
-
-    batch: Batch
-    own: Hard  # with the weight of all copies, as the evidence has it
-    weight: Array  # (rows,) copies counting as one
-
-    @property
-    def rows(self) -> int:
-        return self.batch.rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +137,10 @@ class Sample:
             found.append(Piece(part, Hard(self.codes[rows], classes, self.mass[rows]), self.weight[rows]))
         return found
 
-    def mapped(self, of_piece: Callable[[Piece], tuple[NDArray[Any], ...]], classes: int) -> list[NDArray[Any]]:
-        """What a function says of each piece, one after another."""
-        return [np.concatenate(found) for found in zip(*local.mapped(of_piece, self.pieces(classes)), strict=True)]
+    def mapped(self, job: Callable[[Piece], tuple[NDArray[Any], ...]], classes: int) -> list[NDArray[Any]]:
+        """What a job finds of each piece, one after another."""
+        found = engines.current().map(job, self.pieces(classes))
+        return [np.concatenate(each) for each in zip(*found, strict=True)]
 
     def evidence(self, model: Any) -> Evidence:
         """What these rows are of a model's evidence."""
@@ -166,18 +155,8 @@ def drawn(model: Any, table: Source, weights: Weights, terms: int) -> Sample:
     stride = max(1, -(-row_count(model, table, weights) // most))
     names = model.needs(table.without(weights.column))
 
-    def of_batch(batch: Batch) -> tuple[Batch, Codes, Array, Fingerprints, Fingerprints]:
-        weight, batch = weights.of_rows(batch), batch.only(names)
-        cells = cell_prints(batch, names)
-        prints = fingerprints(cells)
-        codes = model.codes_of(batch)
-        kept = (codes >= 0) & (weight > 0)
-        if stride > 1:
-            kept &= mixed(prints) % np.uint64(stride) == 0
-        rows = np.flatnonzero(kept)
-        return batch.take(rows), codes[rows], weight[rows], prints[rows], cells[:, rows]
-
-    found_in = local.mapped(of_batch, table.batches(weights.beside(names)))
+    job = Draw(model, tuple(names), weights.of_a_row, stride)
+    found_in = engines.current().map(job, weights.partitions(table, names))
     parts, codes, weight, prints, cells = zip(*found_in, strict=True)
     joined = [np.concatenate(each) for each in (codes, weight, prints)]
     found = Sample(tuple(part for part in parts if part.rows), joined[0], joined[1], joined[1], joined[2], stride)
@@ -228,7 +207,7 @@ def row_count(model: Any, table: Source, weights: Weights) -> int:
     """How many rows there are, whatever they weigh."""
     if table.rows is not None:
         return table.rows
-    if weights == Weights():
+    if weights.column is None and weights.values is None and weights.every == 1:
         learned: int = round(model.n + model.unlabelled)
         return learned
-    return sum(batch.rows for batch in table.batches([str(model.target)]))
+    return table.count(str(model.target))

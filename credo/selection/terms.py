@@ -22,7 +22,8 @@ from credo.core.statistics import Positions
 from credo.data.fingerprints import mixed
 from credo.models.forms import TEXT_FORMS
 from credo.numerics.exact import Array
-from credo.selection.sample import Piece, Sample
+from credo.selection.jobs import HeldOutTerms, LeftOutTerms
+from credo.selection.sample import Sample
 from credo.selection.tuned import missing_share
 
 IMPOSSIBLE = -1e3  # nats: a weight of 0 must be able to silence what no class allows
@@ -148,23 +149,11 @@ class TaughtByEvidence(Taught):
         if model.refits:
             return self._by_folds(sample, forms)
         likelihoods = model.terms_of(forms, settings).likelihoods
-
-        def of_piece(piece: Piece) -> tuple[NDArray[Any], ...]:
-            batch, own = piece.batch.filled(model.views), piece.own
-            found = [Weighable.needed(each).each_nearly_left_out(each.read(batch), own) for _, each in likelihoods]
-            return _beside(found, piece), model.log_prior_left_out(own), own.codes, piece.weight
-
-        return _scores(_terms(likelihoods), sample.mapped(of_piece, len(model.classes)))
+        return _scores(_terms(likelihoods), sample.mapped(LeftOutTerms(model, likelihoods), len(model.classes)))
 
     def held_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
         model, terms = self.model, self.model.terms_of(forms, settings)
-
-        def of_piece(piece: Piece) -> tuple[NDArray[Any], ...]:
-            batch, own, shape = piece.batch.filled(model.views), piece.own, (piece.rows, piece.own.groups)
-            found = [Weighable.needed(each).each(each.read(batch), shape) for _, each in terms.likelihoods]
-            return _beside(found, piece), np.broadcast_to(terms.log_prior, shape), own.codes, piece.weight
-
-        return _scores(_terms(terms.likelihoods), sample.mapped(of_piece, len(model.classes)))
+        return _scores(_terms(terms.likelihoods), sample.mapped(HeldOutTerms(model, terms), len(model.classes)))
 
     def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[Term, float]:
         found: dict[Term, float] = {}
@@ -287,10 +276,6 @@ class TaughtByScorers(Taught):
 def _cells(sample: Sample) -> tuple[Cells, ...]:
     assert sample.encoded is not None
     return sample.encoded.cells
-
-
-def _beside(found: Sequence[Array], piece: Piece) -> Array:
-    return np.concatenate([np.empty((piece.rows, piece.own.groups, 0)), *found], axis=2)
 
 
 def _terms(likelihoods: Sequence[tuple[str, Likelihood]]) -> tuple[Term, ...]:

@@ -12,19 +12,18 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from credo.blocks.block import Settings
 from credo.data.schema import Axis
 from credo.models.forms import ODDS_FORMS, WORD_FORMS
 from credo.numerics.exact import Array
-from credo.selection.sample import Piece, Sample
+from credo.selection.jobs import Grid, GridScores
+from credo.selection.sample import Sample
 from credo.selection.terms import Forms, Taught, Term, TermScores, beside, centred
 from credo.selection.weighting import Group, Regression
 
 CELLS, ROWS = 40_000, (500, 6000)  # documents x classes that choices are made on; the fewest and the most documents
 CLEARLY = 2.0  # standard errors by which a likelihood must be better where documents are many: it takes time, too
-Grid = tuple[Sequence[float], Sequence[float]]  # values of c, and of p
 COARSE: Grid = (0.25, 2.0, 16.0, 128.0, 1024.0), (0.0, 1.0, 2.0, 3.0)
 SMOOTHING = 0.1  # of likelihoods that are compared: 1, the default, is far too much for most, and tuning lowers it
 
@@ -74,13 +73,7 @@ def _best_of_grids(
     model: Any, sample: Sample, likelihoods: Sequence[tuple[str, Any]], grids: Sequence[Grid]
 ) -> list[tuple[tuple[float, float], TermScores]]:
     """The c and p of each likelihood's grid that predict best, and their scores."""
-
-    def of_piece(piece: Piece) -> tuple[NDArray[Any], ...]:
-        batch, own = piece.batch.filled(model.views), piece.own
-        said = [each.scores(each.read(batch), own, *grid) for (_, each), grid in zip(likelihoods, grids, strict=True)]
-        return (*said, model.log_prior_left_out(own), own.codes, piece.weight)
-
-    *said, prior, truth, weight = sample.mapped(of_piece, len(model.classes))
+    *said, prior, truth, weight = sample.mapped(GridScores(model, likelihoods, grids), len(model.classes))
     found = []
     for (form, likelihood), scores, grid in zip(likelihoods, said, grids, strict=True):
         scores, term = centred(scores.reshape(*scores.shape[:2], -1)), Term(form, likelihood.block.name)

@@ -20,10 +20,11 @@ from credo.core.statistics import ALONE
 from credo.data import Batch
 from credo.data.cells import codes_among
 from credo.errors import EvidenceError
-from credo.models.classifier import Classifier, LeftOut, Shares
+from credo.models.classifier import Classifier, Shares, WithoutEach
 from credo.models.explaining import Reasons
 from credo.models.forms import Views
 from credo.models.labelled import Terms, few
+from credo.models.naive_bayes import NaiveBayes
 from credo.notices import tell
 from credo.numerics.exact import Array
 from credo.selection.label_noise import noise_rates, with_label_noise
@@ -131,9 +132,10 @@ class TunedClassifier(Classifier):
         """Choose and weigh again, as it was done before."""
         from credo.selection.learn import relearned
 
-        if not self.joint:
-            return self.untuned().tune(data, target=target, weight=weight, seed=seed)
-        return relearned(self.untuned(), self._labelled(data, target), weight, seed)
+        plain = self.untuned()
+        if not self.joint or not isinstance(plain, NaiveBayes):
+            return plain.tune(data, target=target, weight=weight, seed=seed)
+        return relearned(plain, self._labelled(data, target), weight, seed)
 
     # Prediction
 
@@ -168,7 +170,9 @@ class TunedClassifier(Classifier):
         missing = missing_share(self, batch, self.tuning.used, own)
         return worth(missing, self.tuning.discount)[:, None] if missing.any() else None
 
-    def _concluded(self, log_joint: Array, begun: Array, worth: Array | None, left_out: LeftOut | None = None) -> Array:
+    def _concluded(
+        self, log_joint: Array, begun: Array, worth: Array | None, left_out: WithoutEach | None = None
+    ) -> Array:
         """Without biases where nothing was said, discounted where cells miss, and under label noise."""
         log_prior = self.terms.log_prior if left_out is None else left_out.log_prior
         if self.biases.any():  # they weigh against what is said
@@ -185,7 +189,7 @@ class TunedClassifier(Classifier):
 
     def _add_left_out(self, form: str, likelihood: Likelihood, batch: Batch, own: Hard, out: Array) -> None:
         term = Weighable.needed(likelihood)
-        term.add_weighed_left_out(likelihood.read(batch), own, self.tuning.weights_of(form, term.term_names), out)
+        term.add_weighted_left_out(likelihood.read(batch), own, self.tuning.weights_of(form, term.term_names), out)
 
     def _held(self, how: str) -> str:
         """The figure doesn't include the choice of the tuning."""
@@ -230,7 +234,7 @@ def untuned_classes(target: str | None, values: Collection[Any]) -> str:
     """What a notice says of classes that came after tuning."""
     which = ", ".join(sorted(map(repr, values))[:3]) + (", ..." if len(values) > 3 else "")
     came = "came" if len(values) > 1 else "comes"
-    return f"column {target!r}: {which} {came} after tuning, which knows nothing of it: tune(data) with all rows again"
+    return f"column {target!r}: {which} {came} after tuning, which has no weight for it: tune(data) again with all rows"
 
 
 def _untuned_sum(one: Classifier, two: Classifier) -> Classifier:

@@ -19,8 +19,10 @@ MANY_CLASSES = 100  # up to which columns are read together
 FEW_ROWS = 500  # below which no pairs of columns are counted
 MOST_CELLS = 500  # whose pairs are counted
 
+Model = TypeVar("Model", bound=Classifier)
 
-def widened(model: Classifier, table: Source, weight: Weight) -> Classifier:
+
+def widened(model: Model, table: Source, weight: Weight) -> Model:
     """With number columns counted in all their forms, where none was asked for, and texts as odds, too."""
     if isinstance(model, Augmented):  # sketches of numbers: folds choose cut points again
         own = model.bins if isinstance(model.bins, Mapping) else {}
@@ -54,7 +56,7 @@ def _least(model: Classifier, name: str) -> float:
     return float(np.min(values.to_numpy(zero_copy_only=False), initial=np.inf))
 
 
-def _with_calendar(model: Classifier, table: Source, weight: Weight) -> Classifier:
+def _with_calendar(model: Model, table: Source, weight: Weight) -> Model:
     """The model with weekdays, months and hours of its dates counted, as far as they vary; tuning weighs them."""
     dates = [name for name, views in model.views.items() if views[0] == "date"]
     if not dates:

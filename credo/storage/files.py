@@ -2,8 +2,8 @@
 
 The first line has the word credo, the number of the format, the sha256 of all that follows, and its length in bytes.
 Then comes the header: the version of credo that wrote the file, and the model, each object as the schema of its class
-says (credo.storage.schemas), each array by its dtype, shape and offset. Then comes a line that says "arrays", and the
-arrays: little-endian, in C order, each at a multiple of 64 bytes from there.
+says (credo.storage.schemas), each array by its dtype, shape and offset; and digests of updates, if there were any. Then
+comes a line that says "arrays", and the arrays: little-endian, in C order, each at a multiple of 64 bytes from there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 from os import PathLike
@@ -36,13 +36,17 @@ FilePath = str | PathLike[str]
 Kind = TypeVar("Kind")
 
 
-def save(model: object, path: FilePath) -> None:
-    """Write a belief or a model (or a prior, a schema, a dict of beliefs) to a file, whole or not at all."""
+def save(model: object, path: FilePath, updates: Sequence[str] = ()) -> None:
+    """Write a belief or a model (or a prior, a schema, a dict of beliefs) to a file, whole or not at all.
+
+    `updates` are digests of rows that were added since, by which `credo update` knows them again.
+    """
     from credo.storage.packing import Packer, kind_of, readable
 
     writer = Packer()
     try:
         header = {"credo": __version__, "kind": kind_of(model), "model": writer.node(model)}
+        header |= {"updates": [*updates]} if updates else {}
         chunks = [f"{readable(header)}\n".encode(), SEPARATOR, *writer.chunks]
     except (ValueError, RecursionError) as error:
         raise StorageError(f"can't save to {path}: {error}") from None

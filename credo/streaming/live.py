@@ -12,11 +12,10 @@ import pyarrow as pa
 
 from credo._kernels.blocks.live import to_shares
 from credo.blocks.block import counting
-from credo.blocks.levels import MISSING, NEW, Levels
-from credo.blocks.tally import PredictingTally, Row, Tally, tally_of
+from credo.blocks.levels import MISSING, UNSEEN, Levels
+from credo.blocks.tally import ClassWeights, PredictingTally, Row, Tally, tally_of
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED
-from credo.core.statistics import Counts
 from credo.data import ROWS as BATCH
 from credo.data import Batch
 from credo.data.cells import LARGEST
@@ -67,35 +66,35 @@ class Live:
             name: None if forms[0] in ("category", *TEXT_FORMS) else np.nan for name, forms in model.views.items()
         }
         self._blank[self._target] = None
-        self._classes, self._before = Classes(evidence.schema[self._target]), model.class_weights
-        self._rows, self._unlabelled, self._end = Sums(len(self._before)), Sums(1), self._number + BATCH
-        self._tallies, speaking = self._tallied(model)
+        self._classes, self._end = Classes(evidence.schema[self._target]), self._number + BATCH
+        self._rows, self._unlabelled = ClassWeights(model.class_weights), ClassWeights(np.zeros(1))
+        self._tallies, predicting = self._tallied(model)
         self._values, self._in_order = model.classes, True
         self._settings = model.settings if model.tuning is None else model.tuning.applied_to(model.settings)
         self._begun: tuple[Array, Array, Array] | None = None
-        self._speaking = [predicts for tally in speaking if (predicts := PredictingTally.of(tally)) is not None]
-        self._foresees = _sums_suffice(model) and len(self._speaking) == len(speaking)
+        self._predicting = [predicts for tally in predicting if (predicts := PredictingTally.of(tally)) is not None]
+        self._predicts_from_sums = _sums_suffice(model) and len(self._predicting) == len(predicting)
 
     def _tallied(self, model: Classifier) -> tuple[list[Tally], list[Tally]]:
-        """Tallies of all that the blocks keep, and those of blocks that speak."""
+        """Tallies of all that the blocks keep, and those that prediction uses."""
         blocks, tuning = model.blocks(model.views), model.tuning
         if tuning is None or not _texts_alone(tuning):
             tallies = [tally_of(block, model.seen, self._target) for block in counting(block for _, block in blocks)]
             return tallies, tallies
         from credo.blocks.text.tallies import TextTally
 
-        speaking: list[Tally] = []
+        predicting: list[Tally] = []
         kept: set[Any] = set()
         for form, block in blocks:
             if form in tuning.forms.get(block.names[0], ()):
                 tally = tally_of(block, model.seen, self._target)
                 assert isinstance(tally, TextTally)
                 tally.weight = float(tuning.weights_of(form, block.names)[0])
-                speaking.append(tally)
+                predicting.append(tally)
                 kept |= block.counted
-        silent = counting(block for _, block in blocks if not block.counted <= kept)
-        others = [tally_of(block, model.seen, self._target) for block in silent]
-        return [*speaking, *others], speaking
+        unused = counting(block for _, block in blocks if not block.counted <= kept)
+        others = [tally_of(block, model.seen, self._target) for block in unused]
+        return [*predicting, *others], predicting
 
     def __repr__(self) -> str:
         return f"live {self.freeze()!r}"
@@ -119,11 +118,11 @@ class Live:
             self._unlabelled.add(0, weight)
             if not self._told:
                 self._told = True
-                tell(f"row {self._number + 1} has no {self._target!r}: such rows are counted, and teach nothing")
+                tell(f"row {self._number + 1} has no {self._target!r}: such rows are counted, but not learned from")
         else:
             if not self._read(row):
                 self._read(self._filled(row, learned=True))
-            if k == NEW:
+            if k == UNSEEN:
                 k = self._new_class()
             self._rows.add(k, weight)
             for tally in self._tallies:
@@ -168,8 +167,6 @@ class Live:
         tuning, new = self._model.tuning, self._classes.column.values[-1]
         if tuning is not None and new not in tuning.classes:
             tell(untuned_classes(self._target, [new]))
-        self._rows.append()
-        self._before = np.append(self._before, 0.0)
         self._values, self._order = self._classes.column.values, self._classes.column.ordered()[1].tolist()
         self._in_order = self._order == [*range(len(self._order))]
         return k
@@ -182,8 +179,8 @@ class Live:
     def _as_model(self) -> Classifier:
         if self._frozen is None:
             classes = self._classes.column
-            rows = Part((self._target,), self._rows.counts())
-            own = Evidence(Schema((classes,)), {UNLABELLED: Part((None,), self._unlabelled.counts()), ROWS: rows})
+            rows = Part((self._target,), self._rows.counts(len(classes.levels)))
+            own = Evidence(Schema((classes,)), {UNLABELLED: Part((None,), self._unlabelled.counts(1)), ROWS: rows})
             found = [self._model.seen, own]
             for tally in self._tallies:  # blocks may keep the same part
                 new, known = tally.evidence(classes), {label for each in found[1:] for label in each.parts}
@@ -194,13 +191,13 @@ class Live:
     # Prediction
 
     def predict_proba(self, row: Mapping[str, Any] | str) -> dict[Any, float]:
-        """{class: probability}. A value that was never seen says nothing. A string is a row where the model reads
+        """{class: probability}. An unseen value is ignored. A string is a row where the model reads
         nothing but texts of one column."""
         with self._turn:
             return self._proba(self._alone(row) if isinstance(row, str) else row)
 
     def _proba(self, row: Mapping[str, Any]) -> dict[Any, float]:
-        if self._foresees and (shares := self._shares(row)) is not None:
+        if self._predicts_from_sums and (shares := self._shares(row)) is not None:
             if self._in_order:
                 return dict(zip(self._values, shares, strict=True))
             return {self._values[k]: shares[k] for k in self._order}
@@ -210,8 +207,8 @@ class Live:
         return dict(zip(model.classes, found.tolist(), strict=True))
 
     def _shares(self, row: Mapping[str, Any]) -> list[float] | None:
-        """From the sums themselves, as estimate="bayes" has it; None where they can't say."""
-        if not all(tally.exact for tally in self._speaking):
+        """From the sums themselves, as estimate="bayes" has it; None where they don't suffice."""
+        if not all(tally.exact for tally in self._predicting):
             return None
         if type(row) is not dict or not self._model.views.keys() <= row.keys():
             row = self._filled(row)
@@ -219,14 +216,14 @@ class Live:
             self._begun = self._before_the_row()
         begun, biases, noise = self._begun
         settings, out = self._settings, begun.copy()
-        for tally in self._speaking:
+        for tally in self._predicting:
             tally.look(row, self._number)
             tally.score(settings, out)
         worth = self._worth(row)
         if worth < 1 and (out != begun).any():
             apart = begun - biases
             out = apart + worth * (out - apart)
-        if not to_shares(out, begun, biases, noise):  # the row is impossible under every class: the model says why
+        if not to_shares(out, begun, biases, noise):  # no class is possible: the model's error names the cells
             return None
         shares: list[float] = out.tolist()
         return shares
@@ -241,9 +238,8 @@ class Live:
         return float(worth(np.array(missing / max(len(cells), 1)), tuning.discount)) if missing else 1.0
 
     def _before_the_row(self) -> tuple[Array, Array, Array]:
-        """What is said of the classes before a row is seen, their biases in that, and the label noise of
-        each."""
-        n, tuning = self._rows.value + self._before, self._model.tuning
+        """log P(class) with biases and label noise before a row is seen, the biases, and the noise of each class."""
+        n, tuning = self._rows.value(len(self._values)), self._model.tuning
         log_prior = self._model.log_class_prior(n)
         biases = np.zeros(len(log_prior)) if tuning is None else tuning.biases_of(self._values)
         rates = noise_rates(0.0 if tuning is None else tuning.label_noise, n)
@@ -271,32 +267,6 @@ class Classes(Levels):
             name = self.column.name
             raise DataError(f"column {name!r} has the value {value!r} (row {number + 1}): a class is no fraction")
         return level
-
-
-class Sums:
-    """Weights of rows, added up in pairs of floats (see credo.numerics.exact) for each class."""
-
-    def __init__(self, size: int) -> None:
-        self.high, self.low = [0.0] * size, [0.0] * size
-
-    def append(self) -> None:
-        self.high.append(0.0)
-        self.low.append(0.0)
-
-    def add(self, k: int, weight: float) -> None:
-        old = self.high[k]
-        new = old + weight
-        step = new - old
-        self.low[k] += (old - (new - step)) + (weight - step)
-        self.high[k] = new
-
-    @property
-    def value(self) -> Array:
-        return np.add(self.high, self.low)
-
-    def counts(self) -> Counts:
-        """(classes, 1)"""
-        return Counts.of_pairs(np.array(self.high)[:, None], np.array(self.low)[:, None])
 
 
 def _resumed(pickled: bytes, number: int, told: bool) -> Live:
@@ -336,5 +306,5 @@ def _sums_suffice(model: Classifier) -> bool:
 
 
 def _texts_alone(tuning: Tuning) -> bool:
-    """Whether nothing but texts speaks."""
+    """Whether prediction uses nothing but texts."""
     return all(form in TEXT_FORMS for forms in tuning.forms.values() for form in forms)

@@ -83,6 +83,12 @@ STORED: dict[str, Callable[[], Any]] = {
     "tied tables": lambda: credo.Network(
         "a -> b -> c", states=("u", "v"), tied={"b": "step", "c": "step"}
     ).fit({"a": ["u", "v"], "b": ["u", "u"], "c": ["v", "u"]}, prior={"step": credo.DirichletCategorical([1.0, 2.0])}),
+    "a network fitted by EM": lambda: credo.Network("k -> v; k -> y").fit(
+        {**_of("k"), "v": [0, None] * 4}, prior=credo.BDeu(3)
+    ),
+    "an expert's network": lambda: credo.Network(
+        "rain -> wet", {"rain": 0.2, "wet": [1.0, 0.1]}
+    ).with_strength(20).update({"rain": ["yes", "no"], "wet": ["yes", "no"]}),
     "a Markov network": lambda: credo.MarkovNetwork(
         {"a": (0, 1), "b": ("u", "v")}, [Factor(("a", "b"), np.array([[1.0, 2.0], [3.0, 4.0]]))]),
 }  # fmt: skip
@@ -235,6 +241,8 @@ def _uses_of_network(net: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield "update", lambda: net.update(rows).marginals()
         yield "forget", lambda: net.forget(rows).marginals()
         yield "merge", lambda: (net + net).marginals()
+        yield "belief", lambda: net.belief(names[0], {n: net.states[n][0] for n in net.parents[names[0]]}).interval()
+        yield "sampled", lambda: net.query(names[0], tables="sampled", samples=3)
         yield "expect", lambda: [net.expect(part) for part in net.coded({name: [None] for name in net.states})]
 
 

@@ -76,8 +76,8 @@ def test_priors_that_arent() -> None:
 def test_a_value_that_the_prior_doesnt_know() -> None:
     prior = credo.DirichletCategorical({"red": 1, "blue": 2})
     text = refused(prior.update, ["red", "blu"])
-    assert text == "the prior says nothing of 'blu'; known: red, blue. Did you mean 'blue'?"
-    assert "the prior says nothing of" in refused(prior.update, [1, 2])
+    assert text == "the prior has no concentration for 'blu'; known: red, blue. Did you mean 'blue'?"
+    assert "the prior has no concentration for" in refused(prior.update, [1, 2])
 
 
 def test_priors_that_differ_dont_merge() -> None:

@@ -351,7 +351,7 @@ def test_columns_that_are_not_there_are_missing_cells(model: Classifier) -> None
     with pytest.warns(Notice, match="no column 'x': its cells count as missing"):
         absent = found.predict_proba({"sky": TABLE["sky"], "y": TABLE["y"]})
     np.testing.assert_array_equal(absent, found.predict_proba({**TABLE, "x": [None] * 12}))
-    assert "none of the columns is there" in refused(found.predict_proba, {"z": [1.0]})
+    assert "the table has none of the model's columns" in refused(found.predict_proba, {"z": [1.0]})
 
 
 @models
@@ -678,13 +678,13 @@ def test_new_values_are_told_by_columns_together() -> None:
 def test_shares_without_rows_to_share() -> None:
     assert "give both" in refused(lambda: bayes(p={"sky": {"sun": 1.0}}))
     wrong = bayes(m=2.0, p={"sk": {"sun": 0.5, "rain": 0.25, "fog": 0.25}})
-    assert refused(wrong.fit, TABLE, "kind").startswith("p speaks of 'sk', which isn't a category column; known: sky")
+    assert refused(wrong.fit, TABLE, "kind").startswith("p names 'sk', which isn't a category column; known: sky")
 
 
 def test_a_class_that_the_prior_knows_nothing_of() -> None:
     model = bayes(class_prior={"a": 0.3, "b": 0.7}).fit(TABLE, "kind")
     later = {**TABLE, "kind": ["c"] * 12}
-    assert refused(model.update, later) == "class_prior says nothing of the class 'c'"
+    assert refused(model.update, later) == "class_prior has no probability for the class 'c'"
     assert "sum to 1" in refused(bayes(class_prior={"a": 0.3, "b": 0.3}).fit, TABLE, "kind")
     with unheard():
         np.testing.assert_array_equal(model.without_class("a").predict_proba(TABLE), np.ones((12, 1)))

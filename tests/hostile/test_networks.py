@@ -322,8 +322,13 @@ LEARNED = {"A": ["x", "y", "x"], "B": ["u", "v", "v"]}
 @pytest.mark.parametrize(
     ("act", "error", "says"),
     [
-        (lambda: Network("A -> B").fit({"A": ["x", None], "B": ["u", "v"]}), DataError, "'A' is missing in row 2"),
-        (lambda: Network("A -> B -> C").fit(LEARNED), DataError, "no column 'C' .*counted from complete rows"),
+        (
+            lambda: Network("A -> B").fit(LEARNED).forget({"A": ["x", None], "B": ["u", "v"]}),
+            DataError,
+            "'A' is missing in row 2.*complete rows",
+        ),
+        (lambda: Network("A -> B").fit(LEARNED).forget({"A": ["x"]}), DataError, "no column 'B' .*complete rows"),
+        (lambda: Network("A -> B -> C").fit(LEARNED), DataError, r"no column 'C'.*hidden=\{'C': 2\}"),
         (lambda: Network("A -> B").fit({"a": ["x"], "B": ["u"]}), SchemaError, "Did you mean 'A'"),
         (lambda: Network("A -> B").fit({"A": [], "B": []}), DataError, "the data is empty"),
         (lambda: Network("A -> B", states=["x", "y"]).fit(LEARNED), DataError, "'B' has the value 'u', which is no st"),

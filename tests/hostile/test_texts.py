@@ -113,7 +113,7 @@ def test_no_text_has_words(how: credo.Text, text: Any) -> None:
     table = {"text": [text] * 6, "label": LABELS}
     with pytest.warns(Notice) as told:
         models = both(table, how)
-    assert "column 'text' has no word in any row: it says nothing" in [str(each.message) for each in told]
+    assert "column 'text' has no word in any row: it is ignored" in [str(each.message) for each in told]
     for model in models:
         with unheard():
             assert_sound(model, table)
@@ -593,7 +593,7 @@ def apples(**how: Any) -> Any:
 
 @pytest.mark.parametrize("how", [{"ngrams": 2}, {"lowercase": False}, {"min_count": 2}, {"hashed": True}])
 def test_other_ways_to_read_do_not_merge(how: dict[str, Any]) -> None:
-    with pytest.raises(CredoError, match="column 'text' is read otherwise in each"):
+    with pytest.raises(CredoError, match="column 'text' is read in different ways"):
         apples()[1] + apples(**how)[1]
 
 
@@ -627,11 +627,11 @@ def test_a_list_of_texts_is_the_one_text_column() -> None:
     assert model.explain(["apple"]).of == "food"
     more = model.update({"text": ["red pie"], "label": ["food"]})
     assert_same(model.update(["red pie"], target=["food"]), more, TABLE)
-    assert "none of the columns is there" in refused(model.predict, {"x": ["apple"]})
+    assert "the table has none of the model's columns" in refused(model.predict, {"x": ["apple"]})
     beside = credo.NaiveBayes(kinds={"text": credo.Text()}).fit({**TABLE, "n": range(6)}, "label")
-    assert "none of the columns is there" in refused(beside.predict, ["apple"])
+    assert "the table has none of the model's columns" in refused(beside.predict, ["apple"])
     numbers = credo.NaiveBayes().fit({**TABLE, "text": range(6)}, "label")
-    assert "none of the columns is there" in refused(numbers.predict, [1])
+    assert "the table has none of the model's columns" in refused(numbers.predict, [1])
     assert "A string is a path: for one text write" in refused(model.predict, "apple pie")
 
 

@@ -346,8 +346,8 @@ def test_folds_are_refits(case: Case) -> None:
     model = case.fit(table, weight=weight)
     with unheard():
         scores = model.cross_validate(table, folds=4, weight=weight, seed=9)
-    plan = learning._Folds(model, tuple(table), 4, 9, learning.Weights.of(weight), lambda *_: (), None)
-    (batch,) = source(table).batches(list(table))
+    plan = learning.Folds(model, tuple(table), 4, 9, learning.RowWeights(), lambda *_: ())
+    (batch,) = source(table).weighted(weight).batches(list(table))
     for rows, part, weights in plan.split(batch):
         np.testing.assert_array_equal(weights, weight[rows])
         others = np.setdiff1d(np.arange(40), rows)

@@ -14,7 +14,7 @@ import pytest
 import credo
 from credo.blocks.block import Settings
 from credo.blocks.numbers.independent import Numbers
-from credo.blocks.one_hot import Together
+from credo.blocks.one_hot import OneHotGaussian
 from credo.blocks.text.log_odds import Odds
 from credo.core.em import Expected, em
 from credo.core.evidence import Evidence
@@ -27,7 +27,7 @@ from tests.laws.classifiers import KINDS, TARGET, drawn
 from tests.laws.test_soft_membership import BLOCKS, NUMBERS, check_same
 from tests.laws.test_soft_membership import drawn as cells
 
-SCORES = {name for name, block in BLOCKS.items() if isinstance(block, Odds | Together)}  # which are no likelihoods
+SCORES = {name for name, block in BLOCKS.items() if isinstance(block, Odds | OneHotGaussian)}  # no likelihoods
 LIKELIHOODS = {name: block for name, block in BLOCKS.items() if name not in SCORES}
 SETTINGS = Settings(estimate="map", smoothing=2.0, strength=3.0)
 

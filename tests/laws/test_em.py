@@ -18,6 +18,7 @@ from credo.core.membership import Soft
 from credo.core.statistics import Counts
 from credo.data.schema import Schema
 from credo.engines import local
+from credo.engines.partitions import Loaded
 from credo.errors import DataError, EvidenceError
 from credo.families import DirichletCategorical, Family, NormalInverseGamma
 from tests.laws.cases import CASES, Case
@@ -27,7 +28,7 @@ EMITTED = Label("column", "x")
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(Loaded):
     x: Any
 
     @property
@@ -138,16 +139,16 @@ def test_convergence_is_relative() -> None:
     assert after - before <= 1e-3 * abs(after)
 
 
-class Processes:
-    """An engine that sends each job and each result through pickle, as one on other machines does."""
+class Pickling(engines.Serial):
+    """An engine that sends each job, each batch and each result through pickle, as one on other machines does."""
 
-    def reduce(self, summarise: Any, batches: Any, total: Any, /) -> Any:
-        job, total = pickle.loads(pickle.dumps(summarise)), pickle.loads(pickle.dumps(total))
-        done = [pickle.loads(pickle.dumps(job(pickle.loads(pickle.dumps(batch))))) for batch in batches]
+    def reduce(self, job: Any, partitions: Any, total: Any, /) -> Any:
+        job, total = pickle.loads(pickle.dumps(job)), pickle.loads(pickle.dumps(total))
+        done = [pickle.loads(pickle.dumps(job(pickle.loads(pickle.dumps(batch))))) for batch in partitions]
         return total(done) if done else None
 
 
-@pytest.mark.parametrize("engine", [engines.Serial(), Processes()], ids=["serial", "pickled"])
+@pytest.mark.parametrize("engine", [engines.Serial(), Pickling()], ids=["serial", "pickled"])
 def test_any_engine_finds_the_same(engine: Any) -> None:
     x, start = two_gaussians()
     here = em(start, in_batches(x), steps=10)

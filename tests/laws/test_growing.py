@@ -195,7 +195,7 @@ def test_streams_outgrow_their_room(how: str) -> None:
         if place % 50 == 49:
             frozen = live.freeze()
             (expected,) = frozen.predict_proba([{"text": text}])
-            assert live._foresees
+            assert live._predicts_from_sums
             np.testing.assert_allclose(list(live.predict_proba(text).values()), expected, rtol=1e-9)
     weights = [1.0 if place % 2 else 0.3 for place in range(200)]
     with unheard():

@@ -23,7 +23,7 @@ from credo.blocks.counts import CountColumns
 from credo.blocks.numbers.binned import Binned
 from credo.blocks.numbers.gaussian import Joint
 from credo.blocks.numbers.independent import Numbers
-from credo.blocks.tally import Gathered, tally_of
+from credo.blocks.tally import KeptRows, tally_of
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Hard
@@ -246,14 +246,14 @@ def test_every_tally_says_what_the_block_says(block: Block) -> None:
     classes, weight = Column(TARGET, "category", levels), np.random.default_rng(9).choice([1.0, 0.3], 50)
     found = block.summarise(batch, Hard(codes, len(levels), weight), TARGET)
     whole = Evidence(Schema((classes,)) | found.schema, found.parts)
-    for tally in (tally_of(block, whole, TARGET), Gathered(block, TARGET)):
+    for tally in (tally_of(block, whole, TARGET), KeptRows(block, TARGET)):
         for i, row in enumerate(rows_of(table)):
             tally.read(row, i)
             tally.add(int(codes[i]), float(weight[i]))
         twice = Evidence.total([whole, tally.evidence(classes)])
         assert list(twice.schema) == list(whole.schema)
         same = sums(twice) == sums(Evidence.total([whole, whole]))
-        assert same or isinstance(tally, Gathered)
+        assert same or isinstance(tally, KeptRows)
         for name, part in twice.parts.items():  # the default adds up rows in several batches: the last bits may differ
             for one, other in zip(part.statistics.sums, whole.parts[name].statistics.sums, strict=True):
                 np.testing.assert_allclose(one.value, 2 * other.value, rtol=1e-15)
@@ -438,7 +438,7 @@ def test_a_column_may_be_missing_but_not_misspelt(tune: bool) -> None:
 
 def test_rows_without_a_class_are_noticed_once() -> None:
     live = credo.NaiveBayes().fit({"x": ["a", "b"], "y": ["u", "v"]}, "y").live()
-    with pytest.warns(Notice, match="row 1 has no 'y': such rows are counted, and teach nothing"):
+    with pytest.warns(Notice, match="row 1 has no 'y': such rows are counted, but not learned from"):
         live.observe({"x": "a"})
     live.observe({"x": "a", "y": None})  # a second notice would be an error
     assert (live.freeze().n, live.freeze().unlabelled) == (2, 2)

@@ -18,7 +18,7 @@ from credo.blocks.numbers.binned import Binned
 from credo.blocks.numbers.gaussian import Joint
 from credo.blocks.numbers.independent import Numbers
 from credo.blocks.numbers.spherical import Spherical
-from credo.blocks.one_hot import Together
+from credo.blocks.one_hot import OneHotGaussian
 from credo.blocks.text.bernoulli import Presences
 from credo.blocks.text.column import Cuts
 from credo.blocks.text.log_odds import Odds, Pairs
@@ -50,8 +50,8 @@ BLOCKS: dict[str, Block] = {
     "full covariance": Joint(NUMBERS, "full"),
     "tied covariance": Joint(NUMBERS, "tied"),
     "spherical": Spherical(NUMBERS),
-    "one-hot, tied": Together((*NUMBERS, "colour"), frozenset({"colour"}), "tied"),
-    "one-hot, full": Together((*NUMBERS, "colour"), frozenset({"colour"}), "full"),
+    "one-hot, tied": OneHotGaussian((*NUMBERS, "colour"), frozenset({"colour"}), "tied"),
+    "one-hot, full": OneHotGaussian((*NUMBERS, "colour"), frozenset({"colour"}), "full"),
     "words": Words("note", SINGLE, Cuts()),
     "words once": Binary("note", SINGLE, Cuts()),
     "logarithms of words": Logs("note", SINGLE, Cuts()),
@@ -96,7 +96,7 @@ def member_of(rows: int, groups: int, seed: int, weighted: bool) -> Hard:
 
 def evidence_of(block: Block, batch: Batch, member: Membership) -> Evidence:
     found = block.summarise(batch, member, GROUPS)
-    if isinstance(block, Together):  # a category's values are in the evidence of its own block
+    if isinstance(block, OneHotGaussian):  # a category's values are in the evidence of its own block
         found = _beside(found, Categories(tuple(block.categories)).summarise(batch, member, GROUPS))
     groups = Column(GROUPS, "category", pa.array(range(member.groups)))
     parts = {ROWS: Part((GROUPS,), Counts.of_rows(member)), **found.parts}

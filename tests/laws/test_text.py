@@ -204,7 +204,7 @@ def test_tuned_texts_one_by_one(table: Table, likelihood: str | None) -> None:
     forms = {"text": (*([likelihood] if likelihood else []), "odds", "pairs")}
     model = changed(model, tuning=replace(model.tuning, forms=forms))
     live, rng = model.live(), np.random.default_rng(3)
-    assert live._foresees
+    assert live._predicts_from_sums
     new = ["Win FREE gold, the gold!", "home", "nobody knows these", " ", "", None, "n150 and n151", "the train " * 40]
     for i in range(100, 160):
         foreseen = live.predict_proba({"text": table["text"][i]})
@@ -527,7 +527,7 @@ def test_a_long_text_is_read_live_as_any_other() -> None:
 def test_a_class_that_comes_after_tuning_is_noticed(table: Table) -> None:
     model = credo.NaiveBayes(kinds={"text": credo.Text()}).fit(table, "kind").tune(table)
     row: dict[str, list[Any]] = {"text": ["a new thing"], "size": [1.0], "kind": ["phish"]}
-    with pytest.warns(Notice, match="column 'kind': 'phish' comes after tuning, which knows nothing of it: tune"):
+    with pytest.warns(Notice, match="column 'kind': 'phish' comes after tuning, which has no weight for it: tune"):
         later = model.update(row)
     assert later.update(row).n == model.n + 2  # which is no news any more
     with pytest.warns(Notice, match="'phish' comes after tuning"):

@@ -317,3 +317,55 @@ def test_rows_that_are_alike_by_chance_lie_in_any_fold() -> None:
     cells = rng.integers(0, 2, (200, 2))
     table = {**words(cells), "y": (cells.sum(1) > 0).astype(int)}
     assert credo.NaiveBayes().fit(table, "y").cross_validate(table).log_loss < 0.3
+
+
+def dependent(rng: Rng, rows: int) -> tuple[Table, Any]:
+    """A ticket says what its price, deck and port are; ages are known of half the rows; the class hardly depends."""
+    ticket = rng.integers(0, 12, rows)
+    cells = np.stack([ticket, ticket // 2, ticket // 3, rng.integers(0, 2, rows) * rng.integers(1, 9, rows)], axis=1)
+    return words(cells), np.where(rng.random(rows) < 0.3, rng.integers(0, 2, rows), ticket % 2)
+
+
+def test_rows_alike_since_columns_depend_on_each_other_are_no_copies() -> None:
+    columns, truth = dependent(np.random.default_rng(22), 300)
+    table = {**columns, "y": truth}
+    prints = drawn(credo.NaiveBayes().fit(table, "y"), source(table), Weights(), 10).prints
+    assert len(np.unique(prints)) < 130
+    assert len(prints) > 270  # 118 if columns were held to be independent given the class
+
+
+def test_copies_are_found_among_columns_that_depend_on_each_other() -> None:
+    rng = np.random.default_rng(23)
+    columns, truth = dependent(rng, 300)
+    columns["x"] = rng.integers(0, 60, 300).astype(float)
+    rows = np.r_[np.arange(300), np.repeat(np.arange(60), 4)]
+    table = {**{name: cells[rows] for name, cells in columns.items()}, "y": truth[rows]}
+    model = credo.NaiveBayes(kinds={"x": "number"}).fit(table, "y")
+    assert drawn(model, source(table), Weights(), 10).rows <= 310
+
+
+def test_rare_levels_of_a_column_that_matters_are_shrunk() -> None:
+    """Two levels tell the class; twenty others, of about four rows each, are coin flips: 0.79 nats at smoothing 1."""
+    losses = []
+    for draw in range(4):
+        rng = np.random.default_rng([24, draw])
+        truth, rare = rng.integers(0, 2, 9080), rng.random(9080) < 0.075
+        told = np.where(rng.random(9080) < 0.1, 1 - truth, truth)
+        levels = np.where(rare, 2 + np.cumsum(rare) % 20, told)
+        old, new = split(words(levels[:, None]), 1080)
+        model = credo.learn(old, target=truth[:1080])
+        kept = rare[1080:]
+        losses.append(loss(model, {"c0": new["c0"][kept]}, truth[1080:][kept]))
+    assert np.mean(losses) < 1.07 * np.log(2)
+
+
+def test_an_explanation_marks_unseen_values() -> None:
+    model, table = discounting()
+    row = {name: cells[:1] for name, cells in table.items() if name != "y"} | {"c1": ["never"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", credo.errors.Notice)
+        found = model.explain(row)
+    assert found.unseen == {"c1"}
+    assert "c1 = never (unseen value, ignored)" in repr(found)
+    assert found.table()["value"].to_pylist().count("never (unseen value, ignored)") == 1
+    assert not model.explain({**row, "c1": table["c1"][:1]}).unseen

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
 import credo
+from credo.networks.gradient import nearest_distributions
 from credo.networks.network import Network
 
 STORM = Network.example("storm")
@@ -90,3 +92,43 @@ def test_the_message_classifier_is_a_network() -> None:
     fitted = model.fit({"text": MESSAGES["text"]}, target=MESSAGES["kind"])
     (found,) = fitted.predict_proba({"text": ["Lunch? EOM"]})
     assert found[fitted.classes.index("BUSINESS")] == pytest.approx(net.query("kind", given)["BUSINESS"], abs=1e-12)
+
+
+# Storm, BusTourGroup, Thunder and ForestFire are observed, Lightning and Campfire aren't
+
+
+SEEN = STORM.sample(2000, seed=1).drop_columns(["Lightning", "Campfire"])
+HIDDEN = {"Lightning": STORM.states["Lightning"], "Campfire": STORM.states["Campfire"]}
+
+
+@pytest.mark.parametrize("method", ["em", "gradient", "lbfgs"])
+def test_hidden_tables_are_fitted_and_the_likelihood_never_falls(method: Any) -> None:
+    learned = STORM.fit(SEEN, hidden=HIDDEN, method=method, starts=1, tolerance=1e-9)
+    assert (np.diff(learned.history) >= 0).all()
+    assert learned.history[-1] > learned.history[0] + 1
+    for names in (["Storm", "Thunder"], ["Storm", "ForestFire"], ["BusTourGroup", "ForestFire"]):
+        rows = list(zip(*(SEEN[name].to_pylist() for name in names), strict=True))
+        for states, p in learned.query(names).items():
+            assert p == pytest.approx(rows.count(states) / len(rows), abs=0.01)
+
+
+def test_the_gradient_is_what_the_lecture_says_and_0_where_em_ends() -> None:
+    """∂ log P(D) / ∂wᵢⱼₖ = Σ P(yᵢⱼ, uᵢₖ | d) / wᵢⱼₖ: along the simplex it is 0 where it is the same for all yᵢⱼ."""
+    learned = STORM.fit(SEEN, hidden=HIDDEN, prior="ml", starts=1, tolerance=0.0, steps=20_000)
+    evidence = [learned.expect(rows)[0] for rows in learned.coded(SEEN)]
+    for name, node in learned.nodes.items():
+        expected = sum(each[node.label].n.value for each in evidence)
+        slope = expected / learned.tables[name]
+        assert np.ptp(slope, axis=-1) / learned.n == pytest.approx(0.0, abs=2e-3)
+
+
+def test_dividing_by_the_sum_is_no_renormalisation_that_keeps_the_optimum() -> None:
+    """w ← w + η n / w, divided by Σ: 80 of 100 heads lead to w = 2/3 (w ∝ √n), not to the maximum likelihood of 0.8."""
+    n = np.array([80.0, 20.0])
+    divided = nearest = np.array([0.5, 0.5])
+    for _ in range(20_000):
+        divided = divided + 1e-4 * n / divided
+        divided /= divided.sum()
+        nearest = nearest_distributions(nearest + 1e-4 * n / nearest)
+    assert divided == pytest.approx([2 / 3, 1 / 3], abs=1e-9)
+    assert nearest == pytest.approx([0.8, 0.2], abs=1e-9)

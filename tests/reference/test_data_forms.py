@@ -381,7 +381,7 @@ def test_a_float_column_reaches_the_batch_as_it_lies() -> None:
 
 @pytest.mark.parametrize("sizes", [[10], [1] * 10, [3, 7, 0, 5], [0, 0, 4]], ids=str)
 def test_batches_dont_depend_on_how_rows_came(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.data.ROWS", 4)
+    monkeypatch.setattr("credo.data.cutting.ROWS", 4)
     total, cuts = sum(sizes), np.cumsum([0, *sizes])
     parts = [Batch(0, n, {"x": pa.array(range(at, at + n))}) for at, n in zip(cuts, sizes, strict=False)]
     batches = list(recut(parts))
@@ -464,7 +464,7 @@ def test_types_are_those_of_all_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_batches_of_texts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their sizes don't depend on how the rows came, and no batch of several rows is too long."""
-    monkeypatch.setattr("credo.data.LONGEST", 50)
+    monkeypatch.setattr("credo.data.cutting.LONGEST", 50)
     rng = np.random.default_rng(seed)
     texts = ["x" * n if n < 70 else None for n in rng.integers(0, 75 if seed % 2 else 20, 40).tolist()]
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from credo import engines
 from credo._kernels.networks.propagation import add_families
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
-from credo.engines import local
 from credo.errors import EvidenceError
 from credo.networks.factor import Factor
 from credo.networks.inference import expectations, junction
@@ -135,7 +135,7 @@ def test_the_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch) 
     sums = []
     for threads in ("1", "4"):
         monkeypatch.setenv("CREDO_THREADS", threads)
-        parts = local.mapped(net.expect, rows.chunks(expectations.CHUNK))
+        parts = engines.Local().map(net.expect, rows.chunks(expectations.CHUNK))
         evidences, logs = zip(*parts, strict=True)
         assert len(evidences) == 5
         sums.append((reduce(add, evidences), sum(logs)))

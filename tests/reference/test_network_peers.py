@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import credo
 from benchmarks.networks import peer_of
 from credo.formats import read
 from credo.formats.uai import read_evidence
@@ -35,6 +37,26 @@ def agree(net: Network, seed: int) -> None:
     for name, found in net.marginals(given).items():
         assert [*found.values()] == pytest.approx(engine.posterior(name).toarray().tolist(), abs=1e-9)
     assert net.log_probability(given) == pytest.approx(np.log(engine.evidenceProbability()), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["asia", "earthquake", "sprinkler", "storm"])
+@pytest.mark.parametrize("prior", ["smoothing", "bdeu"])
+def test_learned_tables(name: str, prior: str) -> None:
+    """Laplace's and the BDeu prior as pyAgrum has them."""
+    net = Network.example(name)
+    states = {each: tuple(f"s{k}" for k in range(len(own))) for each, own in net.states.items()}
+    net = Network(net.parents, net.tables, states)
+    rows = net.sample(500, seed=3)
+    frame = pa.table({each: rows[each].combine_chunks().cast(pa.string()) for each in net.variables}).to_pandas()
+    learner = gum.BNLearner(frame, peer_of(net))
+    learner.useSmoothingPrior(2.0) if prior == "smoothing" else learner.useBDeuPrior(12.0)
+    theirs = learner.learnParameters(peer_of(net).dag())
+    ours = net.fit(frame, prior=2.0 if prior == "smoothing" else credo.BDeu(12))
+    for each, above in net.parents.items():
+        table = theirs.cpt(each)
+        axes = [*above, each]
+        turned = ours.tables[each].transpose([axes.index(other) for other in reversed(table.names)])
+        assert turned == pytest.approx(table.toarray(), abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["asia", "earthquake", "sprinkler", "storm"])

@@ -1,4 +1,4 @@
-"""One row at a time: cells counted, and log-likelihoods straight from sums that are kept in pairs (numerics.exact)."""
+"""One row at a time: cells counted, and log-likelihoods straight from the counts and moments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from credo._kernels.core.sums import ALIKE, FAINT, add_moments_hard, add_product
 from credo._kernels.jit import at_once, kernel
 
 Array = NDArray[np.float64]
-Cells = NDArray[np.int64]
+CellCodes = NDArray[np.int64]
 Pair = tuple[float, float]
 
 # A caller that comes for every row can't wait for a kernel that asks each time whether it is compiled.
@@ -23,10 +23,24 @@ add_products_now = at_once(add_products_hard)
 
 
 @kernel
-def add_moments_of_row(x: Array, k: int, w: float, sums: Array) -> None:
+def add_moments_of_row(x: Array, k: int, w: float, sums: Array, shift: Array, moments: Array) -> None:
     """sums (3, 3, classes, columns), each of three floats, += w (1, xⱼ, xⱼ²) at class k, over the cells that aren't
-    NaN."""
+    NaN. moments (3, 1 + classes, columns) are n, mean and scatter of x - shift, for all classes together and for each:
+    n′ = n + w, mean′ = mean + w d/n′ with d = x - mean, scatter′ = scatter + w d (x - mean′) (Welford 1962; West 1979).
+    """
     add_moments_now(x, np.full(1, k), np.full(1, w), sums[0], sums[1], sums[2])
+    for j in range(x.shape[1]):
+        if x[0, j] != x[0, j]:
+            continue
+        if moments[0, 0, j] == 0.0:
+            shift[j] = x[0, j]
+        z = x[0, j] - shift[j]
+        for row in (0, k + 1):
+            n = moments[0, row, j] + w
+            away = z - moments[1, row, j]
+            moments[0, row, j] = n
+            moments[1, row, j] += w * away / n
+            moments[2, row, j] += w * away * (z - moments[1, row, j])
 
 
 @kernel
@@ -36,7 +50,7 @@ def add_products_of_row(x: Array, k: int, w: float, sums: Array) -> None:
 
 
 @kernel
-def count_cells(cells: Cells, k: int, w: float, counts: Array, weights: Array, totals: Array) -> None:
+def count_cells(cells: CellCodes, k: int, w: float, counts: Array, weights: Array, totals: Array) -> None:
     """The first two counts (3, cells, classes), a pair, and totals (columns, classes) += w at class k.
 
     weights (cells,) are of all classes together. Column j's cell is cellsⱼ, none where that is negative.
@@ -55,7 +69,9 @@ def count_cells(cells: Cells, k: int, w: float, counts: Array, weights: Array, t
 
 
 @kernel
-def add_cells_of_row(cells: Cells, counts: Array, totals: Array, levels: Array, smoothing: float, out: Array) -> None:
+def add_cells_of_row(
+    cells: CellCodes, counts: Array, totals: Array, levels: Array, smoothing: float, out: Array
+) -> None:
     """out (classes) += Σⱼ log (n + l)/(N + l J): counts (3, cells, classes) add up to n, J is levelsⱼ."""
     for j in range(len(cells)):
         v = cells[j]
@@ -71,8 +87,8 @@ def add_cells_of_row(cells: Cells, counts: Array, totals: Array, levels: Array, 
 def add_bins_of_row(
     x: Array,
     values: Array,
-    cells: Cells,
-    ends: Cells,
+    cells: CellCodes,
+    ends: CellCodes,
     counts: Array,
     weights: Array,
     totals: Array,
@@ -116,56 +132,6 @@ def two_sum(a: float, b: float) -> Pair:
 
 
 @kernel
-def two_product(a: float, b: float) -> Pair:
-    """a · b, and what rounding left out of it."""
-    product = a * b
-    cut = 134217729.0 * a
-    a_high = cut - (cut - a)
-    cut = 134217729.0 * b
-    b_high = cut - (cut - b)
-    a_low, b_low = a - a_high, b - b_high
-    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-
-
-@kernel
-def sum_pairs(a: float, b: float, c: float, d: float) -> Pair:
-    """(a + b) + (c + d)"""
-    high, error = two_sum(a, c)
-    low, rest = two_sum(b, d)
-    high, error = two_sum(high, error + low)
-    return two_sum(high, error + rest)
-
-
-@kernel
-def multiply_pairs(a: float, b: float, c: float, d: float) -> Pair:
-    """(a + b)(c + d)"""
-    high, error = two_product(a, c)
-    return two_sum(high, error + (a * d + b * c))
-
-
-@kernel
-def divide_pairs(a: float, b: float, c: float, d: float) -> Pair:
-    """(a + b)/(c + d), 0 where that is an average over no rows."""
-    if c == 0.0:
-        return 0.0, 0.0
-    first = a / c
-    p, q = multiply_pairs(c, d, first, 0.0)
-    p, q = sum_pairs(a, b, -p, -q)
-    return two_sum(first, (p + q) / c)
-
-
-@kernel
-def mean_and_scatter(
-    n: float, n_low: float, x: float, x_low: float, s: float, s_low: float
-) -> tuple[float, float, float]:
-    """The mean as a pair, and Σ(x - mean)² = Σx² - (Σx)²/n, of sums in pairs; 0 where that is rounding."""
-    mean, mean_low = divide_pairs(x, x_low, n, n_low)
-    p, q = multiply_pairs(x, x_low, mean, mean_low)
-    p, q = sum_pairs(s, s_low, -p, -q)
-    return mean, mean_low, p + q if p + q > max(FAINT, ALIKE * s) else 0.0
-
-
-@kernel
 def log_gamma_ratio(a: float) -> float:
     """log Γ(a + ½)/Γ(a), by its series where a difference of the two would lose digits."""
     if a > 20.0:
@@ -175,74 +141,41 @@ def log_gamma_ratio(a: float) -> float:
 
 
 @kernel
-def sum_up_class(
-    k: int, before: Array, since: Array, strength: float, pooled: Array, total: Array, known: Array
-) -> None:
-    """What class k's sums come to: total = before + since, known = n, mean (a pair), scatter and log Γ(a + ½)/Γ(a).
+def add_students_of_row(x: Array, shift: Array, moments: Array, strength: float, out: Array) -> None:
+    """out (classes) += Σⱼ log p(xⱼ | class): Student's t, as NumbersLikelihood has it, from `add_moments_of_row`.
 
-    before and total (2, 3, classes, columns) are pairs of n, Σx and Σx², since (3, 3, classes, columns) has three
-    floats of each; pooled (2, 3, columns) gains what the class has gained. known (5, classes, columns).
-    a = 1 + (s + n)/2, s being the strength.
+    The prior is worth `strength` rows of all classes' mean and variance; a column without variance is ignored.
     """
-    last, ratio = -1.0, 0.0
-    for j in range(total.shape[3]):
-        for m in range(3):
-            p, q = two_sum(since[0, m, k, j], since[1, m, k, j])
-            p, q = two_sum(p, q + since[2, m, k, j])
-            p, q = sum_pairs(before[0, m, k, j], before[1, m, k, j], p, q)
-            u, v = sum_pairs(p, q, -total[0, m, k, j], -total[1, m, k, j])
-            pooled[0, m, j], pooled[1, m, j] = sum_pairs(pooled[0, m, j], pooled[1, m, j], u, v)
-            total[0, m, k, j], total[1, m, k, j] = p, q
-        own = total[:, :, k, j]
-        n = own[0, 0] + own[1, 0]
-        if n != last:
-            last, ratio = n, log_gamma_ratio(1.0 + 0.5 * (strength + n))
-        mean, rest, scatter = mean_and_scatter(own[0, 0], own[1, 0], own[0, 1], own[1, 1], own[0, 2], own[1, 2])
-        known[0, k, j], known[1, k, j], known[2, k, j], known[3, k, j], known[4, k, j] = n, mean, rest, scatter, ratio
-
-
-@kernel
-def add_students_of_row(x: Array, pooled: Array, known: Array, strength: float, out: Array) -> None:
-    """out (classes) += Σⱼ log p(xⱼ | class): Student's t, as NumbersLikelihood has it.
-
-    The prior is worth `strength` rows of all classes' mean and variance; numbers are taken relative to that mean.
-    """
-    for j in range(x.shape[1]):
-        v = x[0, j]
-        if v != v:
-            continue
-        n = pooled[0, 0, j] + pooled[1, 0, j]
-        shift, rest, scatter = mean_and_scatter(
-            pooled[0, 0, j], pooled[1, 0, j], pooled[0, 1, j], pooled[1, 1, j], pooled[0, 2, j], pooled[1, 2, j]
-        )
-        if not scatter > 0.0:
-            continue
-        z = v - shift
-        for k in range(len(out)):
-            nk, after, centre, scale = known[0, k, j], strength + known[0, k, j], rest, strength * scatter / n
-            if nk > 0.0:
-                p, q = two_sum(known[1, k, j], -shift)
-                p += q + known[2, k, j]
-                away = rest - p
-                centre = p + strength / after * away
-                scale += known[3, k, j] + strength * nk / after * away * away
+    for k in range(len(out)):
+        last, ratio = -1.0, 0.0
+        for j in range(x.shape[1]):
+            z, n, centre, scatter = x[0, j] - shift[j], moments[0, 0, j], moments[1, 0, j], moments[2, 0, j]
+            if not (z == z and scatter > max(FAINT, ALIKE * (scatter + n * (shift[j] + centre) ** 2))):
+                continue
+            own, scale = moments[0, k + 1, j], strength * scatter / n
+            after = strength + own
+            if own > 0.0:
+                away = centre - moments[1, k + 1, j]
+                centre = moments[1, k + 1, j] + strength / after * away
+                scale += moments[2, k + 1, j] + strength * own / after * away * away
+            if own != last:
+                last, ratio = own, log_gamma_ratio(1.0 + 0.5 * after)
             inverse = after / ((after + 1.0) * scale)
             away = abs(z - centre)
             near = 1.0 + inverse * away * away
             log_near = math.log(near) if near < math.inf else math.log(inverse) + 2.0 * math.log(away)
-            peak = known[4, k, j] + 0.5 * math.log(inverse / math.pi)
-            out[k] += peak - (1.5 + 0.5 * after) * log_near
+            out[k] += ratio + 0.5 * math.log(inverse / math.pi) - (1.5 + 0.5 * after) * log_near
 
 
 @kernel
 def to_shares(log_joint: Array, begun: Array, biases: Array, noise: Array) -> bool:
-    """What is said of the classes becomes their shares, with label noise; False if none is possible. Where
-    nothing was said since it was begun, biases don't count."""
-    said = False
+    """log p(class, row) becomes P(class | row), with label noise; False if no class is possible. Where no cell counted
+    (it is as it was begun), biases don't count."""
+    counted = False
     for k in range(len(log_joint)):
-        said = said or log_joint[k] != begun[k]
+        counted = counted or log_joint[k] != begun[k]
     for k in range(len(log_joint)):
-        log_joint[k] -= 0.0 if said else biases[k]
+        log_joint[k] -= 0.0 if counted else biases[k]
     top, total, rest = log_joint[0], 0.0, 1.0
     for k in range(len(log_joint)):
         top = max(top, log_joint[k])

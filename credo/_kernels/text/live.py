@@ -1,4 +1,4 @@
-"""One text at a time: words learned in place, and what they say of classes, straight from sums.
+"""One text at a time: words learned in place, and log-likelihoods straight from sums.
 
 A table (words, classes) of sums that are mostly 0 is (starts, ends, columns, values): the cells of word v are those
 from startsᵥ up to endsᵥ, in any order.
@@ -135,7 +135,7 @@ def add_words_of_row(
 def add_odds_of_row(
     table: Table, codes: Codes, counts: Codes, holding: Array, unchanging: Unchanging, weight: float, out: Array
 ) -> None:
-    """out (classes) += weight times what `add_odds` says of a text that wasn't learned."""
+    """out (classes) += weight times the score by `add_odds` of a text that wasn't learned."""
     (starts, ends, columns, values), (totals, everything, least, doubts, powers) = table, unchanging
     rows, size = np.zeros(len(codes) + 1, np.int64), 0
     for i in range(len(codes)):
@@ -178,8 +178,8 @@ def add_settled_odds_of_row(
 def add_presences_of_row(
     table: Table, codes: Codes, texts: Array, absent: Array, a: float, unseen: bool, weight: float, out: Array
 ) -> None:
-    """out (classes) += weight · log p(which words are there | class): what it says that none is there (absent), and of
-    those that are, log (d + a)/(D - d + a), where d of the D texts of a class hold a word. Strange words count as one.
+    """out (classes) += weight · log p(which words are there | class): that of none being there (absent), and of
+    those that are, log (d + a)/(D - d + a), where d of the D texts of a class hold a word. Unseen words count as one.
     """
     starts, ends, columns, values = table
     for k in range(len(out)):

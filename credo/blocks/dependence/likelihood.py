@@ -59,7 +59,7 @@ class DependenceLikelihood(OneTerm, Scored, CountsIgnored, Draws, Hides):
 
     def read_counting_ignored(self, batch: Batch) -> tuple[Codes, Ignored]:
         codes, unseen = self.cells.read(batch)
-        return codes, {(name, NEW): n for name, n in unseen.items() if n}
+        return codes, {(name, UNSEEN_VALUES): n for name, n in unseen.items() if n}
 
     # Tables
 
@@ -248,7 +248,7 @@ class TreeLikelihood(DependenceLikelihood):
         before = (codes, own.codes, own.weight, self.parents, self._log_pair, self._log_single)
         add_tree_left_out(*before, *tables, out)
 
-    def said(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
         """What each column says given its parent."""
         found, codes = {}, self.seen(cells)
         for j, name in enumerate(self.names):
@@ -297,7 +297,7 @@ class OneDependenceLikelihood(DependenceLikelihood):
     def _add_left_out(self, codes: Codes, own: Hard, tables: Tables, out: Array) -> None:
         add_one_dependence_left_out(codes, own.codes, own.weight, self._log_pair, self._log_single, *tables, out)
 
-    def said(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
         """One column after another: what each adds to those before it."""
         found, before, codes = {}, np.zeros(shape), self.seen(cells)
         shown = np.full_like(codes, -1)

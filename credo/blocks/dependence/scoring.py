@@ -77,7 +77,7 @@ class DependenceScorer(Scorer):
     def unseen(self, cells: Cells) -> NDArray[np.bool_]:
         return np.asarray((cells >= 0) & (self.likelihood.seen(self._coded(cells)) < 0))
 
-    def without(self, cells: Cells, own: Hard, gone: Rows) -> DependenceScorer:
+    def without(self, cells: Cells, own: Hard, gone: RowFlags) -> DependenceScorer:
         if not gone.any():
             return self
         left = self.rows - float(own.weight[gone].sum())

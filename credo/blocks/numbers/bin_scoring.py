@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.blocks.block import Settings
-from credo.blocks.scoring import Cells, Rows, Scorer, TableScorer
+from credo.blocks.scoring import Cells, RowFlags, Scorer, TableScorer
 from credo.core.membership import Hard
 from credo.core.statistics import Positions
 from credo.data import Batch
@@ -104,7 +104,7 @@ class BinScorer(Scorer):
         """The bins stay where they are."""
         return self._table.each_left_out(self._coded(cells), own, places)
 
-    def without(self, cells: Cells, own: Hard, gone: Rows) -> BinScorer:
+    def without(self, cells: Cells, own: Hard, gone: RowFlags) -> BinScorer:
         codes, at, weights = _entries(cells[gone], own.take(gone))
         pooled = self.pooled - np.bincount(at, weights, len(self.pooled))
         classes, places, counts = self.entries

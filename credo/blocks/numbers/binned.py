@@ -1,4 +1,4 @@
-"""Numbers in bins: no shape is assumed. Bins lie at quantiles, which a sketch of the column tells.
+"""Numbers in bins: no shape is assumed. Bins lie at quantiles, which a sketch of the column gives.
 
 The sketch counts numbers cut to 12 significant bits, class by class: it adds, merges and forgets exactly like any other
 evidence, and bins are derived from it. (The idea of fixed logarithmic buckets: DDSketch, Masson, Rim & Lee 2019. About
@@ -20,7 +20,7 @@ from credo.blocks.capabilities import Draws, LogPrior, Scored, Tabular, Tallies
 from credo.blocks.categories import TableLikelihood, concentration
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Codes, Hard, Membership, Soft
+from credo.core.membership import Codes, Hard, Membership
 from credo.core.statistics import ALONE, Counts, Positions
 from credo.data import Batch, cells
 from credo.data.schema import Column, Schema
@@ -63,7 +63,7 @@ class Binned(Block, Tallies):
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         columns, parts = [], {}
         for name in self.names:
-            codes, levels = _coded(batch, name, keep=isinstance(member, Soft))
+            codes, levels = (Shortened(name).of(batch) if isinstance(member, Hard) else batch.encoded(Shortened(name)))
             columns.append(Column(name, "number", levels))
             parts[Label("column", name)] = Part((groups, name), Counts.of(codes, len(levels), member))
         return Evidence(Schema(tuple(columns)), parts)
@@ -84,16 +84,15 @@ class Binned(Block, Tallies):
         return BinnedTally(columns, [evidence[label] for label in column_labels(self.names)], cut, most_bins)
 
 
-def _coded(batch: Batch, name: str, keep: bool) -> tuple[Codes, Any]:
-    """Codes of the shortened numbers, and these; kept for EM, which asks for them in each of its steps."""
-    key = ("shortened", name)
-    if (found := batch.memo.get(key)) is None:
-        codes, levels = cells.categories(pa.array(cut(batch.numbers(name)), from_pandas=True))
-        found = codes, levels.cast(pa.float64(), safe=False)
-        if keep:
-            batch.memo[key] = found
-    shortened: tuple[Codes, Any] = found
-    return shortened
+@dataclass(frozen=True)
+class Shortened:
+    """A column's numbers, shortened: codes, -1 where a cell is missing, and the numbers that they stand for."""
+
+    name: str
+
+    def of(self, batch: Batch) -> tuple[Codes, Any]:
+        codes, levels = cells.categories(pa.array(cut(batch.numbers(self.name)), from_pandas=True))
+        return codes, levels.cast(pa.float64(), safe=False)
 
 
 def most_bins(n: Array | float, coarse: bool = False) -> Any:
@@ -250,15 +249,15 @@ class Sketch:
         none, n = np.zeros((len(self.counts), 1)), self.n - w
         reached = np.concatenate([none, np.cumsum(self.counts, axis=1)], axis=1)
         starts, _, gained = runs(self.bins(self.below, n))
-        said = gained[:, np.searchsorted(starts, first)]
+        log_evidence = gained[:, np.searchsorted(starts, first)]
         starts, ends, gained = runs(self.bins(np.maximum(self.below - w, 0.0), n))
         next_one = np.searchsorted(starts, last, "right") - 1  # of which the row's bin may have taken some values
         taken = reached[:, ends[next_one]] - reached[:, last]
-        said = said + gained[:, -1:] - gained[:, next_one + 1] + log_rising(prior, taken)
+        log_evidence = log_evidence + gained[:, -1:] - gained[:, next_one + 1] + log_rising(prior, taken)
         inside, total = reached[:, last] - reached[:, first], self.counts.sum(1)[:, None]
         inside_left, total_left = np.maximum(inside - w, 0.0), np.maximum(total - w, 0.0)
-        each = said + log_rising(prior, inside) - log_rising(a * bins, total)
-        return each, said + log_rising(prior, inside_left) - log_rising(a * bins, total_left)
+        each = log_evidence + log_rising(prior, inside) - log_rising(a * bins, total)
+        return each, log_evidence + log_rising(prior, inside_left) - log_rising(a * bins, total_left)
 
 
 @dataclass(frozen=True, eq=False)

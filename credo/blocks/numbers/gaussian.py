@@ -151,7 +151,7 @@ class JointLikelihood(OneTerm, LogPrior, Draws):
         return total
 
     @cached_property
-    def spoken(self) -> Flags:
+    def varying(self) -> Flags:
         return np.asarray(self.pooled.scatter[0] > 0)
 
     @cached_property
@@ -160,29 +160,29 @@ class JointLikelihood(OneTerm, LogPrior, Draws):
 
     @property
     def size(self) -> int:
-        return int(self.spoken.sum())
+        return int(self.varying.sum())
 
     @cached_property
     def prior_mean(self) -> Array:
         """About the shift, which is the same but for rounding. (d,)"""
-        return np.asarray((self.pooled.first / self.pooled.n - Exact.of(self.shift)).value[0, self.spoken])
+        return np.asarray((self.pooled.first / self.pooled.n - Exact.of(self.shift)).value[0, self.varying])
 
     @cached_property
     def prior_variance(self) -> Array:
         n = np.maximum(self.pooled.n.value[0], ALONE)
-        return np.asarray((self.pooled.scatter[0] / n)[self.spoken])
+        return np.asarray((self.pooled.scatter[0] / n)[self.varying])
 
     @cached_property
     def about_shift(self) -> list[tuple[Flags, Array, Array, Array]]:
         """Each pattern's columns among those with any variance, n, mean about the shift and scatter."""
         found = []
         for pattern in self.patterns:
-            inside = self.spoken[pattern.known]
+            inside = self.varying[pattern.known]
             moments = pattern.moments.take(1, np.flatnonzero(inside)).take(2, np.flatnonzero(inside))
-            mean = moments.first / moments.n[:, None] - Exact.of(self.shift[pattern.known & self.spoken])
+            mean = moments.first / moments.n[:, None] - Exact.of(self.shift[pattern.known & self.varying])
             seen = moments.n.value[:, None] > 0
             found.append(
-                (pattern.known[self.spoken], moments.n.value, np.where(seen, mean.value, 0.0), moments.scatter)
+                (pattern.known[self.varying], moments.n.value, np.where(seen, mean.value, 0.0), moments.scatter)
             )
         return found
 
@@ -282,10 +282,10 @@ class JointLikelihood(OneTerm, LogPrior, Draws):
             found = log_density(squared, log_determinant, degrees, int(known.sum()))
             out[rows] += found if self.weight == 1 else self.weight * found
 
-    def said(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
         found = {name: np.zeros(shape) for name in self.names}
-        names = [name for name, speaks in zip(self.names, self.spoken, strict=True) if speaks]
-        z = (cells - self.shift)[:, self.spoken]
+        names = [name for name, varies in zip(self.names, self.varying, strict=True) if varies]
+        z = (cells - self.shift)[:, self.varying]
         for known, rows in patterns(z) if self.size else ():
             if not known.any():
                 continue
@@ -297,7 +297,7 @@ class JointLikelihood(OneTerm, LogPrior, Draws):
 
     def _distances(self, cells: Array) -> Iterator[tuple[Flags, Any, Array]]:
         """Squared Mahalanobis distances from each class, pattern by pattern. (rows, classes)"""
-        z = (cells - self.shift)[:, self.spoken] if self.size < cells.shape[1] else cells - self.shift
+        z = (cells - self.shift)[:, self.varying] if self.size < cells.shape[1] else cells - self.shift
         for known, rows in patterns(z):
             if not known.any():
                 continue
@@ -348,7 +348,7 @@ class JointLikelihood(OneTerm, LogPrior, Draws):
 
     def _left_out(self, cells: Array, own: Hard) -> Array:
         """Rows (without missing cells) that are left out one by one: each class's matrix is factored again."""
-        z, w, rows = (cells - self.shift)[:, self.spoken], own.weight, np.arange(len(cells))
+        z, w, rows = (cells - self.shift)[:, self.varying], own.weight, np.arange(len(cells))
         everyone = np.full(len(z), self.completed[0].sum())
         variance = np.repeat(self.prior_variance[None] * everyone[:1, None], len(z), axis=0)
         rest, place, left = without_row(everyone, np.repeat(self.prior_mean[None], len(z), axis=0), variance, z, w)
@@ -391,13 +391,13 @@ class JointLikelihood(OneTerm, LogPrior, Draws):
             rooted = np.linalg.inv(white)
             for k in np.unique(classes):
                 rows = np.flatnonzero(classes == k)
-                drawn[np.ix_(rows, self.spoken)] = mean[k] + noise[rows] @ rooted[k].T + self.shift[self.spoken]
+                drawn[np.ix_(rows, self.varying)] = mean[k] + noise[rows] @ rooted[k].T + self.shift[self.varying]
         return {name: drawn[:, j] for j, name in enumerate(self.names)}
 
     def parameters(self) -> list[Parameter]:
-        names = [name for name, said in zip(self.names, self.spoken, strict=True) if said]
+        names = [name for name, varies in zip(self.names, self.varying, strict=True) if varies]
         mean, covariance = self.gaussians
-        lines = [Parameter(name, "mean", mean[:, j] + self.shift[self.spoken][j]) for j, name in enumerate(names)]
+        lines = [Parameter(name, "mean", mean[:, j] + self.shift[self.varying][j]) for j, name in enumerate(names)]
         for i, name in enumerate(names):
             lines.append(Parameter(name, "sd", np.sqrt(covariance[:, i, i])))
             for j in range(i):

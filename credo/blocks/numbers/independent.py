@@ -74,7 +74,7 @@ class Numbers(Block, Tallies):
         else:
             statistics = Moments.of_tiles(batch.tiles(self.names), len(self.names), member)
             if not (statistics.second.high < LARGEST**2).all():
-                batch.matrix(self.names)  # which says what is wrong with which cell
+                batch.matrix(self.names)  # which refuses the wrong cell by name
         return Evidence(_schema(self.names, self.kind), {self.label: Part((groups, None), statistics)})
 
     def taken_from(self, evidence: Evidence, wider: Numbers) -> Evidence:
@@ -156,11 +156,11 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
         return self.statistics.pooled()
 
     @cached_property
-    def spoken(self) -> Any:
+    def varying(self) -> Any:
         """Which columns are used: those with any variance."""
         if self.part_of is not None:
             whole, at = self.part_of
-            return whole.spoken[at]
+            return whole.varying[at]
         return self.pooled.scatter[0] > 0
 
     @cached_property
@@ -181,11 +181,11 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
     @cached_property
     def prior(self) -> NormalInverseGamma:
         """About the shift, as is all that follows."""
-        return of_numbers(_each(self.pooled.about(self.shift)), self.settings.strength)
+        return of_numbers(columns_as_groups(self.pooled.about(self.shift)), self.settings.strength)
 
     @cached_property
     def posterior(self) -> NormalInverseGamma:
-        return self.prior.posterior(_each(self.shifted))
+        return self.prior.posterior(columns_as_groups(self.shifted))
 
     @cached_property
     def gaussian(self) -> Gaussian:
@@ -194,10 +194,10 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
         if estimate != "ml":
             found: Gaussian = self.posterior.mode() if estimate == "map" else self.posterior.mean()
             return found
-        found = self.prior.maximum_likelihood(_each(self.shifted))
+        found = self.prior.maximum_likelihood(columns_as_groups(self.shifted))
         empty = ~(self.statistics.n.value > 0).any(1, keepdims=True)  # a class without rows has no probability anyway
         found = Gaussian(np.where(empty, 0.0, found.mean), np.where(empty, 1.0, found.variance))
-        wrong = np.argwhere(~(found.variance > 0) & self.spoken)
+        wrong = np.argwhere(~(found.variance > 0) & self.varying)
         if len(wrong):
             raise EvidenceError(
                 f"maximum likelihood has no variance for column {self.names[wrong[0, 1]]!r} in one of the classes, "
@@ -209,7 +209,7 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
         """log N(μ; m, σ²/s) + log InverseGamma(σ²), of the columns with any variance."""
         with np.errstate(all="ignore"):  # the others have no density
             found = self.prior.log_prior(self.gaussian)
-        return float(np.where(self.spoken, found, 0.0).sum())
+        return float(np.where(self.varying, found, 0.0).sum())
 
     @property
     def _centre(self) -> Array:
@@ -222,15 +222,15 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
         return np.asarray(self.posterior.location)
 
     def add(self, cells: Array, out: Array) -> None:
-        weights = self.spoken * (1.0 if self.weights is None else self.weights)
-        if not self.spoken.any():
+        weights = self.varying * (1.0 if self.weights is None else self.weights)
+        if not self.varying.any():
             return
         if self.settings.estimate == "bayes":
             inverse, power, constant = self._student
             power, constant = power * weights, constant * weights
             add_students(cells, self.shift, self._centre, inverse, power, constant, _ends(power), out)
         else:
-            variance = np.where(self.spoken, self.gaussian.variance, 1.0)
+            variance = np.where(self.varying, self.gaussian.variance, 1.0)
             constant = -0.5 * np.log(2 * np.pi * variance) * weights
             add_normals(cells, self.shift, self._centre, 0.5 * weights / variance, constant, out)
 
@@ -241,26 +241,26 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
             whole, at = self.part_of
             return StudentTerms(*(part[:, at] for part in whole._student))
         posterior = self.posterior
-        return StudentTerms.of(posterior.strength, posterior.shape, np.where(self.spoken, posterior.scale, 1.0))
+        return StudentTerms.of(posterior.strength, posterior.shape, np.where(self.varying, posterior.scale, 1.0))
 
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
         """By one kernel; exactly one by one where digits were lost, or weights differ from 1."""
-        if not self.spoken.all():
-            if self.spoken.any():
-                places = np.flatnonzero(self.spoken).tolist()
+        if not self.varying.all():
+            if self.varying.any():
+                places = np.flatnonzero(self.varying).tolist()
                 self.pick(places).add_left_out(self.cells_of(cells, places), own, out)
             return
         if self.settings.estimate == "ml":
             _ = self.gaussian  # refused, where a class has no variance
-        unsure, said = own.weight != 1.0, np.zeros_like(out)
+        unsure, scores = own.weight != 1.0, np.zeros_like(out)
         student, mean = self.settings.estimate == "bayes", self.shifted.mean
         limit, others, mine, ends = self._without_one
-        add_left_out(cells, self.shift, limit, own.codes, mean, others, mine, ends, student, said, unsure)
+        add_left_out(cells, self.shift, limit, own.codes, mean, others, mine, ends, student, scores, unsure)
         rows = np.flatnonzero(unsure)
-        said[rows] = 0.0
+        scores[rows] = 0.0
         for j in range(len(self.names) if len(rows) else 0):
-            said[rows] += self._exactly(cells[rows, j], j, own.take(rows))
-        out += said
+            scores[rows] += self._exactly(cells[rows, j], j, own.take(rows))
+        out += scores
 
     def scorer(self) -> NumberScorer | None:
         from credo.blocks.numbers.number_scoring import NumberScorer
@@ -285,7 +285,7 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
             whole, at = self.part_of
             limit, others, mine, _ = whole._without_one
             return limit[at], others[:, at], mine[:, at], _ends(others[:, at, 5])
-        with np.errstate(all="ignore"):  # of columns that say nothing
+        with np.errstate(all="ignore"):  # of ignored columns
             return self._tables_without_one()
 
     def _tables_without_one(self) -> tuple[Array, Array, Array, Any]:
@@ -324,7 +324,7 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
         if self.part_of is not None:
             whole, at = self.part_of
             return np.asarray(whole._unit[at])
-        return np.where(self.spoken, self.pooled.scatter[0] / np.maximum(self.pooled.n.value[0], 1), 1.0)
+        return np.where(self.varying, self.pooled.scatter[0] / np.maximum(self.pooled.n.value[0], 1), 1.0)
 
     def _left_out(self, n: Array, s: float) -> tuple[Array, Array, Array, Array]:
         """Of classes with n rows: the prior's pull, factors of squared distances, powers and constants."""
@@ -340,11 +340,11 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
 
     def _exactly(self, x: Array, j: int, own: Hard) -> Array:
         """Column j of rows left out one by one, in pairs of floats; 0 where it is ignored. (rows, classes)"""
-        prior, statistics, said = self._without_each(x, j, own)
+        prior, statistics, varies = self._without_each(x, j, own)
         likelihood = np.zeros((len(x), len(self.statistics.n.value)))
-        if not said.any():
+        if not varies.any():
             return likelihood
-        z = x[said, None] - self.shift[j]
+        z = x[varies, None] - self.shift[j]
         if self.settings.estimate == "bayes":
             found = prior.posterior(statistics).predictive().log_prob(z)
         else:
@@ -359,7 +359,7 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
                 after = prior.posterior(statistics)
                 point = after.mode() if self.settings.estimate == "map" else after.mean()
             found = -0.5 * ((z - point.mean) ** 2 / point.variance + np.log(point.variance))
-        likelihood[said] = found + 0.5 * np.log(self._unit[j])
+        likelihood[varies] = found + 0.5 * np.log(self._unit[j])
         return likelihood
 
     def _without_each(self, x: Array, j: int, own: Hard) -> tuple[NormalInverseGamma, Moments, Any]:
@@ -372,10 +372,10 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
         column = self.shifted.take(1, np.array([j]))
         everyone = column.pooled() - alone
         left = everyone.n.value[:, 0] > ALONE * column.n.value.sum()
-        said = ~np.isnan(x) & left & (everyone.scatter[:, 0] > ALIKE * self.pooled.second.high[0, j])
-        rows = np.flatnonzero(said)
+        varies = ~np.isnan(x) & left & (everyone.scatter[:, 0] > ALIKE * self.pooled.second.high[0, j])
+        rows = np.flatnonzero(varies)
         others = Moments(*(part[rows][:, None] for part in everyone.sums))
-        return of_numbers(others, self.settings.strength), column.leaving_out(alone[rows], own.codes[rows]), said
+        return of_numbers(others, self.settings.strength), column.leaving_out(alone[rows], own.codes[rows]), varies
 
     def mahalanobis(self, cells: Array) -> Array:
         """Distances over the known cells, in standard deviations of the point estimate. (rows, classes)"""
@@ -385,9 +385,9 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
             if self.settings.estimate != "bayes"
             else replace(self, settings=replace(self.settings, estimate="mean"), part_of=None)
         )
-        variance = np.where(self.spoken, point.gaussian.variance, 1.0)
+        variance = np.where(self.varying, point.gaussian.variance, 1.0)
         for k, mean in enumerate(point.gaussian.mean):
-            away = np.where(self.spoken, cells - self.shift - mean, 0.0)
+            away = np.where(self.varying, cells - self.shift - mean, 0.0)
             found[:, k] = np.sqrt(np.nansum(away**2 / variance[k], axis=1))
         return found
 
@@ -408,17 +408,17 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
             (self, own_peak - same_peak + log_odds - certain, log_odds > certain),
             (alike, same_peak - own_peak.max(0) - log_odds - certain, log_odds < -certain),
         ):
-            low, high = side._within(np.where(self.spoken, room, 0.0))
+            low, high = side._within(np.where(self.varying, room, 0.0))
             below, above = np.where(asked, low, below), np.where(asked, high, above)
         outside = (cells < below) | (cells > above)
-        return (outside & self.spoken).any(1)
+        return (outside & self.varying).any(1)
 
     @property
     def _peaks(self) -> Array:
         """The log-density of each class at its centre. (classes, columns)"""
         if self.settings.estimate == "bayes":
             return self._student[2]
-        return np.asarray(-0.5 * np.log(2 * np.pi * np.where(self.spoken, self.gaussian.variance, 1.0)))
+        return np.asarray(-0.5 * np.log(2 * np.pi * np.where(self.varying, self.gaussian.variance, 1.0)))
 
     def _within(self, room: Array) -> tuple[Array, Array]:
         """Between which numbers every class's log-density is less than `room` below its peak; nowhere, if room < 0."""
@@ -442,8 +442,8 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
 
     def log_evidence(self) -> Array:
         """log p(column's cells | their classes). (columns,)"""
-        found = self.prior.log_evidence(_each(self.shifted)).sum(0)
-        return np.where(self.spoken, found, 0.0)
+        found = self.prior.log_evidence(columns_as_groups(self.shifted)).sum(0)
+        return np.where(self.varying, found, 0.0)
 
     def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
         """The same of a single column, without each row. (rows,)"""
@@ -451,8 +451,8 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
         for start in range(0, len(cells), step := max(1, CHUNK // len(self.statistics.n.value))):
             rows = slice(start, start + step)
             part = Hard(own.codes[rows], own.groups, own.weight[rows])
-            prior, statistics, said = self._without_each(cells[rows, 0], 0, part)
-            found[rows][said] = prior.log_evidence(statistics).sum(1)
+            prior, statistics, varies = self._without_each(cells[rows, 0], 0, part)
+            found[rows][varies] = prior.log_evidence(statistics).sum(1)
         return found
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
@@ -464,7 +464,7 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
             mean, variance = (np.broadcast_to(part, self.statistics.n.shape)[classes] for part in self.gaussian)
             drawn = mean + np.sqrt(variance) * rng.standard_normal(mean.shape)
         drawn = drawn + self.shift
-        drawn = np.where(self.spoken, np.exp(drawn) if self.logs else drawn, np.nan)
+        drawn = np.where(self.varying, np.exp(drawn) if self.logs else drawn, np.nan)
         return {name: drawn[:, j] for j, name in enumerate(self.names)}
 
     def parameters(self) -> list[Parameter]:
@@ -481,7 +481,7 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
         return 2 * int(np.prod(self.statistics.n.shape))
 
 
-def _each(moments: Moments) -> Moments:
+def columns_as_groups(moments: Moments) -> Moments:
     """Every column of every class as a group of its own. (classes, columns, 1)"""
     return Moments(*(part.reshape((*part.shape, 1)) for part in moments.sums))
 

@@ -16,6 +16,7 @@ from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.statistics import CrossMoments, Statistics
 from credo.data.schema import Schema
+from credo.engines.partitions import Loaded
 from credo.families.normal_inverse_wishart import JointGaussian
 from credo.numerics.exact import Array, Exact
 
@@ -35,7 +36,7 @@ def completed(likelihood: JointLikelihood, parts: Sequence[Filled], start: Joint
 
 
 @dataclass(frozen=True, eq=False)
-class Filled:
+class Filled(Loaded):
     """One pattern's moments, about the shift, and what is expected of whole rows like them."""
 
     known: NDArray[np.bool_]

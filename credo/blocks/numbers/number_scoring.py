@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from credo.blocks.block import Settings
-from credo.blocks.scoring import Cells, Rows, Scorer
+from credo.blocks.numbers.independent import NumbersLikelihood, columns_as_groups
+from credo.blocks.scoring import Cells, RowFlags, Scorer
 from credo.core.evidence import NEVER
 from credo.core.membership import Hard
 from credo.core.statistics import Moments, Positions
@@ -20,11 +21,8 @@ from credo.families.normal import StudentTerms
 from credo.families.priors import of_numbers
 from credo.numerics.exact import Array
 
-if TYPE_CHECKING:
-    from credo.blocks.numbers.independent import NumbersLikelihood
 
-
-class Summary(NamedTuple):
+class CentredMoments(NamedTuple):
     """Moments about the columns' means, in which a mean of 10⁹ costs no digits. (classes, columns, 1)"""
 
     shift: Array  # (columns,)
@@ -39,7 +37,7 @@ class NumberScorer(Scorer):
     reader: NumbersLikelihood
     statistics: Moments  # (classes, columns)
     settings: Settings
-    known: Summary | None = None  # of the rows that are left, where some were taken out
+    known: CentredMoments | None = None  # of the rows that are left, where some were taken out
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -49,16 +47,17 @@ class NumberScorer(Scorer):
         return self.reader.read(batch)
 
     @cached_property
-    def _summary(self) -> Summary:
+    def _summary(self) -> CentredMoments:
         if self.known is not None:
             return self.known
         pooled = self.statistics.pooled()
         shift = np.asarray(pooled.mean[0])
-        return Summary(shift, _each(self.statistics.about(shift)), _each(pooled.about(shift)))
+        each, everyone = (columns_as_groups(part.about(shift)) for part in (self.statistics, pooled))
+        return CentredMoments(shift, each, everyone)
 
     @cached_property
     def _varies(self) -> Array:
-        """Which columns have any variance: others say nothing. (columns,)"""
+        """Which columns have any variance: others are ignored. (columns,)"""
         return np.asarray(self._summary.pooled.scatter[0, :, 0] > 0)
 
     @cached_property
@@ -93,7 +92,7 @@ class NumberScorer(Scorer):
         x = cells[:, places] - self._summary.shift[places]
         away = x[:, None] - self._posterior.location[:, places]
         found = self._log_density(away, *(part[:, places] for part in self._density))
-        return self._silenced(found, x, places)
+        return self._with_ignored(found, x, places)
 
     def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:
         """Without x, of weight w: κ′ = κ - w, a′ = a - w/2, b′ = b - ½ wκ/κ′ (x - m)², x - m′ = κ/κ′ (x - m)."""
@@ -106,14 +105,14 @@ class NumberScorer(Scorer):
         scale = np.where(self._varies[places], scale, 1.0)
         mine = self._log_density(kappa / left * away, *self._parameters(left, post.shape[at] - 0.5 * w, scale))
         found[np.arange(own.rows), own.codes] = mine
-        return self._silenced(found, x, places)
+        return self._with_ignored(found, x, places)
 
-    def _silenced(self, found: Array, x: Array, places: Positions) -> Array:
+    def _with_ignored(self, found: Array, x: Array, places: Positions) -> Array:
         """0 where a cell is missing, or a column has no variance."""
         known = ~np.isnan(x) & self._varies[places]
         return found if known.all() else np.where(known[:, None], found, 0.0)
 
-    def without(self, cells: Cells, own: Hard, gone: Rows) -> NumberScorer:
+    def without(self, cells: Cells, own: Hard, gone: RowFlags) -> NumberScorer:
         if ((own.weight @ ~np.isnan(cells)) == self.statistics.n.value.sum(0)).all():  # these rows are all there are
             return replace(self, known=summary_of_rows(cells[~gone], own.take(~gone)))
         left = self.statistics.without(Moments.of(cells[gone], own.take(gone)))
@@ -132,7 +131,7 @@ class NumberScorer(Scorer):
         return np.where(self._varies, apart, 0.0)
 
 
-def summary_of_rows(x: Array, own: Hard) -> Summary:
+def summary_of_rows(x: Array, own: Hard) -> CentredMoments:
     """From the rows themselves, NaN where a cell is missing: about each class's own mean, nothing cancels."""
     known = ~np.isnan(x)
     filled, member = np.where(known, x, 0.0), np.zeros((own.groups, own.rows))
@@ -148,9 +147,4 @@ def summary_of_rows(x: Array, own: Hard) -> Summary:
     pooled = np.where(varies, scatter.sum(0) + (n * (mean - place) ** 2).sum(0), 0.0)
     each = Moments.of_scatter(n[:, :, None], mean[:, :, None], scatter[:, :, None])
     together = (part[None, :, None] for part in (everyone, place, pooled))
-    return Summary(shift, each, Moments.of_scatter(*together))
-
-
-def _each(moments: Moments) -> Moments:
-    """Every column of every class as a group of its own. (classes, columns, 1)"""
-    return Moments(*(part.reshape((*part.shape, 1)) for part in moments.sums))
+    return CentredMoments(shift, each, Moments.of_scatter(*together))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from credo.core.membership import Hard, Membership
 from credo.core.statistics import ALONE, Moments
 from credo.data import Batch
 from credo.errors import EvidenceError
+from credo.families.normal import SharedVariance
 from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
@@ -52,15 +53,6 @@ class Spherical(Block, Tallies):
         return self._numbers.tally(evidence)
 
 
-class Ball(NamedTuple):
-    """Means (..., classes, columns) with their strengths, and the shared variance: shape and twice the scale (...)."""
-
-    mean: Array
-    strength: Array
-    shape: Array
-    spread: Array
-
-
 @dataclass(frozen=True, eq=False)
 class SphericalLikelihood(OneTerm, LogPrior, Draws):
     """log p(x | class): a multivariate t where parameters are integrated out, else a normal."""
@@ -88,68 +80,54 @@ class SphericalLikelihood(OneTerm, LogPrior, Draws):
         mean = (moments.first / moments.n - Exact.of(self.shift)).value
         return n, np.where(n > 0, mean, 0.0), moments.scatter
 
-    def _ball(self, n: Array, mean: Array, scatter: Array, pooled: tuple[Array, Array, Array]) -> Ball:
+    def _ball(self, n: Array, mean: Array, scatter: Array, pooled: tuple[Array, Array, Array]) -> SharedVariance:
         """Prior and evidence together; leading axes are free."""
-        s = 0.0 if self.settings.estimate == "ml" else self.settings.strength
-        rows, place, total = pooled
-        variance = _mean_variance(rows, total)
-        after = s + n
-        away = mean - place[..., None, :]
-        share = np.where(after > 0, n / np.where(after > 0, after, 1.0), 0.0)
-        spread = s * variance + (scatter + s * share * away**2).sum((-2, -1))
-        return Ball(place[..., None, :] + share * away, after, 1 + (s + n.sum((-2, -1))) / 2, spread)
+        s, (rows, place, total) = 0.0 if self.settings.estimate == "ml" else self.settings.strength, pooled
+        return self._prior(s, place, _mean_variance(rows, total)).posterior(n, mean, scatter)
+
+    def _prior(self, s: float, place: Array, variance: Array) -> SharedVariance:
+        """Worth s rows of the pooled means and of the mean of the pooled variances."""
+        mean = place[..., None, :]
+        return SharedVariance(mean, np.full(mean.shape, s), np.full(variance.shape, 1 + s / 2), s * variance)
 
     @cached_property
-    def ball(self) -> Ball:
+    def ball(self) -> SharedVariance:
         n, mean, scatter = self._about_shift(self.pooled)
         return self._ball(*self._about_shift(self.statistics), (n[0], mean[0], scatter[0]))
 
     def log_prior(self) -> float:
         """Σ log N(μ; m, σ²/s) + log InverseGamma(σ²; 1 + s/2, s v/2), up to a constant."""
-        if not self._speaks:
+        if not self._varies:
             return 0.0
-        s, ball, (n, place, total) = self.settings.strength, self.ball, self._about_shift(self.pooled)
-        variance = float(self._variance(ball))
-        means = -0.5 * (np.log(variance) + s * (ball.mean - place) ** 2 / variance).sum()
-        return float(means - (2 + s / 2) * np.log(variance) - s * _mean_variance(n[0], total[0]) / 2 / variance)
+        n, place, total = (part[0] for part in self._about_shift(self.pooled))
+        prior = self._prior(self.settings.strength, place, _mean_variance(n, total))
+        return float(prior.log_kernel(self.ball.mean, self._variance(self.ball)))
 
     @property
-    def _speaks(self) -> bool:
+    def _varies(self) -> bool:
         return bool((self.pooled.scatter > 0).any())
 
-    def _variance(self, ball: Ball) -> Array:
+    def _variance(self, ball: SharedVariance) -> Array:
         """The point estimate of σ²."""
-        if self.settings.estimate == "ml":
-            if not (ball.spread > 0).all():
-                raise EvidenceError("maximum likelihood has no variance: all rows of each class are alike")
-            return ball.spread / (2 * ball.shape - 2)
-        if self.settings.estimate == "map":
-            return ball.spread / (2 * ball.shape + 2 + self.statistics.n.value.size)
-        return ball.spread / (2 * ball.shape - 2)
+        if self.settings.estimate == "ml" and not (ball.spread > 0).all():
+            raise EvidenceError("maximum likelihood has no variance: all rows of each class are alike")
+        return ball.variance_at_mode() if self.settings.estimate == "map" else ball.expected_variance()
 
-    def _log_density(self, z: Array, ball: Ball) -> Array:
+    def _log_density(self, z: Array, ball: SharedVariance) -> Array:
         """z: (rows, 1, columns). (rows, classes)"""
-        from scipy.special import gammaln
-
-        known = ~np.isnan(z)
-        squared = np.where(known, (z - ball.mean) ** 2, 0.0)
-        size = known.sum(-1)
-        if self.settings.estimate != "bayes":
-            variance = np.asarray(self._variance(ball))[..., None]
-            return np.asarray(-0.5 * (squared.sum(-1) / variance + size * np.log(2 * np.pi * variance)))
-        grow = ball.strength / (ball.strength + 1)
-        shape, spread = np.asarray(ball.shape)[..., None], np.asarray(ball.spread)[..., None]
-        peak = gammaln(shape + size / 2) - gammaln(shape) - size / 2 * np.log(np.pi * spread)
-        peak = peak + 0.5 * np.where(known, np.log(grow), 0.0).sum(-1)
-        return np.asarray(peak - (shape + size / 2) * np.log1p((grow * squared).sum(-1) / spread))
+        if self.settings.estimate == "bayes":
+            return ball.log_predictive(z)
+        known, variance = ~np.isnan(z), np.asarray(self._variance(ball))[..., None]
+        squared = np.where(known, (z - ball.mean) ** 2, 0.0).sum(-1)
+        return np.asarray(-0.5 * (squared / variance + known.sum(-1) * np.log(2 * np.pi * variance)))
 
     def add(self, cells: Array, out: Array) -> None:
-        if not self._speaks:
+        if not self._varies:
             return
         for rows in _chunks(len(cells), self.statistics.n.value.size):
             out[rows] += self.weight * self._log_density((cells[rows] - self.shift)[:, None], self.ball)
 
-    def said(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
         """One column after another, the later ones unknown."""
         found, before = {}, np.zeros(shape)
         for j, name in enumerate(self.names):
@@ -167,11 +145,11 @@ class SphericalLikelihood(OneTerm, LogPrior, Draws):
             n, mean, scatter = self._about_shift(self.statistics.leaving_out(alone, part.codes))
             rest, place, left = (part[:, 0] for part in self._about_shift(everyone))
             left = np.where(left > ALIKE * self.pooled.second.high[0], left, 0.0)
-            said = left.any(1) & (rest.max(1) > ALONE)
-            if said.any():
-                ball = self._ball(n[said], mean[said], scatter[said], (rest[said], place[said], left[said]))
-                z = np.where(rest > 0, x - self.shift, np.nan)[said]
-                out[rows][said] += self._log_density(z[:, None], ball)
+            varies = left.any(1) & (rest.max(1) > ALONE)
+            if varies.any():
+                ball = self._ball(n[varies], mean[varies], scatter[varies], (rest[varies], place[varies], left[varies]))
+                z = np.where(rest > 0, x - self.shift, np.nan)[varies]
+                out[rows][varies] += self._log_density(z[:, None], ball)
 
     def mahalanobis(self, cells: Array) -> Array:
         """Distances over the known cells, in standard deviations. (rows, classes)"""

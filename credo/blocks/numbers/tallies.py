@@ -19,9 +19,9 @@ from credo._kernels.blocks.live import (
     add_students_of_row,
     add_sums_now,
     count_beyond_now,
-    sum_up_class,
 )
 from credo.blocks.block import Settings
+from credo.blocks.numbers.independent import logarithms
 from credo.blocks.tally import PredictingTally, Row, Tally, grown
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -84,12 +84,11 @@ class NumbersTally(PredictingTally):
     ) -> None:
         self._names, self._label, self._change, self._kind = names, label, change, kind
         self._cells = NumberCells(names)
-        self._before = np.array([[part.high for part in before.sums], [part.low for part in before.sums]])
-        self._sums, self._room = np.zeros((3, *self._before.shape[1:])), self._before.shape[2]
-        # What prediction needs: all sums, all classes' together, and what follows from each class's.
-        self._total, self._pooled = np.zeros_like(self._before), np.zeros((2, 3, len(names)))
-        self._known = np.zeros((5, *self._before.shape[2:]))
-        self._changed = set(range(self._room))  # classes of which it has yet to be worked out
+        self._sums = np.zeros((3, 3, *before.n.shape))
+        pooled = before.pooled()  # prediction needs moments, of all classes together and of each, about a shift
+        self._shift = np.ascontiguousarray(pooled.mean[0])
+        about = [each.about(self._shift) for each in (pooled, before)]
+        self._moments = np.concatenate([(each.n.value, each.mean, each.scatter) for each in about], axis=1)
 
     def read(self, row: Row, number: int) -> None:
         self._x = self._cells.read(row, number)
@@ -97,11 +96,9 @@ class NumbersTally(PredictingTally):
             self._x = self._change(self._x, number)
 
     def add(self, k: int, weight: float) -> None:
-        if k >= self._room:
-            self._sums = grown(self._sums, 2)
-            self._room = self._sums.shape[2]
-        add_moments_of_row(self._x, k, weight, self._sums)
-        self._changed.add(k)
+        if k >= self._sums.shape[2]:
+            self._sums, self._moments = grown(self._sums, 2), grown(self._moments, 1)
+        add_moments_of_row(self._x, k, weight, self._sums, self._shift, self._moments)
 
     def evidence(self, classes: Column) -> Evidence:
         moments = Moments.of_pairs(*self._sums[:, :, : len(classes.levels)])
@@ -111,18 +108,11 @@ class NumbersTally(PredictingTally):
     def look(self, row: Row, number: int) -> None:
         self._x = self._cells.read(row, number)
         if self._change is not None:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                self._x = np.where(self._x > 0, np.log(self._x), np.nan)
+            self._x = logarithms(self._x)
 
     def score(self, settings: Settings, out: Array) -> None:
         strength = float(settings.strength)  # a kernel is compiled for each type that comes
-        while self._room > self._before.shape[2]:
-            self._before, self._total = grown(self._before, 2), grown(self._total, 2)
-            self._known = grown(self._known, 1)
-        for k in self._changed:
-            sum_up_class(k, self._before, self._sums, strength, self._pooled, self._total, self._known)
-        self._changed.clear()
-        add_students_of_row(self._x, self._pooled, self._known, strength, out)
+        add_students_of_row(self._x, self._shift, self._moments, strength, out)
 
 
 class CountsTally(PredictingTally):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from credo._kernels.text.documents import add_presences
 from credo.blocks.block import Settings
 from credo.blocks.capabilities import Ignored
-from credo.blocks.text.column import Left, TextLikelihood, Texts
+from credo.blocks.text.column import TextLikelihood, Texts, WordsLeftOut
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
@@ -70,7 +70,7 @@ class PresencesLikelihood(TextLikelihood):
 
     @cached_property
     def _certain(self) -> NDArray[np.bool_] | None:
-        """Words that all texts of a class hold, where nothing says that others may do without; None if there are none.
+        """Words that all texts of a class hold, where no prior allows others to do without; None if there are none.
         (words, classes)"""
         if self._offset:
             return None
@@ -92,17 +92,17 @@ class PresencesLikelihood(TextLikelihood):
     def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None:
         odds, absent = self._tables
         unseen, zeros = cells.unseen.copy(), np.zeros(len(out), dtype=np.int64)
-        said = np.repeat(absent.sum(0)[None], len(out), axis=0)
+        scores = np.repeat(absent.sum(0)[None], len(out), axis=0)
         rows = np.flatnonzero(own.codes >= 0)
-        said[rows, own.codes[rows]], zeros[rows] = self._nothing_there(own.take(rows))
+        scores[rows, own.codes[rows]], zeros[rows] = self._nothing_there(own.take(rows))
         add_presences(
             cells.words, self.n, odds, absent, self.weights, self.least, self._offset, self.texts,
-            cells.starts, own.codes, own.weight, said, unseen, zeros,
+            cells.starts, own.codes, own.weight, scores, unseen, zeros,
         )  # fmt: skip
-        said[rows[zeros[rows] > 0], own.codes[rows[zeros[rows] > 0]]] = -np.inf
-        said = np.where(self._lacking(cells, own), -np.inf, said)
-        said += self._unknown(unseen, own)
-        out[cells.known] += said[cells.known]
+        scores[rows[zeros[rows] > 0], own.codes[rows[zeros[rows] > 0]]] = -np.inf
+        scores = np.where(self._lacking(cells, own), -np.inf, scores)
+        scores += self._unknown(unseen, own)
+        out[cells.known] += scores[cells.known]
 
     def _nothing_there(self, own: Hard) -> tuple[Array, NDArray[np.int64]]:
         """log p(no word is there | the row's class without it), but for words that all others hold: their number."""
@@ -117,7 +117,7 @@ class PresencesLikelihood(TextLikelihood):
         return found, zeros
 
     def _unknown(self, unseen: NDArray[np.int64], own: Hard) -> Array:
-        """What words that aren't in the vocabulary say, or that there are none. (documents, classes)"""
+        """log p(some words are UNKNOWN, or none is | class). (documents, classes)"""
         a = self._offset
         if not a:
             return np.zeros((len(unseen), 1))
@@ -171,7 +171,7 @@ class PresencesLikelihood(TextLikelihood):
         a, there = self.settings.smoothing, self.weights > 0
         if not a:
             return np.zeros(own.rows)
-        each, known = Left.of(self, cells, own), cells.known
+        each, known = WordsLeftOut.of(self, cells, own), cells.known
 
         def fit(n: Array, texts: Array) -> Array:
             """Of a word in n of so many texts; of one that is in more of them, nothing: it is in the row."""

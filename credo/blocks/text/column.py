@@ -42,7 +42,7 @@ from credo.numerics.exact import Array
 
 Flags = NDArray[np.bool_]
 
-ROOM = 8  # times max_words are kept before the rarest are dropped
+KEPT = 8  # times max_words: beyond so many words, the rarest are dropped
 MOST_WORDS = 2**31  # of one text: Arrow's strings have no more bytes
 NEW_WORDS = "no word that was ever seen before"
 
@@ -130,29 +130,18 @@ class Texts(Block, Limits, Prunes, Tallies):
         for label in self.tables:
             table = evidence[label].n
             words = table.along(1)
-            endless = bool(((words > slack) & (words > MOST_WORDS * texts)).any())
-            if endless or (label == self.documents and exceeds(table.largest(), texts, slack)):
+            too_long = bool(((words > slack) & (words > MOST_WORDS * texts)).any())
+            if too_long or (label == self.documents and exceeds(table.largest(), texts, slack)):
                 return label
         return None
 
     def read(self, batch: Batch) -> tuple[Documents, Any]:
         """The batch's documents and their words, cut once for all blocks that count them."""
-        key = (self.name, self.reading)
-        if key not in batch.memo:
-            with _utf8(self.name):
-                batch.memo[key] = learned(strings(batch, self.name), self.reading)
-        found: tuple[Documents, Any] = batch.memo[key]
-        return found
+        return batch.encoded(Words(self.name, self.reading))
 
     def looked_up(self, batch: Batch, column: Column) -> Documents:
         """The batch's documents by known words, looked up once for all blocks with the same vocabulary."""
-        key = (self.name, self.reading, id(column.levels))
-        if key not in batch.memo:
-            with _utf8(self.name):
-                documents = vocabulary_of(column, self.reading).read(strings(batch, self.name))
-            batch.memo[key] = column.levels, documents  # the former so that its id stays its own
-        found: Documents = batch.memo[key][1]
-        return found
+        return batch.encoded(KnownWords(self.name, column.vocabulary(self.reading)))
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         documents, words = self.read(batch)
@@ -171,17 +160,13 @@ class Texts(Block, Limits, Prunes, Tallies):
         """What a word adds to the table, given its count in a document."""
         return counts
 
-    def added(self, counts: Codes, weight: float) -> dict[Label, Array]:
-        """What a document of that weight adds to each table, given the counts of its words."""
-        return {self.label: weight * self.amounts(counts)}
-
     def pruned(self, evidence: Evidence) -> Evidence:
         """Without the rarest words, where there are many more than max_words: so a stream takes bounded memory."""
         most, levels = self.cuts.max_words, evidence.schema[self.axis].levels
-        if most is None or len(levels) <= ROOM * most:
+        if most is None or len(levels) <= KEPT * most:
             return evidence
         order = np.argsort(-evidence[self.label].n.along(0), kind="stable")
-        return evidence.only_levels(self.axis, np.sort(order[: ROOM * most // 2]))
+        return evidence.only_levels(self.axis, np.sort(order[: KEPT * most // 2]))
 
     def _seen(self, evidence: Evidence) -> tuple[Column, Array, Array]:
         """The words, their table, and the number of texts."""
@@ -199,10 +184,28 @@ def _word_sums(documents: Documents, words: int, terms: NDArray[Any], member: Me
     return Sparse.of_lists(*lists, member.codes, each, shape)
 
 
-def vocabulary_of(column: Column, reading: Reading) -> Vocabulary:
-    """The column's words, indexed once however many likelihoods read by them."""
-    known: dict[Reading, Vocabulary] = column.__dict__.setdefault("vocabularies", {})
-    return known.setdefault(reading, Vocabulary.of(column.levels, reading))  # which indexes nothing yet
+@dataclass(frozen=True)
+class Words:
+    """A column's documents as lists of their words."""
+
+    name: str
+    reading: Reading
+
+    def of(self, batch: Batch) -> tuple[Documents, Any]:
+        with _utf8(self.name):
+            return learned(strings(batch, self.name), self.reading)
+
+
+@dataclass(frozen=True)
+class KnownWords:
+    """A column's documents as lists of words that are known."""
+
+    name: str
+    vocabulary: Vocabulary
+
+    def of(self, batch: Batch) -> Documents:
+        with _utf8(self.name):
+            return self.vocabulary.read(strings(batch, self.name))
 
 
 @contextmanager
@@ -284,9 +287,9 @@ class TextLikelihood(Averageable, LogPrior, CountsIgnored, WordByWord, Draws):
 
     def add(self, cells: Documents, out: Array) -> None:
         nobody = Hard(np.full(len(cells.known), -1, dtype=np.int32), self.n.shape[1], np.ones(len(cells.known)))
-        said = np.zeros_like(out)
-        self.add_left_out(cells, nobody, said)
-        out += self.weight * said
+        unweighted = np.zeros_like(out)
+        self.add_left_out(cells, nobody, unweighted)
+        out += self.weight * unweighted
 
     def pick(self, places: Sequence[int]) -> Self:
         assert [*places] == [0], "there is but one column"
@@ -320,7 +323,7 @@ class TextLikelihood(Averageable, LogPrior, CountsIgnored, WordByWord, Draws):
 
 
 @dataclass(frozen=True, eq=False)
-class Left:
+class WordsLeftOut:
     """The words of documents one by one, with their document left out."""
 
     row: NDArray[np.intp]  # whose they are
@@ -331,7 +334,7 @@ class Left:
     rows: int
 
     @classmethod
-    def of(cls, likelihood: TextLikelihood, cells: Documents, own: Hard) -> Left:
+    def of(cls, likelihood: TextLikelihood, cells: Documents, own: Hard) -> WordsLeftOut:
         row = np.repeat(np.arange(own.rows), np.diff(cells.starts))
         there = likelihood.weights[cells.words] > 0
         row, word, counts = row[there], cells.words[there], cells.counts[there]

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from credo._kernels.text.log_odds import add_odds, add_settled_odds, contribute, settle_odds
 from credo.blocks.block import Parameter, Settings
 from credo.blocks.capabilities import OneTerm, WordByWord
-from credo.blocks.text.column import Texts
+from credo.blocks.text.column import Texts, Words
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
-from credo.core.membership import Codes, Hard
+from credo.core.membership import Hard
 from credo.core.sparse import Sparse
 from credo.core.statistics import ALONE
 from credo.data import Batch
@@ -53,11 +53,6 @@ class Odds(Texts):
         contribute(documents.counts, documents.starts, np.ones(len(documents.known)), shares)
         return dict(zip(self.tables, (shares, np.broadcast_to(1.0, len(shares))), strict=True))
 
-    def added(self, counts: Codes, weight: float) -> dict[Label, Array]:
-        own, alone = np.empty(len(counts)), np.array([weight])
-        contribute(counts, np.array([0, len(counts)]), alone, own)
-        return dict(zip(self.tables, (own, np.repeat(alone, len(counts))), strict=True))
-
     def likelihood(self, evidence: Evidence, settings: Settings) -> OddsLikelihood:
         texts = float(evidence[self.texts].n.value.sum())
         tables = evidence[self.label].n, evidence[self.documents].n
@@ -75,17 +70,24 @@ class Odds(Texts):
 
 
 @dataclass(frozen=True)
+class WordPairs:
+    """A column's documents as lists of their pairs of neighbouring words."""
+
+    name: str
+    reading: Reading
+
+    def of(self, batch: Batch) -> tuple[Documents, Any]:
+        return pairs_alone(*batch.encoded(Words(self.name, self.reading)))
+
+
+@dataclass(frozen=True)
 class Pairs(Odds):
     """The same for pairs of neighbouring words, without single words."""
 
     derived: ClassVar[Derivation] = "pairs"
 
     def read(self, batch: Batch) -> tuple[Documents, Any]:
-        key = (self.axis, self.reading)
-        if key not in batch.memo:
-            batch.memo[key] = pairs_alone(*super().read(batch))
-        found: tuple[Documents, Any] = batch.memo[key]
-        return found
+        return batch.encoded(WordPairs(self.name, self.reading))
 
     def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.text.tallies import OddsTally
@@ -172,7 +174,7 @@ class OddsLikelihood(OneTerm, WordByWord):
     def add_left_out(self, cells: Documents, own: Hard, out: Array) -> None:
         out += self.scores(cells, own, *((one,) for one in self.choice))[:, :, 0, 0]
 
-    def said(self, cells: Documents, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: Documents, shape: tuple[int, int]) -> dict[str, Array]:
         found = np.zeros(shape)
         self.add(cells, found)
         return {self.block.name: found}
@@ -191,17 +193,17 @@ class OddsLikelihood(OneTerm, WordByWord):
         weighed = self.weight * self._of_new(alone) * (share / norm)[:, None]
         return dict(zip(self.column.levels.take(pa.array(words)).to_pylist(), weighed, strict=True))
 
-    def said_for(self, k: int, others: Array) -> Array:
+    def scores_for(self, k: int, others: Array) -> Array:
         """The score of each word for class k against the others, by their shares, in all texts of the class. (words,)
 
         Σ w q f/‖q‖ over those texts. Their norms aren't stored: 1/‖log(1 + x)‖ is in the sums, and idf is taken to
         lengthen all norms equally, by its root mean square over words that occur t²/d times, t their sum, d documents.
         """
         rarity, never, nothing, base, more = self.settled
-        said, cells = np.zeros(len(rarity)), np.flatnonzero(self.table.columns == k)
+        found, cells = np.zeros(len(rarity)), np.flatnonzero(self.table.columns == k)
         words = self.table.rows[cells]
         if not len(words):
-            return said
+            return found
         lead = never[words]
 
         def damped(j: int) -> Array:
@@ -215,8 +217,8 @@ class OddsLikelihood(OneTerm, WordByWord):
         often = self.table.along(0) ** 2 / np.maximum(self.holding, ALONE)
         length = np.sqrt((often * rarity**2).sum() / max(float(often[rarity > 0].sum()), ALONE))
         own = damped(k) + more[cells] - against
-        said[words] = self.weight * rarity[words] * own * self.table.high[cells] / max(float(length), ALONE)
-        return said
+        found[words] = self.weight * rarity[words] * own * self.table.high[cells] / max(float(length), ALONE)
+        return found
 
     def texts_of(self, k: int) -> Array:
         """How many texts of class k hold each word. (words,)"""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from credo._kernels.text.documents import add_words
 from credo._kernels.text.log_odds import GRID
 from credo.blocks.block import Settings
-from credo.blocks.text.column import Left, TextLikelihood, Texts
+from credo.blocks.text.column import TextLikelihood, Texts, WordsLeftOut
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
@@ -130,7 +130,7 @@ class WordsLikelihood(TextLikelihood):
         a = np.asarray(self.settings.smoothing)
         if not a:
             return np.zeros(own.rows)
-        each, gains = Left.of(self, cells, own), log_rising(a, self.n)
+        each, gains = WordsLeftOut.of(self, cells, own), log_rising(a, self.n)
         before = gains[each.word]
         after = log_rising(a, np.maximum(self.n[each.word, each.mine] - each.taken, 0.0))
         fallen = np.where(each.gone, before.sum(1), before[np.arange(len(after)), each.mine] - after)

@@ -21,13 +21,15 @@ from credo._kernels.text.live import (
     distinct,
 )
 from credo.blocks.block import Settings
-from credo.blocks.tally import PredictingTally, Row
-from credo.blocks.text.column import vocabulary_of
+from credo.blocks.tally import ClassWeights, PredictingTally, Row
 from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
+from credo.core.membership import Codes
 from credo.core.sparse import Sparse, WordSums
-from credo.core.statistics import ALONE, Counts
+from credo.core.statistics import ALONE
 from credo.data.schema import Column, Schema
 from credo.data.tables import array_of, is_missing
+from credo.data.words import Documents
 from credo.errors import DataError
 from credo.numerics.exact import Array
 
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
     from credo.blocks.text.log_odds import Odds
     from credo.blocks.text.multinomial import Words
 
-Codes = NDArray[np.int32]
-ROOM, LEAST = 2, 1024  # times as much as was added, and at least so much, is made room for when arrays must grow
+ONE_TEXT = np.ones(1, dtype=bool), np.zeros(1, dtype=np.int64)  # which isn't missing, and has no unseen words
+GROWTH, LEAST = 2, 1024  # times as much as was added, and at least so much, is made room for when arrays must grow
 
 
 class LiveTable:
@@ -91,7 +93,7 @@ class LiveTable:
         return Sparse.of(rows[added], self.table[2][at[added]], high[added], (len(sizes), classes), low[added])
 
 
-class Numbered(LiveTable):
+class DocumentCounts(LiveTable):
     """A table of how many documents hold each word. Few such numbers differ: sums over all words go over these."""
 
     def __init__(self, before: Sparse) -> None:
@@ -120,18 +122,17 @@ class TextTally(PredictingTally):
         self,
         block: Texts,
         evidence: Evidence,
-        kind: type[LiveTable] = LiveTable,
+        tables: dict[Label, LiveTable] | None = None,
         holds: Callable[[str], bool] | None = None,
     ) -> None:
         column = evidence.schema[block.axis]
         self._block, self._words = block, column.levels
-        self._holds = holds  # whether it counts such words: all, if not said
-        self._vocabulary = vocabulary_of(column, block.reading)
-        self._tables = {label: kind(evidence[label].n) for label in block.tables}
-        self._texts_before = np.asarray(evidence[block.texts].n.value[:, 0])
-        self._texts: dict[int, list[float]] = {}  # {class: high and low}, of the documents that came
+        self._holds = holds  # whether it counts such words: all, if None
+        self._vocabulary = column.vocabulary(block.reading)
+        self._tables = tables or {label: LiveTable(evidence[label].n) for label in block.tables}
+        self._texts = ClassWeights(evidence[block.texts].n.value[:, 0])
         self._new: dict[str, int] = {}
-        self.weight = 1.0  # of what it says
+        self.weight = 1.0  # of its log-likelihood
         self._heavy = bool((evidence[block.tables[-1]].n.along(0) >= ALONE).all())
 
     @property
@@ -176,21 +177,15 @@ class TextTally(PredictingTally):
     def add(self, k: int, weight: float) -> None:
         if not self._text:
             return
-        _add(self._texts.setdefault(k, [0.0, 0.0]), weight)
+        self._texts.add(k, weight)
         self._learn(*distinct(self._recoded(self._admitted)), k, weight)
 
     def _learn(self, codes: Codes, counts: Codes, k: int, weight: float) -> None:
         """A document of class k that holds words so many times."""
         self._heavy = self._heavy and weight >= ALONE
-        for label, amounts in self._block.added(counts, weight).items():
-            self._tables[label].add(codes, k, amounts)
-
-    def texts(self, classes: int) -> Array:
-        """How many each class has."""
-        found = np.array(_filled(self._texts_before, classes))
-        for k, pair in self._texts.items():
-            found[k] += sum(pair)
-        return found
+        alone = Documents(np.array([0, len(codes)]), codes, counts, *ONE_TEXT)
+        for label, terms in self._block.terms(alone).items():
+            self._tables[label].add(codes, k, weight * terms)
 
     def evidence(self, classes: Column) -> Evidence:
         size, axis = len(classes.levels), self._block.axis
@@ -200,9 +195,8 @@ class TextTally(PredictingTally):
         names = dict(zip(known.tolist(), self._words.take(pa.array(known)).to_pylist(), strict=True))
         names |= {code: word for word, code in self._new.items()}
         levels = pa.array([names[code] for code in codes], pa.string())
-        texts = np.array([self._texts.get(k, (0.0, 0.0)) for k in range(size)])
         parts = {label: Part((axis, classes.name), WordSums(table)) for label, table in tables.items()}
-        parts[self._block.texts] = Part((classes.name,), Counts.of_pairs(texts[:, :1], texts[:, 1:]))
+        parts[self._block.texts] = Part((classes.name,), self._texts.counts(size))
         return Evidence(Schema((classes, self._block.words_column(levels))), parts)
 
 
@@ -228,32 +222,35 @@ class PresencesTally(TextTally):
     _block: Presences
 
     def __init__(self, block: Texts, evidence: Evidence) -> None:
-        super().__init__(block, evidence, Numbered)
+        self._documents = DocumentCounts(evidence[block.label].n)
+        super().__init__(block, evidence, {block.label: self._documents})
         self._settled: tuple[float, int, Array, Array] | None = None
+        self._sums: dict[tuple[float, int], float] = {}  # {smoothing, class: Σ log (D - d + a)/(D + a) over words}
 
     def add(self, k: int, weight: float) -> None:
         super().add(k, weight)
         self._settled = None
+        self._sums = {key: value for key, value in self._sums.items() if key[1] != k}
 
     def score(self, settings: Settings, out: Array) -> None:
         if not self._text:
             return
         a = float(settings.smoothing)
         texts, absent = self._absent(a, len(out))
-        table, codes = self._tables[self._block.label].table, distinct(self._tokens)[0]
-        unseen = bool((self._tokens < 0).any())
-        add_presences_of_row(table, codes, texts, absent, a, unseen, self.weight, out)
+        codes, unseen = distinct(self._tokens)[0], bool((self._tokens < 0).any())
+        add_presences_of_row(self._documents.table, codes, texts, absent, a, unseen, self.weight, out)
 
     def _absent(self, a: float, classes: int) -> tuple[Array, Array]:
-        """Texts of each class, and what it says that no word of the vocabulary is there. (classes,) both"""
+        """Texts of each class, and log p(no word of the vocabulary is there | class). (classes,) both"""
         if self._settled is None or self._settled[:2] != (a, classes):
-            table, texts = self._tables[self._block.label], self.texts(classes)
-            assert isinstance(table, Numbered)
-            said = self._size * np.log(texts + a)
-            for k, sizes in enumerate(table.sizes):
-                numbers, words = np.array(list(sizes)), np.array(list(sizes.values()))
-                said[k] += (words * (np.log(texts[k] - numbers + a) - np.log(texts[k] + a))).sum()
-            self._settled = a, classes, texts, said - (self._size + 1) * np.log(texts + 2 * a)
+            texts = self._texts.value(classes)
+            absent = self._size * np.log(texts + a) - (self._size + 1) * np.log(texts + 2 * a)
+            for k, sizes in enumerate(self._documents.sizes):
+                if (a, k) not in self._sums:
+                    numbers, words = np.array(list(sizes)), np.array(list(sizes.values()))
+                    self._sums[a, k] = (words * (np.log(texts[k] - numbers + a) - np.log(texts[k] + a))).sum()
+                absent[k] += self._sums[a, k]
+            self._settled = a, classes, texts, absent
         return self._settled[2:]
 
 
@@ -284,7 +281,7 @@ class OddsTally(TextTally):
         if not len(self._tokens):
             return
         if self._learned:
-            self._score_anew(settings, out)
+            self._score_learned(settings, out)
             return
         if self._settled is None:
             likelihood = self._block.likelihood(self._evidence, settings)
@@ -293,7 +290,7 @@ class OddsTally(TextTally):
         rows, settled, doubt = self._settled
         add_settled_odds_of_row(self._tokens, rows, settled, doubt, self.weight, out)
 
-    def _score_anew(self, settings: Settings, out: Array) -> None:
+    def _score_learned(self, settings: Settings, out: Array) -> None:
         """With what was learned since: each word's odds again."""
         codes, counts = distinct(self._tokens)
         if self._unchanging is None or len(self._unchanging[0]) != len(out):
@@ -302,22 +299,13 @@ class OddsTally(TextTally):
 
     def _same_for_all(self, settings: Settings, classes: int) -> tuple[Any, ...]:
         """What the kernel must know that is the same for all texts, until one is learned."""
-        everything = np.array([self._size, self._documents.totals.sum(), self.texts(classes).sum()])
+        everything = np.array([self._size, self._documents.totals.sum(), self._texts.value(classes).sum()])
         totals = np.array(_filled(self._table.totals, classes))
         return totals, everything, self._block.cuts.least, *(np.array([x]) for x in self._block.choice(settings))
 
 
-def _add(pair: list[float], value: float) -> None:
-    """high + low += value (see credo.numerics.exact)."""
-    old = pair[0]
-    new = old + value
-    step = new - old
-    pair[1] += (old - (new - step)) + (value - step)
-    pair[0] = new
-
-
 def _roomy(needed: int, before: int) -> int:
-    return before + ROOM * max(needed - before, LEAST)
+    return before + GROWTH * max(needed - before, LEAST)
 
 
 def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.networks.counting import code_strings
 from credo.data import Batch
 from credo.data.tables import is_missing
+from credo.engines.partitions import Loaded
 from credo.errors import DataError
 from credo.networks.inference.findings import find_state
 from credo.networks.inference.state_index import StateIndex
 from credo.numerics.exact import Array
 
 Codes = NDArray[np.int32]
+SOME, MANY = 1000, 100_000  # rows of a batch, and of the table, from which on compiled code pays
+FEW_STATES = 32  # strings that are compared one by one
 FEW = 10_000  # values of a coded column that are looked up one by one
 
 
@@ -41,10 +47,10 @@ class Coded:
 
 
 @dataclass(frozen=True, eq=False)
-class CodedRows:
+class CodedRows(Loaded):
     """Weighted rows of all variables as numbers of states: what EM reads in each step."""
 
-    start: int  # the number of the first row
+    start: int | None  # the number of the first row; None if equal rows are one
     codes: Codes  # (variables, rows), -1 where a cell is missing
     weight: Array  # (rows,)
 
@@ -56,7 +62,8 @@ class CodedRows:
         """So many rows at a time."""
         for at in range(0, self.rows, size):
             own = slice(at, at + size)
-            yield CodedRows(self.start + at, np.ascontiguousarray(self.codes[:, own]), self.weight[own])
+            start = None if self.start is None else self.start + at
+            yield CodedRows(start, np.ascontiguousarray(self.codes[:, own]), self.weight[own])
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +76,12 @@ class Coder:
     def coded(self, batch: Batch) -> Coded:
         """Values that aren't states count as missing."""
         columns, unknown = np.empty((len(self.names), batch.rows), dtype=np.int32), dict[str, Unseen]()
+        fast = pays(batch)
         for i, name in enumerate(self.names):
-            codes, values = _categories(batch, name)
             v = self.index.number[name]
+            if fast and _code_strings(batch, name, self._spellings[v], columns[i]):
+                continue
+            codes, values = _categories(batch, name)
             found = [find_state(self.index, v, value) for value in values]
             table = np.array([*(-1 if code is None else code for code in found), -1], dtype=np.int32)
             np.take(table, codes, out=columns[i], mode="wrap")
@@ -82,12 +92,53 @@ class Coder:
                 unknown |= {name: Unseen(count, there[0])} if count else {}
         return Coded(batch, columns, unknown)
 
+    @cached_property
+    def _spellings(self) -> dict[int, tuple[NDArray[np.int64], NDArray[np.uint8]] | None]:
+        """Of each column whose states are a few strings: where they end, and their letters."""
+        numbers = [self.index.number[name] for name in self.names]
+        return {v: _spelling(self.index.states[v]) for v in numbers}
+
     def _check_letters(self, name: str, values: list[Any]) -> None:
         """Refuse a value that differs from a state only by upper and lower case."""
         states = {str(state).casefold(): state for state in self.index.states[self.index.number[name]]}
         for value in values:
             if (meant := states.get(str(value).casefold())) is not None:
                 raise DataError(f"column {name!r} has the value {value!r}, which is no state. Did you mean {meant!r}?")
+
+
+def pays(batch: Batch) -> bool:
+    """Whether compiled code is there already, or rows are so many that it pays to load it."""
+    return batch.rows >= SOME and ("numba" in sys.modules or batch.start >= MANY)
+
+
+def _spelling(states: tuple[Any, ...]) -> tuple[NDArray[np.int64], NDArray[np.uint8]] | None:
+    if len(states) > FEW_STATES or not all(isinstance(state, str) and state for state in states):
+        return None
+    letters = [state.encode() for state in states]
+    ends = np.cumsum([0, *map(len, letters)], dtype=np.int64)
+    return ends, np.frombuffer(b"".join(letters), dtype=np.uint8)
+
+
+def _code_strings(
+    batch: Batch, name: str, spelling: tuple[NDArray[np.int64], NDArray[np.uint8]] | None, out: Codes
+) -> bool:
+    """Whether a column of strings holds nothing but states and missing cells: then their numbers are in `out`."""
+    import pyarrow as pa
+
+    column = batch.columns.get(name)
+    if spelling is None or not isinstance(column, pa.StringArray | pa.LargeStringArray) or not len(column):
+        return False
+    offset_type = np.int64 if pa.types.is_large_string(column.type) else np.int32
+    _, offsets, text = column.buffers()
+    if text is None:
+        return False
+    ends = np.frombuffer(offsets, dtype=offset_type)[column.offset : column.offset + len(column) + 1]
+    unknown = code_strings(ends.astype(np.int64), np.frombuffer(text, dtype=np.uint8), *spelling, out)
+    if column.null_count:
+        absent = column.is_null().to_numpy(zero_copy_only=False)
+        unknown -= int((out[absent] < 0).sum())
+        out[absent] = -1
+    return unknown == 0
 
 
 def _categories(batch: Batch, name: str) -> tuple[NDArray[Any], list[Any]]:

@@ -2,111 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from credo import engines
 from credo._kernels.networks.rows import COMPLETE, PREDICT, SCORE, RootedTree, answer_rows
-from credo.data import Batch, source
-from credo.engines import local
-from credo.errors import DataError, EvidenceError, counted
+from credo.data import Batch, Source
+from credo.errors import EvidenceError, counted
 from credo.networks.inference.coding import Coded, Coder, Codes, Unseen
-from credo.networks.inference.findings import NOTHING, Given, variable
+from credo.networks.inference.fallback import Estimated, Fallback
+from credo.networks.inference.findings import NOTHING
 from credo.networks.inference.junction import Plan, Structure, Tree, TreeQuery
-from credo.networks.inference.potentials import Flags, Integers
+from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.rooted import rooted, walk_in
 from credo.networks.inference.sizes import HELD
 from credo.networks.inference.trees import NOBODY, Trees
 from credo.notices import listed, tell
 from credo.numerics.exact import Array
 
-Result = TypeVar("Result")
+if TYPE_CHECKING:
+    from credo.networks.graphical_model import GraphicalModel
+
 UNSHARED, UNFILLED = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)  # outputs that a query doesn't have
 ABOUT_ALL = -1, NOBODY, NOBODY  # no variable in particular
 BUDGET = 2.0**14  # cells that one row may visit; for more, a tree is compiled for its pattern of missing cells
 
 
-class Rows:
-    """A network, and the columns of a table that are its variables."""
+class Answered(NamedTuple):
+    """What a query found of a batch."""
 
-    def __init__(self, trees: Trees, data: object, check: Callable[[float, Given], None]) -> None:
-        self.trees, self.potentials, self.table = trees, trees.potentials, source(data)
-        self.check_evidence = check
-        check(self.potentials.log_scale, None)
-        self.names = [name for name in self.table.names if name in self.potentials.number]
-        if not self.names:
-            known, read = ", ".join(self.table.names[:8]), ", ".join(self.potentials.names[:8])
-            raise DataError(f"no column is a variable of the network: the table has {known}; the network {read}")
-        self._coder = Coder(self.potentials, self.names)
-        self.column_of = np.full(len(self.potentials.names), -1)
+    answer: Any
+    unknown: dict[str, Unseen]  # columns with values that aren't states
+    estimated: Estimated  # rows whose exact answers don't fit in memory
+
+
+@dataclass(frozen=True, eq=False)
+class RowQuery(ABC):
+    """A question about every row of a table, some of whose columns are variables: the job that engines run.
+
+    What is compiled for it is compiled where it runs.
+    """
+
+    model: GraphicalModel
+    names: tuple[str, ...]  # columns that are variables
+    fallback: Fallback | None  # None: rows whose exact answers don't fit in memory are refused
+
+    @abstractmethod
+    def answer(self, coded: Coded, trees: Trees) -> Any: ...
+
+    def __call__(self, batch: Batch) -> Answered:
+        coded, trees = self._coder.coded(batch), self.model.trees
+        if self.fallback is None:
+            return Answered(self.answer(coded, trees), coded.unknown, Estimated())
+        sampling = self.fallback.trees(trees, self.model.components)
+        return Answered(self.answer(coded, sampling), coded.unknown, sampling.estimated)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def potentials(self) -> Potentials:
+        return self.model.potentials
+
+    @cached_property
+    def _coder(self) -> Coder:
+        return Coder(self.potentials, self.names)
+
+    @cached_property
+    def column_of(self) -> Integers:
+        """The column of each variable, -1 where it has none."""
+        found = np.full(len(self.potentials.names), -1)
         for i, name in enumerate(self.names):
-            self.column_of[self.potentials.number[name]] = i
-
-    def probabilities(self, name: str) -> Array:
-        """P(variable | the row's other cells). (rows, states)"""
-        target, held = variable(self.potentials, name), self.potentials
-        self.column_of[target] = -1
-        query, tree = self._rooted(np.array([target]))
-        own, size = query.potentials, int(held.card[target])
-        (place,) = query.together.tolist()
-        near = np.unique(own.factor_of[own.factors.scope == place])
-        others = np.setdiff1d(np.flatnonzero(own.with_zeros), near)
-
-        def answer(coded: Coded) -> Array:
-            out = np.empty((coded.rows, size))
-            logs = self._answered(PREDICT, coded, (query, tree), (place, near, others), out, UNFILLED)
-            for row in np.flatnonzero(~(logs > -np.inf)).tolist():
-                with self._numbered(coded, row):
-                    out[row], found = self.trees.joint(self._codes(coded, row), NOTHING, [target])
-                    self._check(coded, row, found)
-            return out
-
-        return np.concatenate([np.empty((0, size)), *self._mapped(answer)])
-
-    def log_prob(self) -> Array:
-        """log P(row), missing cells summed out. (rows,)"""
-        asked, held = self._rooted(NOBODY), self.potentials
-
-        def answer(coded: Coded) -> Array:
-            out = self._answered(SCORE, coded, asked, ABOUT_ALL, UNSHARED, UNFILLED)
-            for row in np.flatnonzero(~(out > -np.inf)).tolist():
-                with self._numbered(coded, row):
-                    out[row] = self.trees.log_total(self._codes(coded, row), NOTHING) - held.log_scale
-            return out + held.log_scale
-
-        return np.concatenate([np.empty(0), *self._mapped(answer)])
-
-    def imputed(self) -> Any:
-        """The table with the missing cells of its variables filled in, as an Arrow table."""
-        import pyarrow as pa
-
-        asked, held = self._rooted(NOBODY, everything=True), self.potentials
-        levels = [states_array(values) for values in held.states]
-
-        def answer(coded: Coded) -> Any:
-            found = np.empty((len(held.card), coded.rows), dtype=np.int32)
-            logs = self._answered(COMPLETE, coded, asked, ABOUT_ALL, UNSHARED, found)
-            for row in np.flatnonzero(~(logs > -np.inf)).tolist():
-                with self._numbered(coded, row):
-                    found[:, row], log_joint = self.trees.best(self._codes(coded, row), NOTHING, None)
-                    self._check(coded, row, log_joint)
-            own = {name: coded.batch.column(name) for name in coded.batch.names}
-            for i, name in enumerate(self.names):
-                v = held.number[name]
-                own[name] = _filled(own[name], coded.columns[i] >= 0, levels[v].take(pa.array(found[v])))
-            return pa.table(own)
-
-        return pa.concat_tables(self._mapped(answer, self.table.names))
-
-    # Inside
+            found[self.potentials.number[name]] = i
+        return found
 
     def _rooted(self, together: Integers, everything: bool = False) -> tuple[TreeQuery, RootedTree | None]:
         """A tree for any evidence in the table's columns; None if its tables are too large to be kept."""
         wanted = (self.column_of >= 0) | everything
         wanted[together] = True
-        query = self.trees.query(np.zeros(len(wanted), dtype=np.bool_), wanted, together)
+        query = self.model.trees.query(np.zeros(len(wanted), dtype=np.bool_), wanted, together)
         plan = Plan.of(query).improved()
         return query, None if plan.cells > HELD else rooted(Tree(Structure.of(plan)))
 
@@ -128,23 +108,6 @@ class Rows:
             answer_rows(question, *given, tree, walk_in(tree), shares, logs, filled)
         return logs
 
-    def _mapped(self, answer: Callable[[Coded], Result], names: tuple[str, ...] | None = None) -> Iterator[Result]:
-        unknown: dict[str, Unseen] = {}
-
-        def answered(batch: Batch) -> tuple[Result, dict[str, Unseen]]:
-            coded = self._coder.coded(batch)
-            return answer(coded), coded.unknown
-
-        for found, unseen in local.mapped(answered, self.table.batches(self.names if names is None else names)):
-            for name, (cells, value) in unseen.items():
-                before = unknown.get(name, Unseen(0, value))
-                unknown[name] = Unseen(before.cells + cells, before.value)
-            yield found
-        if unknown:
-            total = counted(sum(each.cells for each in unknown.values()), "cell")
-            example = next(iter(unknown.values())).value
-            tell(f"{listed([*unknown])}: {total} with unknown states, such as {example!r:.60}, taken as missing")
-
     def _codes(self, coded: Coded, row: int) -> Integers:
         cells = np.append(coded.columns[:, row], -1).astype(np.int64)
         return np.asarray(cells[self.column_of])
@@ -153,7 +116,7 @@ class Rows:
         """Refuse an impossible row, and name the cells that conflict."""
         codes, held = self._codes(coded, row), self.potentials
         given = {held.names[v]: held.states[v][codes[v]] for v in np.flatnonzero(codes >= 0)}
-        self.check_evidence(log_probability, given)
+        self.model._check(log_probability, given)
 
     @contextmanager
     def _numbered(self, coded: Coded, row: int) -> Iterator[None]:
@@ -162,6 +125,96 @@ class Rows:
             yield
         except EvidenceError as error:
             raise EvidenceError(f"row {coded.batch.number(row)}: {error}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Predict(RowQuery):
+    """P(variable | the row's other cells). (rows, states)"""
+
+    target: int
+
+    @cached_property
+    def column_of(self) -> Integers:
+        """The target's own cells aren't read."""
+        found = super().column_of.copy()
+        found[self.target] = -1
+        return found
+
+    @cached_property
+    def _asked(self) -> tuple[tuple[TreeQuery, RootedTree | None], tuple[int, Integers, Integers]]:
+        query, tree = self._rooted(np.array([self.target]))
+        own = query.potentials
+        (place,) = query.together.tolist()
+        near = np.unique(own.factor_of[own.factors.scope == place])
+        return (query, tree), (place, near, np.setdiff1d(np.flatnonzero(own.with_zeros), near))
+
+    def answer(self, coded: Coded, trees: Trees) -> Array:
+        out = np.empty((coded.rows, int(self.potentials.card[self.target])))
+        logs = self._answered(PREDICT, coded, *self._asked, out, UNFILLED)
+        for row in np.flatnonzero(~(logs > -np.inf)).tolist():
+            with self._numbered(coded, row):
+                out[row], found = trees.joint(self._codes(coded, row), NOTHING, [self.target])
+                self._check(coded, row, found)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Score(RowQuery):
+    """log P(row), missing cells summed out. (rows,)"""
+
+    @cached_property
+    def _asked(self) -> tuple[TreeQuery, RootedTree | None]:
+        return self._rooted(NOBODY)
+
+    def answer(self, coded: Coded, trees: Trees) -> Array:
+        log_scale = self.potentials.log_scale
+        out = self._answered(SCORE, coded, self._asked, ABOUT_ALL, UNSHARED, UNFILLED)
+        for row in np.flatnonzero(~(out > -np.inf)).tolist():
+            with self._numbered(coded, row):
+                out[row] = trees.log_total(self._codes(coded, row), NOTHING) - log_scale
+        return out + log_scale
+
+
+@dataclass(frozen=True, eq=False)
+class Complete(RowQuery):
+    """The rows with the missing cells of their variables filled in, as an Arrow table."""
+
+    @cached_property
+    def _asked(self) -> tuple[TreeQuery, RootedTree | None]:
+        return self._rooted(NOBODY, everything=True)
+
+    def answer(self, coded: Coded, trees: Trees) -> Any:
+        import pyarrow as pa
+
+        held = self.potentials
+        found = np.empty((len(held.card), coded.rows), dtype=np.int32)
+        logs = self._answered(COMPLETE, coded, self._asked, ABOUT_ALL, UNSHARED, found)
+        for row in np.flatnonzero(~(logs > -np.inf)).tolist():
+            with self._numbered(coded, row):
+                found[:, row], log_joint = trees.best(self._codes(coded, row), NOTHING, None)
+                self._check(coded, row, log_joint)
+        own = {name: coded.batch.column(name) for name in coded.batch.names}
+        for i, name in enumerate(self.names):
+            v = held.number[name]
+            states = states_array(held.states[v]).take(pa.array(found[v]))
+            own[name] = _filled(own[name], coded.columns[i] >= 0, states)
+        return pa.table(own)
+
+
+def answers(query: RowQuery, table: Source, names: Sequence[str] | None = None) -> Iterator[Any]:
+    """The answers for each batch of a table, in order; notices tell of values that aren't states, and of estimates."""
+    unknown, estimated = dict[str, Unseen](), Estimated()
+    for found in engines.current().map(query, table.partitions(query.names if names is None else names)):
+        for name, (cells, value) in found.unknown.items():
+            before = unknown.get(name, Unseen(0, value))
+            unknown[name] = Unseen(before.cells + cells, before.value)
+        estimated += found.estimated
+        yield found.answer
+    if unknown:
+        total = counted(sum(each.cells for each in unknown.values()), "cell")
+        example = next(iter(unknown.values())).value
+        tell(f"{listed([*unknown])}: {total} with unknown states, such as {example!r:.60}, taken as missing")
+    estimated.tell()
 
 
 def _filled(column: Any, known: Flags, states: Any) -> Any:

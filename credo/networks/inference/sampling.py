@@ -1,29 +1,25 @@
-"""Sampling rows, by ancestral sampling or from a junction tree given evidence; and estimates for rows of a table whose
-exact answers don't fit in memory."""
+"""Sampling rows, by ancestral sampling or from a junction tree given evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.engines import local
-from credo.errors import DataError, SizeError, check_seed, counted
+from credo import engines
+from credo.engines.partitions import Loaded
+from credo.errors import DataError, SizeError, check_seed
 from credo.networks.inference.annealed_importance import WORTH
-from credo.networks.inference.components import EXACT, Components
-from credo.networks.inference.estimate import UNRELIABLE, JointQuery, Total
+from credo.networks.inference.estimate import UNRELIABLE
 from credo.networks.inference.findings import Findings, Given
 from credo.networks.inference.forward import BATCH, drawn_forward, mixed_seed, most_weight
 from credo.networks.inference.gibbs import agreed, chains
-from credo.networks.inference.potentials import Integers
 from credo.networks.inference.rows import states_array
 from credo.networks.inference.sizes import available, needed
-from credo.networks.inference.trees import Trees
 from credo.notices import tell
-from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.networks.network import Network
@@ -31,14 +27,6 @@ if TYPE_CHECKING:
 ROWS = 2**16  # drawn by one thread at a time
 TRIED, RARE = 2**18, 1000  # proposals after which at least one in so many must be accepted
 APART = 10  # rounds between rows of a chain
-
-
-@dataclass(frozen=True)
-class Part:
-    """A range of rows."""
-
-    start: int
-    rows: int
 
 
 def drawn_table(net: Network, size: int, given: Given, seed: int | None, method: str) -> Any:
@@ -51,8 +39,7 @@ def drawn_table(net: Network, size: int, given: Given, seed: int | None, method:
         raise SizeError(f"{size} rows of {len(net.variables)} variables don't fit into memory: draw fewer at a time")
     seed = int(np.random.default_rng(None if seed is None else check_seed(seed)).integers(2**62))
     codes = np.empty((len(net.variables), size), dtype=np.int8 if net.potentials.card.max() < 128 else np.int32)
-    for _ in _drawn(net, given, seed, codes, method):
-        pass
+    _draw_into(codes, net, given, seed, method)
     return pa.table(
         {
             name: pa.DictionaryArray.from_arrays(pa.array(own), states_array(values))
@@ -61,30 +48,59 @@ def drawn_table(net: Network, size: int, given: Given, seed: int | None, method:
     )
 
 
-def _drawn(net: Network, given: Given, seed: int, codes: NDArray[Any], method: str) -> Iterator[None]:
+def _draw_into(codes: NDArray[Any], net: Network, given: Given, seed: int, method: str) -> None:
     findings, size = net._findings(given), codes.shape[1]
-    parts = (Part(start, min(ROWS, size - start)) for start in range(0, size, ROWS))
-    if not findings.any:
-        draw = drawn_forward(net.potentials, findings, seed)
+    if findings.any:
+        try:
+            net._check(net.exact.log_total(findings.codes, findings.weights), given)
+            net.trees.for_all(findings)
+        except SizeError as error:
+            if method == "exact":
+                raise
+            if not _accepted(net, findings, seed, codes):
+                _in_turn(net, findings, seed, codes, error)
+            return
+    parts = [RowNumbers(start, min(ROWS, size - start)) for start in range(0, size, ROWS)]
+    for part, drawn in zip(parts, engines.current().map(Draw(net, given, seed, codes.dtype), parts), strict=True):
+        codes[:, part.start : part.start + part.rows] = drawn
 
-        def forward(part: Part) -> None:
-            draw(part.start, codes[:, part.start : part.start + part.rows])
 
-        return local.mapped(forward, parts)
-    try:
-        net._check(net.exact.log_total(findings.codes, findings.weights), given)
-        tree, mixed = net.trees.for_all(findings), mixed_seed(seed)
-    except SizeError as error:
-        if method == "exact":
-            raise
-        if not _accepted(net, findings, seed, codes):
-            _in_turn(net, findings, seed, codes, error)
-        return iter(())
+@dataclass(frozen=True)
+class RowNumbers(Loaded):
+    """Rows that are to be drawn: each has random numbers of its own."""
 
-    def from_tree(part: Part) -> None:
-        tree.draw(findings, mixed, part.start, codes[:, part.start : part.start + part.rows])
+    start: int
+    rows: int
 
-    return local.mapped(from_tree, parts)
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Rows, by ancestral sampling or, given evidence, from a junction tree."""
+
+    net: Network
+    given: Given
+    seed: int
+    dtype: np.dtype[Any]
+
+    def __call__(self, own: RowNumbers) -> NDArray[Any]:
+        """(variables, rows)"""
+        codes = np.empty((len(self.net.variables), own.rows), dtype=self.dtype)
+        if self._findings.any:
+            self.net.trees.for_all(self._findings).draw(self._findings, mixed_seed(self.seed), own.start, codes)
+        else:
+            self._forward(own.start, codes)
+        return codes
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def _findings(self) -> Findings:
+        return self.net._findings(self.given)
+
+    @cached_property
+    def _forward(self) -> Any:
+        return drawn_forward(self.net.potentials, self._findings, self.seed)
 
 
 def _accepted(net: Network, findings: Findings, seed: int, out: NDArray[Any]) -> bool:
@@ -122,57 +138,3 @@ def _in_turn(net: Network, findings: Findings, seed: int, out: NDArray[Any], err
     need = needed(error)
     doubt = "" if agree or worth >= WORTH * count else f"; {UNRELIABLE}"
     tell(f"{need}: drawn by gibbs instead, about as good as {min(effective, size):.2g} independent rows{doubt}")
-
-
-class SamplingFallback(Trees):
-    """Exact answers where they fit in memory, else estimates for each connected component: for queries about rows."""
-
-    def __init__(self, trees: Trees, components: Components, samples: int, seed: int) -> None:
-        super().__init__(trees.potentials, trees.structures)
-        self._exact, self._components, self._how = trees, components, ("auto", samples, seed)
-        self._errors: list[float] = []  # the largest standard error of each estimate
-        self._doubted = 0
-        self._need = ""
-
-    def tell(self) -> None:
-        """A notice: how many rows were estimated, and how well."""
-        if self._errors:
-            rows, worst = counted(len(self._errors), "row"), np.nanmax([0.0, *self._errors])
-            error = f", with standard errors up to {worst:.2g}" if worst else ": the best states found"
-            doubt = f"; {counted(self._doubted, 'row')} {UNRELIABLE}" if self._doubted else ""
-            tell(f"{self._need}: {rows} estimated{error}{doubt}")
-
-    def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
-        try:
-            return self._exact.joint(codes, weights, variables)
-        except SizeError as error:
-            need, possible = error, list[float]()
-        asked = [JointQuery(variables)]
-        (found,) = self._components.estimates(Findings(codes, weights), asked, *self._how, check=possible.append)
-        self._note(need, found.method, float(found.error.max()), found.reliable)
-        return found.table, min(possible, default=0.0)
-
-    def log_total(self, codes: Integers, weights: Array) -> float:
-        try:
-            return self._exact.log_total(codes, weights)
-        except SizeError as error:
-            found = self._components.log_total(Findings(codes, weights), *self._how)
-            self._note(error, found.method, found.error, found.reliable)
-            return found.log_value
-
-    def best(self, codes: Integers, weights: Array, variables: Sequence[int] | None) -> tuple[Integers, float]:
-        try:
-            return self._exact.best(codes, weights, variables)
-        except SizeError as error:
-            need, possible = error, list[float]()
-        found, total, how = self._components.best(
-            Findings(codes, weights), variables, *self._how, check=possible.append
-        )
-        self._note(need, how, np.nan, True)
-        return found, min([total.log_value if isinstance(total, Total) else total, *possible])
-
-    def _note(self, error: SizeError, method: str, off: float, reliable: bool) -> None:
-        if method != EXACT:
-            self._need = needed(error)
-            self._errors.append(off)
-            self._doubted += not reliable

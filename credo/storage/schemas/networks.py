@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from credo.storage.field_types import ANYTHING, FLOATS, TEXT, class_at, mapping, optional, tuple_of
+from credo.storage.field_types import ANYTHING, FLOATS, NUMBER, TEXT, class_at, either, mapping, optional, tuple_of
 from credo.storage.schemas.core import EVIDENCE
 from credo.storage.stored import Stored
 
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 STATES = mapping(TEXT, tuple_of(ANYTHING))
 FACTOR = Stored("Factor", "credo.networks.factor:Factor", {"scope": tuple_of(TEXT), "table": FLOATS})
-DIRICHLET = optional(class_at("credo.families.dirichlet:DirichletCategorical"))
+BDEU = Stored("BDeu", "credo.networks.table_priors:BDeu", {"sample_size": NUMBER})
+TABLE_PRIOR = optional(either(class_at("credo.families.dirichlet:DirichletCategorical"), BDEU.type))
 PRIORS = Stored(
     "TablePriors",
     "credo.networks.table_priors:TablePriors",
-    {"default": DIRICHLET, "by_label": mapping(TEXT, DIRICHLET)},
+    {"default": TABLE_PRIOR, "by_label": mapping(TEXT, TABLE_PRIOR)},
 )
 
 
@@ -32,6 +33,7 @@ def _learned_tables(network: Network) -> bool:
 
 SCHEMAS = (
     FACTOR,
+    BDEU,
     PRIORS,
     Stored(
         "Network",
@@ -43,10 +45,14 @@ SCHEMAS = (
             "tied": mapping(TEXT, TEXT),
             "prior": optional(PRIORS.type),
             "evidence": optional(EVIDENCE.type),
+            "history": tuple_of(NUMBER),  # of EM's objective
         },
         attributes={"tables": "fixed_tables"},
         arguments={"parents": "arrows", "tables": "tables"},
-        upgrades=(lambda values: {**values, "tied": {}, "prior": None, "evidence": None},),
+        upgrades=(
+            lambda values: {**values, "tied": {}, "prior": None, "evidence": None},
+            lambda values: {**values, "history": ()},
+        ),
         consistent=_learned_tables,
     ),
     Stored(

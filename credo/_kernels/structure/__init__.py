@@ -1,0 +1,1 @@
+"""Counting and scoring families of a network."""

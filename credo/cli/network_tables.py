@@ -1,0 +1,116 @@
+"""Options of credo learn that are about a network of known arrows, and the learning of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from credo.networks.network import Network
+
+METHODS = ("em", "gradient", "lbfgs")
+BDEU = "bdeu:"
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def parse_table_prior(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+    """A concentration, ml, or bdeu:N."""
+    if value is None or value == "ml":
+        return value
+    number = value.removeprefix(BDEU)
+    try:
+        size = float(number)
+    except ValueError:
+        message = f"{value!r} is neither a concentration (as in 1), nor ml, nor an equivalent sample size (bdeu:10)"
+        raise click.BadParameter(message, ctx, param) from None
+    if not value.startswith(BDEU):
+        return size
+    import credo
+
+    return credo.BDeu(size)
+
+
+def parse_hidden(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
+    """variable=2, or variable=yes,no, as often as needed."""
+    found: dict[str, Any] = {}
+    for value in values:
+        name, _, states = value.rpartition("=")
+        if not name or not states:
+            raise click.BadParameter(f"{value!r} isn't a variable and its states, as in Campfire=2", ctx, param)
+        found[name] = int(states) if states.isdigit() else states.split(",")
+    return found
+
+
+def learns_tables(command: Command) -> Command:
+    """The options of a network."""
+    options = [
+        click.option(
+            "--network", metavar="FILE|ARROWS",
+            help="Learn the tables of this network: a file (.bif .xdsl ... .credo), or arrows such as 'A, B -> C'.",
+        ),
+        click.option(
+            "--table-prior", metavar="L|ml|bdeu:N", callback=parse_table_prior,
+            help="The Dirichlet prior of the tables.  [default: 1]",
+        ),
+        click.option(
+            "--strength", metavar="CASES", type=float,
+            help="Instead of a prior: how many cases the network's own tables are worth.",
+        ),
+        click.option(
+            "--hidden", multiple=True, metavar="NAME=STATES", callback=parse_hidden,
+            help="A hidden variable, and how many states it has, or which.",
+        ),
+        click.option(
+            "--method", type=click.Choice(METHODS), default="em", show_default=True,
+            help="How tables are fitted where cells are missing.",
+        ),
+        click.option(
+            "--starts", metavar="N", type=click.IntRange(min=1), default=10, show_default=True,
+            help="Random starts where variables are hidden.",
+        ),
+    ]  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def opened_network(given: str) -> Network:
+    """From a file, or from arrows."""
+    from credo.cli.saved import is_network, loaded_network
+    from credo.networks.network import Network
+
+    if not given.lower().endswith(".credo") and not is_network(given) and any(sign in given for sign in "<>→←["):
+        return Network(given)
+    net = loaded_network(given)
+    if not isinstance(net, Network):
+        raise click.UsageError(f"--network {given}: a network without arrows has no tables to learn")
+    return net
+
+
+def learn_tables(data: str, network: str | None, weight: str | None, output: str | None, **how: Any) -> None:
+    """Fit, write and show."""
+    from credo.cli.output import MODEL, check
+    from credo.cli.progress import shown_progress
+    from credo.cli.reading import opened_data
+    from credo.cli.streams import remark
+    from credo.formats import FORMATS
+    from credo.present.networks import network_content
+    from credo.present.terminal import show
+    from credo.storage.files import save
+
+    if network is None:
+        raise click.UsageError("--model network needs --network: a file, or arrows such as 'Storm -> Fire'")
+    if output:
+        check(output, (MODEL, *FORMATS))
+    with shown_progress("learning"):
+        net = opened_network(network)
+        fitted = net.fit(opened_data(data), weight=weight, prior=how.pop("table_prior"), **how)
+        if output and output.lower().endswith(MODEL):
+            save(fitted, output)
+        elif output:
+            fitted.write(output)
+    show(network_content(fitted))
+    if output:
+        remark(f"wrote {output}")

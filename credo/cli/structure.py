@@ -1,0 +1,153 @@
+"""credo structure: the arrows of a network, learned from a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from credo.cli.learn import PICTURES, parse_kinds
+from credo.cli.progress import shown_progress
+from credo.cli.reading import opened_data, reads_data
+from credo.cli.streams import remark
+
+if TYPE_CHECKING:
+    from credo.data import Source
+    from credo.networks.network import Network
+    from credo.networks.structure.confidence import EdgeConfidence
+
+DEFAULT = "boss"  # search
+SCORES = ("auto", "bdeu", "bds", "k2", "bic", "aic", "mdl", "qnml", "bge", "conditional-gaussian")
+SEARCHES = ("auto", "boss", "hill-climbing", "tabu", "iterated", "exact", "ges", "pc", "k2", "chow-liu")
+
+
+@click.command()
+@click.argument("data")
+@click.option("--score", type=click.Choice(SCORES), default="auto", show_default=True, help="What is maximised.")
+@click.option("--search", type=click.Choice(SEARCHES), default="auto", show_default=True, help="How it is searched.")
+@click.option("--required", multiple=True, metavar="ARROWS", help="Arrows that must be there, as in 'A -> B'.")
+@click.option("--forbidden", multiple=True, metavar="ARROWS", help="Arrows that may not be there.")
+@click.option(
+    "--tiers", metavar="NAMES",
+    help="Time order, as in 'age, sex; dose; outcome': no arrow leads back.",
+)  # fmt: skip
+@click.option("--max-parents", type=click.IntRange(min=0), metavar="N", help="Parents of a variable, at most.")
+@click.option("--bins", type=click.IntRange(min=2), metavar="N", help="Cut numbers into so many bins.")
+@click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
+@click.option(
+    "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
+    help="How to read a column: category, number, ignore.",
+)  # fmt: skip
+@click.option("--confidence", is_flag=True, help="The posterior probability of each arrow, averaged over networks.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Where random searches begin.")
+@click.option(
+    "--top", metavar="N", type=click.IntRange(min=1), default=30, show_default=True, help="How many arrows to print."
+)
+@click.option("--output", "-o", metavar="FILE", help="A file for the network: .bif .xdsl .net .json .credo and others.")
+@click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for a picture.")
+@reads_data
+def structure(data: str, top: int, output: str | None, plot: str | None, confidence: bool, **how: Any) -> None:
+    """Learn the arrows and tables of a belief network from a table.
+
+    DATA is a file (.csv .tsv .jsonl .parquet .arrow, also .csv.gz), a pattern such as 'logs/*.csv', or - (standard
+    input). Its columns are the variables. Arrows are chosen by a score, which weighs how well they explain the data
+    against how many they are.
+
+    \b
+    Examples:
+      credo structure survey.csv -o survey.bif --plot survey.svg
+      credo structure survey.csv --tiers 'age, sex; job; income'
+      credo structure survey.csv --required 'job -> income' --max-parents 3
+      credo structure sensors.csv --bins 4 --search exact
+      credo structure survey.csv --confidence --plot sure.svg
+    """
+    from credo.cli.arguments import check_no_model
+    from credo.present.structures import structure_content
+    from credo.present.terminal import show
+
+    check_no_model("structure", data)
+    _check_outputs(data, output, plot)
+    how["required"], how["forbidden"] = "\n".join(how["required"]), "\n".join(how["forbidden"])
+    how["tiers"] = parsed_tiers(how["tiers"])
+    known = bool(how["required"] or how["forbidden"] or how["tiers"])
+    with shown_progress("searching"):
+        table = opened_data(data).held()
+        net, strengths, sure, title = learned(table, data, confidence, **how)
+        if output:  # before printing, which a reader may cut short
+            _write(net, output)
+        if plot:
+            from credo.present.plotting import save_figure
+
+            save_figure(sure.plot() if sure is not None else net.plot(), plot)
+    show(structure_content(net, title, strengths, sure, known, top))
+    for path in filter(None, (output, plot)):
+        remark(f"wrote {path}")
+
+
+def learned(table: Source, data: str, confidence: bool, **how: Any) -> Learned:
+    """The network, the strength of its arrows, and how sure they are."""
+    import credo
+    from credo.networks.structure.edge_confidence import completed_task
+    from credo.networks.structure.learn import task_of
+    from credo.networks.structure.strengths import arrow_strengths
+    from credo.present.numbers import count_of
+
+    score, search = how.pop("score"), how.pop("search")
+    search = DEFAULT if search == "auto" else search
+    net = credo.learn_structure(table, score, search, **how)
+    sure = credo.edge_confidence(table, score=score, **how) if confidence else None
+    reading = {name: how[name] for name in ("bins", "kinds", "weight")}
+    task = completed_task(task_of(table, score, DEFAULT, **reading))
+    strengths = arrow_strengths(task.scored(task.columns), net.parents)
+    arrows = sum(map(len, net.parents.values()))
+    size = f"{count_of(len(net.parents), 'variable')} and {count_of(arrows, 'arrow')}"
+    how_found = "tests of independence" if search == "pc" else f"score {task.score}, search {search}"
+    return Learned(net, strengths, sure, f"{data}: network of {size} ({how_found})")
+
+
+class Learned(NamedTuple):
+    net: Network
+    strengths: dict[tuple[str, str], float]
+    sure: EdgeConfidence | None
+    title: str
+
+
+def parsed_tiers(given: str | None) -> list[list[str]] | None:
+    """Names between commas, tiers between semicolons.
+
+    >>> parsed_tiers("age, sex; income")
+    [['age', 'sex'], ['income']]
+    """
+    if given is None:
+        return None
+    return [[name.strip() for name in tier.split(",") if name.strip()] for tier in given.split(";")]
+
+
+def _check_outputs(data: str, output: str | None, plot: str | None) -> None:
+    from credo.cli.output import MODEL, check, check_apart
+    from credo.formats import FORMATS
+    from credo.formats.files import PACKED
+
+    if output:
+        packed = output.lower().endswith(PACKED)
+        check(output[: -len(PACKED)] if packed else output, tuple(FORMATS) if packed else (*FORMATS, MODEL))
+        check_apart(output, data)
+    if plot:
+        check(plot, PICTURES)
+
+
+def _write(net: Network, output: str) -> None:
+    from credo.cli.output import MODEL
+    from credo.errors import NetworkError
+    from credo.formats import write
+    from credo.storage.files import save
+
+    if output.lower().endswith(MODEL):
+        save(net, output)
+    elif not net.tables:
+        raise NetworkError(
+            f"can't write {output}: a network of numbers has no tables; cut numbers into bins with --bins 5, "
+            f"or write a {MODEL} file"
+        )
+    else:
+        write(net, output)

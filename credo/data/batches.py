@@ -1,0 +1,280 @@
+"""A batch of rows: Arrow columns, or a dense block of floats that is neither copied nor transposed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from credo._kernels.blocks.gaussians import count_beyond
+from credo._kernels.data.codes import turn_block
+from credo.data import cells
+from credo.engines.partitions import Loaded
+from credo.numerics.arrays import Codes
+from credo.numerics.exact import Array
+
+TILE = 2000  # rows that are turned at a time: like ROWS no power of two, lanes so far apart share cache lines
+
+Encoded = TypeVar("Encoded")
+Made = TypeVar("Made", covariant=True)
+
+
+class Encoding(Hashable, Protocol[Made]):
+    """A form that rows can be brought into: equal ones give equal results."""
+
+    def of(self, batch: Batch) -> Made: ...
+
+
+class Encodings:
+    """What a batch's rows were encoded as."""
+
+    def __init__(self) -> None:
+        self._found: dict[Encoding[Any], Any] = {}
+
+    def of(self, encoding: Encoding[Encoded], batch: Batch) -> Encoded:
+        if encoding not in self._found:
+            self._found[encoding] = encoding.of(batch)
+        found: Encoded = self._found[encoding]
+        return found
+
+
+@dataclass(frozen=True)
+class CategoryCodes:
+    """A column as codes, -1 where a cell is missing, and its levels."""
+
+    name: str
+
+    def of(self, batch: Batch) -> tuple[Codes, Any]:
+        return batch.categories(self.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch(Loaded):
+    """Some rows of a table."""
+
+    start: int
+    rows: int
+    columns: Mapping[str, Any] = field(default_factory=dict)  # Arrow arrays
+    block: Array | NDArray[np.int64] | None = None  # (rows, columns)
+    block_names: tuple[str, ...] = ()
+    taken: NDArray[np.intp] | None = None  # which rows after the start these are, where they don't follow each other
+    weight: Array | None = None  # (rows,) where weights were given beside the table
+    encodings: Encodings = field(default_factory=Encodings, repr=False)
+
+    def number(self, row: int) -> int:
+        """What a row is called, the table's first being 1."""
+        return self.start + 1 + (row if self.taken is None else int(self.taken[row]))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.columns, *self.block_names)
+
+    def only(self, names: Sequence[str]) -> Batch:
+        """Some of the columns."""
+        columns = {name: self.columns[name] for name in names if name in self.columns}
+        block = set(self.block_names)
+        inside = tuple(name for name in names if name in block)
+        own = self._block_of(inside) if inside else None
+        return Batch(self.start, self.rows, columns, own, inside, self.taken, self.weight)
+
+    def without(self, name: str) -> Batch:
+        """All columns but one."""
+        return self.only([other for other in self.names if other != name])
+
+    def take(self, rows: NDArray[np.intp]) -> Batch:
+        """Some of the rows."""
+        positions = pa.array(rows)
+        columns = {name: array.take(positions) for name, array in self.columns.items()}
+        block = None if self.block is None else self.block[rows]
+        taken = rows if self.taken is None else self.taken[rows]
+        weight = None if self.weight is None else self.weight[rows]
+        return Batch(self.start, len(rows), columns, block, self.block_names, taken, weight)
+
+    def slice(self, offset: int, rows: int) -> Batch:
+        """Some rows that follow each other, as a view."""
+        rows = max(0, min(rows, self.rows - offset))
+        columns = {name: array.slice(offset, rows) for name, array in self.columns.items()}
+        block = None if self.block is None else self.block[offset : offset + rows]
+        weight = None if self.weight is None else self.weight[offset : offset + rows]
+        if self.taken is None:
+            return Batch(self.start + offset, rows, columns, block, self.block_names, None, weight)
+        taken = self.taken[offset : offset + rows]
+        return Batch(self.start, rows, columns, block, self.block_names, taken, weight)
+
+    def with_columns(self, columns: Mapping[str, Any]) -> Batch:
+        """With other columns, or the same ones in another form."""
+        return replace(self, columns={**self.columns, **columns}, encodings=Encodings())
+
+    def encoded(self, encoding: Encoding[Encoded]) -> Encoded:
+        """The rows in another form, made once: several blocks, or all steps of EM, may ask for it."""
+        return self.encodings.of(encoding, self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled without what slices are slices of, and without encodings."""
+        block = None if self.block is None else np.ascontiguousarray(self.block)
+        own = self.start, self.rows, packed(self.columns), block, self.block_names, self.taken, self.weight
+        return _unpickled, own
+
+    def column(self, name: str) -> Any:
+        """As an Arrow array."""
+        if name in self.columns:
+            return cells.entered(self.columns[name], name)
+        return pa.array(self._lane(name), from_pandas=True)
+
+    def numbers(self, name: str) -> Array:
+        """Floats, NaN where a cell is missing."""
+        x = self._raw_numbers(name)
+        cells.check_finite(x, name, self.number)
+        return x
+
+    def _raw_numbers(self, name: str) -> Array:
+        if name in self._block_places:
+            return np.asarray(self._block_of((name,))[:, 0], dtype=np.float64)
+        if cells.is_moment(self.columns[name].type):
+            return np.asarray(cells.days(self.columns[name]).to_numpy(zero_copy_only=False))
+        return cells.numbers(self.column(name), name, self.number)
+
+    def matrix(self, names: Sequence[str]) -> Array:
+        """(rows, columns) floats; the block itself where those are its columns."""
+        x = self.raw_matrix(names)
+        if count_beyond(x, cells.LARGEST):
+            for j, name in enumerate(names):
+                cells.check_finite(x[:, j], name, self.number)
+        return x
+
+    def raw_matrix(self, names: Sequence[str]) -> Array:
+        """The same, not checked for infinities."""
+        parts = [part for _, part in self.tiles(names)]
+        return (
+            parts[0] if len(parts) == 1 else np.concatenate([np.empty((0 if names else self.rows, len(names))), *parts])
+        )
+
+    def tiles(self, names: Sequence[str]) -> Iterator[tuple[int, Array]]:
+        """The same, a few rows after others, each time with the place of the first: caches hold so many."""
+        if self._in_block(names):
+            yield 0, np.asarray(self._block_of(tuple(names)), dtype=np.float64)
+        else:
+            yield from self._turned(map(self._doubles, names))
+
+    def integer_tiles(self, names: Sequence[str]) -> Callable[[], Iterator[tuple[int, NDArray[np.int64]]]] | None:
+        """What gives the same of whole numbers; None if one of the columns holds others, or a cell is missing."""
+        if self._in_block(names):
+            block = self.integer_block(names)
+            return None if block is None else (lambda: iter([(0, block)]))
+        columns = [self.columns.get(name) for name in names]
+        if any(column is None or not pa.types.is_int64(column.type) or column.null_count for column in columns):
+            return None
+        lanes = [cells.entered(column, name) for column, name in zip(columns, names, strict=True)]
+        return partial(self._turned, lanes)
+
+    def integer_block(self, names: Sequence[str]) -> NDArray[np.int64] | None:
+        """(rows, columns), if they lie beside each other and are whole numbers."""
+        block = self._block_of(tuple(names)) if self._in_block(names) else None
+        return block if block is not None and block.dtype == np.int64 else None
+
+    def _in_block(self, names: Sequence[str]) -> bool:
+        return bool(names) and set(names) <= set(self.block_names)
+
+    def _turned(self, columns: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        """Columns of one type as rows."""
+        lanes = list(columns)
+        beside = pa.RecordBatch.from_arrays(lanes, names=list(map(str, range(len(lanes)))))
+        absent = any(lane.null_count for lane in lanes)
+        for start in range(0, self.rows if lanes else 0, TILE):
+            yield start, np.asarray(beside.slice(start, TILE).to_tensor(null_to_nan=absent, row_major=True))
+
+    def _doubles(self, name: str) -> Any:
+        """A column of numbers as an Arrow array, as it is if it can be."""
+        inside = name in self._block_places or cells.is_moment(self.columns[name].type)
+        if not inside and pa.types.is_float64((array := self.column(name)).type):
+            return array
+        return pa.array(self._raw_numbers(name))
+
+    def categories(self, name: str) -> tuple[Codes, Any]:
+        """Codes, -1 where a cell is missing, and this batch's levels."""
+        column = self.column(name)
+        codes, levels = cells.categories(column)
+        if cells.holds_floats(column):
+            cells.check_distinct(levels, name)
+        return codes, levels
+
+    def integers(self, name: str) -> NDArray[np.int64] | None:
+        """The column as it lies in memory, if it holds whole numbers and no cell is missing."""
+        if name in self._block_places:
+            return self._lane(name) if self.block is not None and self.block.dtype == np.int64 else None
+        array = self.column(name)
+        return array.to_numpy() if pa.types.is_int64(array.type) and not array.null_count else None
+
+    def missing_share(self, names: Sequence[str]) -> Array:
+        """Of each row, the share of these columns whose cells are missing. (rows,)"""
+        found = np.zeros(self.rows)
+        inside = [name for name in names if name in self._block_places]
+        if inside and self.block is not None and self.block.dtype != np.int64:
+            found += np.isnan(self._block_of(tuple(inside))).sum(1)
+        for name in names:
+            if name not in self._block_places and (column := self.column(name)).null_count:
+                found += column.is_null().to_numpy(zero_copy_only=False)
+        return found / max(len(names), 1)
+
+    def filled(self, names: Iterable[str]) -> Batch:
+        """With a column of missing cells for each that isn't there."""
+        known = set(self.names)
+        absent = {name: pa.nulls(self.rows) for name in names if name not in known}
+        return self.with_columns(absent) if absent else self
+
+    @cached_property
+    def _lanes(self) -> Any:
+        """The block, column by column."""
+        assert self.block is not None
+        lanes = np.empty(self.block.shape[::-1], dtype=self.block.dtype)
+        turn_block(self.block, lanes)
+        return lanes
+
+    def _lane(self, name: str) -> NDArray[Any]:
+        lane: NDArray[Any] = self._lanes[self._block_places[name]]
+        return lane
+
+    def _block_of(self, names: tuple[str, ...]) -> Any:
+        assert self.block is not None
+        if names == self.block_names:
+            return self.block
+        places = [self._block_places[name] for name in names]
+        return self.block[:, places[0] : places[0] + 1] if len(places) == 1 else self.block[:, places]
+
+    @cached_property
+    def _block_places(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.block_names)}
+
+
+def packed(columns: Mapping[str, Any]) -> bytes:
+    """Arrow columns as bytes: of slices, no more than what is in them."""
+    if not columns:
+        return b""
+    stream = pa.BufferOutputStream()
+    arrays = [cells.in_one(array) if isinstance(array, pa.ChunkedArray) else array for array in columns.values()]
+    part = pa.RecordBatch.from_arrays(arrays, names=list(columns))
+    with pa.ipc.new_stream(stream, part.schema) as writer:
+        writer.write_batch(part)
+    found: bytes = stream.getvalue().to_pybytes()
+    return found
+
+
+def unpacked(content: bytes) -> dict[str, Any]:
+    """
+    >>> unpacked(packed({"x": pa.array([1, 2, 3])[1:]}))["x"].to_pylist()
+    [2, 3]
+    """
+    if not content:
+        return {}
+    with pa.ipc.open_stream(content) as reader:
+        part = reader.read_next_batch()
+    return dict(zip(part.schema.names, part.columns, strict=True))
+
+
+def _unpickled(start: int, rows: int, columns: bytes, *rest: Any) -> Batch:
+    return Batch(start, rows, unpacked(columns), *rest)

@@ -1,0 +1,127 @@
+"""Batches whose size doesn't depend on how the rows came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, groupby, pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from credo.data.batches import Batch, Encodings
+
+ROWS = 60_000  # of a batch: fixed, so that results don't depend on how many workers ran
+HEAVY = 2**25  # bytes of a batch from which on it has fewer rows
+STRINGS = 8  # times their bytes is what they weigh, as their words do
+LONGEST = 2 * HEAVY // STRINGS  # bytes of all texts of a batch, if it isn't one row
+FIRST = 1024  # rows that tell how heavy a row is
+
+
+def batch_rows(row_bytes: float) -> int:
+    """ROWS, or as many fewer as keep a batch from being heavy.
+
+    >>> batch_rows(8 * 10), batch_rows(8 * 10_000)
+    (60000, 234)
+    """
+    rows = ROWS
+    while rows > 1 and rows * row_bytes > HEAVY:
+        rows //= 2
+    return rows
+
+
+def recut(parts: Iterable[Batch], start: int = 0) -> Iterator[Batch]:
+    """The same rows in batches of one size, numbered from `start` on; a new one begins early only where a column's type
+    changes, or texts get long."""
+    filled = (part for part in parts if part.rows)
+    first = next(filled, None)
+    if first is None:
+        return
+    size = batch_rows(_row_bytes(first))
+    for _, run in groupby(chain([first], filled), key=_types):
+        for piece in _cut(run, size):
+            yield replace(piece, start=start, taken=None, encodings=Encodings())
+            start += piece.rows
+
+
+def _cut(parts: Iterable[Batch], size: int) -> Iterator[Batch]:
+    waiting: list[Batch] = []
+    rows = weight = 0
+    for part in parts:
+        waiting.append(part)
+        rows += part.rows
+        weight += sum(array.nbytes for array in _texts(part))
+        if rows >= size or weight > LONGEST:
+            whole = joined(waiting)
+            ends = _ends(whole, size)
+            yield from (whole.slice(start, end - start) for start, end in pairwise([0, *ends]))
+            done = ends[-1] if ends else 0
+            waiting, rows = [whole.slice(done, rows - done)] if done < rows else [], rows - done
+            weight = sum(array.nbytes for each in waiting for array in _texts(each))
+    if waiting:
+        yield joined(waiting)
+
+
+def _ends(batch: Batch, size: int) -> list[int]:
+    """Where batches of so many rows end, or of fewer where their texts would be longer than LONGEST in all; only those
+    that no further row can belong to. What they are doesn't depend on where this batch ends."""
+    texts = [pc.binary_length(array).fill_null(0) for array in _texts(batch)]
+    if not texts:
+        return list(range(size, batch.rows + 1, size))
+    reached = np.cumsum(sum(np.asarray(lengths, dtype=np.int64) for lengths in texts))
+    start, ends = 0, list[int]()
+    while True:
+        before = reached[start - 1] if start else 0
+        end = min(start + size, max(start + 1, int(np.searchsorted(reached, before + LONGEST, side="right"))))
+        if end > batch.rows or (end == batch.rows and end < start + size):
+            return ends
+        ends.append(start := end)
+
+
+def _texts(batch: Batch) -> list[Any]:
+    """Columns of strings, as those whose length Arrow tells."""
+    found = []
+    for array in batch.columns.values():
+        if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+            found.append(array)
+        elif pa.types.is_string_view(array.type):
+            found.append(array.cast(pa.large_string()))
+    return found
+
+
+def joined(parts: Sequence[Batch]) -> Batch:
+    """Rows that follow each other, of the same types."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    columns = {
+        name: pa.chunked_array([chunk for part in parts for chunk in chunks_of(part.columns[name])])
+        for name in first.columns
+    }
+    block = None if first.block is None else np.concatenate([part.block for part in parts if part.block is not None])
+    given = [part.weight for part in parts if part.weight is not None]
+    weight = np.concatenate(given) if given else None
+    return Batch(first.start, sum(part.rows for part in parts), columns, block, first.block_names, None, weight)
+
+
+def chunks_of(array: Any) -> list[Any]:
+    return array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+
+
+def _types(batch: Batch) -> tuple[object, ...]:
+    return (*batch.block_names, *((name, array.type) for name, array in batch.columns.items()))
+
+
+def _row_bytes(batch: Batch) -> float:
+    """What a row weighs, by the first ones; a dictionary weighs nothing, as batches share it."""
+    head = batch.slice(0, FIRST)
+    total = 0 if head.block is None else head.block.nbytes
+    for array in head.columns.values():
+        if pa.types.is_dictionary(array.type):
+            total += sum(chunk.indices.nbytes for chunk in chunks_of(array))
+        else:  # a slice of views would count what lies behind all of them
+            array = array.cast(pa.string()) if pa.types.is_string_view(array.type) else array
+            total += array.nbytes * (STRINGS if not pa.types.is_primitive(array.type) else 1)
+    return total / head.rows

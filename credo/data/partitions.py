@@ -1,0 +1,235 @@
+"""Partitions of files, opened where the work runs, and the steps that turn what is read into what was asked for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo import engines
+from credo.data.batches import Batch, Encodings, packed, unpacked
+from credo.data.cutting import recut
+from credo.engines.partitions import Loaded
+from credo.errors import DataError
+from credo.numerics.exact import Array
+
+BYTES = 2**27  # of files that are one partition, unless it is one file
+
+Item = TypeVar("Item")
+
+
+class Content(Protocol):
+    """Files, or parts of them."""
+
+    def read(self, wanted: Sequence[str], /) -> Iterator[Batch]:
+        """Those columns of their rows, in parts of any size, in order."""
+        ...
+
+    def count(self) -> int:
+        """How many rows they have."""
+        ...
+
+
+class Step(Protocol):
+    """What is done with rows after they are read."""
+
+    def over(self, parts: Iterator[Batch], /) -> Iterator[Batch]:
+        """The rows after it, of a table or of a partition."""
+        ...
+
+    def shared(self, partitions: Sequence[Partition], /) -> Sequence[Partition]:
+        """Those partitions, with this step."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Rows of files: what to read, and what is done with it. It is small, and may be pickled."""
+
+    content: Content
+    wanted: tuple[str, ...]  # columns of the files
+    start: int = 0  # how many rows of the table come before
+    rows: int | None = None  # where known beforehand
+    steps: tuple[Step, ...] = ()
+
+    def parts(self) -> Iterator[Batch]:
+        found = self.content.read(self.wanted)
+        for step in self.steps:
+            found = step.over(found)
+        return found
+
+    def batches(self) -> Iterator[Batch]:
+        """Numbered as rows of the table."""
+        return recut(self.parts(), self.start)
+
+    def then(self, step: Step) -> Partition:
+        return replace(self, steps=(*self.steps, step))
+
+
+def grouped(items: Sequence[Item], size: Callable[[Item], int]) -> list[tuple[Item, ...]]:
+    """Items that follow each other, as many as hold at most BYTES together, or one."""
+    groups: list[list[Item]] = []
+    room = 0
+    for item in items:
+        room -= size(item)
+        if not groups or room < 0:
+            groups.append([])
+            room = BYTES - size(item)
+        groups[-1].append(item)
+    return [tuple(group) for group in groups]
+
+
+def numbered(partitions: Sequence[Partition], rows: Sequence[int]) -> list[Partition]:
+    """With the rows that they have, and that come before them."""
+    starts = np.cumsum([0, *rows]).tolist()
+    return [replace(own, start=start, rows=n) for own, start, n in zip(partitions, starts, rows, strict=False)]
+
+
+class RowCounts:
+    """How many rows partitions have: where there are several, counted when they are first read."""
+
+    def __init__(self, contents: Sequence[Content], known: Sequence[int] | None = None) -> None:
+        self._contents, self._known = contents, known
+
+    def numbered(self, partitions: Sequence[Partition]) -> Sequence[Partition]:
+        """With the rows that they have, and that come before them; one alone may be read without being counted."""
+        if self._known is None:
+            if len(partitions) == 1:
+                return partitions
+            self._known = [*engines.current().map(RowCount(), map(Unopened, self._contents))]
+        return numbered(partitions, self._known)
+
+
+@dataclass(frozen=True, eq=False)
+class Unopened(Loaded, Generic[Item]):
+    """Something as such, for a job that opens it itself and has one result for all its rows."""
+
+    what: Item
+    rows: int = 0  # none are read yet
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """How many rows there are."""
+
+    def __call__(self, unopened: Unopened[Content]) -> int:
+        return unopened.what.count()
+
+
+@dataclass(frozen=True, eq=False)
+class EachPart(ABC):
+    """A step that is the same for all rows."""
+
+    @abstractmethod
+    def over(self, parts: Iterator[Batch], /) -> Iterator[Batch]: ...
+
+    def shared(self, partitions: Sequence[Partition], /) -> Sequence[Partition]:
+        return [own.then(self) for own in partitions]
+
+
+@dataclass(frozen=True, eq=False)
+class Renamed(EachPart):
+    """Columns under other names."""
+
+    new: Mapping[str, str]
+
+    def over(self, parts: Iterator[Batch], /) -> Iterator[Batch]:
+        for part in parts:
+            columns = {self.new.get(name, name): array for name, array in part.columns.items()}
+            block = tuple(self.new.get(name, name) for name in part.block_names)
+            yield replace(part, columns=columns, block_names=block, encodings=Encodings())
+
+
+@dataclass(frozen=True, eq=False)
+class EachRow(ABC):
+    """A step that has a value for each row: of a partition, those of its rows."""
+
+    values: Any
+
+    @abstractmethod
+    def of(self, part: Batch, values: Any) -> Batch:
+        """The part, given the values of its rows."""
+
+    @abstractmethod
+    def wrong(self, values: int, rows: str) -> str:
+        """What an error says where there are more values than rows, or fewer."""
+
+    def left(self, values: Any) -> int:
+        """How many rows there are after the step."""
+        return len(values)
+
+    def over(self, parts: Iterator[Batch], /) -> Iterator[Batch]:
+        start, count = 0, len(self.values)
+        for part in parts:
+            own = self.values[start : start + part.rows]
+            start += part.rows
+            if start > count:
+                raise DataError(self.wrong(count, f"at least {start}"))
+            yield self.of(part, own)
+        if start < count:
+            raise DataError(self.wrong(count, str(start)))
+
+    def shared(self, partitions: Sequence[Partition], /) -> Sequence[Partition]:
+        known = [own.rows for own in partitions if own.rows is not None]
+        if len(partitions) == 1 and not known:
+            return [partitions[0].then(self)]
+        ends = np.cumsum([0, *known]).tolist()
+        if ends[-1] != len(self.values):
+            raise DataError(self.wrong(len(self.values), str(ends[-1])))
+        slices = [self.values[start:end] for start, end in pairwise(ends)]
+        with_it = [own.then(replace(self, values=each)) for own, each in zip(partitions, slices, strict=True)]
+        return numbered(with_it, [self.left(each) for each in slices])
+
+
+@dataclass(frozen=True, eq=False)
+class Beside(EachRow):
+    """One more column."""
+
+    name: str
+
+    def of(self, part: Batch, values: Any) -> Batch:
+        return part.with_columns({self.name: values})
+
+    def wrong(self, values: int, rows: str) -> str:
+        return f"{self.name!r} has {values} values, but the table has {rows} rows"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _beside, (packed({self.name: self.values}), self.name)
+
+
+def _beside(column: bytes, name: str) -> Beside:
+    return Beside(unpacked(column)[name], name)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted(EachRow):
+    """A weight for each row."""
+
+    values: Array
+
+    def of(self, part: Batch, values: Any) -> Batch:
+        return replace(part, weight=values, encodings=Encodings())
+
+    def wrong(self, values: int, rows: str) -> str:
+        return f"there must be a weight for each row, but there are {values} weights and {rows} rows"
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen(EachRow):
+    """Some of the rows, by a flag for each."""
+
+    values: NDArray[np.bool_]
+
+    def of(self, part: Batch, values: Any) -> Batch:
+        return part.take(np.flatnonzero(values))
+
+    def wrong(self, values: int, rows: str) -> str:
+        return f"there must be a flag for each row, but there are {values} flags and {rows} rows"
+
+    def left(self, values: Any) -> int:
+        return int(values.sum())

@@ -1,0 +1,214 @@
+"""Batches of whole sequences: rows of one sequence follow each other, and no batch ends within one.
+
+A sequence is a run of rows with the same value in a column, or a table of a list of tables. A value that comes again
+after others is refused: to gather its rows, all rows would have to be held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from credo import engines
+from credo.data.batches import Batch
+from credo.data.cutting import joined
+from credo.data.partitions import Partition, Unopened
+from credo.engines import Partition as AnyPartition
+from credo.engines.partitions import Loaded
+from credo.errors import DataError
+
+if TYPE_CHECKING:
+    from credo.data.sources import Source
+
+AGAIN = "sequence {!r:.60} of column {!r} goes on in row {}, after other sequences: sort the rows by {!r}"
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceBatch(Loaded):
+    """Whole sequences, one after another: sequence i is rows starts[i] to starts[i + 1]."""
+
+    batch: Batch
+    starts: NDArray[np.intp]  # (sequences + 1,)
+
+    @property
+    def rows(self) -> int:
+        return self.batch.rows
+
+
+class Runs(NamedTuple):
+    """Rows of one value that follow each other."""
+
+    values: list[Any]
+    starts: NDArray[np.intp]  # (runs,)
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """How rows become sequences."""
+
+    by: str | None  # a column; None: they are tables of these lengths
+    order: str | None = None  # a column that the rows of a sequence are put in order by
+    lengths: tuple[int, ...] = ()
+
+    def over(self, batches: Iterator[Batch]) -> Iterator[SequenceBatch]:
+        """The same rows; those of a sequence that may go on wait for the next batch."""
+        waiting, current, ended = list[Batch](), list[Any](), set[Any]()
+        for batch in batches:
+            values, starts = self.runs(batch)
+            if current and values[0] != current[0]:
+                yield self._whole(waiting)
+                waiting = []
+                ended.add(current[0])
+            for value, start in zip(values, starts.tolist(), strict=True):
+                if value in ended:
+                    raise DataError(AGAIN.format(value, self.by, batch.number(start), self.by))
+                ended |= {value} if start < starts[-1] else set()
+            last = int(starts[-1])
+            if last:
+                yield self._whole([*waiting, batch.slice(0, last)])
+                waiting = []
+            waiting, current = [*waiting, batch.slice(last, batch.rows - last)], [values[-1]]
+        if waiting:
+            yield self._whole(waiting)
+
+    def runs(self, batch: Batch) -> Runs:
+        if self.by is None:
+            number = np.searchsorted(np.cumsum(self.lengths), batch.start + np.arange(batch.rows), side="right")
+            starts = _changes(number)
+            return Runs(number[starts].tolist(), starts)
+        codes, levels = batch.categories(self.by)
+        if (codes < 0).any():
+            row = batch.number(int(np.argmin(codes)))
+            raise DataError(f"column {self.by!r} has no value in row {row}: every row must belong to a sequence")
+        starts = _changes(codes)
+        return Runs(levels.take(pa.array(codes[starts])).to_pylist(), starts)
+
+    def _whole(self, parts: Sequence[Batch]) -> SequenceBatch:
+        batch = joined(parts)
+        starts = self.runs(batch).starts
+        ends = np.append(starts, batch.rows)
+        return SequenceBatch(batch if self.order is None else self._in_order(batch, ends), ends)
+
+    def _in_order(self, batch: Batch, ends: NDArray[np.intp]) -> Batch:
+        assert self.order is not None
+        when = batch.column(self.order)
+        if when.null_count:
+            row = batch.number(int(np.argmax(when.is_null())))
+            raise DataError(f"column {self.order!r} has no value in row {row}: rows can't be put in order by it")
+        keys = pa.table({"sequence": np.repeat(np.arange(len(ends) - 1), np.diff(ends)), "when": when})
+        places = pc.sort_indices(keys, [("sequence", "ascending"), ("when", "ascending")])
+        return batch.take(np.asarray(places, dtype=np.intp))
+
+
+def _changes(values: NDArray[Any]) -> NDArray[np.intp]:
+    """Where runs of equal values start."""
+    return np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+
+
+class Ends(NamedTuple):
+    """A partition's sequences, in order; and how many of its rows are in the first."""
+
+    values: list[Any]
+    head: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class FindEnds:
+    """Where the sequences of a partition begin, as far as other partitions must know."""
+
+    sequences: Sequences
+
+    def __call__(self, unopened: Unopened[Partition]) -> Ends:
+        values, head, rows = list[Any](), 0, 0
+        for batch in unopened.what.batches():
+            found, starts = self.sequences.runs(batch)
+            for value, length in zip(found, np.diff(np.append(starts, batch.rows)).tolist(), strict=True):
+                values += [] if values[-1:] == [value] else [value]
+                head += length if len(values) == 1 else 0
+            rows += batch.rows
+        return Ends(values, head, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class SequencePartition:
+    """A partition without the end of a sequence that began before it, and with the ends of its own."""
+
+    partition: Partition
+    skipped: int
+    more: tuple[tuple[Partition, int], ...]  # partitions after it, and how many of their first rows belong here
+    sequences: Sequences
+
+    def batches(self) -> Iterator[SequenceBatch]:
+        own = _rows(self.partition.batches(), self.skipped, None)
+        ends = (_rows(partition.batches(), 0, rows) for partition, rows in self.more)
+        return self.sequences.over(chain(own, *ends))
+
+
+def _rows(batches: Iterable[Batch], start: int, stop: int | None) -> Iterator[Batch]:
+    at = 0
+    for batch in batches:
+        first = max(start - at, 0)
+        last = batch.rows if stop is None else min(stop - at, batch.rows)
+        if first < last:
+            yield batch.slice(first, last - first)
+        at += batch.rows
+        if stop is not None and at >= stop:
+            return
+
+
+def partitions_of(
+    table: Source, names: Sequence[str], by: str | None, order: str | None
+) -> Iterable[AnyPartition[SequenceBatch]]:
+    """What engines share out: batches of whole sequences, or partitions of files with no sequence in two of them."""
+    if by is None and not table.lengths:
+        raise DataError("say by=... which column tells sequences apart, or give a list of tables")
+    sequences = Sequences(by, order, () if by is not None else table.lengths)
+    wanted = list(dict.fromkeys([*names, *(name for name in (by, order) if name is not None)]))
+    if table.files is None or by is None:
+        return sequences.over(table.batches(wanted))
+    table.require(wanted)
+    found = table.files(wanted)
+    if len(found) == 1:
+        return [SequencePartition(found[0], 0, (), sequences)]
+    only = replace(sequences, order=None)
+    ends = [*engines.current().map(FindEnds(only), map(Unopened, table.files([by])))]
+    _check_apart(ends, found, by)
+    return [
+        SequencePartition(own, _begun(ends, i), _continued(ends, found, i), sequences)
+        for i, own in enumerate(found)
+        if ends[i].rows > _begun(ends, i)
+    ]
+
+
+def _begun(ends: Sequence[Ends], i: int) -> int:
+    """How many rows of a partition belong to a sequence that began before."""
+    before = next((own.values[-1] for own in reversed(ends[:i]) if own.values), None)
+    return ends[i].head if ends[i].values and i and ends[i].values[0] == before else 0
+
+
+def _continued(ends: Sequence[Ends], found: Sequence[Partition], i: int) -> tuple[tuple[Partition, int], ...]:
+    more: list[tuple[Partition, int]] = []
+    for j in range(i + 1, len(found)):
+        if begun := _begun(ends, j):
+            more.append((found[j], begun))
+        if ends[j].rows > begun:
+            break
+    return tuple(more)
+
+
+def _check_apart(ends: Sequence[Ends], found: Sequence[Partition], by: str) -> None:
+    """Refuse a sequence that comes again in another partition."""
+    seen = dict[Any, int]()
+    for i, own in enumerate(ends):
+        for value in own.values[1 if _begun(ends, i) else 0 :]:
+            if value in seen:
+                raise DataError(AGAIN.format(value, by, f"{found[i].start + 1} or later", by))
+            seen[value] = i

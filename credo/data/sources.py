@@ -1,0 +1,208 @@
+"""Any table in, batches out: what is in memory is cut into batches, and files are opened partition by partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from credo import engines
+from credo.data.batches import Batch
+from credo.data.cutting import chunks_of, recut
+from credo.data.partitions import Beside, Chosen, Partition, Renamed, Step, Weighted
+from credo.engines import Partition as AnyPartition
+from credo.errors import DataError, SchemaError, counted, suggest
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.data.sequences import SequenceBatch
+
+Reading = Callable[[Sequence[str]], Iterator[Batch]]
+Filing = Callable[[Sequence[str]], Sequence[Partition]]
+Planned = tuple[Sequence[str], Step | None]  # columns to read, and what is done with them
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A table that is read batch by batch; `once` if it can be read only once."""
+
+    names: tuple[str, ...]
+    read: Reading  # parts of any size, in order
+    once: bool = False
+    rows: int | None = None  # where known beforehand
+    near: bool = False  # whether it lies in memory
+    unnamed: str = ""  # a column that is called so for want of a name: x of a list, text of documents
+    advice: str = ""  # what an error about a column that isn't there says beside
+    spelt: Callable[[Collection[str]], Source] | None = None  # the table with those columns as they are written
+    plain: bool = False  # whether no cell spells anything that it isn't: texts, or an array of numbers
+    keys: tuple[str, ...] = ()  # columns that say which row it is, and are nothing to learn from
+    lengths: tuple[int, ...] = ()  # of tables that it is made of: each is a sequence
+    files: Filing | None = None  # if it is files: their partitions, which give the same parts as `read`
+
+    @classmethod
+    def of_files(cls, names: tuple[str, ...], files: Filing, **facts: Any) -> Source:
+        """A table whose partitions can be opened anywhere."""
+
+        def read(wanted: Sequence[str]) -> Iterator[Batch]:
+            return (part for partition in files(wanted) for part in partition.parts())
+
+        return cls(names, read, files=files, **facts)
+
+    @classmethod
+    def of_batch(cls, batch: Batch) -> Source:
+        """A table of one batch."""
+        return cls(batch.names, lambda wanted: iter([batch.only(wanted)]), rows=batch.rows, near=True)
+
+    def partitions(self, names: Sequence[str]) -> Iterable[AnyPartition[Batch]]:
+        """What engines share out, in order: partitions of files, or the batches of what isn't in files."""
+        self.require(names)
+        return recut(self.read(names)) if self.files is None else self.files(names)
+
+    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
+        """Only those columns, in order, in batches whose size doesn't depend on how the rows came."""
+        return (batch for partition in self.partitions(names) for batch in partition.batches())
+
+    def sequences(
+        self, names: Sequence[str], *, by: str | None = None, order: str | None = None
+    ) -> Iterable[AnyPartition[SequenceBatch]]:
+        """Partitions of batches that never split a sequence: rows of one value of `by` follow each other, or are one
+        of several tables. They are put in order by `order`, or stay as they are."""
+        from credo.data.sequences import partitions_of
+
+        return partitions_of(self, names, by, order)
+
+    def count(self, name: str) -> int:
+        """How many rows there are, found out by reading a column."""
+        return sum(engines.current().map(BatchRows(), self.partitions([name])))
+
+    def held(self, most: int = 2**28) -> Source:
+        """In memory, if the rows take at most so many bytes, for those who read them several times; else as it is."""
+        if self.near or self.once:
+            return self
+        parts, size = [], 0
+        for part in self.read(self.names):
+            parts.append(part)
+            size += sum(array.nbytes for array in part.columns.values()) + (
+                0 if part.block is None else part.block.nbytes
+            )
+            if size > most:
+                return self
+        rows = sum(part.rows for part in parts)
+        held = replace(self, read=lambda wanted: (part.only(wanted) for part in parts), files=None, spelt=None)
+        return replace(held, rows=rows, near=True)
+
+    def beside(self, name: str, values: object) -> Source:
+        """With one more column, given as an array."""
+        step = Beside(_only_column({name: values}), name)
+        if self.rows is not None and len(step.values) != self.rows:
+            raise DataError(step.wrong(len(step.values), str(self.rows)))
+
+        def plan(wanted: Sequence[str]) -> Planned:
+            return [other for other in wanted if other != name], step if name in wanted else None
+
+        return replace(self.then(plan), names=(*self.names, name))
+
+    def weighted(self, weights: Array) -> Source:
+        """With a weight for each row."""
+        step = Weighted(weights)
+        if self.rows is not None and len(weights) != self.rows:
+            raise DataError(step.wrong(len(weights), str(self.rows)))
+        return self.then(lambda wanted: (wanted, step))
+
+    def where(self, chosen: NDArray[np.bool_]) -> Source:
+        """Some of the rows, by a flag for each."""
+        return replace(self.then(lambda wanted: (wanted, Chosen(chosen))), rows=int(chosen.sum()), lengths=())
+
+    def renamed(self, new: Mapping[str, str]) -> Source:
+        """With columns under other names."""
+        old = {name: was for was, name in new.items()}
+        found = self.then(lambda wanted: ([old.get(name, name) for name in wanted], Renamed(new)))
+        return replace(found, names=tuple(new.get(name, name) for name in self.names), unnamed="")
+
+    def then(self, plan: Callable[[Sequence[str]], Planned]) -> Source:
+        """With a step after reading; the plan says which columns it needs for those that are wanted, and what it is."""
+
+        def read(wanted: Sequence[str]) -> Iterator[Batch]:
+            needed, step = plan(wanted)
+            parts = self.read(needed)
+            return parts if step is None else step.over(parts)
+
+        def files(wanted: Sequence[str]) -> Sequence[Partition]:
+            needed, step = plan(wanted)
+            assert self.files is not None
+            found = self.files(needed)
+            return found if step is None else step.shared(found)
+
+        return replace(self, read=read, files=None if self.files is None else files, spelt=None)
+
+    def as_words(self, names: Collection[str]) -> Source:
+        """With some columns as they are written, if they could be numbers: to those who know them as words they are.
+
+        What was made of the table since it was opened stays as it is.
+        """
+        if not names or self.spelt is None:
+            return self
+        found = self.spelt(names)
+        return replace(self, read=found.read, files=found.files, spelt=None)
+
+    def without(self, name: object) -> Source:
+        """All columns but one."""
+        return replace(self, names=tuple(other for other in self.names if not isinstance(name, str) or other != name))
+
+    def require(self, names: Iterable[str]) -> None:
+        known = {*self.names, *self.keys}
+        for name in names:
+            if name not in known:
+                advice = f" {self.advice}" if self.advice else ""
+                raise SchemaError(f"no column {name!r}; {suggest(name, self.names)}{advice}")
+
+    def __repr__(self) -> str:
+        """
+        >>> source({"x": [1, 2]})
+        <a table of 2 rows: x>
+        """
+        size = "" if self.rows is None else f" of {counted(self.rows, 'row')}"
+        names = ", ".join(self.names[:8]) + (f", ... ({len(self.names)} in all)" if len(self.names) > 8 else "")
+        return f"<a table{size}: {names}>"
+
+
+@dataclass(frozen=True)
+class BatchRows:
+    """How many rows a batch has."""
+
+    def __call__(self, batch: Batch) -> int:
+        return batch.rows
+
+
+def source(data: object) -> Source:
+    """Any of the forms that credo takes as a table."""
+    if isinstance(data, Source):
+        return data
+    from credo.data.typed import typed
+
+    found = opened(data)
+    return found if found.plain else typed(found)
+
+
+def opened(data: object) -> Source:
+    """The same, with cells as they were written."""
+    if isinstance(data, Source):
+        return data
+    if isinstance(data, str | PathLike):
+        from credo.data.files import open_files
+
+        return open_files(data)
+    from credo.data.tables import open_table
+
+    return open_table(data)
+
+
+def _only_column(data: Mapping[str, object]) -> Any:
+    (name,) = data
+    parts = [part.columns[name] for part in source(data).read([name])]
+    return pa.chunked_array([chunk for part in parts for chunk in chunks_of(part)]) if len(parts) > 1 else parts[0]

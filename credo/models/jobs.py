@@ -1,0 +1,134 @@
+"""What engines do with batches for a classifier: predict, leave rows out, score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo._kernels.models.shares import lower_by_log_total, lower_to_top
+from credo.blocks.capabilities import Ignored
+from credo.core.learning import RowWeights
+from credo.core.membership import Codes
+from credo.data import Batch
+from credo.data.fingerprints import Fingerprints, cell_prints
+from credo.errors import EvidenceError
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.models.classifier import Classifier
+    from credo.models.discriminant import GaussianDiscriminant
+
+Silent = Ignored
+
+
+@dataclass(frozen=True, eq=False)
+class LogJoint:
+    """log p(row, class), untuned."""
+
+    model: Classifier
+
+    def __call__(self, batch: Batch) -> tuple[Array, Silent]:
+        return self.model._added_up(batch, base=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Probabilities:
+    """P(class | row)."""
+
+    model: Classifier
+
+    def __call__(self, batch: Batch) -> tuple[Array, Silent]:
+        return self.model._probabilities(batch)
+
+
+@dataclass(frozen=True, eq=False)
+class LogProbabilities:
+    """log P(class | row)."""
+
+    model: Classifier
+
+    def __call__(self, batch: Batch) -> tuple[Array, Silent]:
+        log_joint, silent = self.model._log_joint(batch)
+        if (row := to_log_shares(log_joint)) >= 0:
+            raise EvidenceError(self.model.impossible(batch.slice(row, 1)))
+        return log_joint, silent
+
+
+@dataclass(frozen=True, eq=False)
+class MostProbable:
+    """The code of the most probable class."""
+
+    model: Classifier
+
+    def __call__(self, batch: Batch) -> tuple[Array, Silent]:
+        log_joint, silent = self.model._log_joint(batch)
+        if (row := lower_to_top(log_joint)) >= 0:
+            raise EvidenceError(self.model.impossible(batch.slice(row, 1)))
+        return log_joint.argmax(1)[:, None].astype(np.float64), silent
+
+
+@dataclass(frozen=True, eq=False)
+class WithProbabilities:
+    """The batch, and P(class | row)."""
+
+    model: Classifier
+
+    def __call__(self, batch: Batch) -> tuple[Batch, Array, Silent]:
+        return batch, *self.model._probabilities(batch)
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """log P(class | row) without the row itself, of rows that have a class; its code, and the row's weight."""
+
+    model: Classifier
+    weights: RowWeights
+
+    def __call__(self, batch: Batch) -> tuple[Array, Codes, Array]:
+        log_shares, own = self.model._left_out(self.weights, batch)
+        return log_shares, own.codes, own.weight
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """log P(class | row) of rows that have a class; its code, and the row's weight."""
+
+    model: Classifier
+    weights: RowWeights
+
+    def __call__(self, batch: Batch) -> tuple[Array, Codes, Array]:
+        batch, own = self.model.members(batch, self.weights)
+        log_shares, _ = LogProbabilities(self.model)(batch)
+        return log_shares, own.codes, own.weight
+
+
+@dataclass(frozen=True, eq=False)
+class Prints:
+    """The class of each row, and the fingerprints of its cells."""
+
+    model: Classifier
+    names: tuple[str, ...]
+
+    def __call__(self, batch: Batch) -> tuple[Codes, Fingerprints]:
+        return self.model.codes_of(batch), cell_prints(batch, self.names)
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """How far each row's numbers lie from each class's mean."""
+
+    model: GaussianDiscriminant
+
+    def __call__(self, batch: Batch) -> tuple[Any, Silent]:
+        likelihood = self.model._numbers()
+        return likelihood.mahalanobis(likelihood.read(batch.filled(self.model.views))), {}
+
+
+def to_log_shares(log_joint: Array) -> int:
+    """log P(class | row), in place; the first row that is impossible under every class, else -1."""
+    row = lower_to_top(log_joint)
+    if row < 0:
+        lower_by_log_total(log_joint, np.exp(log_joint))
+    return row

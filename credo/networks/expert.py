@@ -1,0 +1,57 @@
+"""Tables that an expert gave, as a prior: as sure as a number of cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.core.evidence import Evidence
+from credo.core.labels import Label
+from credo.errors import PriorError, suggest
+from credo.families.dirichlet import DirichletCategorical
+from credo.networks.inference.coding import CodedRows
+from credo.networks.table_priors import TablePrior, TablePriors, is_size
+
+if TYPE_CHECKING:
+    from credo.networks.network import Network
+
+# concentrations in place of 0: too small to change any number, in the ratio of the table's row
+NEVER, UNREACHED = 5e-324, 1e-20
+
+
+def expert_priors(network: Network, strength: Any) -> tuple[TablePriors, Evidence]:
+    """Dirichlet(N · P(node, parents)) for each table: what N cases drawn from the network would have shown
+    (Heckerman, Geiger and Chickering 1995). And the evidence, of no rows yet."""
+    if not network.tables:
+        raise PriorError("a strength is for given tables, and the network has none: give tables=, or a prior")
+    cases = _cases(network, strength)
+    empty = CodedRows(None, np.full((len(network.variables), 1), -1, dtype=np.int32), np.ones(1))
+    shares, _ = network.expect(empty)
+    priors: dict[str, TablePrior] = {}
+    for name, node in network.nodes.items():
+        table, label = network.tables[name], node.label
+        if label.name not in priors:
+            alpha = cases[label] * shares[label].n.value
+            unreached = UNREACHED * table * (alpha.sum(-1, keepdims=True) < UNREACHED)
+            priors[label.name] = DirichletCategorical(np.maximum(alpha + unreached, NEVER))
+    return TablePriors(by_label=priors), shares * 0.0
+
+
+def _cases(network: Network, strength: Any) -> dict[Label, float]:
+    labels = {node.label for node in network.nodes.values()}
+    if not isinstance(strength, Mapping):
+        return dict.fromkeys(labels, _checked(strength))
+    names = {label.name: label for label in labels}
+    for unknown in (name for name in strength if name not in names):
+        raise PriorError(f"a strength is for {unknown!r}, which is no node; {suggest(unknown, names)}")
+    for missing in (name for name in names if name not in strength):
+        raise PriorError(f"{missing!r} has no strength; give one for each node, or one number for all")
+    return {names[name]: _checked(cases) for name, cases in strength.items()}
+
+
+def _checked(cases: Any) -> float:
+    if is_size(cases):
+        return float(cases)
+    raise PriorError(f"a strength must be a number of cases above 0, but is {cases!r:.60}")

@@ -1,0 +1,270 @@
+"""Learning tables from rows in which cells are missing or variables are hidden: EM, or gradient ascent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+
+import numpy as np
+
+from credo import engines
+from credo.core.em import Fitted, accelerated_em
+from credo.core.evidence import Evidence, Part
+from credo.data import source
+from credo.engines.partitions import Loaded
+from credo.errors import DataError, NetworkError, SchemaError, check_seed, counted, suggest
+from credo.networks.gradient import gradient_ascent, lbfgs
+from credo.networks.incomplete import Hidden, IncompleteRows, Observed, observed
+from credo.networks.inference.expectations import CHUNK
+from credo.networks.learning import TableEM, TableLearner, coded_rows
+from credo.networks.table_priors import TablePriors
+from credo.notices import listed, tell
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.networks.network import Network
+
+Method = Literal["em", "gradient", "lbfgs"]
+FIRST_STEPS, FINALISTS = 20, 3  # steps from every start; starts that are followed to their ends
+SAME = 1e-7  # of the objective: starts that end within it found the same optimum, and the first of them is taken
+
+
+class FittingOptions(TypedDict, total=False):
+    """What `fit` and `update` take, as Fitting has it."""
+
+    method: Method
+    starts: int
+    steps: int
+    tolerance: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How tables are fitted where rows are incomplete."""
+
+    method: Method = "em"
+    starts: int = 10  # where variables are hidden
+    steps: int = 1000
+    tolerance: float = 1e-10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.method not in get_args(Method):
+            raise NetworkError(f"tables are fitted by a method; {suggest(self.method, get_args(Method))}")
+        for name in ("starts", "steps"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+                raise NetworkError(f"{name} must be a whole number of at least 1, but is {value!r:.60}")
+        if not self.tolerance >= 0:
+            raise NetworkError(f"tolerance must be at least 0, but is {self.tolerance!r:.60}")
+        check_seed(self.seed)
+
+    @property
+    def climb(self) -> Callable[..., Fitted[TableEM]]:
+        climbs: dict[Method, Callable[..., Fitted[TableEM]]] = {
+            "em": accelerated_em,
+            "gradient": gradient_ascent,
+            "lbfgs": lbfgs,
+        }
+        return climbs[self.method]
+
+
+def learned(
+    network: Network, data: object, weight: Any, hidden: Mapping[str, Any] | None, how: Fitting, start: Network
+) -> Network:
+    """With more rows: counted where they are complete. The tables of `start`, if it has some, are where EM begins."""
+    TableLearner.of(network)  # refuses fixed tables
+    table = source(data)
+    found = observed(network, table, weight, hidden_states(network, hidden, table.without(weight).names))
+    old, new = network.evidence, found.complete
+    evidence: Evidence = new.ordered() if old is None else old.grown(new)
+    if not found.incomplete:
+        return network.with_evidence(evidence, network.history)
+    if found.rows is None:
+        if table.once:
+            raise DataError(
+                "there are too many incomplete rows to be kept, and EM reads them in each step: an iterator can be "
+                "read only once, give a table or a file"
+            )
+        evidence = (new * 0.0).ordered() if old is None else old.grown(new * 0.0)
+    problem = Problem.of(network, evidence, found.ordered(evidence), (table, weight))
+    return problem.solved(how, start)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The incomplete rows, which every step reads: those that were kept, or all rows of the data, once more."""
+
+    network: Network
+    kept: IncompleteRows | None
+    data: object = None
+    weight: Any = None
+
+    def __call__(self) -> Iterator[Any]:
+        return coded_rows(self.network, self.data, self.weight) if self.kept is None else self.kept.chunks()
+
+    @property
+    def size(self) -> int:
+        """How many are kept."""
+        return 0 if self.kept is None else len(self.kept.weight)
+
+    @property
+    def few(self) -> bool:
+        """Whether one thread reads them all: then threads may run different starts."""
+        return self.kept is not None and self.size <= CHUNK
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is to be maximised: log P(rows | θ) + log p(θ), p being the prior of log-odds."""
+
+    network: Network  # with the tables that counted rows, the prior, and families known in incomplete rows tell
+    evidence: Evidence  # of rows that were counted, and of those learned before
+    rows: Rows
+    hidden: tuple[str, ...]  # variables without any known cell
+
+    @classmethod
+    def of(cls, network: Network, evidence: Evidence, found: Observed, data: tuple[object, Any]) -> Problem:
+        assert found.available is not None
+        base = network.with_evidence(evidence)
+        begun = network.with_evidence(evidence + found.available)  # whose levels are all among the evidence's
+        known = _known_variables(found)
+        hidden = tuple(name for name in base.states if name not in known)
+        rows = Rows(base, None, *data) if found.rows is None else Rows(base, found.rows)
+        return cls(begun, evidence, rows, hidden)
+
+    def solved(self, how: Fitting, start: Network) -> Network:
+        """The network at the best optimum found."""
+        best = self.best([*self.starts(how, start)], how)
+        if not best.converged:
+            tell(f"{how.method} ended after {counted(how.steps, 'step')}, before it converged: steps= allows more")
+        parts = self.evidence.parts.items()  # with the schema as it was: what EM works with has declared states
+        total = {label: Part(part.axes, part.statistics + best.evidence[label]) for label, part in parts}
+        return self.rows.network.with_evidence(Evidence(self.evidence.schema, total), best.history)
+
+    def best(self, starts: Sequence[TableEM], how: Fitting) -> Fitted[TableEM]:
+        """The first start, and of all others the best few after some steps, are followed to their ends."""
+        if len(starts) > FINALISTS:
+            begun = self._climbed(starts[1:], replace(how, steps=min(how.steps, FIRST_STEPS)))
+            ranked = sorted(range(len(begun)), key=lambda i: (-begun[i].objective, i))[: FINALISTS - 1]
+            starts = [starts[0], *(starts[i + 1] for i in sorted(ranked))]
+        return chosen(self._climbed(starts, how))
+
+    def _climbed(self, starts: Sequence[TableEM], how: Fitting) -> list[Fitted[TableEM]]:
+        """From each start; on several threads where one is enough for the rows."""
+        if len(starts) > 1 and self.rows.few:
+            begun = [Start(start, self.rows.size) for start in starts]
+            return joined([*engines.current().map(Climb(how, self.rows, True), begun)])
+        climb = Climb(how, self.rows, False)
+        return [fit for start in starts for fit in climb(Start(start, self.rows.size))]
+
+    def starts(self, how: Fitting, start: Network) -> Iterator[TableEM]:
+        """Tables from the known cells; where variables are hidden, theirs as given at first, and then random."""
+        net, prior = self.network, self.network.prior or TablePriors()
+        shapes = {node.label.name: net.tables[name].shape for name, node in net.nodes.items()}
+        labels = {node.label: name for name, node in net.nodes.items()}
+        unseen = [
+            label for label, name in labels.items() if not {*net.nodes[name].parents, name}.isdisjoint(self.hidden)
+        ]
+        known = {label: self.evidence[label].n.value for label in labels}
+        smooth = net._like(tables=_positive(net) if None in map(prior.__getitem__, shapes) else dict(net.tables))
+        given = {label: start.tables[labels[label]] for label in unseen} if _fits(start, net) else {}
+        for i in range(how.starts if unseen else 1):
+            random = np.random.default_rng([how.seed, i])
+            drawn = {label: _drawn(net.tables[labels[label]].shape, random) for label in unseen}
+            tables = {
+                name: (given if i == 0 and given else drawn).get(node.label, smooth.tables[name])
+                for name, node in net.nodes.items()
+            }
+            begun = net._with_prior(prior.in_log_odds(shapes))._like(tables=tables)
+            yield TableEM(begun, known)
+
+
+@dataclass(frozen=True, eq=False)
+class Start(Loaded):
+    """Tables from which a method begins; to an engine, a batch of the rows that each step reads."""
+
+    model: TableEM
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """The job of one start: the optimum that it leads to."""
+
+    how: Fitting
+    rows: Rows
+    beside: bool  # whether an engine runs other starts at the same time
+
+    def __call__(self, start: Start) -> list[Fitted[TableEM]]:
+        with engines.using(engines.Serial() if self.beside else engines.current()):
+            climbed = self.how.climb(start.model, self.rows, steps=self.how.steps, tolerance=self.how.tolerance)
+        return [climbed]
+
+
+def joined(parts: Sequence[list[Fitted[TableEM]]]) -> list[Fitted[TableEM]]:
+    return [fit for part in parts for fit in part]
+
+
+def chosen(fits: Sequence[Fitted[TableEM]]) -> Fitted[TableEM]:
+    """The best, the first of those that are equal up to rounding."""
+    best, *others = fits
+    for fit in others:
+        if fit.objective > best.objective + SAME * abs(best.objective):
+            best = fit
+    return best
+
+
+def hidden_states(network: Network, given: Mapping[str, Any] | None, columns: Collection[str]) -> Hidden:
+    """The states of variables that are no columns: as known, as many as stated, or as named. Of those that weren't
+    said to be hidden, a notice tells."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for name, states in (given or {}).items():
+        if name not in network.parents:
+            raise SchemaError(f"{name!r} can't be hidden: it is no variable; {suggest(name, network.parents)}")
+        found[name] = _states(name, states)
+        if network.states and len(found[name]) != len(network.states[name]):
+            have = counted(len(network.states[name]), "state")
+            raise NetworkError(f"{name!r} has {have}, but hidden= gives {len(found[name])}")
+    absent = [name for name in network.parents if name not in columns and name not in found]
+    if absent and network.states and len(absent) < len(network.parents):
+        if not network.history:
+            tell(f"{listed(absent)}: no such column, so hidden, and fitted by EM")
+        found |= {name: network.states[name] for name in absent}
+    return found
+
+
+def _states(name: str, given: Any) -> tuple[Any, ...]:
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        if given < 1:
+            raise NetworkError(f"a hidden variable must have at least one state, but {name!r} has {given}")
+        return tuple(range(int(given)))
+    if isinstance(given, Sequence) and not isinstance(given, str) and len(given) and len({*given}) == len(given):
+        return tuple(given)
+    raise NetworkError(f"hidden={{{name!r}: ...}} must be a number of states, or a list of them, but is {given!r:.60}")
+
+
+def _known_variables(found: Observed) -> set[str]:
+    """The variables of which some cell is known."""
+    assert found.available is not None
+    names = found.complete.schema.names
+    parts = (found.complete, found.available)
+    known = {name for name in names if any(part.level_weights(name).any() for part in parts)}
+    if found.rows is not None:
+        known |= {name for name, own in zip(names, found.rows.codes, strict=True) if (own >= 0).any()}
+    return known
+
+
+def _positive(net: Network) -> dict[str, Array]:
+    """Tables of maximum likelihood, from one more case of each entry: where EM begins, nothing is impossible."""
+    return dict(net._with_prior(TablePriors()).with_evidence(net.evidence).tables)
+
+
+def _fits(start: Network, net: Network) -> bool:
+    return bool(start.tables) and dict(start.states) == dict(net.states)
+
+
+def _drawn(shape: tuple[int, ...], random: np.random.Generator) -> Array:
+    return random.dirichlet(np.ones(shape[-1]), shape[:-1])

@@ -1,0 +1,121 @@
+"""Gradient ascent on a network's tables: the lectures' rule, and L-BFGS on softmax parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credo.core.em import Batches, Fitted, expected
+from credo.core.evidence import Evidence
+from credo.core.labels import Label
+from credo.networks.learning import TableEM
+from credo.networks.table_priors import dirichlet_of
+from credo.numerics.exact import Array
+
+RATE = 0.05  # of the first step: by how much it moves the entries of a row, where they are the optimum but for Σ = 1
+FASTER, SLOWER = 1.5, 0.5  # what becomes of the rate after a step that was taken, and after one that wasn't
+SMALLEST = 1e-12  # rate at which it ends
+SLOPE = 1e-9  # of the rows, at which L-BFGS ends
+
+
+def gradient_ascent(
+    model: TableEM, batches: Batches, *, steps: int = 1000, tolerance: float = 1e-10
+) -> Fitted[TableEM]:
+    """w ← w + η ∂/∂w log P, then each row becomes the nearest distribution; ∂/∂wᵢⱼₖ log P(rows) = Σ P(yᵢⱼ, uᵢₖ | row) /
+    wᵢⱼₖ (Russell et al. 1995).
+
+    The prior adds to the slope. η is per case of a row. It is halved where a step would make the objective fall, and
+    grows by half where it doesn't.
+    """
+    evidence, objective = expected(model, batches)
+    history, rate = [objective], RATE
+    for _ in range(steps):
+        before = objective
+        while rate > SMALLEST:
+            moved = _stepped(model, evidence, rate)
+            found, value = expected(moved, batches)
+            if value >= objective:
+                model, evidence, objective, rate = moved, found, value, rate * FASTER
+                break
+            rate *= SLOWER
+        history.append(objective)
+        if objective - before <= tolerance * abs(objective):
+            return Fitted(model, evidence, tuple(history), True)
+    return Fitted(model, evidence, tuple(history), False)
+
+
+def _stepped(model: TableEM, evidence: Evidence, rate: float) -> TableEM:
+    tables: dict[Label, Array] = {}
+    for label, (table, counts) in _counts(model, evidence).items():
+        slope = np.divide(counts, table, out=np.zeros_like(table), where=table > 0)
+        cases = counts.sum(-1, keepdims=True)
+        tables[label] = nearest_distributions(table + rate * slope / np.where(cases > 0, cases, 1.0))
+    return model.with_tables(tables)
+
+
+def nearest_distributions(x: Array) -> Array:
+    """The distribution at the least Euclidean distance from each row: max(x - t, 0), t such that it sums to 1.
+
+    Dividing by the sum isn't that: its fixed points are w ∝ √n, not w ∝ n.
+
+    >>> nearest_distributions(np.array([[0.9, 0.3], [1.5, 0.2]]))
+    array([[0.8, 0.2],
+           [1. , 0. ]])
+    """
+    falling = -np.sort(-x, axis=-1)
+    excess = (np.cumsum(falling, axis=-1) - 1.0) / np.arange(1, x.shape[-1] + 1)
+    last = (falling > excess).sum(-1, keepdims=True) - 1
+    found = np.maximum(x - np.take_along_axis(excess, last, -1), 0.0)
+    return np.asarray(found / found.sum(-1, keepdims=True))
+
+
+def lbfgs(model: TableEM, batches: Batches, *, steps: int = 1000, tolerance: float = 1e-10) -> Fitted[TableEM]:
+    """θ = softmax(x), and x by L-BFGS; the slope is n - N θ, n being counts with the prior's, N those of a row."""
+    from scipy.optimize import minimize
+
+    start = model.coordinates()
+    free = np.isfinite(start)  # an entry of 0 stays 0
+    history: list[float] = []
+
+    def at(x: Array) -> TableEM:
+        moved = start.copy()
+        moved[free] = x
+        return model.at(moved)
+
+    def cost(x: Array) -> tuple[float, Array]:
+        now = at(x)
+        evidence, objective = expected(now, batches)
+        pairs = _counts(now, evidence).values()
+        slopes = [(counts - counts.sum(-1, keepdims=True) * table).reshape(-1) for table, counts in pairs]
+        if not history:
+            history.append(objective)
+        return -objective, -np.concatenate(slopes)[free]
+
+    def keep(intermediate_result: Any) -> None:
+        history.append(-float(intermediate_result.fun))
+
+    weight = _weight(model, expected(model, batches)[0])
+    found = minimize(
+        cost, start[free], jac=True, method="L-BFGS-B", callback=keep,
+        options={"maxiter": steps, "maxfun": 2 * steps + 20, "ftol": tolerance, "gtol": SLOPE * max(1.0, weight)},
+    )  # fmt: skip
+    model = at(np.asarray(found.x))
+    evidence, _ = expected(model, batches)
+    return Fitted(model, evidence, tuple(history), bool(found.status != 1))
+
+
+def _counts(model: TableEM, evidence: Evidence) -> dict[Label, tuple[Array, Array]]:
+    """Each table, and its expected and known counts with those of the prior: θ times the objective's slope."""
+    found: dict[Label, tuple[Array, Array]] = {}
+    for name, node in model.network.nodes.items():
+        table, prior = model.network.tables[name], model.prior[node.label.name]
+        if node.label not in found:
+            more = 0.0 if prior is None else dirichlet_of(prior, table.shape, name).concentration - 1.0
+            found[node.label] = table, model.counts(evidence, node.label) + more
+    return found
+
+
+def _weight(model: TableEM, evidence: Evidence) -> float:
+    """Of all rows."""
+    return max(float(counts.sum()) for _, counts in _counts(model, evidence).values())

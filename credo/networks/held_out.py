@@ -1,0 +1,111 @@
+"""How well tables predict rows that they weren't learned from: leave-one-out by counts, and folds that are refitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo import engines
+from credo.core.learning import RowWeights, Validation, Weights
+from credo.data import Batch, Source, source
+from credo.errors import DataError, EvidenceError
+from credo.networks.learning import BY_EM, ROUNDING, TableLearner
+from credo.networks.table_priors import dirichlet_of
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.core.membership import Codes
+    from credo.networks.network import Network
+    from credo.networks.nodes import Node
+
+TWICE = "reads the data once more, and an iterator can be read only once: give a table"
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOneOut:
+    """The job of one batch: Σ over nodes of log (n - w + α) / (N - w + A), the row's own weight w taken away."""
+
+    learner: TableLearner
+    weights: RowWeights
+
+    def __call__(self, batch: Batch) -> tuple[Array, Array]:
+        weight = self.weights.of_rows(batch)
+        codes = self.learner.known_codes(batch)
+        return sum((self._log_shares(name, codes, weight, batch) for name in codes), np.zeros(batch.rows)), weight
+
+    def _log_shares(self, name: str, codes: dict[str, Codes], weight: Array, batch: Batch) -> Array:
+        network = self.learner.network
+        node = network.nodes[name]
+        counts, prior = network.evidence[node.label].n.value, network.prior[node.label.name]
+        cell = _cell(node, codes)
+        left, total = counts[cell], counts.sum(-1)[cell[:-1]]
+        for other in (each for each in network.nodes.values() if each.label == node.label):  # tied: it counts in each
+            same = np.ones(len(weight), dtype=np.bool_)
+            for mine, its in zip(cell[:-1], _cell(other, codes)[:-1], strict=True):
+                same &= mine == its
+            left, total = left - weight * (same & (cell[-1] == codes[other.name])), total - weight * same
+        if (wrong := left < -ROUNDING * np.maximum(1.0, counts[cell])).any():
+            row = batch.number(int(np.argmax(wrong)))
+            raise EvidenceError(f"row {row} was never learned: leave-one-out is of learned rows")
+        if prior is not None:
+            alpha = np.broadcast_to(dirichlet_of(prior, counts.shape, name).concentration, counts.shape)
+            left, total = left + alpha[cell], total + alpha.sum(-1)[cell[:-1]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            known = np.log(np.maximum(left, 0.0) / total)
+        return np.asarray(np.where(total > 0, known, -np.log(counts.shape[-1])))
+
+
+def _cell(node: Node, codes: Mapping[str, Codes]) -> tuple[Codes, ...]:
+    """Where rows are in a node's table."""
+    return tuple(codes[each] for each in (*node.parents, node.name))
+
+
+def leave_one_out(network: Network, data: object, weight: Any) -> Validation:
+    """Of each row, log P(row) by the tables of all others; nothing is refitted, and no row may have missing cells."""
+    learner, table, weights = TableLearner.of(network), source(data), Weights.of(weight)
+    if network.evidence is None:
+        raise EvidenceError("there is no row to leave out: no rows were learned yet")
+    if network.history:
+        raise EvidenceError(
+            f"the tables were fitted by {BY_EM}: what they would be without a row takes a refit; cross_validate does it"
+        )
+    if table.once:
+        raise DataError(f"leave-one-out {TWICE}")
+    partitions = weights.partitions(table, learner.needs(table.without(weight)))
+    found = [*engines.current().map(LeaveOneOut(learner, weights.of_a_row), partitions)]
+    logs, own = (np.concatenate([np.empty(0), *each]) for each in zip(*found, strict=True))
+    return Validation(logs, np.arange(len(logs)), own)
+
+
+def cross_validated(network: Network, data: object, folds: int, weight: Any, seed: int) -> Validation:
+    """By the evidence of the other folds where all rows are complete; else by refits."""
+    from credo.networks.fitting import hidden_states
+    from credo.networks.incomplete import observed
+
+    learner, table = TableLearner.of(network), source(data)
+    if table.once:
+        raise DataError(f"cross-validation {TWICE}")
+    found = observed(network, table, weight, hidden_states(network, None, table.without(weight).names))
+    if not found.incomplete:
+        return learner.cross_validate(table, folds, weight=weight, seed=seed)
+    bare = network.with_evidence((found.complete * 0.0).ordered())  # all states are known in all folds
+    return _refitted(bare, table, folds, weight, seed)
+
+
+def _refitted(bare: Network, table: Source, folds: int, weight: Any, seed: int) -> Validation:
+    weights, names = Weights.of(weight), [name for name in bare.variables if name in table.names]
+    fold_of, every = list[Any](), list[Array]()
+    for batch in table.batches(weights.beside(names)):
+        fold_of.append(np.random.default_rng([seed, batch.start]).permutation(batch.rows) % folds)
+        every.append(weights.of_rows(batch))
+    held, own = np.concatenate(fold_of), np.concatenate(every)
+    if folds < 2 or len(held) < folds:
+        raise DataError(f"{folds} folds need at least {max(folds, 2)} rows, and there must be at least 2 folds")
+    logs, cells = np.empty(len(held)), table.without(weight)
+    for k in range(folds):
+        fitted = bare.update(cells.where(held != k), weight=own[held != k], seed=seed)
+        logs[held == k] = fitted.log_prob(cells.where(held == k))
+    return Validation(logs, held, own)

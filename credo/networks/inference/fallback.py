@@ -1,0 +1,91 @@
+"""Estimates for rows of a table whose exact answers don't fit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from credo.errors import SizeError, counted
+from credo.networks.inference.components import EXACT, Components
+from credo.networks.inference.estimate import UNRELIABLE, JointQuery, Total
+from credo.networks.inference.findings import Findings
+from credo.networks.inference.potentials import Integers
+from credo.networks.inference.sizes import needed
+from credo.networks.inference.trees import Trees
+from credo.notices import tell
+from credo.numerics.exact import Array
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """How many rows were estimated, and how well."""
+
+    rows: int = 0
+    worst: float = 0.0  # the largest standard error
+    doubted: int = 0
+    need: str = ""
+
+    def __add__(self, other: Estimated) -> Estimated:
+        worst = float(np.nanmax([0.0, self.worst, other.worst]))
+        return Estimated(self.rows + other.rows, worst, self.doubted + other.doubted, other.need or self.need)
+
+    def tell(self) -> None:
+        if self.rows:
+            error = f", with standard errors up to {self.worst:.2g}" if self.worst else ": the best states found"
+            doubt = f"; {counted(self.doubted, 'row')} {UNRELIABLE}" if self.doubted else ""
+            tell(f"{self.need}: {counted(self.rows, 'row')} estimated{error}{doubt}")
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """How to estimate."""
+
+    samples: int
+    seed: int
+
+    def trees(self, trees: Trees, components: Components) -> SamplingFallback:
+        return SamplingFallback(trees, components, self.samples, self.seed)
+
+
+class SamplingFallback(Trees):
+    """Exact answers where they fit in memory, else estimates for each connected component: for queries about rows."""
+
+    def __init__(self, trees: Trees, components: Components, samples: int, seed: int) -> None:
+        super().__init__(trees.potentials, trees.structures)
+        self._exact, self._components, self._how = trees, components, ("auto", samples, seed)
+        self.estimated = Estimated()
+
+    def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
+        try:
+            return self._exact.joint(codes, weights, variables)
+        except SizeError as error:
+            need, possible = error, list[float]()
+        asked = [JointQuery(variables)]
+        (found,) = self._components.estimates(Findings(codes, weights), asked, *self._how, check=possible.append)
+        self._note(need, found.method, float(found.error.max()), found.reliable)
+        return found.table, min(possible, default=0.0)
+
+    def log_total(self, codes: Integers, weights: Array) -> float:
+        try:
+            return self._exact.log_total(codes, weights)
+        except SizeError as error:
+            found = self._components.log_total(Findings(codes, weights), *self._how)
+            self._note(error, found.method, found.error, found.reliable)
+            return found.log_value
+
+    def best(self, codes: Integers, weights: Array, variables: Sequence[int] | None) -> tuple[Integers, float]:
+        try:
+            return self._exact.best(codes, weights, variables)
+        except SizeError as error:
+            need, possible = error, list[float]()
+        found, total, how = self._components.best(
+            Findings(codes, weights), variables, *self._how, check=possible.append
+        )
+        self._note(need, how, np.nan, True)
+        return found, min([total.log_value if isinstance(total, Total) else total, *possible])
+
+    def _note(self, error: SizeError, method: str, off: float, reliable: bool) -> None:
+        if method != EXACT:
+            self.estimated += Estimated(1, off, int(not reliable), needed(error))

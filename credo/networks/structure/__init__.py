@@ -1,0 +1,1 @@
+"""Learning a network's arrows: counting, scores of families, constraints, and searches."""

@@ -1,0 +1,49 @@
+"""Scores of categories that differ between Markov-equivalent graphs: each family is counted by itself."""
+
+from __future__ import annotations
+
+from credo.networks.structure.category_scores import checked_size
+from credo.networks.structure.counting import CodedTable, Counter
+from credo.networks.structure.family_score import FamilyScore
+from credo.networks.structure.set_score import Members
+
+
+class K2(FamilyScore):
+    """log p(data | graph) under a uniform prior of each row of a table:
+    Σⱼ log Γ(r)/Γ(r + nⱼ) + Σⱼₖ log nⱼₖ! (Cooper and Herskovits 1992)
+
+    >>> import numpy as np
+    >>> K2(CodedTable(("x",), np.array([[0, 0, 1]], dtype=np.uint8), (2,))).family(0, ())  # 1/2 · 2/3 · 1/4
+    -2.4849066497880004
+    """
+
+    def __init__(self, table: CodedTable) -> None:
+        super().__init__(table.variables)
+        self._counter = Counter(table)
+
+    def value(self, node: int, parents: Members) -> float:
+        from scipy.special import gammaln
+
+        counts = self._counter.family(node, parents)  # (parents' states, own states)
+        states = counts.shape[1]
+        return float((gammaln(states) - gammaln(states + counts.sum(1))).sum() + gammaln(counts + 1).sum())
+
+
+class BDs(FamilyScore):
+    """BDeu whose prior is spread only over the parents' joint states that occur: sparse data don't pull arrows in.
+    (Scutari 2016)"""
+
+    def __init__(self, table: CodedTable, equivalent: float = 1.0) -> None:
+        super().__init__(table.variables)
+        self.equivalent = checked_size(equivalent)
+        self._counter = Counter(table)
+
+    def value(self, node: int, parents: Members) -> float:
+        from scipy.special import gammaln
+
+        counts = self._counter.family(node, parents)
+        counts = counts[counts.sum(1) > 0]
+        row = self.equivalent / max(len(counts), 1)
+        cell = row / counts.shape[1]
+        rows = gammaln(row) - gammaln(row + counts.sum(1))
+        return float(rows.sum() + (gammaln(cell + counts) - gammaln(cell)).sum())

@@ -1,0 +1,97 @@
+"""The best tree (Chow and Liu 1968): a maximum spanning tree of mutual information; given a class, of TAN's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from credo.errors import NetworkError, suggest
+from credo.networks.structure.score import Constraints, Parents, Score
+from credo.numerics.exact import Array
+
+
+def chow_liu_search(score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents:  # noqa: ARG001
+    """The tree, or forest, with the highest score: arrows that don't gain are left out.
+
+    The gain of an arrow, score(b | a) - score(b), is the same both ways for scores that are equal for equivalent
+    graphs: n times the mutual information, less a penalty. The start and the seed don't matter.
+    """
+    if constraints.required or constraints.forbidden or constraints.tiers:
+        raise NetworkError(
+            'search="chow-liu" finds a tree whatever its directions, which required and forbidden arrows and tiers '
+            'don\'t allow: use "boss", "tabu" or "exact" with max_parents=1'
+        )
+    n = len(score.variables)
+    if constraints.most < 1:
+        return ((),) * n
+    gains = np.zeros((n, n))
+    for node in range(n):
+        others = [v for v in range(n) if v != node]
+        gains[others, node] = score.grown(node, (), others) - score.family(node, ())
+    return spanning_tree((gains + gains.T) / 2, least=0.0)
+
+
+def spanning_tree(weights: Array, root: int = 0, least: float = -np.inf) -> Parents:
+    """The parents in a maximum spanning tree of symmetric weights (Prim 1957), directed away from the root.
+
+    Edges of `least` weight and below are left out: the tree may fall apart.
+
+    >>> spanning_tree(np.array([[0.0, 3.0, 1.0], [3.0, 0.0, 2.0], [1.0, 2.0, 0.0]]))
+    ((), (0,), (1,))
+    """
+    n = len(weights)
+    found: list[tuple[int, ...]] = [()] * n
+    best = np.full(n, -np.inf)  # of each variable that isn't in the tree: its heaviest edge into it
+    from_ = np.full(n, -1)
+    outside = np.ones(n, dtype=bool)
+    at = root
+    for _ in range(n):
+        outside[at] = False
+        heavier = outside & (weights[at] > best) & (weights[at] > least)
+        best[heavier], from_[heavier] = weights[at][heavier], at
+        if not outside.any():
+            break
+        at = (
+            int(np.where(outside, best, -np.inf).argmax()) if (best[outside] > -np.inf).any() else int(outside.argmax())
+        )
+        if from_[at] >= 0:
+            found[at] = (int(from_[at]),)
+    return tuple(found)
+
+
+def conditional_information(score: Score, target: int, others: Sequence[int]) -> Array:
+    """The gain of an arrow between each two of the others when all have the target as a parent, too.
+
+    For the log-likelihood it is n I(a; b | target), the weight in tree-augmented naive Bayes (Friedman et al. 1997).
+    """
+    n = len(others)
+    gains = np.zeros((n, n))
+    for j, node in enumerate(others):
+        rest = [i for i in range(n) if i != j]
+        base = (target,)
+        gains[rest, j] = score.grown(node, base, [others[i] for i in rest]) - score.family(node, base)
+    return (gains + gains.T) / 2
+
+
+def tan_search(
+    score: Score,
+    constraints: Constraints,
+    start: Parents,  # noqa: ARG001
+    seed: int = 0,  # noqa: ARG001
+    *,
+    target: str,
+) -> Parents:
+    """Tree-augmented naive Bayes: the target is a parent of all others, between which is the best tree given it.
+    (Friedman, Geiger and Goldszmidt 1997)"""
+    if target not in score.variables:
+        raise NetworkError(f"the target {target!r} is no column; {suggest(target, score.variables)}")
+    if constraints.required or constraints.forbidden or constraints.tiers or constraints.most < 2:
+        raise NetworkError(
+            'search="tan" decides all arrows itself: leave required, forbidden, tiers and max_parents out'
+        )
+    root = score.variables.index(target)
+    others = [v for v in range(len(score.variables)) if v != root]
+    tree = spanning_tree(conditional_information(score, root, others), least=0.0) if others else ()
+    above = {v: (root, *(others[parent] for parent in own)) for v, own in zip(others, tree, strict=True)}
+    return tuple(tuple(sorted(above.get(v, ()))) for v in range(len(score.variables)))

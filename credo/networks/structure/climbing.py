@@ -1,0 +1,171 @@
+"""Greedy search over graphs, one arrow at a time: hill climbing, tabu search, perturbing and climbing again."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterator
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.networks.structure.score import Constraints, Parents, Score, ancestors, total
+from credo.numerics.exact import Array
+
+Change = Literal["add", "delete", "reverse"]
+ENOUGH = 1e-6  # a gain that is worth a step
+TIE = 1e-7  # gains closer than this are equal: equivalent graphs differ by rounding
+
+
+class Move(NamedTuple):
+    """One arrow that is added, deleted or reversed, and the gain in score."""
+
+    change: Change
+    parent: int
+    child: int
+    gain: float
+
+
+class Climber:
+    """A graph, and the gain of each change of one arrow. A step counts again only the families that it changes."""
+
+    def __init__(self, score: Score, constraints: Constraints, start: Parents) -> None:
+        self.score, self.constraints = score, constraints
+        size = len(start)
+        self.parents = [list(above) for above in start]
+        self.family = np.zeros(size)
+        self.added: Array = np.full((size, size), -np.inf)  # [parent, child]: the gain of a new arrow
+        self.deleted: Array = np.full((size, size), -np.inf)  # and of an arrow less
+        self.above = ancestors(start)
+        self._required = constraints.required
+        for node in range(size):
+            self._refresh(node)
+
+    @property
+    def graph(self) -> Parents:
+        return tuple(tuple(sorted(above)) for above in self.parents)
+
+    @property
+    def total(self) -> float:
+        return float(self.family.sum())
+
+    def best(self, tabu: Collection[tuple[int, int, bool]] = ()) -> Move | None:
+        """The change with the largest gain, whatever it is; among equal ones additions come first, then by number.
+
+        Changes that lead to an arrow that is tabu as present, or as absent, are left out.
+        """
+        gains = np.where(self.above, -np.inf, self.added)
+        for parent, child, present in tabu:
+            if present:
+                gains[parent, child] = -np.inf
+        others = [move for move in self._shorter() if not any(effect in tabu for effect in _effects(move))]
+        best = max([float(gains.max(initial=-np.inf)), *(move.gain for move in others)])
+        if best == -np.inf:
+            return None
+        if gains.max() >= best - TIE:
+            parent, child = divmod(int((gains >= best - TIE).argmax()), len(gains))
+            return Move("add", parent, child, float(gains[parent, child]))
+        return next(move for move in others if move.gain >= best - TIE)
+
+    def step(self, move: Move) -> None:
+        """Make a change that is allowed."""
+        parent, child = move.parent, move.child
+        if move.change == "add":
+            self.parents[child].append(parent)
+            self.above[self.above[:, child]] |= self.above[parent]
+        else:
+            self.parents[child].remove(parent)
+            if move.change == "reverse":
+                self.parents[parent].append(child)
+            self.above = ancestors(self.graph)
+        self._refresh(child)
+        if move.change == "reverse":
+            self._refresh(parent)
+
+    def climb(self) -> None:
+        """Until no change gains anything."""
+        while (move := self.best()) is not None and move.gain > ENOUGH:
+            self.step(move)
+
+    def legal(self) -> list[Move]:
+        """Every change that is allowed, whatever it gains."""
+        found = np.argwhere(~self.above & np.isfinite(self.added)).tolist()
+        return [Move("add", y, x, float(self.added[y, x])) for y, x in found] + [*self._shorter()]
+
+    def _shorter(self) -> Iterator[Move]:
+        """Deletions, then reversals."""
+        arrows = sorted((y, x) for x, above in enumerate(self.parents) for y in above if (y, x) not in self._required)
+        for y, x in arrows:
+            yield Move("delete", y, x, float(self.deleted[y, x]))
+        for y, x in arrows:
+            if np.isfinite(self.added[x, y]) and not any(self.above[z, y] for z in self.parents[x] if z != y):
+                yield Move("reverse", y, x, float(self.deleted[y, x] + self.added[x, y]))
+
+    def _refresh(self, node: int) -> None:
+        """The gains of all changes of a node's parents."""
+        above = self.parents[node]
+        now = self.family[node] = self.score.family(node, above)
+        self.added[:, node] = self.deleted[:, node] = -np.inf
+        if len(above) < self.constraints.most:
+            allowed: NDArray[np.bool_] = self.constraints.allowed[:, node].copy()
+            allowed[above] = False
+            others = np.flatnonzero(allowed)
+            if len(others):
+                self.added[others, node] = self.score.grown(node, above, others.tolist()) - now
+        if above:
+            fewer = [[other for other in above if other != parent] for parent in above]
+            self.deleted[above, node] = self.score.families(node, fewer) - now
+
+
+def _effects(move: Move) -> Iterator[tuple[int, int, bool]]:
+    """Which arrows are there after a move, or aren't any more."""
+    if move.change != "delete":
+        yield (move.parent, move.child, True) if move.change == "add" else (move.child, move.parent, True)
+    if move.change != "add":
+        yield move.parent, move.child, False
+
+
+def hill_climbing(score: Score, constraints: Constraints, start: Parents, seed: int = 0) -> Parents:  # noqa: ARG001
+    """The best change of one arrow (added, deleted, reversed), again and again until none gains anything."""
+    climber = Climber(score, constraints, start)
+    climber.climb()
+    return climber.graph
+
+
+def tabu(
+    score: Score, constraints: Constraints, start: Parents, seed: int = 0, *, length: int = 100, patience: int = 100
+) -> Parents:  # noqa: RUF100
+    """Hill climbing that goes on downhill for a while: changes that would undo one of the last `length` are tabu, and
+    it ends after `patience` steps without a new best graph. (Glover 1989)"""
+    del seed
+    climber = Climber(score, constraints, start)
+    best, found, waited = climber.graph, climber.total, 0
+    recent: deque[tuple[int, int, bool]] = deque(maxlen=length)
+    while waited < patience and (move := climber.best(recent)) is not None:
+        recent.extend((y, x, not present) for y, x, present in _effects(move))
+        climber.step(move)
+        waited += 1
+        if climber.total > found + ENOUGH:
+            best, found, waited = climber.graph, climber.total, 0
+    return best
+
+
+def iterated(
+    score: Score, constraints: Constraints, start: Parents, seed: int = 0, *, rounds: int = 100, changes: int = 8
+) -> Parents:
+    """Hill climbing, then again from the best graph after a few random changes, `rounds` times."""
+    random = np.random.default_rng(seed)
+    best = hill_climbing(score, constraints, start)
+    found = total(score, best)
+    for _ in range(rounds):
+        climber = Climber(score, constraints, best)
+        for _ in range(changes):
+            moves = climber.legal()
+            arrows = [move for move in moves if move.change != "add"]
+            some = arrows if arrows and random.random() < 0.75 else moves
+            if some:
+                climber.step(some[random.integers(len(some))])
+        climber.climb()
+        if climber.total > found + ENOUGH:
+            best, found = climber.graph, climber.total
+    return best

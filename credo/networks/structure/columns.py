@@ -1,0 +1,202 @@
+"""A table's columns as searches for arrows read them: categories as numbers of states, numbers as floats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo import engines
+from credo.core.learning import RowWeights, Weights
+from credo.data import Batch, Source, cells, source
+from credo.data.profile import infer_schema
+from credo.data.schema import Schema
+from credo.errors import DataError
+from credo.networks.structure.constraints import Constraints, Parents
+from credo.networks.structure.counting import CodedTable
+from credo.networks.structure.number_scores import NumberTable
+from credo.notices import tell_of_columns
+from credo.numerics.exact import Array
+
+NUMERIC = ("number", "count", "date")
+NARROW = 256  # states whose numbers fit in a byte
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryColumn:
+    """Which state each row has, -1 where the cell is missing."""
+
+    name: str
+    codes: NDArray[np.int32]
+    levels: Any  # an Arrow array
+    ordered: bool = False  # whether the levels are bins of numbers
+
+    @property
+    def is_complete(self) -> bool:
+        return not (self.codes < 0).any()
+
+
+@dataclass(frozen=True, eq=False)
+class NumberColumn:
+    """Floats, NaN where the cell is missing."""
+
+    name: str
+    values: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns that are variables, in their order, and the weight of each row if they differ."""
+
+    variables: tuple[str, ...]
+    categories: tuple[CategoryColumn, ...]
+    numbers: tuple[NumberColumn, ...]
+    weight: Array | None
+
+    @property
+    def is_complete(self) -> bool:
+        return all(column.is_complete for column in self.categories)
+
+    def coded(self) -> CodedTable:
+        """The categories, which are complete."""
+        sizes = tuple(len(column.levels) for column in self.categories)
+        kind = np.uint8 if max(sizes, default=0) <= NARROW else np.int32
+        rows = len(self.categories[0].codes) if self.categories else self.rows
+        codes = np.empty((len(sizes), rows), dtype=kind)
+        for j, column in enumerate(self.categories):
+            codes[j] = column.codes
+        return CodedTable(tuple(column.name for column in self.categories), codes, sizes, self.weight)
+
+    def arrow(self, rows: NDArray[np.intp] | None = None) -> Any:
+        """The categories as an Arrow table; all rows, or some."""
+        import pyarrow as pa
+
+        made = {}
+        for column in self.categories:
+            codes = column.codes if rows is None else column.codes[rows]
+            made[column.name] = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), column.levels)
+        return pa.table(made)
+
+    @property
+    def states(self) -> dict[str, list[Any]] | None:
+        """The states, to be declared where there are bins: these have an order."""
+        if not any(column.ordered for column in self.categories):
+            return None
+        return {column.name: column.levels.to_pylist() for column in self.categories}
+
+    def measured(self) -> NumberTable:
+        """The numbers; a missing cell is an error."""
+        for column in self.numbers:
+            if (missing := np.isnan(column.values)).any():
+                raise DataError(
+                    f"{column.name!r} is missing in row {int(missing.argmax()) + 1}: scores of numbers need complete "
+                    "rows. Cut the numbers in bins (bins=5), which takes missing cells, or leave such rows out"
+                )
+        x = np.stack([column.values for column in self.numbers], axis=1) if self.numbers else np.empty((self.rows, 0))
+        return NumberTable(tuple(column.name for column in self.numbers), x, self.weight)
+
+    def where(self, kept: NDArray[np.bool_]) -> Columns:
+        """Some of the rows."""
+        categories = tuple(replace(column, codes=column.codes[kept]) for column in self.categories)
+        numbers = tuple(replace(column, values=column.values[kept]) for column in self.numbers)
+        return replace(
+            self, categories=categories, numbers=numbers, weight=None if self.weight is None else self.weight[kept]
+        )
+
+    @property
+    def rows(self) -> int:
+        first = self.categories[0].codes if self.categories else self.numbers[0].values
+        return len(first)
+
+    def binned(self, bins: int) -> Columns:
+        """With numbers as categories: bins with about as many rows each."""
+        made = {column.name: _binned(column, bins) for column in self.numbers}
+        made |= {column.name: column for column in self.categories}
+        return replace(self, categories=tuple(made[name] for name in self.variables), numbers=())
+
+
+@runtime_checkable
+class ColumnSearch(Protocol):
+    """A search that reads columns, and has no score."""
+
+    def of_columns(self, columns: Columns, constraints: Constraints) -> Parents: ...
+
+
+def read_columns(data: object, kinds: Mapping[str, str] | None = None, weight: Any = None) -> Columns:
+    """All columns but those that are ignored, texts, and the weights."""
+    table, weights = _held(source(data)), Weights.of(weight)
+    if weights.column is not None:
+        table.require([weights.column])
+    variables = table.without(weights.column) if weights.column is not None else table
+    schema = infer_schema(variables, kinds)
+    tell_of_columns(((column.name, "it is text") for column in schema if column.kind == "text"), "ignored")
+    names = [column.name for column in schema if column.kind not in ("ignore", "text")]
+    if not names:
+        raise DataError("no column is a category or a number: there is nothing to draw arrows between")
+    job = ReadColumns(schema, tuple(names), weights.of_a_row)
+    parts = [*engines.current().map(job, weights.partitions(table, names))]
+    whole = {name: np.concatenate([part[0][name] for part in parts]) for name in names}
+    weight = np.concatenate([part[1] for part in parts])
+    kept = weight > 0
+    if not kept.any():
+        raise DataError("the weights of all rows are 0: there is nothing to learn from")
+    if not kept.all():
+        whole, weight = {name: column[kept] for name, column in whole.items()}, weight[kept]
+    categories = tuple(
+        _category(name, whole[name], schema[name].levels) for name in names if schema[name].kind == "category"
+    )
+    numbers = tuple(NumberColumn(name, whole[name]) for name in names if schema[name].kind in NUMERIC)
+    return Columns(tuple(names), categories, numbers, None if (weight == 1).all() else weight)
+
+
+def _held(table: Source) -> Source:
+    """In memory, if it can be read only once."""
+    if not table.once:
+        return table
+    parts = [*table.read(table.names)]
+    rows = sum(part.rows for part in parts)
+    return replace(table, read=lambda wanted: (part.only(wanted) for part in parts), once=False, rows=rows, near=True)
+
+
+@dataclass(frozen=True, eq=False)
+class ReadColumns:
+    """The job of one batch: codes of categories, numbers, and the rows' weights."""
+
+    schema: Schema
+    names: tuple[str, ...]
+    weights: RowWeights
+
+    def __call__(self, batch: Batch) -> tuple[dict[str, NDArray[Any]], Array]:
+        found: dict[str, NDArray[Any]] = {}
+        for name in self.names:
+            if self.schema[name].kind == "category":
+                found[name] = cells.codes_among(batch.column(name), self.schema[name].levels)[0]
+            else:
+                found[name] = batch.numbers(name)
+        return found, self.weights.of_rows(batch)
+
+
+def _category(name: str, codes: NDArray[np.int32], levels: Any) -> CategoryColumn:
+    if not len(levels):
+        raise DataError(f"every cell of column {name!r} is missing: leave it out with kinds={{{name!r}: 'ignore'}}")
+    return CategoryColumn(name, codes, levels)
+
+
+def _binned(column: NumberColumn, bins: int) -> CategoryColumn:
+    import pyarrow as pa
+
+    known = column.values[~np.isnan(column.values)]
+    cuts = np.unique(np.quantile(known, np.arange(1, bins) / bins))
+    cuts = cuts[cuts > known.min()]  # a cut is the least value of the bin above it
+    codes = np.searchsorted(cuts, column.values, side="right").astype(np.int32)
+    codes[np.isnan(column.values)] = -1
+    shown = [f"{cut:.6g}" for cut in cuts]
+    if not shown:
+        return CategoryColumn(column.name, codes, pa.array(["all"]), ordered=True)
+    between = [f"{low} to {high}" for low, high in pairwise(shown)]
+    levels = pa.array([f"below {shown[0]}", *between, f"{shown[-1]} and above"])
+    return CategoryColumn(column.name, codes, levels, ordered=True)

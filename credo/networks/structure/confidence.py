@@ -1,0 +1,154 @@
+"""How sure the arrows are: the posterior probability of each arrow and of each directed path."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.errors import SchemaError, suggest
+from credo.networks.mixed_graph import MixedGraph
+from credo.networks.structure.exact_confidence import OverGraphs, OverOrders
+from credo.networks.structure.order_mcmc import Convergence
+from credo.networks.structure.score import Parents, ancestors
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from credo.networks.average import NetworkAverage
+
+DRAWN = 1000  # graphs that stand for all
+STRUCTURES = 100  # that are averaged
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EdgeConfidence(Mapping[tuple[str, str], float]):
+    """P(parent -> child | data) of each arrow: a mapping from (parent, child). `path` is the probability of a directed
+    path, `edge` that of an arrow in either direction.
+
+    Exact probabilities, and those of chains, average over all graphs and all tables; a bootstrap's are the shares of
+    resampled tables in which a search finds the arrow.
+    """
+
+    variables: tuple[str, ...]
+    arrows: Array  # (parents, children)
+    paths: Array  # (from, to)
+    method: str  # exact, mcmc or bootstrap
+    prior: str  # over graphs: orders or dags; none for a bootstrap
+    paths_drawn: int = 0  # graphs from which the paths' probabilities are estimated; 0: they are exact
+    convergence: Convergence | None = None  # of chains
+    drawn: tuple[Parents, ...] = ()
+    sums: OverOrders | OverGraphs | None = None
+
+    def __getitem__(self, arrow: tuple[str, str]) -> float:
+        return float(self.arrows[self._places(*_pair(arrow))])
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return ((a, b) for a in self.variables for b in self.variables if a != b)
+
+    def __len__(self) -> int:
+        return len(self.variables) * (len(self.variables) - 1)
+
+    def edge(self, a: str, b: str) -> float:
+        """P(a -> b or b -> a)."""
+        i, j = self._places(a, b)
+        return float(self.arrows[i, j] + self.arrows[j, i])
+
+    def path(self, a: str, b: str) -> float:
+        """P(a directed path leads from a to b)."""
+        return float(self.paths[self._places(a, b)])
+
+    def _places(self, a: str, b: str) -> tuple[int, int]:
+        for name in (a, b):
+            if name not in self.variables:
+                raise SchemaError(f"there is no variable {name!r}; {suggest(name, self.variables)}")
+        return self.variables.index(a), self.variables.index(b)
+
+    def ranked(self, least: float = 0.0) -> list[tuple[str, str, float]]:
+        """(parent, child, P(parent -> child)), the most probable first; those below `least` are left out."""
+        found = [(a, b, p) for (a, b), p in self.items() if p >= least]
+        return sorted(found, key=lambda each: -each[2])
+
+    def table(self, least: float = 0.0) -> Any:
+        """An Arrow table: parent, child, P(parent -> child), P(an arrow in either direction), P(a path)."""
+        import pyarrow as pa
+
+        rows = self.ranked(least)
+        return pa.table(
+            {
+                "parent": pa.array([a for a, _, _ in rows], pa.string()),
+                "child": pa.array([b for _, b, _ in rows], pa.string()),
+                "arrow": pa.array([p for _, _, p in rows], pa.float64()),
+                "edge": pa.array([self.edge(a, b) for a, b, _ in rows], pa.float64()),
+                "path": pa.array([self.path(a, b) for a, b, _ in rows], pa.float64()),
+            }
+        )
+
+    def graph(self, least: float = 0.5) -> MixedGraph:
+        """Arrows of more than this probability, and undirected edges where both directions together have it."""
+        n, p = len(self.variables), self.arrows
+        pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
+        names = self.variables
+        arrows = {(names[i], names[j]) for i, j in pairs if p[i, j] > max(least, p[j, i])}
+        joined = [(i, j) for i, j in pairs if i < j and p[i, j] + p[j, i] > least]
+        edges = {(names[i], names[j]) for i, j in joined}
+        edges -= arrows | {(b, a) for a, b in arrows}
+        return MixedGraph(names, frozenset(arrows), frozenset(edges))
+
+    @cached_property
+    def graphs(self) -> Mapping[Parents, float]:
+        """Graphs drawn from the posterior, each with its weight, the heaviest first."""
+        if isinstance(self.sums, OverOrders | OverGraphs) and not self.drawn:
+            weights = self.sums.weighted(DRAWN, seed=0)
+        else:
+            counts = Counter(self.drawn)
+            weights = {graph: count / len(self.drawn) for graph, count in counts.items()}
+        return dict(sorted(weights.items(), key=lambda each: (-each[1], each[0])))
+
+    def average(self, data: object, *, prior: Any = 1.0, structures: int = STRUCTURES) -> NetworkAverage:
+        """The average over the heaviest structures, with tables learned from data: P = Σ P(structure) P(· | structure).
+
+        The prior of the tables is as in Network.fit.
+        """
+        from credo.networks.average import NetworkAverage
+
+        return NetworkAverage.of(self.variables, self.graphs, data, prior, structures)
+
+    def plot(self, least: float = 0.1, ax: Axes | None = None) -> Figure:
+        """Lines as wide as an edge is probable, with the arrows' probabilities; those below `least` are left out."""
+        from credo.present.confidence_plot import plot_confidence
+
+        return plot_confidence(self, least, ax)
+
+    def __repr__(self) -> str:
+        from credo.present.confidence import described
+
+        return described(self)
+
+
+def _pair(arrow: object) -> tuple[str, str]:
+    if not isinstance(arrow, tuple) or len(arrow) != 2:
+        raise SchemaError(f"an arrow is a pair of a parent and a child, not {arrow!r:.60}")
+    return arrow
+
+
+def path_shares(graphs: Mapping[Parents, float]) -> Array:
+    """The weight of the graphs in which a directed path leads from u to v, in row u and column v."""
+    total: Array = sum(weight * ancestors(graph).T.astype(np.float64) for graph, weight in graphs.items())  # type: ignore[assignment]
+    np.fill_diagonal(total, 0.0)
+    return np.clip(total, 0.0, 1.0)
+
+
+def arrow_shares(graphs: Mapping[Parents, float], size: int) -> Array:
+    """The weight of the graphs that have each arrow."""
+    found = np.zeros((size, size))
+    for graph, weight in graphs.items():
+        for v, own in enumerate(graph):
+            found[[*own], v] += weight
+    return found

@@ -1,0 +1,263 @@
+"""How often states occur together: what bounds the search for arrows.
+
+Columns are coded once. A set of variables that is counted has a base, whose joint states partition the rows, and one
+more variable: many of these share a base. Small tables are counted by bit planes, a bit for each row, with AND and
+popcount; larger ones row by row, over the rows in which the other variable isn't in its most common state; the rest is
+what is left. Rows that occur often are kept once, with a weight, where that shortens the table much.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.jit import COMPILING, COMPILING_CODE, Price
+from credo.engines import local
+from credo.numerics.exact import Array
+
+Integers = NDArray[np.int64]
+
+KERNELS = Path(__file__).parents[2] / "_kernels" / "structure"
+PRICE = Price(KERNELS, "counting.score_by_planes-", COMPILING + 4 * COMPILING_CODE * 400)
+NUMPY_CALL, NUMPY_ROW = 60.0, 0.02  # steps of plain Python that NumPy takes for a table, and for a row of it
+TRIED, SHORTER = 5000, 4  # first rows that tell whether many are alike; by how much the table must be shorter
+PLANES = 16  # states of a variable that has bit planes, at most
+WORD, ROW = 0.35, 1.0  # ns that kernels take for a word of a plane, and for a row
+KEYS = 1024  # joint states that have planes, at most
+THREADED = 200_000.0  # ns of counting that are worth a second thread
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """Columns of categories as numbers of states, complete, one after the other."""
+
+    variables: tuple[str, ...]
+    codes: NDArray[Any]  # (variables, rows)
+    sizes: tuple[int, ...]  # how many states each variable has
+    weight: Array | None = None  # (rows,); None where each row counts once
+
+    @property
+    def rows(self) -> int:
+        return int(self.codes.shape[1])
+
+    @cached_property
+    def n(self) -> float:
+        """The weight of all rows."""
+        return float(self.rows if self.weight is None else self.weight.sum())
+
+    def collapsed(self) -> CodedTable:
+        """Equal rows once, with the sum of their weights, where that makes the table several times shorter."""
+        if self.rows > TRIED and len(np.unique(_hashed(self.codes[:, :TRIED]))) * SHORTER > TRIED:
+            return self
+        _, first, which = np.unique(_hashed(self.codes), return_index=True, return_inverse=True)
+        if len(first) * SHORTER > self.rows or (self.codes[:, first[which]] != self.codes).any():
+            return self
+        weight = np.bincount(which, self.weight, len(first)).astype(np.float64)
+        return CodedTable(self.variables, np.ascontiguousarray(self.codes[:, first]), self.sizes, weight)
+
+
+def _hashed(codes: NDArray[Any]) -> NDArray[np.uint64]:
+    """A number for each row; different rows have different ones, but for bad luck."""
+    factors = np.random.default_rng(0).integers(1, 2**63, len(codes), dtype=np.uint64) | np.uint64(1)
+    found = np.zeros(codes.shape[1], dtype=np.uint64)
+    for factor, column in zip(factors, codes, strict=True):
+        found += factor * (column.astype(np.uint64) + np.uint64(1))
+        found ^= found >> np.uint64(29)
+    return found
+
+
+class Counter:
+    """Sums over the cells of joint tables: Σ log Γ(a + n)/Γ(a), or Σ n log n where a is 0.
+
+    >>> table = CodedTable(("x", "y"), np.array([[0, 0, 1], [1, 1, 0]], dtype=np.uint8), (2, 2))
+    >>> Counter(table).sums((0,), [1], np.zeros(1)).round(6)  # 2 log 2 + 1 log 1
+    array([1.386294])
+    """
+
+    def __init__(self, table: CodedTable) -> None:
+        self.table = table.collapsed()
+        self.sizes = np.array(self.table.sizes, dtype=np.int64)
+
+    def sums(self, base: Sequence[int], others: Sequence[int], prior: Array) -> Array:
+        """Of the tables of `base` with each one of `others`; `prior` has the a of each."""
+        from scipy.special import gammaln
+
+        wanted = np.asarray(others, dtype=np.int64)
+        a = np.ascontiguousarray(prior, dtype=np.float64)
+        log_gamma = np.where(a > 0, gammaln(np.where(a > 0, a, 1.0)), 0.0)
+        steps = len(wanted) * (NUMPY_CALL + NUMPY_ROW * self.table.rows)
+        if not PRICE.pays(steps):
+            PRICE.spend(steps)
+            return self._by_numpy(base, wanted, a)
+        return self._by_kernels(np.asarray(base, dtype=np.int64), wanted, a, log_gamma)
+
+    def family(self, node: int, parents: Sequence[int]) -> Array:
+        """The counts of a node's states, in a row for each of the parents' joint states that occur."""
+        keys, states = self._keys(parents)
+        size = self.table.sizes[node]
+        cells = keys * size + self.table.codes[node]
+        return np.bincount(cells, self.table.weight, states * size).reshape(states, size).astype(np.float64)
+
+    def _by_numpy(self, base: Sequence[int], others: Integers, prior: Array) -> Array:
+        keys, _ = self._keys(base)
+        found = np.empty(len(others))
+        for j, v in enumerate(others):
+            cells = keys * self.table.sizes[v] + self.table.codes[v]
+            if cells.max(initial=0) > 8 * self.table.rows + 1000:
+                _, cells = np.unique(cells, return_inverse=True)
+            found[j] = _summed(np.bincount(cells, self.table.weight).astype(np.float64), prior[j])
+        return found
+
+    def _keys(self, members: Sequence[int]) -> tuple[Integers, int]:
+        return joint_states(self.table.codes, self.table.sizes, members, self.table.rows)
+
+    # Compiled
+
+    @cached_property
+    def _starts(self) -> Integers:
+        own = np.where((self.sizes <= PLANES) & (self.table.weight is None), self.sizes, 0)
+        return np.append(0, np.cumsum(own))
+
+    @cached_property
+    def _planes(self) -> NDArray[np.uint64]:
+        from credo._kernels.structure.counting import set_planes
+
+        planes = np.zeros((int(self._starts[-1]), (self.table.rows + 63) // 64), dtype=np.uint64)
+        set_planes(self.table.codes, self._starts, planes)
+        return planes
+
+    @cached_property
+    def _unusual(self) -> tuple[NDArray[Any], NDArray[np.int32], Integers]:
+        """States other than the most common one, their rows, and where each variable's begin."""
+        codes, rows = list[Any](), list[Any]()
+        for column, size in zip(self.table.codes, self.table.sizes, strict=True):
+            own = np.flatnonzero(column != np.bincount(column, minlength=size).argmax()).astype(np.int32)
+            rows.append(own)
+            codes.append(column[own])
+        starts = np.append(0, np.cumsum([len(own) for own in rows]))
+        return np.concatenate(codes), np.concatenate(rows), starts
+
+    def _by_kernels(self, base: Integers, others: Integers, prior: Array, log_gamma: Array) -> Array:
+        found, left = np.empty(len(others)), np.arange(len(others))
+        if self.table.weight is None and len(base) and (self.sizes[base] <= PLANES).all():
+            left = self._by_planes(base, others, prior, log_gamma, found)
+        if len(left):
+            self._by_rows(base, others, prior, log_gamma, found, left)
+        return found
+
+    def _by_planes(self, base: Integers, others: Integers, prior: Array, log_gamma: Array, out: Array) -> Integers:
+        """Those that are counted by planes; the places of the others."""
+        from credo._kernels.structure.counting import score_by_planes, split_planes
+
+        words, rows = self._planes.shape[1], self.table.rows
+        starts = self._unusual[2]
+        by_row = ROW * (starts[others + 1] - starts[others])
+        keys = split_planes(self._planes, self._starts, base, rows, KEYS)
+        if not len(keys):
+            return np.arange(len(others))
+        by_word = WORD * words * len(keys) * (self.sizes[others] - 1)
+        chosen = (self.sizes[others] <= PLANES) & ((by_word <= by_row) | (words < 8))
+        mine = np.flatnonzero(chosen)
+
+        def work(some: Integers) -> Array:
+            values = np.empty(len(some))
+            arguments = (others[some], prior[some], log_gamma[some], values)
+            score_by_planes(keys, self._planes, self._starts, *arguments)
+            return values
+
+        if len(mine):
+            out[mine] = _in_threads(work, mine, float(by_word[mine].sum()))
+        return np.flatnonzero(~chosen)
+
+    def _by_rows(
+        self, base: Integers, others: Integers, prior: Array, log_gamma: Array, out: Array, left: Integers
+    ) -> None:
+        from credo._kernels.structure.counting import score_by_rows, score_by_weights
+
+        keys, states = self._joined(base)
+        weight, totals = self.table.weight, np.bincount(keys, self.table.weight, states).astype(np.float64)
+        dense = states * self.sizes[others[left]] <= 8 * self.table.rows + 1000
+        for j in left[~dense].tolist():
+            cells = keys.astype(np.int64) * self.sizes[others[j]] + self.table.codes[others[j]]
+            _, which = np.unique(cells, return_inverse=True)
+            out[j] = _summed(np.bincount(which, weight).astype(np.float64), prior[j])
+        mine = left[dense]
+
+        def work(some: Integers) -> Array:
+            values = np.empty(len(some))
+            arguments = (self.sizes, others[some], prior[some], log_gamma[some], values)
+            if weight is None:
+                codes, rows, starts = self._unusual
+                score_by_rows(keys, totals, codes, rows, starts, *arguments)
+            else:
+                score_by_weights(keys, states, self.table.codes, weight, *arguments)
+            return values
+
+        if len(mine):
+            out[mine] = _in_threads(work, mine, ROW * self.table.rows * len(mine) / 2)
+
+    def _joined(self, base: Integers) -> tuple[NDArray[Any], int]:
+        """The same as `_keys`, compiled where the joint states can be numbered."""
+        from credo._kernels.structure.counting import compact_keys, join_codes
+
+        states = prod(self.table.sizes[v] for v in base.tolist())
+        if states > max(8 * self.table.rows, 2**16):
+            keys, states = self._keys(base.tolist())
+            return keys.astype(np.int32), states
+        keys = np.empty(self.table.rows, dtype=np.int32)
+        join_codes(self.table.codes, self.sizes, base, keys)
+        if states > 64:
+            states = compact_keys(keys, states)
+        return keys, states
+
+
+def joint_states(codes: NDArray[Any], sizes: Sequence[int], members: Sequence[int], rows: int) -> tuple[Integers, int]:
+    """The number of the joint state of each row, and how many there are; only those that occur, where more than rows.
+
+    >>> joint_states(np.array([[0, 1, 1], [2, 0, 2]]), (2, 3), (0, 1), 3)
+    (array([0, 1, 2]), 3)
+    """
+    keys, states = np.zeros(rows, dtype=np.int64), 1
+    for v in members:
+        keys = keys * sizes[v] + codes[v]
+        states *= sizes[v]
+        if states > rows:
+            occurring, keys = np.unique(keys, return_inverse=True)
+            states = len(occurring)
+    return keys, states
+
+
+def _in_threads(work: Any, places: Integers, nanoseconds: float) -> Array:
+    """The work for all places, in parts if it takes long enough for several threads."""
+    count = min(local.workers(), len(places), 1 + int(nanoseconds / THREADED))
+    if count == 1:
+        return np.asarray(work(places))
+    return np.concatenate([*_pool().map(work, np.array_split(places, count))])
+
+
+_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
+
+
+def _pool() -> ThreadPoolExecutor:
+    """One for all, made when it is needed first; another after a fork, which threads don't survive."""
+    key = os.getpid(), local.workers()
+    if key not in _pools:
+        _pools[key] = ThreadPoolExecutor(key[1], thread_name_prefix="credo-counting")
+    return _pools[key]
+
+
+def _summed(counts: Array, a: float) -> float:
+    """Σ over the cells that have rows."""
+    from scipy.special import gammaln, xlogy
+
+    counts = counts[counts > 0]
+    return float((gammaln(counts + a) - gammaln(a)).sum() if a > 0 else xlogy(counts, counts).sum())

@@ -1,0 +1,178 @@
+"""The probability of each arrow and of each path: exactly, by chains over orders, or by a bootstrap."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from credo.errors import NetworkError, SizeError, check_seed, suggest
+from credo.networks.structure.bootstrap import REPLICATES, bootstrap
+from credo.networks.structure.columns import ColumnSearch
+from credo.networks.structure.confidence import DRAWN, EdgeConfidence, path_shares
+from credo.networks.structure.constraints import Named
+from credo.networks.structure.exact_confidence import FamilySums, OverGraphs, OverOrders
+from credo.networks.structure.families import Families
+from credo.networks.structure.learn import Task, task_of
+from credo.networks.structure.order_mcmc import CHAINS, SWEEPS, sample_orders
+from credo.networks.structure.score import Constraints, Parents, Score, Search
+from credo.notices import tell
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.core.learning import Weight
+
+Way = Literal["auto", "exact", "mcmc", "bootstrap"]
+GraphPrior = Literal["orders", "dags"]
+EXACT = 20  # variables up to which "auto" is exact
+MOST = {"orders": 22, "dags": 13}  # variables up to which sums are feasible
+EXACT_PATHS = 14  # variables up to which those of paths are, over orders
+
+
+def edge_confidence(
+    data: object,
+    method: Way = "auto",
+    *,
+    score: str = "auto",
+    prior: GraphPrior = "orders",
+    search: str | Search = "boss",
+    required: Named = (),
+    forbidden: Named = (),
+    tiers: Sequence[str | Iterable[str]] | None = None,
+    max_parents: int | None = None,
+    bins: int | None = None,
+    kinds: Mapping[str, str] | None = None,
+    weight: Weight = None,
+    equivalent: float = 1.0,
+    chains: int = CHAINS,
+    sweeps: int = SWEEPS,
+    replicates: int = REPLICATES,
+    seed: int = 0,
+) -> EdgeConfidence:
+    """P(parent -> child | data) of each arrow, averaged over all graphs, and the probability of each directed path.
+
+    "exact" sums over all orders (prior="orders": a graph counts as often as it has topological orders) or over all
+    graphs (prior="dags"); "mcmc" runs chains over orders; "bootstrap" repeats the search on resampled rows. "auto" is
+    exact up to 20 variables. The score is bdeu for categories, bge for numbers; constraints are as in learn_structure.
+
+    >>> rain = {"Rain": ["yes", "no"] * 20, "Wet": ["yes", "no"] * 19 + ["no", "no"], "Coin": ["h", "h", "t", "t"] * 10}
+    >>> sure = edge_confidence(rain)
+    >>> round(sure["Rain", "Wet"], 3), round(sure.edge("Rain", "Wet"), 3)
+    (0.502, 1.0)
+    """
+    check_way(method, prior)
+    constraints = {"required": required, "forbidden": forbidden, "tiers": tiers, "max_parents": max_parents}
+    task = task_of(data, score, search, constraints, None, bins, kinds, weight, equivalent, seed)
+    if score == "auto" and not task.columns.numbers:
+        task = replace(task, score="bdeu")
+    task = completed_task(task)
+    if method != "bootstrap":
+        how = {"chains": chains, "sweeps": sweeps, "seed": seed}
+        return confidence_of(
+            task.scored(task.columns), task.constraints, task.search, method=method, prior=prior, **how
+        )
+    own = task.columns.weight if task.columns.weight is not None else np.ones(task.columns.rows)
+
+    def found(drawn: Array, seed: int) -> Parents:
+        columns = replace(task.columns, weight=drawn).where(drawn > 0)
+        if isinstance(task.search, ColumnSearch):
+            return task.search.of_columns(columns, task.constraints)
+        return task.search(task.scored(columns), task.constraints, task.constraints.required_parents, seed)
+
+    return bootstrap_confidence(found, own, task.constraints, replicates=replicates, seed=seed)
+
+
+def completed_task(task: Task) -> Task:
+    """With missing cells drawn several times from the network that structural EM finds."""
+    if task.columns.numbers or task.columns.is_complete or isinstance(task.search, ColumnSearch):
+        return task
+    from credo.networks.structure.structural_em import completed, repeated, structural_em
+
+    net = structural_em(task, task.constraints.required_parents, 1.0)
+    return replace(task, columns=completed(repeated(task.columns), net, task.seed))
+
+
+def check_way(method: str, prior: str) -> None:
+    if method not in get_args(Way):
+        raise NetworkError(f"there is no method {method!r:.60}; {suggest(method, get_args(Way))}")
+    if prior not in get_args(GraphPrior):
+        raise NetworkError(f"there is no prior {prior!r:.60} over graphs; {suggest(prior, get_args(GraphPrior))}")
+
+
+def confidence_of(
+    score: Score,
+    constraints: Constraints,
+    search: Search,
+    *,
+    method: Way = "auto",
+    prior: GraphPrior = "orders",
+    chains: int = CHAINS,
+    sweeps: int = SWEEPS,
+    seed: int = 0,
+) -> EdgeConfidence:
+    """Exact sums, or chains over orders that begin with what the search finds."""
+    check_way(method, prior)
+    check_seed(seed)
+    n = len(score.variables)
+    if method == "exact" or (method == "auto" and (n <= EXACT or prior == "dags")):
+        return exact_confidence(score, constraints, prior)
+    if prior == "dags":
+        raise NetworkError('chains run over orders: use prior="orders", or method="exact"')
+    for what, value, least in (("chains", chains, 2), ("sweeps", sweeps, 8)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise NetworkError(f"{what} must be a whole number of at least {least}, but is {value!r:.60}")
+    start = search(score, constraints, constraints.required_parents, seed)
+    found = sample_orders(score, constraints, start, seed=seed, chains=chains, sweeps=sweeps, graphs=DRAWN)
+    if not found.convergence.reached:
+        c = found.convergence
+        tell(
+            f"the chains don't agree yet (R-hat {c.r_hat:.2f}, arrows differ by up to {c.largest_difference:.2f}): "
+            f"more sweeps than {sweeps} would help, sweeps={4 * sweeps}"
+        )
+    paths = path_shares(_shares(found.graphs))
+    return EdgeConfidence(
+        score.variables, found.arrows, paths, "mcmc", prior, len(found.graphs), found.convergence, found.graphs
+    )
+
+
+def exact_confidence(score: Score, constraints: Constraints, prior: GraphPrior = "orders") -> EdgeConfidence:
+    """Sums over all orders, or over all graphs."""
+    n = len(score.variables)
+    if n > MOST[prior]:
+        other = 'method="mcmc"' if prior == "orders" else 'prior="orders"'
+        over = "orders" if prior == "orders" else "graphs"
+        raise SizeError(f"exact sums over all {over} are for up to {MOST[prior]} variables, not {n}: use {other}")
+    sums = FamilySums.of(Families.of(score, constraints, "the sum over structures"))
+    over_all: OverOrders | OverGraphs = OverOrders(sums) if prior == "orders" else OverGraphs(sums)
+    arrows = over_all.arrows()
+    drawn: tuple[Parents, ...] = ()
+    if isinstance(over_all, OverOrders) and n > EXACT_PATHS:
+        drawn = over_all.sampled(DRAWN, seed=0)
+        paths = path_shares(_shares(drawn))
+    else:
+        paths = over_all.paths()
+    return EdgeConfidence(score.variables, arrows, paths, "exact", prior, len(drawn), None, drawn, over_all)
+
+
+def bootstrap_confidence(
+    found: Callable[[Array, int], Parents],
+    weight: Array,
+    constraints: Constraints,
+    *,
+    replicates: int = REPLICATES,
+    seed: int = 0,
+) -> EdgeConfidence:
+    """Shares of bootstrap samples."""
+    check_seed(seed)
+    if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 2:
+        raise NetworkError(f"a bootstrap needs at least 2 replicates, not {replicates!r:.60}")
+    arrows, graphs = bootstrap(found, weight, constraints, replicates, seed)
+    paths = path_shares(_shares(graphs))
+    return EdgeConfidence(constraints.variables, arrows, paths, "bootstrap", "none", len(graphs), drawn=graphs)
+
+
+def _shares(graphs: tuple[Parents, ...]) -> dict[Parents, float]:
+    return {graph: count / len(graphs) for graph, count in Counter(graphs).items()}

@@ -1,0 +1,90 @@
+"""All families of a few variables: each one's sets of parents that the constraints allow, and their scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.networks.structure.score import Constraints, Score
+from credo.notices import tell
+from credo.numerics.exact import Array
+
+Integers = NDArray[np.int64]
+MOST = 600_000  # families that are scored
+
+
+@dataclass(frozen=True, eq=False)
+class Families:
+    """For each variable, its sets of parents as masks (bit j: variable j), the smaller ones first, and their scores."""
+
+    masks: tuple[Integers, ...]
+    scores: tuple[Array, ...]
+
+    def __len__(self) -> int:
+        return len(self.masks)
+
+    @classmethod
+    def of(cls, score: Score, constraints: Constraints, what: str) -> Families:
+        """Of all sets up to the largest size that is allowed and feasible; a notice says where this is a limit."""
+        most = most_parents(constraints, what)
+        found = [_of_variable(score, constraints, node, most) for node in range(len(score.variables))]
+        return cls(tuple(masks for masks, _ in found), tuple(scores for _, scores in found))
+
+    def pruned(self) -> Families:
+        """Without families that have a smaller one with at least the same score: no best graph needs them."""
+        kept = [_undominated(*each) for each in zip(self.masks, self.scores, strict=True)]
+        return Families(
+            tuple(masks[keep] for masks, keep in zip(self.masks, kept, strict=True)),
+            tuple(scores[keep] for scores, keep in zip(self.scores, kept, strict=True)),
+        )
+
+
+def most_parents(constraints: Constraints, what: str) -> int:
+    """As many parents as the constraints allow, and as keeps the number of families feasible."""
+    sizes = [_free(constraints, node) for node in range(len(constraints.variables))]
+    most = min(constraints.most, max((len(free) + len(own) for own, free in sizes), default=0))
+    fewest = max((len(own) for own, _ in sizes), default=0)
+
+    def count(limit: int) -> int:
+        return sum(sum(comb(len(free), k) for k in range(max(limit - len(own), 0) + 1)) for own, free in sizes)
+
+    limit = most
+    while limit > max(fewest, 1) and count(limit) > MOST:
+        limit -= 1
+    if limit < most and constraints.max_parents is None:
+        tell(f"{what} tries sets of up to {limit} parents: max_parents= sets another limit")
+    return most if constraints.max_parents is not None else limit
+
+
+def _free(constraints: Constraints, node: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The parents that a variable must have, and those that it may have."""
+    own = constraints.required_parents[node]
+    free = tuple(int(v) for v in np.flatnonzero(constraints.allowed[:, node]) if v not in own)
+    return own, free
+
+
+def _of_variable(score: Score, constraints: Constraints, node: int, most: int) -> tuple[Integers, Array]:
+    own, free = _free(constraints, node)
+    most = max(0, min(most - len(own), len(free)))
+    sets = [(*own, *some) for size in range(most + 1) for some in combinations(free, size)]
+    masks = np.array([sum(1 << v for v in each) for each in sets], dtype=np.int64)
+    return masks, np.asarray(score.families(node, sets), dtype=np.float64)
+
+
+def _undominated(masks: Integers, scores: Array) -> NDArray[np.bool_]:
+    """Whether each family's score is above that of every subset; the smaller ones come first."""
+    best: dict[int, float] = {}
+    keep = np.ones(len(masks), dtype=bool)
+    for j, (mask, own) in enumerate(zip(masks.tolist(), scores.tolist(), strict=True)):
+        below, left = -np.inf, mask
+        while left:
+            bit = left & -left
+            left ^= bit
+            below = max(below, best.get(mask ^ bit, -np.inf))
+        keep[j] = own > below
+        best[mask] = max(own, below)
+    return keep

@@ -1,0 +1,193 @@
+"""Greedy equivalence search (Chickering 2002): over classes of Markov-equivalent graphs, forward and then backward.
+
+A class is its CPDAG. Forward steps insert an edge, backward steps delete one; each is the best valid one there is. With
+a score that is equal for equivalent graphs and consistent, the end is the CPDAG of the truth as rows grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from heapq import heappop, heappush
+from itertools import combinations
+from typing import NamedTuple
+
+from credo.errors import NetworkError
+from credo.networks.equivalence import PartialOrientation, cpdag_of, extension
+from credo.networks.structure.score import Constraints, Parents, Score
+
+ENOUGH = 1e-9  # a gain that is worth a step
+
+Set = frozenset[int]
+
+
+class Step(NamedTuple):
+    """An edge x - y that is inserted or deleted, and neighbours of y that the step turns, too."""
+
+    x: int
+    y: int
+    turned: Set
+
+
+def greedy_equivalence_search(score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents:  # noqa: ARG001
+    """A graph of the best class that is found; the seed doesn't matter."""
+    if constraints.required or constraints.forbidden or constraints.tiers:
+        raise NetworkError(
+            'search="ges" is over equivalence classes, which required and forbidden arrows and tiers cut in pieces: '
+            'use "boss", "tabu", "exact" or "pc" with them'
+        )
+    search = _Greedy(score, constraints.most, cpdag_of(start))
+    while search.forward() + search.backward():
+        pass
+    found = extension(search.graph)
+    assert found is not None
+    return found
+
+
+class _Greedy:
+    def __init__(self, score: Score, most: int, graph: PartialOrientation) -> None:
+        self.score, self.most, self.graph = score, most, graph
+
+    def forward(self) -> int:
+        return self._climb(self._insertions, self._may_insert, self._inserted)
+
+    def backward(self) -> int:
+        return self._climb(self._deletions, lambda _: True, self._deleted)
+
+    def _climb(
+        self,
+        steps_into: Callable[[int, Iterable[int]], Iterator[tuple[float, Step]]],
+        may: Callable[[Step], bool],
+        apply: Callable[[Step], PartialOrientation | None],
+    ) -> int:
+        """The best valid step, as long as one gains; how many were made. A step's gain is counted again only where
+        what it depends on has changed."""
+        heap: list[tuple[float, int, Step, int]] = []
+        stamp: dict[tuple[int, int], int] = {}
+        size, count, made = len(self.graph), 0, 0
+
+        def push(y: int, others: Iterable[int]) -> None:
+            nonlocal count
+            xs = [x for x in others if x != y]
+            for x in xs:
+                stamp[x, y] = stamp.get((x, y), 0) + 1
+            for gain, step in steps_into(y, xs):
+                if gain > ENOUGH:
+                    count += 1
+                    heappush(heap, (-gain, count, step, stamp[step.x, y]))
+
+        for y in range(size):
+            push(y, range(size))
+        aside: list[tuple[float, int, Step, int]] = []
+        while heap:
+            item = heappop(heap)
+            step = item[2]
+            if stamp[step.x, step.y] != item[3]:
+                continue
+            after = apply(step) if may(step) else None
+            if after is None:
+                aside.append(item)
+                continue
+            made += 1
+            changed = self._changed(after, step)
+            self.graph = after
+            for other in aside:
+                heappush(heap, other)
+            aside = []
+            for y in range(size):
+                push(y, range(size) if y in changed else (step.x, step.y))
+        return made
+
+    def _changed(self, after: PartialOrientation, step: Step) -> set[int]:
+        """Variables whose steps have another score, or another validity."""
+        before, both = self.graph, {step.x, step.y}
+        return {
+            y
+            for y in range(len(after))
+            if before.parents[y] != after.parents[y]
+            or before.neighbours[y] != after.neighbours[y]
+            or both <= after.neighbours[y]
+        }
+
+    def _insertions(self, y: int, xs: Iterable[int]) -> Iterator[tuple[float, Step]]:
+        graph = self.graph
+        together: dict[Set, list[Step]] = {}  # by the other parents that y would have
+        above, near_y = frozenset(graph.parents[y]), frozenset(graph.neighbours[y])
+        for x in xs:
+            if graph.are_adjacent(x, y):
+                continue
+            near_x = graph.adjacent(x)
+            common = near_y & near_x
+            if not self._is_clique(common):
+                continue
+            for turned in self._cliques(common, sorted(near_y - near_x)):
+                base = above | common | turned
+                if len(base) < self.most:
+                    together.setdefault(base, []).append(Step(x, y, turned))
+        for base, steps in together.items():
+            grown = self.score.grown(y, sorted(base), [step.x for step in steps])
+            alone = self.score.family(y, sorted(base))
+            yield from ((float(own) - alone, step) for own, step in zip(grown, steps, strict=True))
+
+    def _deletions(self, y: int, xs: Iterable[int]) -> Iterator[tuple[float, Step]]:
+        graph = self.graph
+        above = graph.parents[y]
+        for x in xs:
+            if x not in graph.neighbours[y] and x not in above:
+                continue
+            common = frozenset(graph.neighbours[y] & graph.adjacent(x))
+            for kept in self._cliques(frozenset(), sorted(common)):
+                base = (above | kept) - {x}
+                gain = self.score.family(y, sorted(base)) - self.score.family(y, sorted(base | {x}))
+                yield gain, Step(x, y, common - kept)
+
+    def _is_clique(self, some: Set) -> bool:
+        return all(self.graph.are_adjacent(a, b) for a, b in combinations(some, 2))
+
+    def _cliques(self, common: Set, others: list[int]) -> Iterator[Set]:
+        """The sets of others, all adjacent to each other and to `common`."""
+        yield frozenset()
+        waiting = [(frozenset[int](), 0)]
+        while waiting:
+            some, start = waiting.pop()
+            for i in range(start, len(others)):
+                if all(self.graph.are_adjacent(others[i], each) for each in common | some):
+                    grown = some | {others[i]}
+                    yield grown
+                    waiting.append((grown, i + 1))
+
+    def _may_insert(self, step: Step) -> bool:
+        """Whether each semi-directed path from y to x is blocked."""
+        graph = self.graph
+        blocked = (graph.neighbours[step.y] & graph.adjacent(step.x)) | step.turned
+        seen, waiting = {step.y, *blocked}, [step.y]
+        while waiting:
+            at = waiting.pop()
+            for to in graph.children[at] | graph.neighbours[at]:
+                if to == step.x:
+                    return False
+                if to not in seen:
+                    seen.add(to)
+                    waiting.append(to)
+        return True
+
+    def _inserted(self, step: Step) -> PartialOrientation | None:
+        after = self.graph.copy()
+        after.direct(step.x, step.y)
+        for t in step.turned:
+            after.direct(t, step.y)
+        return _completed(after)
+
+    def _deleted(self, step: Step) -> PartialOrientation | None:
+        after = self.graph.copy()
+        after.separate(step.x, step.y)
+        for h in step.turned:
+            after.direct(step.y, h)
+            if h in after.neighbours[step.x]:
+                after.direct(step.x, h)
+        return _completed(after)
+
+
+def _completed(graph: PartialOrientation) -> PartialOrientation | None:
+    """The CPDAG of the class that a partially directed graph stands for."""
+    found = extension(graph)
+    return None if found is None else cpdag_of(found)

@@ -1,0 +1,141 @@
+"""Tests of conditional independence: G² for categories, partial correlation for numbers.
+
+Each uses the rows in which all variables that it is about are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import atanh, sqrt
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.numerics.exact import Array
+
+
+class IndependenceTest(Protocol):
+    """P(data at least as dependent as these | a and b are independent given others)."""
+
+    @property
+    def variables(self) -> tuple[str, ...]: ...
+
+    def p_value(self, a: int, b: int, given: Sequence[int]) -> float: ...
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryTest:
+    """G² = 2 Σ n log(n n_z / n_az n_bz), which is χ² distributed where a and b are independent given z.
+
+    The degrees of freedom are Σ over the states of z of (states of a seen there - 1)(states of b seen there - 1).
+
+    >>> codes = np.array([[0] * 40 + [1] * 60, [0] * 30 + [1] * 10 + [0] * 20 + [1] * 40])
+    >>> round(CategoryTest(("a", "b"), codes, (2, 2)).p_value(0, 1, ()), 6)
+    3.3e-05
+    """
+
+    variables: tuple[str, ...]
+    codes: NDArray[Any]  # (variables, rows); -1 is missing
+    sizes: tuple[int, ...]
+    weight: Array | None = None
+
+    def p_value(self, a: int, b: int, given: Sequence[int]) -> float:
+        from scipy.special import chdtrc, xlogy
+
+        counts = self._counts(a, b, given)  # (states of z, of a, of b)
+        rows, columns = counts.sum(2), counts.sum(1)
+        terms = xlogy(counts, counts).sum() - xlogy(rows, rows).sum() - xlogy(columns, columns).sum()
+        total = counts.sum((1, 2))
+        g = 2.0 * float(terms + xlogy(total, total).sum())
+        seen = np.maximum((rows > 0).sum(1) - 1, 0) * np.maximum((columns > 0).sum(1) - 1, 0)
+        freedom = int(seen.sum())
+        return 1.0 if freedom == 0 else float(chdtrc(freedom, max(g, 0.0)))
+
+    def _counts(self, a: int, b: int, given: Sequence[int]) -> Array:
+        keep = self._known([a, b, *given])
+        key, size = np.zeros(self.codes.shape[1] if keep is None else len(keep), dtype=np.int64), 1
+        for v in given:
+            key = key * self.sizes[v] + self._column(v, keep)
+            size *= self.sizes[v]
+            if size > max(len(key), 1024):
+                occurring, key = np.unique(key, return_inverse=True)
+                size = len(occurring)
+        r, c = self.sizes[a], self.sizes[b]
+        cells = (key * r + self._column(a, keep)) * c + self._column(b, keep)
+        weight = self.weight if self.weight is None or keep is None else self.weight[keep]
+        return np.bincount(cells, weight, size * r * c).reshape(size, r, c).astype(np.float64)
+
+    def _column(self, v: int, keep: NDArray[np.int64] | None) -> NDArray[Any]:
+        own = self.codes[v].astype(np.int64)
+        return own if keep is None else np.asarray(own[keep])
+
+    @cached_property
+    def _incomplete(self) -> NDArray[np.bool_]:
+        return np.asarray((self.codes < 0).any(1))
+
+    def _known(self, members: list[int]) -> NDArray[np.int64] | None:
+        """The rows in which all of these are known; None: all rows."""
+        some = [v for v in members if self._incomplete[v]]
+        return np.flatnonzero((self.codes[some] >= 0).all(0)) if some else None
+
+
+@dataclass(frozen=True, eq=False)
+class CorrelationTest:
+    """Fisher's z = √(n - |given| - 3) artanh r of the partial correlation r: normal where a and b are independent.
+
+    >>> x = np.array([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [2.1, 3.9, 6.2, 8.1, 9.8, 12.1]])
+    >>> CorrelationTest(("a", "b"), x).p_value(0, 1, ()) < 1e-6
+    True
+    """
+
+    variables: tuple[str, ...]
+    values: Array  # (variables, rows); NaN is missing
+    weight: Array | None = None
+
+    def p_value(self, a: int, b: int, given: Sequence[int]) -> float:
+        from scipy.special import ndtr
+
+        members = [a, b, *given]
+        covariance, n = self._covariance(members)
+        r = partial_correlation(covariance)
+        freedom = n - len(given) - 3
+        if freedom <= 0:
+            return 1.0
+        z = sqrt(freedom) * atanh(min(max(r, -1 + 1e-15), 1 - 1e-15))
+        return float(2.0 * ndtr(-abs(z)))
+
+    @cached_property
+    def _complete(self) -> tuple[Array, float] | None:
+        """The covariance of all, where no cell is missing."""
+        return None if np.isnan(self.values).any() else self._of_rows(self.values, self.weight)
+
+    def _covariance(self, members: list[int]) -> tuple[Array, float]:
+        if self._complete is not None:
+            return self._complete[0][np.ix_(members, members)], self._complete[1]
+        known = ~np.isnan(self.values[members]).any(0)
+        weight = None if self.weight is None else self.weight[known]
+        return self._of_rows(self.values[members][:, known], weight)
+
+    @staticmethod
+    def _of_rows(values: Array, weight: Array | None) -> tuple[Array, float]:
+        n = float(values.shape[1] if weight is None else weight.sum())
+        if values.shape[1] < 2 or n <= 1:
+            return np.eye(len(values)), n
+        return np.atleast_2d(np.cov(values, aweights=weight, bias=True)), n
+
+
+def partial_correlation(covariance: Array) -> float:
+    """Of the first two variables given the others; 0 where one of them doesn't vary.
+
+    >>> round(partial_correlation(np.array([[2.0, 1.0, 1.0], [1.0, 1.0, 0.5], [1.0, 0.5, 1.0]])), 4)
+    0.5774
+    """
+    own, rest = covariance[:2, :2], covariance[2:, :2]
+    if len(rest):
+        own = own - rest.T @ np.linalg.lstsq(covariance[2:, 2:], rest, rcond=None)[0]
+    scale = own[0, 0] * own[1, 1]
+    tiny = 1e-12 * covariance[0, 0] * covariance[1, 1]
+    return 0.0 if scale <= tiny else float(own[0, 1] / sqrt(scale))

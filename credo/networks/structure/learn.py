@@ -1,0 +1,186 @@
+"""credo.learn_structure: which arrows a table's columns have, and the tables along them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from credo.errors import DataError, NetworkError, SchemaError, check_seed, suggest
+from credo.networks import graph
+from credo.networks.network import Network
+from credo.networks.structure.columns import Columns, ColumnSearch, read_columns
+from credo.networks.structure.conditional_gaussian import ConditionalGaussian, MixedTable
+from credo.networks.structure.constraints import Constraints, Named
+from credo.networks.structure.score import Parents, Score, Search
+from credo.networks.structure.searches import MIXED, OF_NUMBERS, SCORES, category_score, number_score, search_of
+
+if TYPE_CHECKING:
+    from credo.core.learning import Weight
+
+MOST_BINS = 1000
+
+
+def learn_structure(
+    data: object,
+    score: str = "auto",
+    search: str | Search = "boss",
+    *,
+    required: Named = (),
+    forbidden: Named = (),
+    tiers: Sequence[str | Iterable[str]] | None = None,
+    max_parents: int | None = None,
+    start: Network | Named | None = None,
+    bins: int | None = None,
+    kinds: Mapping[str, str] | None = None,
+    weight: Weight = None,
+    equivalent: float = 1.0,
+    prior: Any = 1.0,
+    seed: int = 0,
+    **options: Any,
+) -> Network:
+    """The network whose arrows have the best score that the search finds; its tables are learned from the same rows.
+
+    "auto" is bic for categories, bge for numbers, conditional-gaussian for both. A network with numbers has arrows and
+    no tables. `equivalent` is the prior's weight in rows, `prior` that of the tables; options are the search's own.
+
+    >>> rain = {"Rain": ["yes", "no"] * 20, "Wet": ["yes", "no"] * 19 + ["no", "no"], "Coin": ["h", "h", "t", "t"] * 10}
+    >>> learn_structure(rain, required="Rain -> Wet").parents["Wet"]
+    ('Rain',)
+    """
+    constraints = {"required": required, "forbidden": forbidden, "tiers": tiers, "max_parents": max_parents}
+    task = task_of(data, score, search, constraints, options, bins, kinds, weight, equivalent, seed)
+    first, columns = _start(start, task.constraints), task.columns
+    if isinstance(task.search, ColumnSearch):
+        parents = task.search.of_columns(columns, task.constraints)
+        return task.named(parents) if columns.numbers else task.fitted(columns, parents, prior)
+    if columns.numbers:
+        return task.named(task.found(columns, first))
+    if columns.is_complete:
+        return task.fitted(columns, task.found(columns, first), prior)
+    from credo.networks.structure.structural_em import structural_em
+
+    return structural_em(task, first, prior)
+
+
+def task_of(
+    data: object,
+    score: str = "auto",
+    search: str | Search = "boss",
+    constraints: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    bins: int | None = None,
+    kinds: Mapping[str, str] | None = None,
+    weight: Weight = None,
+    equivalent: float = 1.0,
+    seed: int = 0,
+) -> Task:
+    """What users ask for, checked: columns that were read, the score for them, constraints and a search."""
+    columns = read_columns(data, kinds, weight)
+    if bins is not None:
+        columns = columns.binned(_checked_bins(bins))
+    chosen = _chosen_score(score, columns)
+    known = Constraints.of(columns.variables, **(constraints or {}))
+    if chosen == MIXED:
+        known = _without_numbers_before_categories(known, columns)
+    return Task(columns, chosen, equivalent, known, search_of(search, options or {}), check_seed(seed))
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked for: a score, constraints, and a search."""
+
+    columns: Columns
+    score: str
+    equivalent: float
+    constraints: Constraints
+    search: Search
+    seed: int
+
+    def scored(self, columns: Columns) -> Score:
+        """The score of some rows, which are complete."""
+        if self.score == MIXED:
+            table = MixedTable(columns.variables, columns.coded(), columns.measured())
+            return ConditionalGaussian(table, self.equivalent)
+        if columns.numbers:
+            return number_score(self.score, columns.measured(), self.equivalent)
+        return category_score(self.score, columns.coded(), self.equivalent)
+
+    def found(self, columns: Columns, start: Parents) -> Parents:
+        """The graph that the search finds; one that breaks the constraints is the search's mistake."""
+        found = self.search(self.scored(columns), self.constraints, start, self.seed)
+        if what := self.constraints.objection(found):
+            raise NetworkError(f"the search found a graph that the constraints don't allow: {what}")
+        return found
+
+    def named(self, parents: Parents) -> Network:
+        """A network with arrows, without tables."""
+        names = self.columns.variables
+        arrows = {names[v]: tuple(names[u] for u in above) for v, above in enumerate(parents)}
+        return Network(arrows, states=self.columns.states)
+
+    def fitted(self, columns: Columns, parents: Parents, prior: Any) -> Network:
+        """With tables learned from rows, which are complete."""
+        return self.named(parents).fit(columns.arrow(), prior=prior, weight=columns.weight)
+
+
+def _chosen_score(asked: str, columns: Columns) -> str:
+    """The score's name, if it is one for these columns."""
+    if asked != "auto" and asked not in SCORES:
+        raise NetworkError(f"there is no score {asked!r:.60}; {suggest(asked, ('auto', *SCORES))}")
+    if columns.numbers and columns.categories:
+        wanted: tuple[str, ...] = (MIXED,)
+    else:
+        wanted = OF_NUMBERS if columns.numbers else SCORES[:-2]
+    if asked == "auto":
+        return "bic" if not columns.numbers else wanted[0]
+    if asked in wanted or asked == MIXED:
+        return asked
+    if columns.numbers:
+        name = columns.numbers[0].name
+        raise SchemaError(
+            f"column {name!r} is a number, and score={asked!r} is for {_subject(asked)}: give "
+            f"kinds={{{name!r}: 'category'}} if its values are names, bins=5 to cut numbers in bins, "
+            f"or score={wanted[0]!r}"
+        )
+    name = columns.categories[0].name
+    raise SchemaError(f"column {name!r} is a category, and score={asked!r} is for numbers; {suggest(asked, wanted)}")
+
+
+def _subject(score: str) -> str:
+    return "tables of numbers only" if score in OF_NUMBERS else "categories"
+
+
+def _checked_bins(bins: Any) -> int:
+    if isinstance(bins, bool) or not isinstance(bins, int) or not 2 <= bins <= MOST_BINS:
+        raise DataError(f"bins must be a whole number from 2 to {MOST_BINS}, but is {bins!r:.60}")
+    return bins
+
+
+def _without_numbers_before_categories(known: Constraints, columns: Columns) -> Constraints:
+    """A category has no numbers among its parents."""
+    place = {name: i for i, name in enumerate(columns.variables)}
+    numbers = [place[column.name] for column in columns.numbers]
+    categories = [place[column.name] for column in columns.categories]
+    pairs = frozenset((number, category) for number in numbers for category in categories)
+    for parent, child in sorted(pairs & known.required):
+        raise NetworkError(
+            f"the required arrow {known.variables[parent]!r} -> {known.variables[child]!r} leads from a number to a "
+            f"category, which score={MIXED!r} doesn't know: cut numbers in bins (bins=5)"
+        )
+    return Constraints(known.variables, known.required, known.forbidden | pairs, known.tiers, known.max_parents)
+
+
+def _start(given: Network | Named | None, known: Constraints) -> Parents:
+    """The starting graph by number; what is required, if none is given."""
+    if given is None:
+        return known.required_parents
+    arrows: Any = given.parents if isinstance(given, Network) else given
+    parents = graph.checked(graph.parse_arrows(arrows) if isinstance(arrows, str) else arrows)
+    graph.in_order(parents)  # refuses cycles
+    number = {name: i for i, name in enumerate(known.variables)}
+    for name in (name for name in parents if name not in number):
+        raise NetworkError(f"the starting network has a variable {name!r} that is no column; {suggest(name, number)}")
+    return known.checked(
+        tuple(tuple(sorted(number[parent] for parent in parents.get(name, ()))) for name in known.variables)
+    )

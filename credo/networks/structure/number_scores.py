@@ -1,0 +1,166 @@
+"""Scores of families of numbers, linear and Gaussian, from means and scatter alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from credo.errors import DataError
+from credo.networks.structure.category_scores import checked_size
+from credo.networks.structure.set_score import Members, SetScore
+from credo.numerics.exact import Array
+
+SINGULAR = 1e-10  # share of a variable's variance; if less is left, the others determine it
+
+
+@dataclass(frozen=True, eq=False)
+class NumberTable:
+    """Columns of numbers, complete."""
+
+    variables: tuple[str, ...]
+    x: Array  # (rows, variables)
+    weight: Array | None = None
+
+    @cached_property
+    def n(self) -> float:
+        return float(len(self.x) if self.weight is None else self.weight.sum())
+
+    @cached_property
+    def scatter(self) -> Array:
+        """Σ w (x - mean)(x - mean)′."""
+        weight = np.ones(len(self.x)) if self.weight is None else self.weight
+        centred = self.x - np.average(self.x, axis=0, weights=weight)
+        centred -= np.average(centred, axis=0, weights=weight)
+        return np.asarray((centred * weight[:, None]).T @ centred)
+
+    @cached_property
+    def scales(self) -> Array:
+        """The standard deviation of each variable; none may be constant."""
+        found = np.sqrt(self.scatter.diagonal() / self.n)
+        for j in np.flatnonzero(~(found > 1e-12 * np.abs(self.x).max(0, initial=0.0))):
+            name = self.variables[j]
+            raise DataError(
+                f"column {name!r} is constant: a constant number has no variance. Leave it out with "
+                f"kinds={{{name!r}: 'ignore'}}"
+            )
+        return np.asarray(found)
+
+    @cached_property
+    def correlations(self) -> Array:
+        """The scatter of standardised variables, so that units don't matter."""
+        return self.scatter / np.outer(self.scales, self.scales)
+
+
+class LogDeterminants:
+    """log |M| of the rows and columns of a set: of a base, and of the base with each one of others."""
+
+    def __init__(self, matrix: Array) -> None:
+        self.matrix = matrix
+
+    def of(self, base: Sequence[int], others: Sequence[int]) -> Array:
+        """-inf where the set is singular."""
+        from scipy.linalg import solve_triangular
+
+        rows, columns = list(base), list(others)
+        left, log_base = self.matrix.diagonal()[columns].copy(), 0.0
+        if rows:
+            try:
+                lower = np.linalg.cholesky(self.matrix[np.ix_(rows, rows)])
+            except np.linalg.LinAlgError:
+                return np.full(len(columns), -np.inf)
+            explained = solve_triangular(lower, self.matrix[np.ix_(rows, columns)], lower=True)
+            left -= (explained**2).sum(0)
+            log_base = 2 * float(np.log(lower.diagonal()).sum())
+        fine = left > SINGULAR * self.matrix.diagonal()[columns]
+        return np.where(fine, log_base + np.log(np.where(fine, left, 1.0)), -np.inf)
+
+
+class GaussianSetScore(SetScore):
+    """A score of numbers that is a difference of values of sets. A set whose members determine each other exactly has
+    no density: its families are never chosen."""
+
+    def __init__(self, table: NumberTable) -> None:
+        super().__init__(table.variables)
+        self.n = table.n
+
+    def family(self, node: int, parents: Sequence[int]) -> float:
+        return _defined(super().family(node, parents))
+
+    def grown(self, node: int, parents: Sequence[int], others: Sequence[int]) -> Array:
+        with np.errstate(invalid="ignore"):
+            found = super().grown(node, parents, others)
+        return np.where(np.isfinite(found), found, -np.inf)
+
+
+def _defined(value: float) -> float:
+    return value if np.isfinite(value) else -np.inf
+
+
+class GaussianBIC(GaussianSetScore):
+    """log-likelihood of linear regressions - ½ log n · parameters: a slope for each parent, intercept and variance."""
+
+    def __init__(self, table: NumberTable) -> None:
+        super().__init__(table)
+        self._scales = np.log(table.scales)
+        self._determinants = LogDeterminants(table.correlations / table.n)
+
+    def nothing(self) -> float:
+        return 0.0
+
+    def values(self, base: Members, others: Sequence[int]) -> Array:
+        members = len(base) + 1
+        scales = self._scales[list(base)].sum() + self._scales[list(others)]
+        spread = self._determinants.of(base, others) + 2 * scales
+        likelihood = -0.5 * self.n * (spread + members * (1 + np.log(2 * np.pi)))
+        found = likelihood - 0.5 * np.log(self.n) * (members * (members - 1) / 2 + 2 * members)
+        return np.where(np.isfinite(spread), found, -np.inf)
+
+
+class BGe(GaussianSetScore):
+    """log p(data | graph) under a normal-Wishart prior whose mean is the data's, worth `equivalent` rows, and whose
+    scale matrix is diagonal, in each variable's own units. (Geiger and Heckerman 1994; Kuipers et al. 2014)
+
+    Of l variables among d, with α = d + equivalent + 1 and t = equivalent·(α - d - 1)/(equivalent + 1):
+    log p = l/2·log(equivalent/((n + equivalent)·πⁿ)) + log Γₗ((n + α - d + l)/2)/Γₗ((α - d + l)/2)
+            + (α - d + l)/2·log|t·V| - (n + α - d + l)/2·log|t·V + scatter|
+    """
+
+    def __init__(self, table: NumberTable, equivalent: float = 1.0) -> None:
+        super().__init__(table)
+        self.prior = NormalWishart(checked_size(equivalent))
+        self._scales = np.log(table.scales)
+        self._determinants = LogDeterminants(table.correlations + self.prior.scale * np.eye(len(table.variables)))
+
+    def nothing(self) -> float:
+        return 0.0
+
+    def values(self, base: Members, others: Sequence[int]) -> Array:
+        scales = self._scales[list(base)].sum() + self._scales[list(others)]
+        evidence = self.prior.log_evidence(self.n, len(base) + 1, self._determinants.of(base, others))
+        return np.asarray(evidence - self.n * scales)
+
+
+@dataclass(frozen=True)
+class NormalWishart:
+    """The prior of all Gaussian families of a network, in units in which each variable's variance is 1."""
+
+    equivalent: float = 1.0
+
+    @property
+    def scale(self) -> float:
+        """t, the diagonal of the scale matrix."""
+        return self.equivalent**2 / (self.equivalent + 1)
+
+    def log_evidence(self, n: float | Array, members: int, log_determinant: Array) -> Array:
+        """Of rows whose scatter, with the prior's scale added, has that determinant."""
+        from scipy.special import multigammaln
+
+        freedom = self.equivalent + 1 + members  # α - d + l
+        posterior = 0.5 * (np.asarray(n) + freedom)
+        mean = 0.5 * members * (np.log(self.equivalent / (n + self.equivalent)) - n * np.log(np.pi))
+        gamma = multigammaln(posterior, members) - multigammaln(0.5 * freedom, members)
+        prior = 0.5 * freedom * members * np.log(self.scale)
+        return np.asarray(mean + gamma + prior - posterior * log_determinant)

@@ -1,0 +1,201 @@
+"""The PC algorithm (Spirtes, Glymour and Scheines 1993): edges that no test of independence removes, then directions.
+
+As in PC-stable (Colombo and Maathuis 2014) the result doesn't depend on the order of the columns: neighbours are fixed
+while sets of one size are tried, the most independent set counts, and clear colliders come first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from credo.errors import NetworkError
+from credo.networks.equivalence import PartialOrientation, close, extension
+from credo.networks.mixed_graph import MixedGraph
+from credo.networks.structure.columns import Columns
+from credo.networks.structure.independence import CategoryTest, CorrelationTest, IndependenceTest
+from credo.networks.structure.score import Constraints, Parents, Score
+
+Pair = frozenset[int]
+
+
+@dataclass(frozen=True)
+class Separation:
+    """A set given which two variables are independent, as far as a test can tell."""
+
+    given: tuple[int, ...]
+    p_value: float
+
+
+def pc(test: IndependenceTest, constraints: Constraints | None = None, alpha: float = 0.01) -> MixedGraph:
+    """A CPDAG: edges between variables that no set of neighbours makes independent at the level alpha."""
+    known = constraints or Constraints.none(test.variables)
+    near, separations = skeleton(test, known, alpha)
+    return oriented(near, separations, known).named(test.variables)
+
+
+def pc_parents(test: IndependenceTest, constraints: Constraints, alpha: float = 0.01) -> Parents:
+    """A directed acyclic graph of the class that PC finds; where the tests contradict each other, one near it."""
+    near, separations = skeleton(test, constraints, alpha)
+    graph = oriented(near, separations, constraints)
+    return extension(graph) or acyclic(graph)
+
+
+def skeleton(test: IndependenceTest, known: Constraints, alpha: float) -> tuple[list[set[int]], dict[Pair, Separation]]:
+    """Each variable's neighbours, and what separates the others."""
+    if not 0 < alpha < 1:
+        raise NetworkError(f"alpha must be between 0 and 1, but is {alpha!r:.60}")
+    n = len(test.variables)
+    required = {frozenset(arrow) for arrow in known.required}
+    near = [{b for b in range(n) if known.allows(a, b) or known.allows(b, a)} for a in range(n)]
+    found: dict[Pair, Separation] = {}
+    size = 0
+    while any(len(own) > size for own in near):
+        fixed = [frozenset(own) for own in near]
+        for a, b in combinations(range(n), 2):
+            if b not in fixed[a] or frozenset((a, b)) in required:
+                continue
+            best = _separation(test, a, b, size, fixed, known)
+            if best is not None and best.p_value > alpha:
+                near[a].discard(b)
+                near[b].discard(a)
+                found[frozenset((a, b))] = best
+        size += 1
+        if size > known.most:
+            break
+    return near, found
+
+
+def _separation(
+    test: IndependenceTest, a: int, b: int, size: int, near: list[frozenset[int]], known: Constraints
+) -> Separation | None:
+    """The most independent of all sets of a size among the neighbours of either. Later tiers separate nothing."""
+    sets: set[tuple[int, ...]] = set()
+    for one, other in ((a, b), (b, a)):
+        some = sorted(v for v in near[one] - {other} if known.allows(v, one) or known.allows(v, other))
+        sets |= {*combinations(some, size)}
+    tried = [Separation(given, test.p_value(a, b, given)) for given in sorted(sets)]
+    return max(tried, key=lambda each: each.p_value, default=None)
+
+
+def oriented(near: list[set[int]], separations: dict[Pair, Separation], known: Constraints) -> PartialOrientation:
+    """Directions: those that are known, those of colliders, and those that follow. Colliders that would leave no
+    directed acyclic graph are left out, the least clear ones first."""
+    base = _background(near, known)
+    found = _colliders(near, separations)
+    graph = base.copy()
+    for a, b, child in found:
+        _collide(graph, a, b, child)
+    close(graph)
+    if extension(graph) is not None:
+        return graph
+    graph = base.copy()
+    for a, b, child in found:
+        tried = graph.copy()
+        if _collide(tried, a, b, child):
+            closed = tried.copy()
+            close(closed)
+            if not _has_cycle(closed):
+                graph = tried
+    closed = graph.copy()
+    close(closed)
+    return graph if _has_cycle(closed) else closed
+
+
+def _background(near: list[set[int]], known: Constraints) -> PartialOrientation:
+    graph = PartialOrientation(len(near))
+    for a, own in enumerate(near):
+        for b in own:
+            if a < b:
+                graph.join(a, b)
+                if not known.allows(a, b) or (b, a) in known.required:
+                    graph.direct(b, a)
+                elif not known.allows(b, a) or (a, b) in known.required:
+                    graph.direct(a, b)
+    return graph
+
+
+def _colliders(near: list[set[int]], separations: dict[Pair, Separation]) -> list[tuple[int, int, int]]:
+    """a - child - b, where a and b are separated without child: the clearest first."""
+    found = list[tuple[float, int, int, int]]()
+    for child, own in enumerate(near):
+        for a, b in combinations(sorted(own), 2):
+            separated = separations.get(frozenset((a, b)))
+            if b not in near[a] and separated is not None and child not in separated.given:
+                found.append((-separated.p_value, a, b, child))
+    return [(a, b, child) for _, a, b, child in sorted(found)]
+
+
+def _collide(graph: PartialOrientation, a: int, b: int, child: int) -> bool:
+    """Direct a -> child <- b, unless one of them leads the other way already."""
+    if child in graph.parents[a] or child in graph.parents[b]:
+        return False
+    graph.direct(a, child)
+    graph.direct(b, child)
+    return True
+
+
+def _has_cycle(graph: PartialOrientation) -> bool:
+    left = {v: len(own) for v, own in enumerate(graph.parents)}
+    ready = [v for v, count in left.items() if not count]
+    done = 0
+    while ready:
+        done += 1
+        for child in graph.children[ready.pop()]:
+            left[child] -= 1
+            if not left[child]:
+                ready.append(child)
+    return done < len(graph)
+
+
+def acyclic(graph: PartialOrientation) -> Parents:
+    """A directed acyclic graph with the same adjacencies, and with its arrows as far as they make no cycle: sinks are
+    taken away one after another, those first that add the fewest colliders."""
+    left = graph.copy()
+    found: list[set[int]] = [set() for _ in range(len(graph))]
+    remaining = {*range(len(graph))}
+    while remaining:
+
+        def cost(x: int) -> tuple[int, int, int]:
+            near = left.adjacent(x)
+            new = sum(len(near - {y} - left.adjacent(y)) for y in left.neighbours[x])
+            return len(left.children[x]), new, x
+
+        x = min(remaining, key=cost)
+        near = left.adjacent(x)
+        found[x] = near
+        remaining.discard(x)
+        for y in near:
+            left.separate(x, y)
+    return tuple(tuple(sorted(own)) for own in found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PC:
+    """The search: tests read the columns themselves, each the rows in which its variables are known."""
+
+    alpha: float = 0.01
+
+    def of_columns(self, columns: Columns, constraints: Constraints) -> Parents:
+        found = pc_parents(independence_test(columns), constraints, self.alpha)
+        if what := constraints.objection(found):
+            raise NetworkError(f'search="pc" finds a graph that the constraints refuse: {what}; use "boss" or "tabu"')
+        return found
+
+    def __call__(self, score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents:  # noqa: ARG002
+        raise NetworkError('search="pc" tests the rows, and has no use for a score: use "boss", "tabu" or "ges" here')
+
+
+def independence_test(columns: Columns) -> IndependenceTest:
+    """G² for categories, partial correlation for numbers."""
+    if columns.categories and columns.numbers:
+        raise NetworkError(
+            f'search="pc" tests either categories or numbers, but {columns.categories[0].name!r} is a category and '
+            f"{columns.numbers[0].name!r} a number: cut the numbers in bins (bins=5), or use another search"
+        )
+    if columns.numbers:
+        return CorrelationTest(columns.variables, np.stack([each.values for each in columns.numbers]), columns.weight)
+    sizes = tuple(len(each.levels) for each in columns.categories)
+    return CategoryTest(columns.variables, np.stack([each.codes for each in columns.categories]), sizes, columns.weight)

@@ -1,0 +1,80 @@
+"""What searches for arrows share: directed acyclic graphs by number, decomposable scores, and searches themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from credo.networks.structure.constraints import Constraints as Constraints
+from credo.networks.structure.constraints import Parents as Parents
+from credo.numerics.exact import Array
+
+
+class Score(Protocol):
+    """A decomposable score, log p up to a constant: score(graph) = Σ family(node, its parents); larger is better."""
+
+    @property
+    def variables(self) -> tuple[str, ...]: ...
+
+    def family(self, node: int, parents: Sequence[int]) -> float:
+        """The score of a node given its parents, which may come in any order."""
+        ...
+
+    def families(self, node: int, candidates: Sequence[Sequence[int]]) -> Array:
+        """The same for many sets of parents."""
+        ...
+
+    def grown(self, node: int, parents: Sequence[int], others: Sequence[int]) -> Array:
+        """The same for `parents` with each one of `others` added: what searches ask for most, counted together."""
+        ...
+
+
+class Search(Protocol):
+    """A way to find a graph with a high score: from a start that the constraints allow to one that is no worse."""
+
+    def __call__(self, score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents: ...
+
+
+def total(score: Score, parents: Parents) -> float:
+    """The score of a graph."""
+    return float(sum(score.family(node, above) for node, above in enumerate(parents)))
+
+
+def empty(size: int) -> Parents:
+    """The graph without arrows.
+
+    >>> empty(2)
+    ((), ())
+    """
+    return ((),) * size
+
+
+def as_parents(arrows: Iterable[tuple[int, int]], size: int) -> Parents:
+    """A graph from pairs of a parent and a child.
+
+    >>> as_parents([(0, 2), (1, 2)], 3)
+    ((), (), (0, 1))
+    """
+    above: list[list[int]] = [[] for _ in range(size)]
+    for parent, child in arrows:
+        above[child].append(parent)
+    return tuple(tuple(sorted(own)) for own in above)
+
+
+def ancestors(parents: Parents) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    """Whether i is an ancestor of j, or j itself, in row j and column i.
+
+    >>> ancestors(((), (0,), (1,))).astype(int)
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 1, 1]])
+    """
+    from credo.networks import graph
+
+    above = np.eye(len(parents), dtype=bool)
+    for node in graph.in_order(dict(enumerate(parents))):
+        for parent in parents[node]:
+            above[node] |= above[parent]
+    return above

@@ -1,0 +1,48 @@
+"""Which pairs of very many variables may be neighbours: searches look at these only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.networks.structure.score import Constraints, Parents, Score
+
+LEAST = 1e-7  # gain for which two variables depend on each other
+
+
+@dataclass(frozen=True, eq=False)
+class Screen:
+    """Pairs that depend on each other, by themselves or given the parents that a search found for one of them.
+
+    Counting all candidates for every set of parents takes time that grows with the variables' square for each step.
+    A dependence that shows only given other parents is hidden at first; `widen` looks for those.
+    """
+
+    score: Score
+    constraints: Constraints
+    near: NDArray[np.bool_]  # (variables, variables), symmetric
+
+    @classmethod
+    def of(cls, score: Score, constraints: Constraints) -> Screen:
+        size = len(score.variables)
+        found = cls(score, constraints, np.zeros((size, size), dtype=bool))
+        found.widen(constraints.required_parents)
+        return found
+
+    def widen(self, parents: Parents) -> bool:
+        """Let pairs through of which one would be a further parent of the other; whether there are any."""
+        before = int(self.near.sum())
+        for node, above in enumerate(parents):
+            others = np.flatnonzero(self._hidden(node, above))
+            if len(others) and len(above) < self.constraints.most:
+                gains = self.score.grown(node, above, others.tolist()) - self.score.family(node, above)
+                found = others[gains > LEAST]
+                self.near[node, found] = self.near[found, node] = True
+        return int(self.near.sum()) > before
+
+    def _hidden(self, node: int, above: tuple[int, ...]) -> NDArray[np.bool_]:
+        allowed = self.constraints.allowed[:, node] & ~self.near[[node, *above]].any(0)
+        allowed[list(above)] = False
+        return np.asarray(allowed)

@@ -1,0 +1,70 @@
+"""Scores and searches by the names that users give them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
+from typing import Any, cast
+
+from credo.errors import NetworkError, suggest
+from credo.networks.structure.category_families import K2, BDs
+from credo.networks.structure.category_scores import MDL, QNML, BDeu, aic, bic
+from credo.networks.structure.counting import CodedTable
+from credo.networks.structure.number_scores import BGe, GaussianBIC, NumberTable
+from credo.networks.structure.score import Score, Search
+
+WITH_PRIOR: Mapping[str, Callable[[CodedTable, float], Score]] = {"bdeu": BDeu, "bds": BDs}
+OF_CATEGORIES: Mapping[str, Callable[[CodedTable], Score]] = {
+    "k2": K2, "bic": bic, "aic": aic, "mdl": MDL, "qnml": QNML,
+}  # fmt: skip
+OF_NUMBERS = ("bge", "bic")
+MIXED = "conditional-gaussian"
+SCORES = (*WITH_PRIOR, *OF_CATEGORIES, "bge", MIXED)
+SEARCHES = {  # where each is, loaded when it is asked for
+    "boss": "credo.networks.structure.boss:boss",
+    "hill-climbing": "credo.networks.structure.climbing:hill_climbing",
+    "tabu": "credo.networks.structure.climbing:tabu",
+    "iterated": "credo.networks.structure.climbing:iterated",
+    "k2": "credo.networks.structure.k2_search:k2_search",
+    "exact": "credo.networks.structure.exact:exact_search",
+    "ges": "credo.networks.structure.ges:greedy_equivalence_search",
+    "pc": "credo.networks.structure.pc:PC",
+    "chow-liu": "credo.networks.structure.chow_liu:chow_liu_search",
+    "tan": "credo.networks.structure.chow_liu:tan_search",
+}
+
+
+def search_of(given: str | Search, options: Mapping[str, Any]) -> Search:
+    """A search by its name, or one that is given; with its own options."""
+    if isinstance(given, str):
+        if given not in SEARCHES:
+            raise NetworkError(f"there is no search {given!r:.60}; {suggest(given, SEARCHES)}")
+        module, _, name = SEARCHES[given].partition(":")
+        found: Any = getattr(import_module(module), name)
+        known = _options(found)
+        for unknown in (option for option in options if option not in known):
+            raise NetworkError(f"search={given!r} has no option {unknown!r}; {suggest(unknown, known)}")
+        if given == "tan" and "target" not in options:
+            raise NetworkError('search="tan" needs a target, the class that all other columns depend on: target="..."')
+        if isinstance(found, type):
+            return cast(Search, found(**options))
+    elif callable(given):
+        found = given
+    else:
+        raise NetworkError(f"search must be a name or a function, but is {given!r:.60}")
+    return partial(found, **options) if options else found
+
+
+def _options(search: Search) -> list[str]:
+    from inspect import Parameter, signature
+
+    return [name for name, each in signature(search).parameters.items() if each.kind is Parameter.KEYWORD_ONLY]
+
+
+def category_score(name: str, table: CodedTable, equivalent: float) -> Score:
+    return WITH_PRIOR[name](table, equivalent) if name in WITH_PRIOR else OF_CATEGORIES[name](table)
+
+
+def number_score(name: str, table: NumberTable, equivalent: float) -> Score:
+    return BGe(table, equivalent) if name == "bge" else GaussianBIC(table)

@@ -1,0 +1,74 @@
+"""Scores that are equal for Markov-equivalent graphs: differences of a function of sets.
+
+score(node | parents) = value(parents ∪ node) - value(parents). A set that was counted for one of its members serves all
+of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from credo.numerics.exact import Array
+
+Members = tuple[int, ...]  # in order
+KEPT = 3_000_000  # values, at most: more would take the memory
+
+
+class SetScore(ABC):
+    """A score that is a difference of values of sets; these are kept."""
+
+    def __init__(self, variables: Sequence[str]) -> None:
+        self.variables = tuple(variables)
+        self._values: dict[Members, float] = {}
+
+    @abstractmethod
+    def values(self, base: Members, others: Sequence[int]) -> Array:
+        """value(base ∪ {v}) for each v of others."""
+
+    @abstractmethod
+    def nothing(self) -> float:
+        """The value of the set without members."""
+
+    def value(self, members: Members) -> float:
+        """Of a set, given in order."""
+        found = self._values.get(members)
+        if found is None:
+            found = float(self.values(members[:-1], members[-1:])[0]) if members else self.nothing()
+            self._values[members] = found
+        return found
+
+    def family(self, node: int, parents: Sequence[int]) -> float:
+        above = tuple(sorted(parents))
+        return self.value(tuple(sorted((*above, node)))) - self.value(above)
+
+    def grown(self, node: int, parents: Sequence[int], others: Sequence[int]) -> Array:
+        above = tuple(sorted(parents))
+        return self._extended(tuple(sorted((*above, node))), others) - self._extended(above, others)
+
+    def families(self, node: int, candidates: Sequence[Sequence[int]]) -> Array:
+        """Sets that differ in their last member only are counted together."""
+        above = [tuple(sorted(parents)) for parents in candidates]
+        for members in (above, [tuple(sorted((*parents, node))) for parents in above]):
+            together: dict[Members, list[int]] = {}
+            for each in members:
+                if each and each not in self._values:
+                    together.setdefault(each[:-1], []).append(each[-1])
+            for base, last in together.items():
+                self._extended(base, last)
+        return np.array([self.family(node, parents) for parents in above])
+
+    def _extended(self, base: Members, others: Sequence[int]) -> Array:
+        """The same as `values`, as far as they aren't known from what is kept."""
+        keys = [tuple(sorted((*base, v))) for v in others]
+        known = self._values
+        found = [known.get(key) for key in keys]
+        new = [i for i, value in enumerate(found) if value is None]
+        if new:
+            if len(known) > KEPT:
+                known.clear()
+            for i, value in zip(new, self.values(base, [others[i] for i in new]).tolist(), strict=True):
+                found[i] = known[keys[i]] = value
+        return np.array(found, dtype=np.float64)

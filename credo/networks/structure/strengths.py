@@ -1,0 +1,66 @@
+"""What each variable and each arrow adds to a network's score, and averages over the structures of its variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from credo.data import source
+from credo.errors import DataError, SchemaError, suggest
+from credo.networks.structure.learn import Task, task_of
+from credo.networks.structure.score import Score
+
+if TYPE_CHECKING:
+    from credo.networks.average import NetworkAverage
+    from credo.networks.network import Network
+
+
+def scored_nodes(net: Network, data: object, score: str, weight: Any, equivalent: float) -> dict[str, float]:
+    """Each variable's part of the score."""
+    task = task_of(data, score, kinds=_ignored(net, data, weight), weight=weight, equivalent=equivalent)
+    return node_scores(scored(task), net.parents)
+
+
+def scored(task: Task) -> Score:
+    """The score of the rows, which must be complete."""
+    for column in task.columns.categories:
+        if not column.is_complete:
+            row = int((column.codes < 0).argmax()) + 1
+            raise DataError(f"{column.name!r} is missing in row {row}: scores of given arrows need complete rows")
+    return task.scored(task.columns)
+
+
+def averaged(net: Network, data: object, prior: Any, structures: int, how: Mapping[str, Any]) -> NetworkAverage:
+    """The average over structures of a network's variables."""
+    from credo.networks.structure.edge_confidence import edge_confidence
+
+    kinds = {**_ignored(net, data, how.get("weight")), **(how.get("kinds") or {})}
+    found = edge_confidence(data, **{**how, "kinds": kinds})
+    return found.average(data, prior=prior, structures=structures)
+
+
+def _ignored(net: Network, data: object, weight: Any) -> dict[str, str]:
+    """Columns that are no variables aren't read."""
+    names = source(data).names
+    for name in (name for name in net.variables if name not in names):
+        raise SchemaError(f"there is no column {name!r}; {suggest(name, names)}")
+    return {name: "ignore" for name in names if name not in net.variables and name != weight}
+
+
+def node_scores(score: Score, parents: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
+    """Each variable's share of the score: log P(its column | its parents' columns), up to what the score adds."""
+    place = {name: i for i, name in enumerate(score.variables)}
+    return {name: float(score.family(place[name], [place[p] for p in parents[name]])) for name in parents}
+
+
+def arrow_strengths(score: Score, parents: Mapping[str, tuple[str, ...]]) -> dict[tuple[str, str], float]:
+    """score(child | parents) - score(child | parents but one): by how much the score falls without the arrow. For a
+    Bayesian score, the logarithm of a Bayes factor."""
+    place = {name: i for i, name in enumerate(score.variables)}
+    found: dict[tuple[str, str], float] = {}
+    for child, above in parents.items():
+        whole = score.family(place[child], [place[p] for p in above])
+        for parent in above:
+            rest = [place[p] for p in above if p != parent]
+            found[parent, child] = float(whole - score.family(place[child], rest))
+    return found

@@ -1,0 +1,147 @@
+"""What is believed about a table: the Dirichlet of a row, and queries over tables drawn from their posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
+from credo.core.statistics import Counts
+from credo.data.schema import Column, Schema
+from credo.errors import EvidenceError, PriorError, SchemaError, check_seed, suggest
+from credo.estimation.belief import OBSERVED, VALUES, Belief
+from credo.families.dirichlet import DirichletCategorical
+from credo.networks.answers import Estimated
+from credo.networks.inference.estimate import check_samples
+from credo.networks.inference.findings import Given, state
+from credo.networks.inference.rows import states_array
+from credo.networks.table_priors import dirichlet_of
+from credo.numerics.distributions import checked_mass
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.networks.network import Network
+
+DRAWS = 1000  # tables drawn for an answer
+FEW = 100.0  # effective draws below which an interval is unreliable
+
+
+class AveragedOverTables(Estimated):
+    """P(variables | given), averaged over tables drawn from their posterior; `interval` is where it lies.
+
+    Each draw counts by how probable it makes the evidence. The mean then is what a query with mean tables says.
+    """
+
+    draws: Array  # (draws, states)
+    weights: Array  # (draws,), which sum to 1
+
+    def interval(self, mass: float = 0.95) -> dict[Any, tuple[float, float]]:
+        """Equal-tailed credible intervals of each probability."""
+        tail = (1 - checked_mass(mass)) / 2
+        order = np.argsort(self.draws, axis=0)
+        reached = np.cumsum(self.weights[order], axis=0)
+        ends = [np.minimum((reached < edge).sum(0), len(self.draws) - 1) for edge in (tail, 1 - tail)]
+        places = np.arange(self.draws.shape[1])
+        low, high = (self.draws[order[end, places], places] for end in ends)
+        return {key: (float(a), float(b)) for key, a, b in zip(self, low, high, strict=True)}
+
+    def __repr__(self) -> str:
+        each = (f"{key!r}: {self[key]:.4f} ({low:.4f} to {high:.4f})" for key, (low, high) in self.interval().items())
+        return f"{{{', '.join(each)}}}{'' if self.reliable else ' (unreliable)'}"
+
+
+def belief(network: Network, name: str, given: Mapping[str, Any] | None) -> Belief:
+    """About the row of a node's table that the states of its parents name."""
+    if name not in network.parents:
+        raise SchemaError(f"there is no variable {name!r}; {suggest(name, network.parents)}")
+    prior, counts = _learned(network, name)
+    above, given = network.parents[name], given or {}
+    for other in (other for other in given if other not in above):
+        known = ", ".join(above) or "none"
+        raise SchemaError(f"a belief about {name!r} is given its parents ({known}), and {other!r} isn't one: use query")
+    for missing in (parent for parent in above if given.get(parent) is None):
+        raise SchemaError(f"a belief about {name!r} needs the state of each parent, and {missing!r} has none")
+    row = tuple(state(network.potentials, network._number(parent), given[parent]) for parent in above)
+    alpha = np.broadcast_to(prior.concentration, counts.n.shape)[row]
+    states = network.states[name]
+    column = Column(VALUES, "category", states_array(states), len(states))
+    part = Part((None, VALUES), Counts(counts.n[row].reshape((1, len(states)))))
+    family = DirichletCategorical(dict(zip(column.values, alpha.tolist(), strict=True)))
+    return Belief(family, columns=(name,)).with_evidence(Evidence(Schema((column,)), {OBSERVED: part}))
+
+
+def averaged(
+    network: Network, variables: str | Sequence[str], given: Given, event: Given, samples: int | None, seed: int
+) -> AveragedOverTables:
+    """Σ P(variables | given, θ) over draws of θ, each weighted by P(given | θ)."""
+    check_samples(DRAWS if samples is None else samples)
+    random = np.random.default_rng(check_seed(seed))
+    size, answers, logs, keys = DRAWS if samples is None else int(samples), list[list[float]](), list[float](), ()
+    alphas = concentrations(network)
+    for _ in range(size):
+        drawn = network._like(tables=drawn_tables(network, alphas, random))
+        logs.append(float(drawn.log_probability(given, method="exact")))
+        found: Mapping[Any, float] = drawn.query(variables, given, event=event, method="exact")
+        keys = tuple(found)
+        answers.append([*found.values()])
+    return _summed(keys, np.array(answers), np.array(logs))
+
+
+def concentrations(network: Network) -> dict[Label, Array]:
+    """The posterior of each table, as a Dirichlet for each of its rows; tied nodes share theirs."""
+    found: dict[Label, Array] = {}
+    for name, node in network.nodes.items():
+        if node.label not in found:
+            prior, counts = _learned(network, name)
+            found[node.label] = np.asarray(prior.posterior(counts).alpha)
+    return found
+
+
+def drawn_tables(network: Network, alphas: Mapping[Label, Array], random: np.random.Generator) -> dict[str, Array]:
+    """Tables drawn from their posterior."""
+    found = {label: _drawn_rows(alpha, random) for label, alpha in alphas.items()}
+    return {name: found[node.label] for name, node in network.nodes.items()}
+
+
+def _drawn_rows(alpha: Array, random: np.random.Generator) -> Array:
+    """Dirichlet draws; a row whose concentrations are next to 0 is one state, as probable as its share of them."""
+    gammas = random.standard_gamma(alpha)
+    total = gammas.sum(-1, keepdims=True)
+    empty: NDArray[np.bool_] = total[..., 0] <= 0.0
+    if empty.any():
+        shares = alpha[empty] / alpha[empty].sum(-1, keepdims=True)
+        gammas[empty] = np.stack([random.multinomial(1, row) for row in shares])
+        total = gammas.sum(-1, keepdims=True)
+    return np.asarray(gammas / total)
+
+
+def _summed(keys: Sequence[Any], answers: Array, logs: Array) -> AveragedOverTables:
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    mean = weights @ answers
+    away = answers - mean
+    told = AveragedOverTables(zip(keys, mean.tolist(), strict=True))
+    told.draws, told.weights, told.method = answers, weights, "tables drawn from their posterior"
+    told.effective_samples = float(1.0 / (weights**2).sum())
+    told.reliable = told.effective_samples >= min(FEW, len(weights) / 2)
+    told.standard_error = dict(zip(keys, np.sqrt(weights**2 @ away**2).tolist(), strict=True))
+    told.spread = lambda x: float(np.sqrt(weights**2 @ (away @ x) ** 2))
+    return told
+
+
+def _learned(network: Network, name: str) -> tuple[DirichletCategorical, Counts]:
+    """The prior of a node's table, and the counts behind it."""
+    if network.evidence is None:
+        raise EvidenceError(
+            "the network's tables are fixed, so nothing is uncertain about them: say how sure they are, as in "
+            "with_strength(50) for 50 cases, or learn them from data with fit"
+        )
+    label = network.nodes[name].label
+    prior, counts = network.prior[label.name], network.evidence[label]
+    if prior is None:
+        raise PriorError(f"maximum likelihood has no posterior of {name!r}: fit with a prior")
+    return dirichlet_of(prior, counts.n.shape, name), counts

@@ -1,0 +1,63 @@
+"""The probabilities of arrows: as text, and as a table on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.numbers import count_of
+
+if TYPE_CHECKING:
+    from credo.networks.structure.confidence import EdgeConfidence
+
+SHOWN = 20  # arrows in a printed table
+LEAST = 0.01  # probability of an arrow that is shown
+PRIORS = {"orders": "a uniform prior over orders", "dags": "a uniform prior over graphs"}
+
+
+def how(found: EdgeConfidence) -> str:
+    """How the probabilities were found, in a sentence."""
+    if found.method == "bootstrap":
+        return f"Shares of {count_of(len(found.drawn), 'bootstrap sample')} in which a search finds the arrow"
+    prior = PRIORS[found.prior]
+    if found.convergence is None:
+        paths = f"; paths from {count_of(found.paths_drawn, 'drawn graph')}" if found.paths_drawn else ""
+        return f"Exact posterior probabilities, with {prior}{paths}"
+    c = found.convergence
+    agree = "agree" if c.reached else "don't agree yet"
+    return (
+        f"Posterior probabilities from {count_of(c.chains, 'chain')} over orders, with {prior}; the chains {agree} "
+        f"(R-hat {c.r_hat:.3f}; arrows differ by up to {c.largest_difference:.2f})"
+    )
+
+
+def confidence_content(found: EdgeConfidence, top: int = SHOWN, least: float = LEAST) -> list[Content]:
+    """The most probable arrows, each with its reverse and with the probability of a path."""
+    rows = found.ranked(least)
+    shown = rows[:top]
+    table = Table(
+        [
+            TableColumn("arrow", [f"{a} -> {b}" for a, b, _ in shown], longest=60),
+            TableColumn("probability", [p for _, _, p in shown], ".3f"),
+            TableColumn("reversed", [found[b, a] for a, b, _ in shown], ".3f"),
+            TableColumn("any path", [found.path(a, b) for a, b, _ in shown], ".3f", rank=1),
+        ],
+        Drawing("bars", [p for _, _, p in shown], most=1.0, widest=20),
+        ("more column",),
+        "table() has all",
+    )
+    contents: list[Content] = [table, GAP, Paragraph(f"{how(found)}.", "note")]
+    if len(rows) > top:
+        more = f"{count_of(len(rows) - top, 'more arrow')} of probability {least:g} or more"
+        contents.append(Paragraph(more, "note"))
+    return contents if shown else [Paragraph(f"no arrow has a probability of {least:g} or more")]
+
+
+def described(found: EdgeConfidence) -> str:
+    """The most probable arrows as text."""
+    rows = found.ranked(LEAST)
+    names = [f"{a} -> {b}" for a, b, _ in rows[:SHOWN]]
+    width = max(map(len, names), default=0)
+    lines = [f"  {name:<{width}}  {p:.3f}" for name, (_, _, p) in zip(names, rows, strict=False)]
+    more = [f"  ... and {len(rows) - SHOWN} more"] if len(rows) > SHOWN else []
+    return "\n".join([how(found), *lines, *more])

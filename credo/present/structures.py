@@ -1,0 +1,75 @@
+"""A learned structure on a terminal: its arrows, how strong they are, and whether the data tell their direction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from credo.errors import counted
+from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.numbers import count_of
+
+if TYPE_CHECKING:
+    from credo.networks.network import Network
+    from credo.networks.structure.confidence import EdgeConfidence
+
+TOP = 30  # arrows
+DIRECTED, OPEN = "told by the data", "either way"
+NAMED = 12  # variables without arrows
+
+
+def structure_content(
+    net: Network,
+    title: str,
+    strengths: Mapping[tuple[str, str], float],
+    confidence: EdgeConfidence | None = None,
+    known: bool = False,
+    top: int = TOP,
+) -> list[Content]:
+    """Arrows, the strongest first; with constraints, directions may be known from these."""
+    arrows = sorted(strengths, key=lambda arrow: -strengths[arrow])
+    shown, compelled = arrows[:top], net.cpdag().arrows
+    told = "told by data or constraints" if known else DIRECTED
+    columns = [
+        TableColumn("arrow", [f"{a} -> {b}" for a, b in shown], longest=60),
+        TableColumn("strength", [strengths[arrow] for arrow in shown], ",.1f"),
+    ]
+    if confidence is not None:
+        columns.append(TableColumn("probability", [confidence[arrow] for arrow in shown], ".3f"))
+        columns.append(TableColumn("either way", [confidence.edge(*arrow) for arrow in shown], ".3f"))
+    else:
+        directions = [told if arrow in compelled or known else OPEN for arrow in shown]
+        columns.append(TableColumn("direction", directions, rank=1))
+    drawing = Drawing("bars", [max(0.0, strengths[arrow]) for arrow in shown], widest=20)
+    contents: list[Content] = [Paragraph(title, "title"), GAP]
+    if arrows:
+        contents += [Table(columns, drawing, ("more column",), "a wider terminal shows all"), GAP]
+    if len(arrows) > top:
+        contents.append(Paragraph(f"{count_of(len(arrows) - top, 'weaker arrow')}: --top prints more"))
+    contents += [Paragraph(text, "note") for text in _notes(net, arrows, shown, confidence, known)]
+    return contents
+
+
+def _notes(
+    net: Network,
+    arrows: Sequence[tuple[str, str]],
+    shown: Sequence[tuple[str, str]],
+    confidence: EdgeConfidence | None,
+    known: bool,
+) -> list[str]:
+    from credo.present.confidence import how
+
+    notes = list[str]()
+    if arrows:
+        notes.append("Strength: by how many nats the score falls without the arrow.")
+    if confidence is not None:
+        notes.append(f"{how(confidence)}.")
+    elif not known and any(arrow not in net.cpdag().arrows for arrow in shown):
+        notes.append('"either way": a network with the arrow reversed explains the data as well.')
+    alone = [name for name in net.parents if not any(name in arrow for arrow in arrows)]
+    if alone and arrows:
+        names = ", ".join(alone[:NAMED]) + (", ..." if len(alone) > NAMED else "")
+        notes.append(f"{counted(len(alone), 'variable')} without arrows: {names}.")
+    if not arrows:
+        notes.append("No arrow raises the score: the columns look independent of each other.")
+    return notes

@@ -1,0 +1,114 @@
+"""What engines do with batches, or with pieces of a sample, to choose a model's tuning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.blocks.capabilities import Weighable
+from credo.core.learning import RowWeights
+from credo.core.membership import Codes, Hard
+from credo.data import Batch
+from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints, mixed
+from credo.engines.partitions import Loaded
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.models.labelled import Terms
+
+Likelihoods = Sequence[tuple[str, Any]]  # each with its form
+Grid = tuple[Sequence[float], Sequence[float]]  # values of c, and of p
+
+
+@dataclass(frozen=True, eq=False)
+class Piece(Loaded):
+    """Some rows of a table, and the class and weight of each."""
+
+    batch: Batch
+    own: Hard  # with the weight of all copies, as the evidence has it
+    weight: Array  # (rows,) copies counting as one
+
+    @property
+    def rows(self) -> int:
+        return self.batch.rows
+
+
+class Drawn(NamedTuple):
+    """Rows that were drawn from a batch, and what is known of each."""
+
+    batch: Batch
+    codes: Codes
+    weight: Array
+    prints: Fingerprints
+    cells: Fingerprints  # (columns, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """One of `stride` rows of a batch that have a class and a weight, by their fingerprints."""
+
+    model: Any
+    names: tuple[str, ...]
+    weights: RowWeights
+    stride: int
+
+    def __call__(self, batch: Batch) -> Drawn:
+        weight, batch = self.weights.of_rows(batch), batch.only(self.names)
+        cells = cell_prints(batch, self.names)
+        prints = fingerprints(cells)
+        codes = self.model.codes_of(batch)
+        kept = (codes >= 0) & (weight > 0)
+        if self.stride > 1:
+            kept &= mixed(prints) % np.uint64(self.stride) == 0
+        rows = np.flatnonzero(kept)
+        return Drawn(batch.take(rows), codes[rows], weight[rows], prints[rows], cells[:, rows])
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutTerms:
+    """The terms' log-likelihoods of each row, the row being left out; log P(class), the row's class and weight."""
+
+    model: Any
+    likelihoods: Likelihoods
+
+    def __call__(self, piece: Piece) -> tuple[NDArray[Any], ...]:
+        batch, own = piece.batch.filled(self.model.views), piece.own
+        found = [Weighable.needed(each).each_nearly_left_out(each.read(batch), own) for _, each in self.likelihoods]
+        return beside(found, piece), self.model.log_prior_left_out(own), own.codes, piece.weight
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutTerms:
+    """The terms' log-likelihoods of rows that taught nothing; log P(class), the row's class and weight."""
+
+    model: Any
+    terms: Terms
+
+    def __call__(self, piece: Piece) -> tuple[NDArray[Any], ...]:
+        batch, own, shape = piece.batch.filled(self.model.views), piece.own, (piece.rows, piece.own.groups)
+        found = [Weighable.needed(each).each(each.read(batch), shape) for _, each in self.terms.likelihoods]
+        return beside(found, piece), np.broadcast_to(self.terms.log_prior, shape), own.codes, piece.weight
+
+
+@dataclass(frozen=True, eq=False)
+class GridScores:
+    """The log-odds of each row's words at each point of a grid, the row being left out; the rest as `LeftOutTerms`."""
+
+    model: Any
+    likelihoods: Likelihoods
+    grids: Sequence[Grid]
+
+    def __call__(self, piece: Piece) -> tuple[NDArray[Any], ...]:
+        batch, own = piece.batch.filled(self.model.views), piece.own
+        pairs = zip(self.likelihoods, self.grids, strict=True)
+        said = [each.scores(each.read(batch), own, *grid) for (_, each), grid in pairs]
+        return (*said, self.model.log_prior_left_out(own), own.codes, piece.weight)
+
+
+def beside(found: Sequence[NDArray[Any]], piece: Piece) -> NDArray[Any]:
+    """Terms of several blocks beside each other. (rows, classes, terms)"""
+    return np.concatenate([np.empty((piece.rows, piece.own.groups, 0)), *found], axis=2)

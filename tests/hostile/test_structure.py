@@ -1,0 +1,142 @@
+"""Tables and constraints from which no arrows can be learned: one clear error each; odd ones are learned from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credo
+from tests.hostile.refusals import refused
+
+RANDOM = np.random.default_rng(0)
+DATA = {name: RANDOM.choice(["x", "y"], 60).tolist() for name in "abc"}
+NUMBERS = {name: RANDOM.normal(size=60) for name in "uvw"}
+
+
+def test_a_constant_column_has_no_arrows() -> None:
+    found = credo.learn_structure({**DATA, "k": ["always"] * 60})
+    assert found.parents["k"] == ()
+    assert not any("k" in above for above in found.parents.values())
+    assert found.query("k") == {"always": 1.0}
+
+
+def test_a_constant_number_has_no_variance() -> None:
+    text = refused(credo.learn_structure, {**NUMBERS, "k": [3.0, 3.0] * 30}, kinds={"k": "number"})
+    assert "'k' is constant" in text
+    assert "ignore" in text
+
+
+def test_more_variables_than_rows() -> None:
+    wide = {f"v{i}": RANDOM.choice(["x", "y"], 6).tolist() for i in range(40)}
+    for search in ("boss", "hill-climbing", "tabu"):
+        found = credo.learn_structure(wide, search=search, max_parents=2)
+        assert len(found.variables) == 40
+    floats = {f"v{i}": RANDOM.normal(size=6) for i in range(12)}
+    for score in ("bge", "bic"):
+        assert len(credo.learn_structure(floats, score, max_parents=2).variables) == 12
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"required": "a -> b", "forbidden": "a -> b"}, "'a' -> 'b' is both required and forbidden"),
+        ({"required": "a -> b; b -> c; c -> a"}, "cycle"),
+        ({"required": "b -> a", "tiers": [["a"], ["b", "c"]]}, "'b' -> 'a' leads back in time"),
+        ({"required": "a, b -> c", "max_parents": 1}, "'c' has 2 required parents"),
+        ({"required": "a -> q"}, "'q', which is no column"),
+        ({"forbidden": [("a", "a")]}, "to itself"),
+        ({"forbidden": ["ab"]}, "pairs"),
+        ({"tiers": [["a", "b"], ["b", "c"]]}, "'b' is in two tiers"),
+        ({"tiers": [["a", "b"]]}, "'c' is in no tier"),
+        ({"tiers": "ab"}, "lists of names"),
+        ({"max_parents": -1}, "max_parents"),
+        ({"max_parents": 1.5}, "max_parents"),
+        ({"start": "a -> b; b -> a"}, "cycle"),
+        ({"start": "a -> b", "forbidden": "a -> b"}, "starting network"),
+        ({"start": "a -> q"}, "'q'"),
+        ({"score": "bdue"}, "Did you mean 'bdeu'"),
+        ({"search": "hill climbing"}, "Did you mean 'hill-climbing'"),
+        ({"search": 3}, "a name or a function"),
+        ({"search": "tan"}, "needs a target"),
+        ({"search": "tan", "target": "q"}, "'q' is no column"),
+        ({"search": "tan", "target": "a", "max_parents": 1}, "decides all arrows itself"),
+        ({"search": "boss", "round": 3}, "Did you mean 'rounds'"),
+        ({"score": "bge"}, "is a category"),
+        ({"score": "bdeu", "equivalent": 0}, "above 0"),
+        ({"seed": -1}, "seed"),
+        ({"bins": 1}, "bins"),
+        ({"kinds": {"a": "ignore", "b": "ignore", "c": "ignore"}}, "nothing"),
+        ({"weight": [0.0] * 60}, "weights of all rows are 0"),
+        ({"weight": [1.0] * 59}, "59"),
+        ({"weight": "q"}, "'q'"),
+    ],
+)
+def test_what_contradicts_is_named(asked: dict[str, Any], said: str) -> None:
+    assert said in refused(credo.learn_structure, DATA, **asked)
+
+
+@pytest.mark.parametrize("score", ["bdeu", "bds", "k2", "aic", "mdl", "qnml"])
+def test_a_number_with_a_score_of_categories(score: str) -> None:
+    text = refused(credo.learn_structure, NUMBERS, score)
+    assert "'u' is a number" in text
+    assert "bins=5" in text
+    assert "kinds={'u': 'category'}" in text
+    assert "bge" in text
+
+
+def test_a_mixed_table_with_a_score_of_numbers() -> None:
+    assert "conditional-gaussian" in refused(credo.learn_structure, {**DATA, **NUMBERS}, "bge")
+    text = refused(credo.learn_structure, {**DATA, **NUMBERS}, required="u -> a")
+    assert "from a number to a category" in text
+
+
+def test_a_missing_number() -> None:
+    holes = {**NUMBERS, "u": [None, *NUMBERS["u"][1:].tolist()]}
+    assert "'u' is missing in row 1" in refused(credo.learn_structure, holes)
+    assert len(credo.learn_structure(holes, bins=3).variables) == 3
+
+
+def test_a_column_of_many_levels() -> None:
+    """10⁵ of them: tables are never made of all states that two columns could have."""
+    rows = 100_000
+    data = {
+        "id": np.arange(rows) // 1,
+        "group": np.arange(rows) % 3 > 0,
+        "same": np.arange(rows) % 3 > 0,
+    }
+    found = credo.learn_structure(data, kinds={"id": "category"}, search="hill-climbing")
+    assert {frozenset((p, c)) for c, above in found.parents.items() for p in above} == {frozenset(("group", "same"))}
+
+
+def test_an_empty_column_is_ignored_with_a_notice() -> None:
+    with pytest.warns(credo.Notice, match="'e' is ignored: every cell is missing"):
+        found = credo.learn_structure({**DATA, "e": [None] * 60})
+    assert "e" not in found.variables
+    assert "'e'" in refused(credo.learn_structure, {**DATA, "e": [None] * 60}, kinds={"e": "category"})
+
+
+def test_texts_are_ignored_with_a_notice() -> None:
+    notes = [f"the {i}th note of a long and winding story about {i * 7}" for i in range(60)]
+    with pytest.warns(credo.Notice, match="'note' is ignored: it is text"):
+        assert "note" not in credo.learn_structure({**DATA, "note": notes}).variables
+
+
+def test_no_rows_and_duplicate_names() -> None:
+    import pyarrow as pa
+
+    refused(credo.learn_structure, {"a": [], "b": []})
+    twice = pa.table([pa.array(["x", "y"]), pa.array(["x", "y"])], names=["a", "a"])
+    assert "'a'" in refused(credo.learn_structure, twice)
+
+
+def test_one_column_and_one_row() -> None:
+    assert credo.learn_structure({"a": ["x", "y", "x"]}).parents == {"a": ()}
+    assert len(credo.learn_structure({"a": ["x"], "b": ["y"]}).variables) == 2
+
+
+def test_states_that_no_later_row_may_have() -> None:
+    """An unseen state in new rows is the fitted network's own matter: it is told, or refused, by name."""
+    found = credo.learn_structure(DATA)
+    assert found.update({name: ["x"] for name in "abc"}).n == 61
