@@ -280,10 +280,10 @@ def test_what_pairs_say_is_what_they_add_to_single_cells(missing: float) -> None
     codes = weighted.read(batch)
     weighted.add(codes, out)
     np.testing.assert_allclose(out, tree.log_joint(table) - plain.log_joint(table), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(sum(weighted.said(codes, out.shape).values()), out, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(sum(weighted.by_column(codes, out.shape).values()), out, rtol=0, atol=1e-12)
     own = Hard.of([tree.classes.index(value) for value in table[TARGET]], 3)
     left = np.zeros_like(out)
-    likelihood.add_weighed_left_out(codes, own, weights, left)
+    likelihood.add_weighted_left_out(codes, own, weights, left)
     wanted = [np.zeros_like(out) for _ in range(2)]
     for model, each in zip((tree, plain), wanted, strict=True):
         ((_, term),) = model.terms.likelihoods

@@ -20,7 +20,7 @@ from credo._kernels.blocks.dependence import (
     add_tree,
     add_tree_left_out,
 )
-from credo.blocks.block import NEW, Parameter, Settings
+from credo.blocks.block import UNSEEN_VALUES, Parameter, Settings
 from credo.blocks.capabilities import CountsIgnored, Draws, Hides, Ignored, OneTerm, Scored
 from credo.blocks.dependence.cells import Cells, bin_name
 from credo.core.evidence import Evidence
@@ -152,14 +152,14 @@ class DependenceLikelihood(OneTerm, Scored, CountsIgnored, Draws, Hides):
     @abstractmethod
     def _add_left_out(self, codes: Codes, own: Hard, tables: Tables, out: Array) -> None: ...
 
-    def hidden(self, cells: Codes, said: Array) -> dict[str, Array]:
-        """What each column's cells add to those of all others. said: what all of them say"""
+    def hidden(self, cells: Codes, log_likelihood: Array) -> dict[str, Array]:
+        """What each column adds to all others."""
         found = {}
         for j, name in enumerate(self.names):
-            others, without = cells.copy(), np.zeros_like(said)
+            others, without = cells.copy(), np.zeros_like(log_likelihood)
             others[:, j] = -1
             self.add(others, without)
-            found[name] = said - without
+            found[name] = log_likelihood - without
         return found
 
     def weighted(self, weights: Array) -> Self:

@@ -97,10 +97,10 @@ class PairwiseLikelihood(DependenceLikelihood):
         codes, shape = self.seen(cells, own), (own.rows, own.groups)
         return np.stack([np.zeros(shape)] + [self.said_left_out(pair, codes, own) for pair in self.pairs], -1)[..., 1:]
 
-    def add_weighed_left_out(self, cells: Codes, own: Hard, weights: Array, out: Array) -> None:
+    def add_weighted_left_out(self, cells: Codes, own: Hard, weights: Array, out: Array) -> None:
         self.weighted(weights).add_left_out(cells, own, out)
 
-    def said(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
+    def by_column(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
         """Half of what a pair says is either column's."""
         found, codes = {name: np.zeros(shape) for name in self.names}, self.seen(cells)
         for pair, weight in self._weighed:

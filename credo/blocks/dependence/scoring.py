@@ -18,7 +18,7 @@ from credo.blocks.dependence.cut_points import candidate_cuts, informative_cuts
 from credo.blocks.dependence.likelihood import DependenceLikelihood
 from credo.blocks.dependence.pairs import pair_counts
 from credo.blocks.dependence.pairwise import PairwiseLikelihood
-from credo.blocks.scoring import Cells, Rows, Scorer
+from credo.blocks.scoring import Cells, RowFlags, Scorer
 from credo.core.evidence import NEVER, Evidence
 from credo.core.labels import ROWS, Label
 from credo.core.membership import Codes, Hard
