@@ -195,6 +195,16 @@ def test_one_kind_of_model(model: str, kind: Any, tmp_path: Path) -> None:
     assert [each.name for each in loaded.report.columns] == PUMPS.read_text().splitlines()[0].split(",")[:-1]
 
 
+@pytest.mark.parametrize(("model", "kind"), [("tan", credo.TreeAugmented), ("aode", credo.OneDependence)])
+def test_columns_that_depend_on_each_other(model: str, kind: Any, tmp_path: Path) -> None:
+    path = tmp_path / "m.credo"
+    text = ran("learn", TABLE, "-t", "fault", "--model", model, "-o", str(path))
+    loaded: Any = credo.load(path)
+    assert isinstance(loaded.plain, kind)
+    assert f"Pooled: {loaded.report.why[:20]}" in text
+    assert "for none" in ran("explain", str(path), TABLE)
+
+
 def test_many_classes_show_the_most_confused_pairs(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 14, 400)
