@@ -183,13 +183,17 @@ def test_kinds_and_weights_are_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "kind"), [("naive-bayes", credo.NaiveBayes), ("gaussian", credo.GaussianDiscriminant)]
+    ("model", "kind"),
+    [
+        ("naive-bayes", credo.NaiveBayes),
+        ("gaussian", credo.GaussianDiscriminant),
+    ],
 )
 def test_one_kind_of_model(model: str, kind: Any, tmp_path: Path) -> None:
     path = tmp_path / "m.credo"
     text = ran("learn", TABLE, "-t", "fault", "--model", model, "-o", str(path))
     loaded: Any = credo.load(path)
-    assert isinstance(loaded, kind)
+    assert isinstance(loaded.plain, kind)
     assert f"Pooled: {loaded.report.why[:20]}" in text
     assert loaded.report.tried[0].log_loss == min(each.log_loss for each in loaded.report.tried)
     assert [each.name for each in loaded.report.columns] == PUMPS.read_text().splitlines()[0].split(",")[:-1]

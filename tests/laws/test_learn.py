@@ -323,11 +323,13 @@ def test_four_rows_are_enough_to_try() -> None:
     [
         ({"x": [1.0, 2.0, 3.0], "y": ["a", "a", "a"]}, {}, "one class only, 'a'"),
         ({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "a"]}, {"model": "naive"}, "Did you mean 'naive-bayes'"),
-        (iter([{"x": 1.0, "y": "a"}, {"x": 2.0, "y": "b"}]), {}, "several times"),
+        ([{"x": 1.0, "y": "a"}, {"x": 2.0, "y": "b"}], {"once": True}, "several times"),
         ({"x": [1.0, 2.0, 3.0], "z": ["a", "b", "a"]}, {}, "no column 'y'"),
     ],
 )
 def test_what_cannot_be_learned_from(data: Any, how: Any, says: str) -> None:
+    how = dict(how)
+    data = iter(data) if how.pop("once", False) else data
     with pytest.raises(CredoError, match=says):
         credo.learn(data, target="y", **how)
 

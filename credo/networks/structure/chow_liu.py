@@ -9,6 +9,7 @@ import numpy as np
 from credo.errors import NetworkError, suggest
 from credo.networks.structure.score import Constraints, Parents, Score
 from credo.numerics.exact import Array
+from credo.numerics.spanning_tree import spanning_tree as tree_parents
 
 
 def chow_liu_search(score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents:  # noqa: ARG001
@@ -40,24 +41,7 @@ def spanning_tree(weights: Array, root: int = 0, least: float = -np.inf) -> Pare
     >>> spanning_tree(np.array([[0.0, 3.0, 1.0], [3.0, 0.0, 2.0], [1.0, 2.0, 0.0]]))
     ((), (0,), (1,))
     """
-    n = len(weights)
-    found: list[tuple[int, ...]] = [()] * n
-    best = np.full(n, -np.inf)  # of each variable that isn't in the tree: its heaviest edge into it
-    from_ = np.full(n, -1)
-    outside = np.ones(n, dtype=bool)
-    at = root
-    for _ in range(n):
-        outside[at] = False
-        heavier = outside & (weights[at] > best) & (weights[at] > least)
-        best[heavier], from_[heavier] = weights[at][heavier], at
-        if not outside.any():
-            break
-        at = (
-            int(np.where(outside, best, -np.inf).argmax()) if (best[outside] > -np.inf).any() else int(outside.argmax())
-        )
-        if from_[at] >= 0:
-            found[at] = (int(from_[at]),)
-    return tuple(found)
+    return tuple((int(parent),) if parent >= 0 else () for parent in tree_parents(weights, root, least))
 
 
 def conditional_information(score: Score, target: int, others: Sequence[int]) -> Array:
