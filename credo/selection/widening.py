@@ -17,7 +17,7 @@ from credo.models.forms import CALENDAR_FORMS, GAUSSIAN_FORMS, PAIR_FORMS, TEXT_
 
 WIDEST, WIDEST_FULL = 200, 150  # features of columns that are read together
 MANY_CLASSES = 100  # up to which columns are read together
-FEW_ROWS = 500  # below which no pairs of columns are counted
+FEW_ROWS = 1000  # below which no pairs of columns are counted
 MOST_CELLS = 500  # whose pairs are counted
 
 Model = TypeVar("Model", bound=Classifier)

@@ -40,19 +40,19 @@ def forms_of(model: TunedClassifier) -> set[str]:
 
 @pytest.fixture(scope="module")
 def learned() -> TunedClassifier:
-    return credo.learn(dependent(900), target="y")
+    return credo.learn(dependent(1100), target="y")
 
 
 def test_pairs_are_read_where_they_tell_of_the_class(learned: TunedClassifier) -> None:
     assert forms_of(learned) & set(PAIR_FORMS)
-    naive = credo.learn(dependent(900), target="y", model="naive-bayes")
+    naive = credo.learn(dependent(1100), target="y", model="naive-bayes")
     assert learned.report.scores.log_loss < 0.85 * naive.report.scores.log_loss
     fresh = dependent(2000, seed=2)
     assert learned.scores(fresh).log_loss == pytest.approx(learned.report.scores.log_loss, abs=0.06)
 
 
 def test_the_simpler_model_stands_where_the_gain_is_not_clear() -> None:
-    model = credo.learn(independent(800), target="y")
+    model = credo.learn(independent(1100), target="y")
     shares = {each.name: each.share for each in model.report.tried}
     assert {name for name in shares if name in OF_PAIRS}, "they were tried"
     assert not any(share for name, share in shares.items() if name in OF_PAIRS)
