@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import credo
+from credo._kernels.jit import forced
 from tests.hostile.refusals import refused
 
 RANDOM = np.random.default_rng(0)
@@ -140,3 +142,25 @@ def test_states_that_no_later_row_may_have() -> None:
     """An unseen state in new rows is the fitted network's own matter: it is told, or refused, by name."""
     found = credo.learn_structure(DATA)
     assert found.update({name: ["x"] for name in "abc"}).n == 61
+
+
+MIXED = {**DATA, "u": NUMBERS["u"]}
+HOLES = {**MIXED, "b": [*DATA["b"][:6], None, *DATA["b"][7:]]}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        credo.learn_structure,
+        credo.edge_confidence,
+        partial(credo.edge_confidence, method="bootstrap", replicates=2),
+        credo.Network("a -> b -> u; c -> u").score,
+    ],
+)
+@pytest.mark.parametrize("how", ["plain", "compiled"])
+def test_a_missing_category_beside_numbers(call: Any, how: str) -> None:
+    with forced(how):
+        text = refused(call, HOLES)
+    assert "'b' is missing in row 7" in text
+    assert "bins=5" in text
+    assert len(credo.learn_structure(HOLES, bins=3).variables) == 4

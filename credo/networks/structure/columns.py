@@ -61,8 +61,16 @@ class Columns:
     def is_complete(self) -> bool:
         return all(column.is_complete for column in self.categories)
 
+    def check_complete(self) -> None:
+        """A missing cell is an error: scores read complete rows."""
+        for category in self.categories:
+            _refuse_missing(category.name, category.codes < 0, bool(self.numbers))
+        for number in self.numbers:
+            _refuse_missing(number.name, np.isnan(number.values), True)
+
     def coded(self) -> CodedTable:
-        """The categories, which are complete."""
+        """The categories; a missing cell is an error."""
+        self.check_complete()
         sizes = tuple(len(column.levels) for column in self.categories)
         kind = np.uint8 if max(sizes, default=0) <= NARROW else np.int32
         rows = len(self.categories[0].codes) if self.categories else self.rows
@@ -90,12 +98,7 @@ class Columns:
 
     def measured(self) -> NumberTable:
         """The numbers; a missing cell is an error."""
-        for column in self.numbers:
-            if (missing := np.isnan(column.values)).any():
-                raise DataError(
-                    f"{column.name!r} is missing in row {int(missing.argmax()) + 1}: scores of numbers need complete "
-                    "rows. Cut the numbers in bins (bins=5), which takes missing cells, or leave such rows out"
-                )
+        self.check_complete()
         x = np.stack([column.values for column in self.numbers], axis=1) if self.numbers else np.empty((self.rows, 0))
         return NumberTable(tuple(column.name for column in self.numbers), x, self.weight)
 
@@ -178,6 +181,16 @@ class ReadColumns:
             else:
                 found[name] = batch.numbers(name)
         return found, self.weights.of_rows(batch)
+
+
+def _refuse_missing(name: str, missing: NDArray[np.bool_], with_numbers: bool) -> None:
+    if missing.any():
+        what = "of tables with numbers" if with_numbers else "of given arrows"
+        bins = "Cut the numbers in bins (bins=5), which takes missing cells, or leave" if with_numbers else "Leave"
+        raise DataError(
+            f"{name!r} is missing in row {int(missing.argmax()) + 1}: scores {what} need complete rows. {bins} such "
+            "rows out"
+        )
 
 
 def _category(name: str, codes: NDArray[np.int32], levels: Any) -> CategoryColumn:

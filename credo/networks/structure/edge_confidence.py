@@ -87,7 +87,11 @@ def edge_confidence(
 
 def completed_task(task: Task) -> Task:
     """With missing cells drawn several times from the network that structural EM finds."""
-    if task.columns.numbers or task.columns.is_complete or isinstance(task.search, ColumnSearch):
+    if isinstance(task.search, ColumnSearch):
+        return task
+    if task.columns.numbers:
+        task.columns.check_complete()
+    if task.columns.is_complete:
         return task
     from credo.networks.structure.structural_em import completed, repeated, structural_em
 

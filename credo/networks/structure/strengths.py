@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from credo.data import source
-from credo.errors import DataError, SchemaError, suggest
-from credo.networks.structure.learn import Task, task_of
+from credo.errors import SchemaError, suggest
+from credo.networks.structure.learn import task_of
 from credo.networks.structure.score import Score
 
 if TYPE_CHECKING:
@@ -18,16 +18,7 @@ if TYPE_CHECKING:
 def scored_nodes(net: Network, data: object, score: str, weight: Any, equivalent: float) -> dict[str, float]:
     """Each variable's part of the score."""
     task = task_of(data, score, kinds=_ignored(net, data, weight), weight=weight, equivalent=equivalent)
-    return node_scores(scored(task), net.parents)
-
-
-def scored(task: Task) -> Score:
-    """The score of the rows, which must be complete."""
-    for column in task.columns.categories:
-        if not column.is_complete:
-            row = int((column.codes < 0).argmax()) + 1
-            raise DataError(f"{column.name!r} is missing in row {row}: scores of given arrows need complete rows")
-    return task.scored(task.columns)
+    return node_scores(task.scored(task.columns), net.parents)
 
 
 def averaged(net: Network, data: object, prior: Any, structures: int, how: Mapping[str, Any]) -> NetworkAverage:
