@@ -15,7 +15,6 @@ from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.networks.inference.findings import Given
-    from credo.networks.structure.score import Parents
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,20 +40,6 @@ class NetworkAverage:
             ):
                 raise NetworkError("networks that are averaged must have the same variables and states")
         object.__setattr__(self, "weights", weights / weights.sum())
-
-    @classmethod
-    def of(
-        cls, variables: Sequence[str], graphs: Mapping[Parents, float], data: object, prior: Any, structures: int
-    ) -> NetworkAverage:
-        """The heaviest graphs, with tables learned from the data."""
-        if structures < 1:
-            raise NetworkError(f"an average needs at least one structure, not {structures}")
-        chosen = [*graphs.items()][:structures]
-        nets = []
-        for graph, _ in chosen:
-            parents = {name: tuple(variables[p] for p in own) for name, own in zip(variables, graph, strict=True)}
-            nets.append(Network(parents).fit(data, prior=prior))
-        return cls(tuple(nets), np.array([weight for _, weight in chosen]))
 
     @property
     def variables(self) -> tuple[str, ...]:

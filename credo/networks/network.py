@@ -434,7 +434,7 @@ class Network(DirectedGraph, GraphicalModel):
 
     def average(self, data: object, *, prior: Any = 1.0, structures: int = 100, **how: Any) -> NetworkAverage:
         """The average over structures of these variables, weighed by their posterior probability: what
-        credo.edge_confidence(data, **how).average(data) gives."""
+        credo.edge_confidence(data, **how).average() gives."""
         from credo.networks.structure.strengths import averaged
 
         return averaged(self, data, prior, structures, how)

@@ -123,6 +123,16 @@ class Task:
         """With tables learned from rows: counted, or by EM where cells are missing."""
         return self.named(parents).fit(columns.arrow(), prior=prior, weight=columns.weight)
 
+    def fitted_to_all(self, graphs: Sequence[Parents], prior: Any) -> list[Network]:
+        """A network of each graph, with tables learned from all rows."""
+        for column in self.columns.numbers:
+            raise SchemaError(
+                f"column {column.name!r} is a number, and networks with numbers have no tables: cut numbers in bins "
+                "(bins=5)"
+            )
+        rows, weight = self.columns.arrow(), self.columns.weight
+        return [self.named(graph).fit(rows, prior=prior, weight=weight) for graph in graphs]
+
 
 def _chosen_score(asked: str, columns: Columns) -> str:
     """The score's name, if it is one for these columns."""

@@ -15,6 +15,7 @@ from credo.errors import NetworkError
 from credo.networks.equivalence import PartialOrientation, close, extension
 from credo.networks.mixed_graph import MixedGraph
 from credo.networks.structure.columns import Columns
+from credo.networks.structure.essential_graph import direct_known
 from credo.networks.structure.independence import CategoryTest, CorrelationTest, IndependenceTest
 from credo.networks.structure.score import Constraints, Parents, Score
 
@@ -108,12 +109,8 @@ def _background(near: list[set[int]], known: Constraints) -> PartialOrientation:
     graph = PartialOrientation(len(near))
     for a, own in enumerate(near):
         for b in own:
-            if a < b:
-                graph.join(a, b)
-                if not known.allows(a, b) or (b, a) in known.required:
-                    graph.direct(b, a)
-                elif not known.allows(b, a) or (a, b) in known.required:
-                    graph.direct(a, b)
+            graph.join(a, b)
+    direct_known(graph, known)
     return graph
 
 

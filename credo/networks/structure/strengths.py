@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from credo.data import source
+from credo.data import Source, source
 from credo.errors import SchemaError, suggest
 from credo.networks.structure.learn import task_of
 from credo.networks.structure.score import Score
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def scored_nodes(net: Network, data: object, score: str, weight: Any, equivalent: float) -> dict[str, float]:
     """Each variable's part of the score."""
-    task = task_of(data, score, kinds=_ignored(net, data, weight), weight=weight, equivalent=equivalent)
+    table = source(data)
+    task = task_of(table, score, kinds=_ignored(net, table, weight), weight=weight, equivalent=equivalent)
     return node_scores(task.scored(task.columns), net.parents)
 
 
@@ -25,14 +26,15 @@ def averaged(net: Network, data: object, prior: Any, structures: int, how: Mappi
     """The average over structures of a network's variables."""
     from credo.networks.structure.edge_confidence import edge_confidence
 
-    kinds = {**_ignored(net, data, how.get("weight")), **(how.get("kinds") or {})}
-    found = edge_confidence(data, **{**how, "kinds": kinds})
-    return found.average(data, prior=prior, structures=structures)
+    table = source(data)
+    kinds = {**_ignored(net, table, how.get("weight")), **(how.get("kinds") or {})}
+    found = edge_confidence(table, **{**how, "kinds": kinds})
+    return found.average(prior=prior, structures=structures)
 
 
-def _ignored(net: Network, data: object, weight: Any) -> dict[str, str]:
+def _ignored(net: Network, table: Source, weight: Any) -> dict[str, str]:
     """Columns that are no variables aren't read."""
-    names = source(data).names
+    names = table.names
     for name in (name for name in net.variables if name not in names):
         raise SchemaError(f"there is no column {name!r}; {suggest(name, names)}")
     return {name: "ignore" for name in names if name not in net.variables and name != weight}

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.networks.network import Network
 from credo.networks.structure.chow_liu import spanning_tree
@@ -94,11 +95,15 @@ def _complete_rows(columns: Columns) -> Columns | None:
 
 def repeated(columns: Columns) -> Columns:
     """Rows with missing cells several times, each with a part of the weight."""
-    missing = np.any([column.codes < 0 for column in columns.categories], axis=0)
-    times = np.where(missing, COMPLETIONS, 1)
+    times = completions(columns)
     weight = np.ones(len(times)) if columns.weight is None else columns.weight
     again = tuple(replace(column, codes=np.repeat(column.codes, times)) for column in columns.categories)
     return replace(columns, categories=again, weight=np.repeat(weight / times, times))
+
+
+def completions(columns: Columns) -> NDArray[np.intp]:
+    """How often each row is repeated."""
+    return np.where(np.any([column.codes < 0 for column in columns.categories], axis=0), COMPLETIONS, 1)
 
 
 def completed(columns: Columns, net: Network | None, seed: int) -> Columns:
