@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from credo.blocks.block import ALL, Block, Likelihood
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
-from credo.core.membership import Hard
+from credo.core.membership import Hard, Soft
 from credo.data import Batch
 from credo.errors import EvidenceError
 from credo.numerics.exact import Array
@@ -62,6 +62,14 @@ class Limits(Capability):
     @abstractmethod
     def crowded(self, evidence: Evidence, slack: float) -> Label | None:
         """A part with sums that no rows have."""
+
+
+class Completes(Capability):
+    """Expects something of missing cells, too, where groups are hidden: EM over both at once."""
+
+    @abstractmethod
+    def expected(self, batch: Batch, member: Soft, groups: str, now: Likelihood | None) -> Evidence:
+        """The statistics that are expected of a batch at the parameters now; None at the start."""
 
 
 class Tallies(Capability):
