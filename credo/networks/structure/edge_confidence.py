@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.errors import NetworkError, SizeError, check_seed, check_whole, suggest
+from credo.errors import NetworkError, SizeError, check_seed, check_whole, counted, suggest
 from credo.networks.structure.bootstrap import REPLICATES, bootstrap
 from credo.networks.structure.columns import ColumnSearch
 from credo.networks.structure.confidence import DRAWN, EdgeConfidence, arrow_shares, path_shares
@@ -19,7 +19,7 @@ from credo.networks.structure.families import Families
 from credo.networks.structure.learn import Task, task_of
 from credo.networks.structure.order_mcmc import CHAINS, SWEEPS, sample_orders
 from credo.networks.structure.score import Constraints, Parents, Score, Search
-from credo.notices import tell
+from credo.notices import listed, tell
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -149,7 +149,13 @@ def confidence_of(
     chains, sweeps = check_whole("chains", chains, 2), check_whole("sweeps", sweeps, 8)
     start = search(score, constraints, constraints.required_parents, seed)
     found = sample_orders(score, constraints, start, seed=seed, chains=chains, sweeps=sweeps, graphs=DRAWN)
-    if not found.convergence.reached:
+    bound = [score.variables[v] for v in found.at_limit] if constraints.max_parents is None else []
+    if bound:
+        tell(
+            f"the chains consider up to {counted(found.limit, 'parent')} of a variable, and {listed(bound)} often "
+            f"{'has' if len(bound) == 1 else 'have'} as many: max_parents={found.limit + 2} would consider more"
+        )
+    elif not found.convergence.reached:
         c = found.convergence
         tell(
             f"the chains don't agree yet (R-hat {c.r_hat:.2f}, arrows differ by up to {c.largest_difference:.2f}): "
