@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,14 @@ from credo import engines
 from credo.core.em import accelerated_em, em, expected
 from credo.core.labels import Label
 from credo.engines import local
-from credo.errors import Notice
+from credo.errors import EvidenceError, Notice
 from credo.networks import incomplete
 from credo.networks.fitting import Climb, Fitting, Problem, Start
 from credo.networks.gradient import nearest_distributions
 from credo.networks.incomplete import observed
 from credo.networks.learning import TableEM
 from credo.networks.network import Network
-from credo.networks.table_beliefs import AveragedOverTables
+from credo.networks.table_beliefs import AveragedOverTables, _drawn_rows
 from tests.laws.test_learned_networks import lost
 from tests.networks import networks
 from tests.processes import Processes
@@ -390,6 +391,39 @@ def test_tables_of_an_expert_are_uncertain_as_after_so_many_cases() -> None:
     low, high = many.interval()["yes"]
     assert few.interval()["yes"][1] - few.interval()["yes"][0] > 3 * (high - low)
     assert low < asia.query("LungCancer")["yes"] < high
+
+
+def test_a_drawn_table_that_underflows_has_no_weight() -> None:
+    """Of little prior weight, an unseen state's probability is 0 in most draws, and in some it isn't."""
+    rows = {"A": ["y"] * 20, "B": ["y", "n"] * 10}
+    rare = Network("A -> B", states=["y", "n"]).fit(rows, prior=credo.BDeu(1e-4))
+    found = rare.query("B", {"A": "n"}, tables="sampled", samples=400)
+    assert isinstance(found, AveragedOverTables)
+    assert 0 < len(found.weights) < 100
+    assert sum(found.values()) == pytest.approx(1.0)
+    drawn = _drawn_rows(np.full((4000, 3), 1e-4) * [1, 2, 1], np.random.default_rng(0))
+    np.testing.assert_allclose(drawn.sum(1), 1.0)
+    np.testing.assert_allclose(drawn.mean(0), [0.25, 0.5, 0.25], atol=0.03)
+    tiny = _drawn_rows(np.full((4000, 3), 5e-324) * [1, 2, 1], np.random.default_rng(0))
+    np.testing.assert_allclose(tiny.mean(0), [0.25, 0.5, 0.25], atol=0.03)
+
+
+def test_evidence_that_no_draw_makes_possible() -> None:
+    rows = {"A": ["y"] * 20, "B": ["y", "n"] * 10}
+    rare = Network("A -> B", states=["y", "n"]).fit(rows, prior=credo.BDeu(1e-9))
+    with pytest.raises(EvidenceError, match="under each of 7 tables drawn"):
+        rare.query("B", {"A": "n"}, tables="sampled", samples=7)
+
+
+def test_tied_nodes_are_drawn_together() -> None:
+    """The mean over draws isn't what mean tables say where nodes share a table: E[θ²] isn't E[θ]²."""
+    rows = {"X0": ["a", "a", "b"], "X1": ["a", "b", "b"], "X2": ["a", "a", "b"]}
+    tied = Network("X0 -> X1 -> X2", states=["a", "b"], tied={"X1": "step", "X2": "step"}).fit(rows)
+    found = tied.query("X2", {"X0": "a"}, tables="sampled", samples=4000)
+    assert isinstance(found, AveragedOverTables)
+    assert abs(found["a"] - tied.query("X2", {"X0": "a"})["a"]) > 5 * found.standard_error["a"]
+    assert found.total([1.0, 0.0]).standard_error == pytest.approx(found.standard_error["a"])
+    assert pickle.loads(pickle.dumps(found)).interval() == found.interval()
 
 
 # Held-out rows
