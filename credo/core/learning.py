@@ -23,7 +23,7 @@ from credo.core.statistics import ROUNDING, Positions
 from credo.data import Batch, Source, cells, source
 from credo.data.fingerprints import cell_prints, fingerprints
 from credo.engines import Partition
-from credo.errors import DataError, EvidenceError
+from credo.errors import DataError, EvidenceError, check_whole
 from credo.numerics.exact import Array
 
 Weight = Any  # None, a column's name, or an array with one weight a row
@@ -261,8 +261,7 @@ def fold_scores(
     """
     if table.once:
         raise DataError("cross-validation reads the data twice, and an iterator can be read only once: give a table")
-    if folds < 2:
-        raise DataError(f"there must be at least 2 folds, but there are {folds}")
+    folds = check_whole("folds", folds, 2, DataError)
     weights = Weights.of(weight)
     names = learner.needs(table.without(weight))
     plan = Folds(learner, tuple(names), folds, seed, weights.of_a_row, score, copied)

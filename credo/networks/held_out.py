@@ -11,7 +11,7 @@ import numpy as np
 from credo import engines
 from credo.core.learning import RowWeights, Validation, Weights
 from credo.data import Batch, Source, source
-from credo.errors import DataError, EvidenceError
+from credo.errors import DataError, EvidenceError, check_whole
 from credo.networks.learning import BY_EM, ROUNDING, TableLearner
 from credo.networks.table_priors import dirichlet_of
 from credo.numerics.exact import Array
@@ -85,7 +85,7 @@ def cross_validated(network: Network, data: object, folds: int, weight: Any, see
     from credo.networks.fitting import hidden_states
     from credo.networks.incomplete import observed
 
-    learner, table = TableLearner.of(network), source(data)
+    learner, table, folds = TableLearner.of(network), source(data), check_whole("folds", folds, 2, DataError)
     if table.once:
         raise DataError(f"cross-validation {TWICE}")
     found = observed(network, table, weight, hidden_states(network, None, table.without(weight).names))
@@ -102,8 +102,8 @@ def _refitted(bare: Network, table: Source, folds: int, weight: Any, seed: int) 
         fold_of.append(np.random.default_rng([seed, batch.start]).permutation(batch.rows) % folds)
         every.append(weights.of_rows(batch))
     held, own = np.concatenate(fold_of), np.concatenate(every)
-    if folds < 2 or len(held) < folds:
-        raise DataError(f"{folds} folds need at least {max(folds, 2)} rows, and there must be at least 2 folds")
+    if len(held) < folds:
+        raise DataError(f"{folds} folds need at least {folds} rows")
     logs, cells = np.empty(len(held)), table.without(weight)
     for k in range(folds):
         fitted = bare.update(cells.where(held != k), weight=own[held != k], seed=seed)

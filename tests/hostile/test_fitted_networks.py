@@ -77,7 +77,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "leaving out before": (lambda: ab().leave_one_out(ROWS), "no rows were learned yet"),
     "leaving out once": (lambda: ab().fit(ROWS).leave_one_out(iter([pa.table(ROWS)])), "read only once"),
     "validating once": (lambda: ab().fit(ROWS).cross_validate(iter([pa.table(ROWS)])), "read only once"),
-    "one fold of holes": (lambda: ab().fit(ROWS).cross_validate(HOLES, 1), "at least 2 folds"),
+    "one fold of holes": (
+        lambda: ab().fit(ROWS).cross_validate(HOLES, 1),
+        "folds must be a whole number of at least 2",
+    ),
+    "half a fold": (lambda: ab().fit(ROWS).cross_validate(HOLES, 2.5), "folds must be a whole number"),
+    "a tolerance of text": (lambda: ab().fit(HOLES, tolerance="x"), "tolerance must be"),
     "a belief about nothing": (lambda: ab().fit(ROWS).belief("C"), "there is no variable 'C'"),
     "a belief without parents": (lambda: ab().fit(ROWS).belief("B"), "needs the state of each parent, and 'A'"),
     "a belief given others": (lambda: ab().fit(ROWS).belief("A", given={"B": "u"}), "'B' isn't one: use query"),

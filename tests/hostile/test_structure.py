@@ -55,6 +55,21 @@ def test_more_variables_than_rows() -> None:
         ({"tiers": "ab"}, "lists of names"),
         ({"max_parents": -1}, "max_parents"),
         ({"max_parents": 1.5}, "max_parents"),
+        ({"required": 5}, "required arrows are text"),
+        ({"required": {"a": 5}}, "required parents of 'a' must be a list of names, but are 5"),
+        ({"required": {"a": "b"}}, "required parents of 'a' must be a list of names, but are 'b'"),
+        ({"forbidden": [(["a"], "b")]}, "names ['a'], which is no column"),
+        ({"tiers": 5}, "lists of names"),
+        ({"tiers": [5]}, "tier 1 is 5"),
+        ({"tiers": [[["a"]]]}, "names ['a'], which is no column"),
+        ({"start": 5}, "start must be"),
+        ({"search": "boss", "rounds": "x"}, "rounds must be a whole number of at least 0"),
+        ({"search": "boss", "patience": 0}, "patience must be a whole number of at least 1"),
+        ({"search": "tabu", "length": -1}, "length must be a whole number of at least 0"),
+        ({"search": "iterated", "changes": 0.5}, "changes must be a whole number of at least 1"),
+        ({"search": "pc", "alpha": "x"}, "alpha must be between 0 and 1"),
+        ({"bins": 2.0}, "bins must be a whole number of at least 2"),
+        ({"bins": 10**6}, "bins must be at most"),
         ({"start": "a -> b; b -> a"}, "cycle"),
         ({"start": "a -> b", "forbidden": "a -> b"}, "starting network"),
         ({"start": "a -> q"}, "'q'"),
@@ -164,3 +179,36 @@ def test_a_missing_category_beside_numbers(call: Any, how: str) -> None:
     assert "'b' is missing in row 7" in text
     assert "bins=5" in text
     assert len(credo.learn_structure(HOLES, bins=3).variables) == 4
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    two = np.int64(2)
+    found = credo.learn_structure({**DATA, **NUMBERS}, search="iterated", max_parents=two, bins=two, rounds=two)
+    assert len(found.states["u"]) == 2
+    sure = credo.edge_confidence(DATA, "bootstrap", replicates=two, seed=two)
+    assert len(sure.average(structures=two)) <= 2
+    credo.edge_confidence(DATA, "mcmc", chains=two, sweeps=np.int32(100))
+    holes = {**DATA, "a": [None, *DATA["a"][1:]]}
+    assert (
+        credo.Network("a -> b; c").fit(holes, starts=two, steps=np.int64(500)).cross_validate(holes, two).folds.max()
+        == 1
+    )
+    assert [
+        len(cuts) for cuts in credo.TreeAugmented(bins=two).fit({**NUMBERS, "y": DATA["a"]}, "y").cuts.values()
+    ] == [1] * 3
+
+
+@pytest.mark.parametrize("search", ["hill-climbing", "tabu", "boss", "exact", "iterated", "k2"])
+def test_required_parents_that_determine_a_number(search: str) -> None:
+    sums = {**NUMBERS, "z": NUMBERS["u"] + NUMBERS["v"]}
+    text = refused(credo.learn_structure, sums, "bic", search, required="u -> z; v -> z")
+    assert "'z' can't have the parents u, v" in text
+    assert "determine it" in text
+    assert credo.learn_structure(sums, "bic", search).parents
+
+
+@pytest.mark.parametrize("method", ["exact", "mcmc", "bootstrap"])
+def test_confidences_where_parents_determine_a_number(method: Any) -> None:
+    sums = {**NUMBERS, "z": NUMBERS["u"] + NUMBERS["v"]}
+    text = refused(credo.edge_confidence, sums, method, score="bic", required="u -> z; v -> z")
+    assert "'z' can't have the parents u, v" in text

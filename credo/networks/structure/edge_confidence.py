@@ -18,7 +18,7 @@ from credo.networks.structure.exact_confidence import FamilySums, OverGraphs, Ov
 from credo.networks.structure.families import Families
 from credo.networks.structure.learn import Task, task_of
 from credo.networks.structure.order_mcmc import CHAINS, SWEEPS, sample_orders
-from credo.networks.structure.score import Constraints, Parents, Score, Search
+from credo.networks.structure.score import Constraints, Parents, Score, Search, check_possible
 from credo.notices import listed, tell
 from credo.numerics.exact import Array
 
@@ -103,7 +103,9 @@ class SearchAgain:
         columns = replace(task.columns, weight=drawn).where(drawn > 0)
         if isinstance(task.search, ColumnSearch):
             return task.search.of_columns(columns, task.constraints)
-        return task.search(task.scored(columns), task.constraints, task.constraints.required_parents, seed)
+        score, start = task.scored(columns), task.constraints.required_parents
+        check_possible(score, start)
+        return task.search(score, task.constraints, start, seed)
 
 
 def completed_task(task: Task) -> Task:
@@ -141,6 +143,7 @@ def confidence_of(
     """Exact sums, or chains over orders that begin with what the search finds."""
     check_way(method, prior)
     check_seed(seed)
+    check_possible(score, constraints.required_parents)
     n = len(score.variables)
     if method == "exact" or (method == "auto" and (n <= EXACT or prior == "dags")):
         return exact_confidence(score, constraints, prior)

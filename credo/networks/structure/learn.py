@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from credo.errors import DataError, NetworkError, SchemaError, check_seed, suggest
+from credo.errors import DataError, NetworkError, SchemaError, check_seed, check_whole, suggest
 from credo.networks import graph
 from credo.networks.network import Network
 from credo.networks.structure.columns import Columns, ColumnSearch, read_columns
 from credo.networks.structure.conditional_gaussian import ConditionalGaussian, MixedTable
 from credo.networks.structure.constraints import Constraints, Named
-from credo.networks.structure.score import Parents, Score, Search
+from credo.networks.structure.score import Parents, Score, Search, check_possible
 from credo.networks.structure.searches import MIXED, OF_NUMBERS, SCORES, category_score, number_score, search_of
 
 if TYPE_CHECKING:
@@ -108,7 +108,9 @@ class Task:
 
     def found(self, columns: Columns, start: Parents) -> Parents:
         """The graph that the search finds; one that breaks the constraints is the search's mistake."""
-        found = self.search(self.scored(columns), self.constraints, start, self.seed)
+        score = self.scored(columns)
+        check_possible(score, start)
+        found = self.search(score, self.constraints, start, self.seed)
         if what := self.constraints.objection(found):
             raise NetworkError(f"the search found a graph that the constraints don't allow: {what}")
         return found
@@ -162,9 +164,9 @@ def _subject(score: str) -> str:
 
 
 def _checked_bins(bins: Any) -> int:
-    if isinstance(bins, bool) or not isinstance(bins, int) or not 2 <= bins <= MOST_BINS:
-        raise DataError(f"bins must be a whole number from 2 to {MOST_BINS}, but is {bins!r:.60}")
-    return bins
+    if check_whole("bins", bins, 2, DataError) > MOST_BINS:
+        raise DataError(f"bins must be at most {MOST_BINS}, but is {bins}")
+    return int(bins)
 
 
 def _without_numbers_before_categories(known: Constraints, columns: Columns) -> Constraints:
@@ -186,6 +188,8 @@ def _start(given: Network | Named | None, known: Constraints) -> Parents:
     if given is None:
         return known.required_parents
     arrows: Any = given.parents if isinstance(given, Network) else given
+    if not isinstance(arrows, str | Iterable):
+        raise NetworkError(f"start must be a network, or arrows as in 'A -> B', but is {given!r:.60}")
     parents = graph.checked(graph.parse_arrows(arrows) if isinstance(arrows, str) else arrows)
     graph.in_order(parents)  # refuses cycles
     number = {name: i for i, name in enumerate(known.variables)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from numbers import Real
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def pc_parents(test: IndependenceTest, constraints: Constraints, alpha: float = 
 
 def skeleton(test: IndependenceTest, known: Constraints, alpha: float) -> tuple[list[set[int]], dict[Pair, Separation]]:
     """Each variable's neighbours, and what separates the others."""
-    if not 0 < alpha < 1:
+    if not isinstance(alpha, Real) or not 0 < alpha < 1:
         raise NetworkError(f"alpha must be between 0 and 1, but is {alpha!r:.60}")
     n = len(test.variables)
     required = {frozenset(arrow) for arrow in known.required}
