@@ -56,8 +56,9 @@ class Fitting:
             raise NetworkError(f"tables are fitted by a method; {suggest(self.method, get_args(Method))}")
         for name in ("starts", "steps"):
             check_whole(name, getattr(self, name), 1)
-        if not isinstance(self.tolerance, Real) or not self.tolerance >= 0:
-            raise NetworkError(f"tolerance must be at least 0, but is {self.tolerance!r:.60}")
+        tolerance: Any = self.tolerance
+        if not isinstance(tolerance, Real) or not tolerance >= 0:
+            raise NetworkError(f"tolerance must be a number of at least 0, but is {tolerance!r:.60}")
         check_seed(self.seed)
 
     @property

@@ -187,7 +187,8 @@ def _check_states(name: str, kind: Any, levels: Any) -> None:
     if not len(levels) or not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
         return
     values = levels.to_numpy(zero_copy_only=False)
-    fractions = np.flatnonzero(values != np.floor(values)) if pa.types.is_floating(levels.type) else []
+    whole = not pa.types.is_floating(levels.type)
+    fractions = np.flatnonzero(np.zeros(0) if whole else values != np.floor(values))
     if len(fractions) or len(values) > MOST_WHOLE:
         example = values[fractions[0]] if len(fractions) else values[0]
         what = "numbers" if len(fractions) else "many whole numbers"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,6 +12,10 @@ import pytest
 
 import credo
 from credo._kernels.jit import forced
+from credo.networks.structure.category_families import K2, BDs
+from credo.networks.structure.category_scores import bic
+from credo.networks.structure.columns import read_columns
+from credo.networks.structure.pc import independence_test
 from tests.hostile.refusals import refused
 
 RANDOM = np.random.default_rng(0)
@@ -125,6 +131,40 @@ def test_a_column_of_many_levels() -> None:
     }
     found = credo.learn_structure(data, kinds={"id": "category"}, search="hill-climbing")
     assert {frozenset((p, c)) for c, above in found.parents.items() for p in above} == {frozenset(("group", "same"))}
+
+
+MANY_LEVELS = 2500
+
+
+def wide_rows() -> dict[str, Any]:
+    """Two columns with a level for each row: their table has 6,250,000 cells, of which 2,500 occur."""
+    random = np.random.default_rng(0)
+    data = {"id": np.arange(MANY_LEVELS).astype(str), "key": random.permutation(MANY_LEVELS).astype(str)}
+    return {**data, "group": np.where(random.random(MANY_LEVELS) < 0.5, "x", "y")}
+
+
+def peak(call: Callable[[], object]) -> int:
+    tracemalloc.start()
+    call()
+    found = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return found
+
+
+def test_two_columns_of_many_levels() -> None:
+    columns = read_columns(wide_rows(), {"id": "category", "key": "category"})
+    for score in (K2(columns.coded()), BDs(columns.coded()), bic(columns.coded())):
+        assert peak(partial(score.family, 0, (1,))) < 2**24
+    test = independence_test(columns)
+    assert peak(partial(test.p_value, 0, 1, ())) < 2**24
+    assert test.p_value(0, 1, ()) > 0.01
+
+
+def test_two_columns_of_many_levels_and_missing_cells() -> None:
+    rows = wide_rows()
+    rows["group"] = np.where(np.arange(MANY_LEVELS) % 3 == 0, None, rows["group"])
+    kinds = {"id": "category", "key": "category"}
+    assert peak(partial(credo.learn_structure, rows, search="hill-climbing", kinds=kinds)) < 2**25
 
 
 def test_an_empty_column_is_ignored_with_a_notice() -> None:

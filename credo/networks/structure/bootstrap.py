@@ -42,4 +42,4 @@ def resampled(weight: Array, random: np.random.Generator) -> Array:
     """
     whole = float(weight.sum())
     draws = max(round(whole), len(weight))
-    return random.multinomial(draws, weight / whole) * (whole / draws)
+    return random.multinomial(draws, weight / whole).astype(np.float64) * (whole / draws)

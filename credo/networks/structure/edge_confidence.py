@@ -76,8 +76,9 @@ def edge_confidence(
         )
     else:
         how = {"chains": chains, "sweeps": sweeps, "seed": seed}
-        score = complete.scored(complete.columns)
-        found = confidence_of(score, task.constraints, task.search, method=method, prior=prior, **how)
+        found = confidence_of(
+            complete.scored(complete.columns), task.constraints, task.search, method=method, prior=prior, **how
+        )
     return replace(found, task=task)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def pc_parents(test: IndependenceTest, constraints: Constraints, alpha: float = 
     return extension(graph) or acyclic(graph)
 
 
-def skeleton(test: IndependenceTest, known: Constraints, alpha: float) -> tuple[list[set[int]], dict[Pair, Separation]]:
+def skeleton(test: IndependenceTest, known: Constraints, alpha: Any) -> tuple[list[set[int]], dict[Pair, Separation]]:
     """Each variable's neighbours, and what separates the others."""
     if not isinstance(alpha, Real) or not 0 < alpha < 1:
         raise NetworkError(f"alpha must be between 0 and 1, but is {alpha!r:.60}")
