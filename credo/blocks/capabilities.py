@@ -103,6 +103,31 @@ class LogPrior(Capability):
         """log p(parameters) at the mode, up to a constant: what EM adds to the log-likelihood."""
 
 
+class LogEvidence(Capability):
+    """Integrates its parameters out, and takes its statistics at others' parameters, as approximations of the evidence
+    of models with hidden variables need."""
+
+    lacking = "their evidence has no closed form"
+
+    @abstractmethod
+    def log_evidence(self) -> Array:
+        """log p(statistics), parameters integrated out, in one or more terms that add up."""
+
+    @abstractmethod
+    def log_likelihood_at(self, other: Self) -> float:
+        """log p(statistics | the point estimate of another likelihood of the same columns)."""
+
+
+class Points(Capability):
+    """Places rows in space, so that what is unlike lies far apart."""
+
+    lacking = "rows can't be compared"
+
+    @abstractmethod
+    def points(self, cells: Any) -> Array:
+        """Coordinates with a variance of about 1 each, NaN where a cell is missing. (rows, coordinates)"""
+
+
 class SharedFactor(Capability):
     """Leaves a factor of p(cells | class) out of `add`, since all classes share it."""
 

@@ -47,11 +47,11 @@ class Conditional:
             [each.summarise(batch, member, self.groups) for each in counting(self.blocks)], member, levels
         )
 
-    def expected(self, batch: Batch, member: Soft, levels: Any) -> Evidence:
+    def expected(self, batch: Batch, member: Membership, levels: Any) -> Evidence:
         """EM's E-step: the expected statistics of a batch under responsibilities that this conditional has led to, or
         that EM starts from. Where columns covary, missing cells are expected as well (see Completes), which `summarise`
         leaves to the M-step."""
-        batch = batch.filled(self.names)
+        batch, member = batch.filled(self.names), member if isinstance(member, Soft) else member.soft()
         now = {} if self.evidence is None else dict(zip(self.blocks, self.likelihoods, strict=True))
         found = []
         for block in counting(self.blocks):

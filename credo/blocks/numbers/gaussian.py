@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Parameter, Settings
-from credo.blocks.capabilities import Completes, Draws, Limits, LogPrior, OneTerm, Tallies
+from credo.blocks.capabilities import Completes, Draws, Limits, LogEvidence, LogPrior, OneTerm, Points, Tallies
 from credo.blocks.numbers.completed_rows import Normals, begun
 from credo.blocks.numbers.covariances import most_likely, without_row
 from credo.blocks.numbers.missing import Completion, Filled, completed
@@ -132,7 +132,7 @@ def with_completed(seen: Sequence[Pattern], filled: CrossMoments, known: Moments
 
 
 @dataclass(frozen=True, eq=False)
-class JointLikelihood(OneTerm, LogPrior, Draws):
+class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Draws):
     """log p(x | class): a multivariate t where parameters are integrated out, else a normal; missing cells drop out."""
 
     names: tuple[str, ...]
@@ -255,6 +255,30 @@ class JointLikelihood(OneTerm, LogPrior, Draws):
 
     def log_prior(self) -> float:
         return Completion(self, self.gaussians).log_prior() if self.size else 0.0
+
+    def log_evidence(self) -> Array:
+        return np.array([self.prior.log_evidence(*self.completed, self.tied) if self.size else 0.0])
+
+    def log_likelihood_at(self, other: Self) -> float:
+        if not other.size:
+            return 0.0
+        n, mean, scatter = self.completed
+        away = (self.shift - other.shift)[other.varying]  # rounding, since both have the same rows
+        return float(other.gaussians.log_likelihood(n, mean + away, scatter).sum())
+
+    def points(self, cells: Array) -> Array:
+        return np.asarray((cells - self.shift)[:, self.varying] / np.sqrt(self.prior_variance))
+
+    @property
+    def whole_gaussians(self) -> JointGaussian:
+        """The point estimate, of all columns and about 0; those without variance have their value, and are apart."""
+        d, inside = len(self.names), np.flatnonzero(self.varying)
+        mean = np.repeat(self.shift[None], self.classes, axis=0)
+        covariance = np.repeat(np.eye(d)[None], self.classes, axis=0)
+        if len(inside):
+            mean[:, inside] += self.gaussians.mean
+            covariance[:, inside[:, None], inside] = self.gaussians.covariance
+        return JointGaussian(mean, covariance)
 
     @property
     def _point(self) -> JointLikelihood:
