@@ -33,6 +33,7 @@ NAMES = [
     "GammaExponential",
     "GammaPoisson",
     "GaussianDiscriminant",
+    "Hypotheses",
     "LinearRegression",
     "MarkovNetwork",
     "NaiveBayes",
@@ -51,6 +52,7 @@ NAMES = [
     "TunedClassifier",
     "ask",
     "bayes_factor",
+    "bayes_rule",
     "documents",
     "edge_confidence",
     "em_means",
@@ -58,8 +60,11 @@ NAMES = [
     "learn",
     "learn_structure",
     "load",
+    "product_rule",
     "read",
     "save",
+    "sum_rule",
+    "total_probability",
 ]
 
 

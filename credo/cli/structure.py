@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
     from credo.networks.structure.confidence import EdgeConfidence
 
-DEFAULT = "boss"  # search
 SCORES = ("auto", "bdeu", "bds", "k2", "bic", "aic", "mdl", "qnml", "bge", "conditional-gaussian")
 SEARCHES = ("auto", "boss", "hill-climbing", "tabu", "iterated", "exact", "ges", "pc", "k2", "chow-liu")
 
@@ -87,6 +86,7 @@ def learned(table: Source, data: str, confidence: bool, **how: Any) -> Learned:
     """The network, the strength of its arrows, and how sure they are."""
     import credo
     from credo.networks.equivalence import numbered
+    from credo.networks.structure.default_search import chosen_search
     from credo.networks.structure.edge_confidence import completed_task
     from credo.networks.structure.essential_graph import essential_graph
     from credo.networks.structure.learn import task_of
@@ -94,16 +94,16 @@ def learned(table: Source, data: str, confidence: bool, **how: Any) -> Learned:
     from credo.present.numbers import count_of
 
     score, search = how.pop("score"), how.pop("search")
-    search = DEFAULT if search == "auto" else search
     net = credo.learn_structure(table, score, search, **how)
     sure = credo.edge_confidence(table, score=score, **how) if confidence else None
     reading = {name: how[name] for name in ("bins", "kinds", "weight")}
     constraints = {name: how[name] for name in ("required", "forbidden", "tiers", "max_parents")}
-    task = completed_task(task_of(table, score, DEFAULT, constraints, **reading))
+    task = completed_task(task_of(table, score, constraints=constraints, **reading))
     strengths = arrow_strengths(task.scored(task.columns), net.parents)
     compelled = essential_graph(numbered(net.parents), task.constraints).named(net.variables).arrows
     arrows = sum(map(len, net.parents.values()))
     size = f"{count_of(len(net.parents), 'variable')} and {count_of(arrows, 'arrow')}"
+    search = chosen_search(search, len(net.parents))
     how_found = "tests of independence" if search == "pc" else f"score {task.score}, search {search}"
     return Learned(net, strengths, sure, compelled, f"{data}: network of {size} ({how_found})")
 
