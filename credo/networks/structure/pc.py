@@ -48,7 +48,7 @@ def pc_parents(test: IndependenceTest, constraints: Constraints, alpha: float = 
 
 def skeleton(test: IndependenceTest, known: Constraints, alpha: Any) -> tuple[list[set[int]], dict[Pair, Separation]]:
     """Each variable's neighbours, and what separates the others."""
-    if not isinstance(alpha, Real) or not 0 < alpha < 1:
+    if not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
         raise NetworkError(f"alpha must be between 0 and 1, but is {alpha!r:.60}")
     n = len(test.variables)
     required = {frozenset(arrow) for arrow in known.required}
