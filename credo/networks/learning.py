@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.core.em import Expected
 from credo.core.evidence import Evidence, Part
@@ -208,13 +209,18 @@ def coded_batch(network: Network, batch: Batch, weight: Array) -> CodedRows:
     """All variables of a batch, missing where it has no such column; a value that is no state is an error."""
     names = [name for name in network.variables if name in batch.names]
     index = StateIndex(network.variables, tuple(network.states.values()))
+    codes = np.full((len(network.variables), batch.rows), -1, dtype=np.int32)
+    codes[[index.number[name] for name in names]] = state_codes(index, names, batch)
+    return CodedRows(batch.start, codes, weight)
+
+
+def state_codes(index: StateIndex, names: Sequence[str], batch: Batch) -> NDArray[np.int32]:
+    """Some columns as numbers of states; a value that is no state is an error. (columns, rows)"""
     coded = Coder(index, names).coded(batch)
     for name, unseen in coded.unknown.items():
-        known = suggest(unseen.value, network.states[name])
+        known = suggest(unseen.value, index.states[index.number[name]])
         raise DataError(f"column {name!r} has the value {unseen.value!r:.60}, which is no state; {known}")
-    codes = np.full((len(network.variables), batch.rows), -1, dtype=np.int32)
-    codes[[index.number[name] for name in names]] = coded.columns
-    return CodedRows(batch.start, codes, weight)
+    return coded.columns
 
 
 def coded_rows(network: Network, data: object, weight: Any = None) -> Iterator[CodedRows]:

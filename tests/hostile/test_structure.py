@@ -110,7 +110,11 @@ def test_a_number_with_a_score_of_categories(score: str) -> None:
 
 
 def test_a_mixed_table_with_a_score_of_numbers() -> None:
-    assert "conditional-gaussian" in refused(credo.learn_structure, {**DATA, **NUMBERS}, "bge")
+    for score in ("bge", "bic"):
+        text = refused(credo.learn_structure, {**DATA, **NUMBERS}, score)
+        assert f"'a' is a category and 'u' a number, and score={score!r} is for tables of one kind" in text
+        assert "conditional-gaussian" in text
+    assert "is for categories" in refused(credo.learn_structure, {**DATA, **NUMBERS}, "bdeu")
     text = refused(credo.learn_structure, {**DATA, **NUMBERS}, required="u -> a")
     assert "from a number to a category" in text
 
@@ -194,10 +198,17 @@ def test_one_column_and_one_row() -> None:
     assert len(credo.learn_structure({"a": ["x"], "b": ["y"]}).variables) == 2
 
 
-def test_states_that_no_later_row_may_have() -> None:
-    """An unseen state in new rows is the fitted network's own matter: it is told, or refused, by name."""
+def test_a_state_never_seen() -> None:
+    """Learned, it is a state; in a query it is unknown and told, or refused by name."""
     found = credo.learn_structure(DATA)
-    assert found.update({name: ["x"] for name in "abc"}).n == 61
+    new = {"a": ["z"], "b": ["x"], "c": ["x"]}
+    more = found.update(new)
+    assert more.n == 61
+    assert {*more.states["a"]} == {"x", "y", "z"}
+    with pytest.warns(credo.Notice, match="1 cell with unknown states, such as z|column 'a'"):
+        (log,) = found.log_prob(new)
+    assert log == pytest.approx(found.log_prob({**new, "a": [None]})[0])
+    assert "'a' has no state 'z'" in refused(found.query, "b", {"a": "z"})
 
 
 MIXED = {**DATA, "u": NUMBERS["u"]}
@@ -253,3 +264,49 @@ def test_confidences_where_parents_determine_a_number(method: Any) -> None:
     sums = {**NUMBERS, "z": NUMBERS["u"] + NUMBERS["v"]}
     text = refused(credo.edge_confidence, sums, method, score="bic", required="u -> z; v -> z")
     assert "'z' can't have the parents u, v" in text
+
+
+def test_bins_have_different_names_however_close_they_are() -> None:
+    data = {"u": 1e9 + NUMBERS["u"], "v": NUMBERS["v"]}
+    found = credo.learn_structure(data, bins=5)
+    assert len({*found.states["u"]}) == 5
+    assert found.states["v"][0].count(".") == 1
+    assert len(found.states["v"][0]) <= len("below -0.123456")
+
+
+@pytest.mark.parametrize("verb", ["log_prob", "update", "fit", "forget", "leave_one_out", "impute", "score"])
+def test_raw_numbers_for_a_network_of_bins(verb: str) -> None:
+    net = credo.learn_structure(NUMBERS, bins=3)
+    text = refused(getattr(net, verb), NUMBERS)
+    assert "column 'u' has numbers, such as" in text
+    assert "cut at the same places" in text
+    assert "no state 0.1; known: below" in refused(net.query, "v", {"u": 0.1})
+
+
+def test_declared_states_count_in_scores() -> None:
+    rows = {"a": ["x", "y"] * 20, "b": ["u", "v"] * 20}
+    three = credo.Network("a -> b", states={"a": ["x", "y", "z"], "b": ["u", "v"]})
+    two = credo.Network("a -> b")
+    more = three.score(rows, "bic")["a"] - two.score(rows, "bic")["a"]
+    assert more == pytest.approx(-0.5 * np.log(40))  # a parameter more
+    assert two.fit(rows).score(rows, "bdeu") == two.score(rows, "bdeu")
+    assert "which is no state" in refused(three.score, {"a": ["w", "x"], "b": ["u", "v"]})
+
+
+@pytest.mark.parametrize("search", ["ges", "chow-liu", "tan"])
+def test_searches_over_classes_of_mixed_tables(search: str) -> None:
+    """Nobody gave constraints."""
+    options = {"target": "a"} if search == "tan" else {}
+    text = refused(credo.learn_structure, MIXED, search=search, **options)
+    assert "a category has no numbers as parents" in text
+    assert "required" not in text
+    assert "bins=5" in text
+    assert credo.learn_structure(MIXED, search=search, bins=3, **options).tables
+
+
+@pytest.mark.parametrize("search", ["ges", "chow-liu"])
+@pytest.mark.parametrize("score", ["k2", "bds"])
+def test_searches_over_classes_need_scores_that_are_equal_there(search: str, score: str) -> None:
+    text = refused(credo.learn_structure, DATA, score, search)
+    assert "equal for Markov-equivalent networks (bdeu, bic, aic, mdl, qnml)" in text
+    assert credo.learn_structure(DATA, "mdl", search).tables

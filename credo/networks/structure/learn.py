@@ -14,7 +14,17 @@ from credo.networks.structure.columns import Columns, ColumnSearch, read_columns
 from credo.networks.structure.conditional_gaussian import ConditionalGaussian, MixedTable
 from credo.networks.structure.constraints import Constraints, Named
 from credo.networks.structure.score import Parents, Score, Search, check_possible
-from credo.networks.structure.searches import MIXED, OF_NUMBERS, SCORES, category_score, number_score, search_of
+from credo.networks.structure.searches import (
+    FOR_CATEGORIES,
+    FOR_NUMBERS,
+    MIXED,
+    OVER_CLASSES,
+    SCORES,
+    UNEQUAL,
+    category_score,
+    number_score,
+    search_of,
+)
 
 if TYPE_CHECKING:
     from credo.core.learning import Weight
@@ -76,12 +86,14 @@ def task_of(
     weight: Weight = None,
     equivalent: float = 1.0,
     seed: int = 0,
+    states: Mapping[str, tuple[Any, ...]] | None = None,
 ) -> Task:
     """What users ask for, checked: columns that were read, the score for them, constraints and a search."""
-    columns = read_columns(data, kinds, weight)
+    columns = read_columns(data, kinds, weight, states)
     if bins is not None:
         columns = columns.binned(_checked_bins(bins))
     chosen = _chosen_score(score, columns)
+    _check_equivalence(search, chosen, columns)
     known = Constraints.of(columns.variables, **(constraints or {}))
     if chosen == MIXED:
         known = _without_numbers_before_categories(known, columns)
@@ -146,15 +158,20 @@ def _chosen_score(asked: str, columns: Columns) -> str:
     if columns.numbers and columns.categories:
         wanted: tuple[str, ...] = (MIXED,)
     else:
-        wanted = OF_NUMBERS if columns.numbers else SCORES[:-2]
+        wanted = FOR_NUMBERS if columns.numbers else FOR_CATEGORIES
     if asked == "auto":
         return "bic" if not columns.numbers else wanted[0]
     if asked in wanted or asked == MIXED:
         return asked
+    if columns.numbers and asked in FOR_NUMBERS:
+        raise SchemaError(
+            f"{columns.categories[0].name!r} is a category and {columns.numbers[0].name!r} a number, and score={asked!r} "
+            f"is for tables of one kind: use score={MIXED!r}, or bins=5 to cut numbers in bins"
+        )
     if columns.numbers:
         name = columns.numbers[0].name
         raise SchemaError(
-            f"column {name!r} is a number, and score={asked!r} is for {_subject(asked)}: give "
+            f"column {name!r} is a number, and score={asked!r} is for categories: give "
             f"kinds={{{name!r}: 'category'}} if its values are names, bins=5 to cut numbers in bins, "
             f"or score={wanted[0]!r}"
         )
@@ -162,8 +179,21 @@ def _chosen_score(asked: str, columns: Columns) -> str:
     raise SchemaError(f"column {name!r} is a category, and score={asked!r} is for numbers; {suggest(asked, wanted)}")
 
 
-def _subject(score: str) -> str:
-    return "tables of numbers only" if score in OF_NUMBERS else "categories"
+def _check_equivalence(search: str | Search, score: str, columns: Columns) -> None:
+    """Refuse a search over classes of equivalent graphs where these differ in score, or where some aren't allowed."""
+    if not isinstance(search, str):
+        return
+    if search in OVER_CLASSES and score in UNEQUAL:
+        others = ", ".join(name for name in FOR_CATEGORIES if name not in UNEQUAL)
+        raise NetworkError(
+            f"search={search!r} needs a score that is equal for Markov-equivalent networks ({others}), and that of "
+            f'{score!r} differs: use search="boss", "tabu" or "exact" with it'
+        )
+    if search in (*OVER_CLASSES, "tan") and columns.numbers and columns.categories:
+        raise NetworkError(
+            f"search={search!r} reverses arrows, and with score={MIXED!r} a category has no numbers as parents: use "
+            'search="boss", "tabu" or "exact", or bins=5 to cut numbers in bins'
+        )
 
 
 def _checked_bins(bins: Any) -> int:

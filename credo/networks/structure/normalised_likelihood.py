@@ -8,9 +8,7 @@ from scipy.special import gammaln, logsumexp, xlogy
 from credo.numerics.exact import Array
 
 EXACT = 2000  # states up to which the recurrence is followed
-SUMMED = (
-    100_000  # rows up to which C(n, 2) is summed; beyond, its asymptotic series is exact enough
-)
+SUMMED = 100_000  # rows up to which C(n, 2) is summed; beyond, its asymptotic series is exact enough
 
 
 class Regret:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def scored_nodes(net: Network, data: object, score: str, weight: Any, equivalent: float) -> dict[str, float]:
     """Each variable's part of the score."""
     table = source(data)
-    task = task_of(table, score, kinds=_ignored(net, table, weight), weight=weight, equivalent=equivalent)
+    how: dict[str, Any] = {"kinds": _ignored(net, table, weight), "weight": weight, "equivalent": equivalent}
+    task = task_of(table, score, **how, states=dict(net.states) if net.declared else None)
     return node_scores(task.scored(task.columns), net.parents)
 
 
