@@ -276,6 +276,11 @@ def fold_scores(
     return found if with_folds else found[:-1], Evidence.total(parts).ordered()
 
 
+def folds_of(batch: Batch, folds: int, seed: int) -> Positions:
+    """The fold of each row, which follows from the seed and the batch's place alone."""
+    return np.random.default_rng([seed, batch.start]).permutation(batch.rows) % folds
+
+
 @dataclass(frozen=True)
 class OfFolds:
     """The evidence of each fold, and how many rows there were."""
@@ -297,7 +302,7 @@ class Folds:
     copied: NDArray[np.uint64] | None = None
 
     def split(self, batch: Batch) -> list[tuple[Positions, Batch, Array]]:
-        drawn = np.random.default_rng([self.seed, batch.start]).permutation(batch.rows) % self.folds
+        drawn = folds_of(batch, self.folds, self.seed)
         if self.copied is not None and len(self.copied):
             prints = fingerprints(cell_prints(batch, self.names))
             place = np.minimum(np.searchsorted(self.copied, prints), len(self.copied) - 1)

@@ -78,12 +78,18 @@ class NetworkAverage:
         """P(variable | the row's other cells), any of which may be missing. (rows, states)"""
         rows = _without(data, variable)
         logs = np.stack([np.asarray(net.log_prob(rows)) for net in self.networks])  # of the other cells
+        for row in np.flatnonzero(np.isneginf(logs).all(0)).tolist():
+            self.networks[0].predict_proba(variable, rows.slice(row, 1))  # the error names the cells
+            raise EvidenceError(f"row {row + 1} is impossible under each of the networks")
         own = self.states[variable]
         total = np.zeros((logs.shape[1], len(own)))
         share = self.weights[:, None] * np.exp(logs - logs.max(0))
         for net, weight in zip(self.networks, share / share.sum(0), strict=True):
-            order = [net.states[variable].index(state) for state in own]
-            total += weight[:, None] * np.asarray(net.predict_proba(variable, rows))[:, order]
+            possible = np.flatnonzero(weight > 0)
+            if len(possible):
+                order = [net.states[variable].index(state) for state in own]
+                found = np.asarray(net.predict_proba(variable, rows.take(possible)))[:, order]
+                total[possible] += weight[possible, None] * found
         return total
 
     def predict(self, variable: str, data: object) -> Any:

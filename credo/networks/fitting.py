@@ -139,7 +139,9 @@ class Problem:
         """The network at the best optimum found."""
         best = self.best([*self.starts(how, start)], how)
         if not best.converged:
-            tell(f"{how.method} ended after {counted(how.steps, 'step')}, before it converged: steps= allows more")
+            ended = f"{how.method} ended after {counted(len(best.history) - 1, 'step')}, before it converged"
+            more = "steps= allows more" if len(best.history) > how.steps else 'method="em" may go on'
+            tell(f"{ended}: {more}")
         parts = self.evidence.parts.items()  # with the schema as it was: what EM works with has declared states
         total = {label: Part(part.axes, part.statistics + best.evidence[label]) for label, part in parts}
         return self.rows.network.with_evidence(Evidence(self.evidence.schema, total), best.history)

@@ -310,3 +310,9 @@ def test_searches_over_classes_need_scores_that_are_equal_there(search: str, sco
     text = refused(credo.learn_structure, DATA, score, search)
     assert "equal for Markov-equivalent networks (bdeu, bic, aic, mdl, qnml)" in text
     assert credo.learn_structure(DATA, "mdl", search).tables
+
+
+def test_more_families_than_are_feasible() -> None:
+    wide = {f"v{i}": RANDOM.choice(["x", "y"], 20).tolist() for i in range(30)}
+    text = refused(credo.learn_structure, wide, search="exact", max_parents=20)
+    assert "lower max_parents=20" in text

@@ -9,6 +9,8 @@ import pyarrow as pa
 import pytest
 
 import credo
+from credo.errors import EvidenceError
+from credo.networks.average import NetworkAverage
 from credo.networks.equivalence import numbered
 from credo.networks.structure.confidence import arrow_shares
 
@@ -78,3 +80,16 @@ def test_missing_cells_are_fitted_by_em() -> None:
     holes = {"a": [None, *ROWS["a"][1:]], "b": [*ROWS["b"][:-1], None]}
     average = credo.edge_confidence(holes).average(structures=2)
     assert all(net.n == pytest.approx(400) for net in average.networks)
+
+
+def test_a_row_that_one_structure_finds_impossible() -> None:
+    states = {"A": ["p", "q"], "B": ["u", "v"]}
+    one = credo.Network("A -> B", {"A": [1.0, 0.0], "B": [[0.5, 0.5], [0.5, 0.5]]}, states=states)
+    two = credo.Network("A -> B", {"A": [0.5, 0.5], "B": [[0.5, 0.5], [0.9, 0.1]]}, states=states)
+    average = NetworkAverage((one, two), np.ones(2))
+    found = average.predict_proba("B", {"A": ["q", "p", None]})
+    for row, given in zip(found, ({"A": "q"}, {"A": "p"}, {}), strict=True):
+        np.testing.assert_allclose(row, [*average.query("B", given).values()])
+    assert [*average.predict("B", {"A": ["q"]})] == ["u"]
+    with pytest.raises(EvidenceError, match="A"):
+        NetworkAverage((one, one), np.ones(2)).predict_proba("B", {"A": ["p", "q"]})

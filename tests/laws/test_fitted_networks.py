@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -430,6 +431,45 @@ def test_tied_nodes_are_drawn_together() -> None:
 
 
 # Held-out rows
+
+
+def test_refits_of_folds_take_the_options_of_fit() -> None:
+    rows = STORM.sample(120, seed=1).drop_columns(["Lightning"])
+    fresh = Network(STORM.parents)
+    with warnings.catch_warnings(record=True, action="always") as told:
+        found = fresh.cross_validate(rows, 3, hidden={"Lightning": 2}, starts=2, steps=3, seed=4)
+    assert [str(each.message) for each in told] == ["em ended after 3 steps, before it converged: steps= allows more"]
+    held = found.folds == 1
+    with quietly():
+        taught = fresh.fit(rows.filter(~held), hidden={"Lightning": 2}, starts=2, steps=3, seed=4)
+    np.testing.assert_allclose(found.log_probabilities[held], taught.log_prob(rows.filter(held)), rtol=1e-6)
+    learned = fresh.fit(rows, hidden={"Lightning": 2}, starts=2, tolerance=1e-4)
+    with warnings.catch_warnings(record=True, action="always") as told:
+        learned.cross_validate(rows, 3, starts=1, tolerance=1e-4)
+    assert not told
+
+
+def test_folds_are_the_same_with_and_without_missing_cells() -> None:
+    rows = STORM.sample(60, seed=1).to_pydict()
+    whole = STORM.fit(rows).cross_validate(rows, 4, seed=3)
+    lost = {**rows, "Storm": [None, *rows["Storm"][1:]]}
+    np.testing.assert_array_equal(STORM.fit(rows).cross_validate(lost, 4, seed=3).folds, whole.folds)
+
+
+def test_an_aborted_line_search_has_not_converged(monkeypatch: pytest.MonkeyPatch) -> None:
+    import scipy.optimize
+
+    ended = scipy.optimize.minimize
+
+    def aborted(*args: Any, **options: Any) -> Any:
+        found = ended(*args, **{**options, "options": {**options["options"], "maxiter": 2}})
+        found.status = 2
+        return found
+
+    rows = holes(STORM.sample(100, seed=1), 0.3, 0)
+    monkeypatch.setattr(scipy.optimize, "minimize", aborted)
+    with pytest.warns(Notice, match="lbfgs ended after 2 steps, before it converged: method="):
+        Network(STORM.parents).fit(rows, method="lbfgs")
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=str)

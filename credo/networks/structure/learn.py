@@ -165,8 +165,8 @@ def _chosen_score(asked: str, columns: Columns) -> str:
         return asked
     if columns.numbers and asked in FOR_NUMBERS:
         raise SchemaError(
-            f"{columns.categories[0].name!r} is a category and {columns.numbers[0].name!r} a number, and score={asked!r} "
-            f"is for tables of one kind: use score={MIXED!r}, or bins=5 to cut numbers in bins"
+            f"{columns.categories[0].name!r} is a category and {columns.numbers[0].name!r} a number, and "
+            f"score={asked!r} is for tables of one kind: use score={MIXED!r}, or bins=5 to cut numbers in bins"
         )
     if columns.numbers:
         name = columns.numbers[0].name

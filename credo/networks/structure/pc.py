@@ -17,11 +17,12 @@ from credo.errors import NetworkError
 from credo.networks.equivalence import PartialOrientation, close, extension
 from credo.networks.mixed_graph import MixedGraph
 from credo.networks.structure.columns import Columns
-from credo.networks.structure.essential_graph import direct_known
+from credo.networks.structure.essential_graph import direct_known, random_directions
 from credo.networks.structure.independence import CategoryTest, CorrelationTest, IndependenceTest
 from credo.networks.structure.score import Constraints, Parents, Score
 
 Pair = frozenset[int]
+MEMBERS = 20  # graphs of a class that are tried where the number of parents is limited
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,12 @@ def pc_parents(test: IndependenceTest, constraints: Constraints, alpha: float = 
     """A directed acyclic graph of the class that PC finds; where the tests contradict each other, one near it."""
     near, separations = skeleton(test, constraints, alpha)
     graph = oriented(near, separations, constraints)
-    return extension(graph) or acyclic(graph)
+    found = extension(graph)
+    if found is None:
+        return acyclic(graph)
+    random = np.random.default_rng(0)
+    others = (random_directions(graph.copy(), random) for _ in range(MEMBERS))
+    return next((each for each in (found, *others) if constraints.objection(each) is None), found)
 
 
 def skeleton(test: IndependenceTest, known: Constraints, alpha: Any) -> tuple[list[set[int]], dict[Pair, Separation]]:
@@ -66,8 +72,6 @@ def skeleton(test: IndependenceTest, known: Constraints, alpha: Any) -> tuple[li
                 near[b].discard(a)
                 found[frozenset((a, b))] = best
         size += 1
-        if size > known.most:
-            break
     return near, found
 
 
@@ -180,7 +184,9 @@ class PC:
     def of_columns(self, columns: Columns, constraints: Constraints) -> Parents:
         found = pc_parents(independence_test(columns), constraints, self.alpha)
         if what := constraints.objection(found):
-            raise NetworkError(f'search="pc" finds a graph that the constraints refuse: {what}; use "boss" or "tabu"')
+            raise NetworkError(
+                f'search="pc" finds by tests a graph that the constraints refuse: {what}; use search="boss" or "tabu"'
+            )
         return found
 
     def __call__(self, score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents:  # noqa: ARG002
