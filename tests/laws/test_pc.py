@@ -158,14 +158,14 @@ def test_constant_and_empty_columns_are_independent_of_all() -> None:
     assert test.p_value(0, 1, ()) == test.p_value(0, 2, ()) == 1.0
 
 
-def test_a_limit_of_parents_is_met_by_another_member_of_the_class() -> None:
-    """Edges from a common cause: as few as one parent each, though another member has more."""
+def test_a_limit_of_parents_leaves_the_strongest() -> None:
     random = np.random.default_rng(0)
-    a = random.normal(size=800)
-    table = {name: a + 0.8 * random.normal(size=800) for name in ("p", "q", "r", "s")} | {"a": a}
-    found = credo.learn_structure(table, search="pc", max_parents=1)
-    assert max(map(len, found.parents.values())) == 1
-    assert len(found.graph().arrows) == 4
+    p, q, r = random.normal(size=(3, 800))
+    table = {"p": p, "q": q, "r": r, "y": p + 2 * q + 3 * r + random.normal(size=800)}
+    for most, expected in ((3, {"p", "q", "r"}), (2, {"q", "r"}), (1, {"r"}), (0, set())):
+        assert {*credo.learn_structure(table, search="pc", max_parents=most).parents["y"]} == expected
+    kept = credo.learn_structure(table, search="pc", max_parents=1, required="p -> y")
+    assert kept.parents["y"] == ("p",)
 
 
 def test_rows_of_a_gaussian_network_give_its_cpdag() -> None:
