@@ -24,6 +24,7 @@ _PUBLIC = {
     "GaussianDiscriminant": "credo.models.discriminant",
     "LinearRegression": "credo.families.linear_regression",
     "MarkovNetwork": "credo.networks.markov_network",
+    "Mixture": "credo.models.mixture.model",
     "NaiveBayes": "credo.models.naive_bayes",
     "Network": "credo.networks.network",
     "NetworkError": "credo.errors",
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
     from credo.models.forms import Number as Number
     from credo.models.forms import Text as Text
+    from credo.models.mixture.model import Mixture as Mixture
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network

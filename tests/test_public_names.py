@@ -35,6 +35,7 @@ NAMES = [
     "GaussianDiscriminant",
     "LinearRegression",
     "MarkovNetwork",
+    "Mixture",
     "NaiveBayes",
     "Network",
     "NormalInverseGamma",

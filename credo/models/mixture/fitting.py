@@ -14,6 +14,7 @@ from credo.blocks.block import Settings
 from credo.core.em import Fitted, em, expected
 from credo.core.membership import Codes
 from credo.data import Batch
+from credo.errors import DataError
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.forms import Views
@@ -77,8 +78,15 @@ class Problem:
         """The sample's rows as points, their weights, and their labels."""
         one = self.unfitted(max(1, len(self.known)), "diagonal")
         batch, weight, codes = one.read(self.sample)
+        if not batch.rows:
+            raise DataError("all weights are zero: there are no rows to learn from")
         points = points_of(one.conditional, batch, weight, pa.array([0]))
         return points, weight, codes
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many different rows the sample has: more components can't be told apart."""
+        return len(np.unique(self.places[0], axis=0, equal_nan=True)) if self.places[0].shape[1] else 1
 
     @cached_property
     def _whitened(self) -> Array:
@@ -127,7 +135,7 @@ class Problem:
     def continued(self, found: Fit) -> Fit:
         """To the end of EM on all rows, where it wasn't reached."""
         how, left = self.how, self.how.steps - len(found.history) + 1
-        if found.converged and self.sampled or left < 1:
+        if (found.converged and self.sampled) or left < 1:
             return found
         more = em(found.model, self.rows, steps=left, tolerance=how.tolerance)
         return replace(more, history=(*found.history[:-1], *more.history))

@@ -95,13 +95,15 @@ class Mixture(Surface):
         belong to; the cells of the others are missing."""
         from credo.models.mixture.learning import learned
 
-        return learned(self, data, target, weight)
+        found: Self = learned(self, data, target, weight)
+        return found
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
         """Continue EM with more rows. Those learned before stay as evidence, in the components where they were."""
         from credo.models.mixture.learning import continued
 
-        return continued(self, data, target, weight)
+        found: Self = continued(self, data, target, weight)
+        return found
 
     def forget(self, data: object, **_: Any) -> NoReturn:  # noqa: ARG002 - whatever it is, it can't be forgotten
         """Refused: rows can't be taken out of what EM inferred from all of them."""

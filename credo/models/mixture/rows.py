@@ -27,7 +27,7 @@ READ_ONCE = (
 class Rows:
     """A table as EM reads it: batches in memory, with what they were encoded as, or partitions that are read again."""
 
-    partitions: Sequence[Partition[Batch]] | None
+    batches: Sequence[Batch] | None
     table: Source
     names: tuple[str, ...]
     weights: Weights
@@ -38,14 +38,14 @@ class Rows:
         if table.once:
             raise DataError(READ_ONCE)
         table, weights = table.held(), Weights.of(weight)
-        kept = [*weights.partitions(table, names)] if table.near else None
+        kept = [batch for part in weights.partitions(table, names) for batch in part.batches()] if table.near else None
         rows = sum(batch.rows for batch in kept) if kept is not None else table.rows or table.count(names[0])
         if not rows:
             raise DataError("the data is empty: there are no rows to learn from")
         return cls(kept, table, tuple(names), weights, rows)
 
     def __call__(self) -> Iterable[Partition[Batch]]:
-        return self.weights.partitions(self.table, self.names) if self.partitions is None else self.partitions
+        return self.weights.partitions(self.table, self.names) if self.batches is None else self.batches
 
     def sample(self, seed: int, most: int = SAMPLE) -> Batch:
         """At most about so many rows, drawn at random; all of them if there are no more."""

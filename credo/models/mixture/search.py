@@ -89,7 +89,7 @@ def _searched(problem: Problem, covariance: Covariance, components: int | None, 
     first = max(1, len(problem.known))
     if most < first:
         raise DataError(f"there are {first} different labels, but most_components is {most}")
-    for k in range(first, most + 1):
+    for k in range(first, max(first, min(most, problem.distinct)) + 1):
         new = problem.starts(k, covariance, 1 if k == 1 else NEW_STARTS)
         found.add(problem, [*_splits(problem, found, k - 1), *new])
         if k - found.best > PATIENCE:
