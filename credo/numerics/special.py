@@ -149,7 +149,9 @@ def log_rising(z: Array, x: Array | float) -> Array:
     high = large + x
     series = (large - 0.5) * np.log1p(x / large) + x * np.log(high) - x
     series += (1 / high - 1 / large) / 12 - (1 / high**3 - 1 / large**3) / 360
-    return np.where(small, _log_gamma_difference(np.where(small, z, 1.0), x), series) if small.any() else np.asarray(series)
+    if not small.any():
+        return np.asarray(series)
+    return np.where(small, _log_gamma_difference(np.where(small, z, 1.0), x), series)
 
 
 def _log_gamma_difference(z: Array, x: Array | float) -> Array:
