@@ -18,7 +18,7 @@ from credo.engines.partitions import Loaded
 from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
-TILE = 2000  # rows that are turned at a time: like ROWS no power of two, lanes so far apart share cache lines
+TILE = 2000  # rows that are turned at a time: like BATCH_ROWS no power of two, lanes so far apart share cache lines
 
 Encoded = TypeVar("Encoded")
 Made = TypeVar("Made", covariant=True)

@@ -19,13 +19,13 @@ from credo.numerics.special import log_rising
 
 # Scores of words (words of documents x classes x settings): plain Python takes as long for fewer of them, and to load
 # Numba pays for more.
-FEW = range(2**12, 2**21)
-FEW_CELLS = 2**20  # of a table (words x classes), up to which it is written down with all its zeros
+FEW_SCORES = range(2**12, 2**21)
+FEW_TABLE_CELLS = 2**20  # of a table (words x classes), up to which it is written down with all its zeros
 
 
 def are_few(documents: Documents, classes: int, settings: int = 1) -> bool:
     """Whether NumPy scores them."""
-    return len(documents.words) * classes * settings in FEW
+    return len(documents.words) * classes * settings in FEW_SCORES
 
 
 def document_of_each(documents: Documents) -> Positions:

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.text.log_odds import GRID
-from credo.blocks.text.few_documents import FEW, FEW_CELLS, are_few, document_of_each, summed
+from credo.blocks.text.few_documents import FEW_SCORES, FEW_TABLE_CELLS, are_few, document_of_each, summed
 from credo.core.membership import Hard
 from credo.core.sparse import Sparse
 from credo.data.words import Documents
 from credo.numerics.exact import Array
 
-COMMON = 1000  # times that a document holds a word at most
+MOST_TIMES = 1000  # times that a document holds a word at most
 
 
 class WordSums(NamedTuple):
@@ -38,11 +38,11 @@ def are_few_scores(documents: Documents, table: Sparse, settings: int = 1) -> bo
 
 def hold_little(documents: Documents) -> bool:
     """Whether NumPy finds the shares of their words."""
-    return len(documents.words) < FEW.stop and int(documents.counts.max(initial=0)) <= COMMON
+    return len(documents.words) < FEW_SCORES.stop and int(documents.counts.max(initial=0)) <= MOST_TIMES
 
 
 def is_small(table: Sparse) -> bool:
-    return table.shape[0] * table.width <= FEW_CELLS
+    return table.shape[0] * table.width <= FEW_TABLE_CELLS
 
 
 def shares_of_words(documents: Documents) -> Array:
