@@ -25,6 +25,7 @@ _PUBLIC = {
     "Hypotheses": "credo.models.hypotheses",
     "LinearRegression": "credo.families.linear_regression",
     "MarkovNetwork": "credo.networks.markov_network",
+    "Mixture": "credo.models.mixture.model",
     "NaiveBayes": "credo.models.naive_bayes",
     "Network": "credo.networks.network",
     "NetworkError": "credo.errors",
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
     from credo.models.forms import Number as Number
     from credo.models.forms import Text as Text
     from credo.models.hypotheses import Hypotheses as Hypotheses
+    from credo.models.mixture.model import Mixture as Mixture
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network

@@ -36,6 +36,7 @@ NAMES = [
     "Hypotheses",
     "LinearRegression",
     "MarkovNetwork",
+    "Mixture",
     "NaiveBayes",
     "Network",
     "NormalInverseGamma",
