@@ -81,7 +81,7 @@ def test_the_bayes_factor_is_an_integral() -> None:
         return float(np.exp(log_likelihood(theta) - log_likelihood(0.0)) * prior_density)
 
     mode = model.mode(weight)
-    found = log_likelihood(float(mode[0])) - log_likelihood(0.0) + model.log_occam_factor(mode, weight)
+    found = log_likelihood(float(mode[0])) - log_likelihood(0.0) + model.log_occam_factors(mode[None], weight[None])[0]
     assert found == pytest.approx(np.log(quad(density, -5, 10)[0]), abs=0.1)
 
 
