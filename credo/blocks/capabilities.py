@@ -72,6 +72,15 @@ class Tallies(Capability):
         """What adds rows one by one to that evidence."""
 
 
+class Completes(Capability):
+    """Keeps sums of whole rows where cells are missing: an E-step says what is expected of these cells."""
+
+    @abstractmethod
+    def completing(self, likelihood: Likelihood | None) -> Block:
+        """The block whose sums are those expected at a likelihood's parameters; before there are any (None), of cells
+        that are like the known ones of their columns."""
+
+
 # Of likelihoods
 
 
@@ -93,6 +102,31 @@ class LogPrior(Capability):
     @abstractmethod
     def log_prior(self) -> float:
         """log p(parameters) at the mode, up to a constant: what EM adds to the log-likelihood."""
+
+
+class LogEvidence(Capability):
+    """Integrates its parameters out, and takes its statistics at others' parameters, as approximations of the evidence
+    of models with hidden variables need."""
+
+    lacking = "their evidence has no closed form"
+
+    @abstractmethod
+    def log_evidence(self) -> Array:
+        """log p(statistics), parameters integrated out, in one or more terms that add up."""
+
+    @abstractmethod
+    def log_likelihood_at(self, other: Self) -> float:
+        """log p(statistics | the point estimate of another likelihood of the same columns)."""
+
+
+class Points(Capability):
+    """Places rows in space, so that what is unlike lies far apart."""
+
+    lacking = "rows can't be compared"
+
+    @abstractmethod
+    def points(self, cells: Any) -> Array:
+        """Coordinates with a variance of about 1 each, NaN where a cell is missing. (rows, coordinates)"""
 
 
 class SharedFactor(Capability):

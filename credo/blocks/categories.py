@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from credo._kernels.data.codes import add_tables, add_tables_but_own, add_tables_left_out
 from credo.blocks.block import UNSEEN_VALUES, Block, Parameter, Settings, column_labels
-from credo.blocks.capabilities import CountsIgnored, Draws, Ignored, LogPrior, Tabular, Tallies
+from credo.blocks.capabilities import CountsIgnored, Draws, Ignored, LogEvidence, LogPrior, Points, Tabular, Tallies
 from credo.blocks.scoring import ScoredColumns, TableScorer
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -100,7 +100,7 @@ def concentration(column: Column, settings: Settings) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class TableLikelihood(ScoredColumns, Tabular, LogPrior):
+class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
     """log θ of each value: θ = (n + a)/Σ(n + a), where a is the concentration, less 1 for the mode, 0 for ML."""
 
     columns: tuple[Column, ...]
@@ -262,6 +262,20 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior):
     def log_evidence(self) -> Array:
         """log p(column's cells | their classes). (columns,)"""
         return np.asarray(self.tables.log_evidence().sum(0))
+
+    def log_likelihood_at(self, other: Self) -> float:
+        from scipy.special import xlogy
+
+        return float(xlogy(self.tables.counts, other._shares).sum())
+
+    def points(self, cells: Codes) -> Array:
+        """An indicator of each value; they are scaled so that two different values lie as far apart as two numbers do
+        on average, √2 deviations."""
+        found = []
+        for codes, column in zip(cells, self.columns, strict=True):
+            indicators = (codes[:, None] == np.arange(len(column.levels))).astype(np.float64)
+            found.append(np.where(codes[:, None] < 0, np.nan, indicators))
+        return np.concatenate(found, axis=1)
 
     def log_evidence_left_out(self, cells: Codes, own: Hard) -> Array:
         """The same of a single column, without each row: by the chain rule. (rows,)"""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from credo.blocks.block import Block, Parameter, Settings, column_labels
-from credo.blocks.capabilities import Averageable, Draws, LogPrior, Tallies
+from credo.blocks.capabilities import Averageable, Draws, LogEvidence, LogPrior, Points, Tallies
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Hard, Membership
@@ -60,7 +60,7 @@ def _counts(batch: Batch, name: str) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class CountsLikelihood(Averageable, LogPrior, Draws):
+class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Draws):
     """log p(x | class): negative binomial where rates are integrated out, else Poisson."""
 
     names: tuple[str, ...]
@@ -84,7 +84,7 @@ class CountsLikelihood(Averageable, LogPrior, Draws):
         """log Gamma(rate) of each column and class; a column that was never seen has no rate."""
         rates = map(self._rate, self.beliefs, self.statistics)
         known = (
-            prior.log_prior(rate)
+            prior.log_prior(rate) + (np.log(rate) if self.settings.log_rates else 0.0)
             for prior, rate, each in zip(self.priors, rates, self.statistics, strict=True)
             if each.n.value.any()
         )
@@ -101,7 +101,8 @@ class CountsLikelihood(Averageable, LogPrior, Draws):
             events, n = FAMILY.events(statistics), FAMILY.exposure(statistics)
             pooled = events.sum(-1, keepdims=True) / np.maximum(n.sum(-1, keepdims=True), ALONE)
             return np.where(n > 0, events / np.where(n > 0, n, 1.0), pooled)  # a class without rows has the pooled rate
-        return np.asarray(belief.mode() if self.settings.estimate == "map" else belief.mean())
+        at_mode = self.settings.estimate == "map" and not self.settings.log_rates
+        return np.asarray(belief.mode() if at_mode else belief.mean())
 
     def add(self, cells: Array, out: Array) -> None:
         for j, (belief, statistics) in enumerate(zip(self.beliefs, self.statistics, strict=True)):
@@ -145,6 +146,27 @@ class CountsLikelihood(Averageable, LogPrior, Draws):
     def log_evidence(self) -> Array:
         prior = (of_counts(each.pooled(), self.settings.strength) for each in self.statistics)
         return np.array([before.log_evidence(e).sum() for before, e in zip(prior, self.statistics, strict=True)])
+
+    def log_likelihood_at(self, other: Self) -> float:
+        """Σ events log λ - exposure λ + what the counts alone say"""
+        from scipy.special import xlogy
+
+        total = 0.0
+        for own, belief, theirs in zip(self.statistics, other.beliefs, other.statistics, strict=True):
+            if theirs.n.value.any():
+                rate = other._rate(belief, theirs)
+                total += float((xlogy(FAMILY.events(own), rate) - FAMILY.exposure(own) * rate).sum())
+                total += float(own.log_base.value.sum())
+        return total
+
+    def points(self, cells: Array) -> Array:
+        """2√x, whose variance is about 1 for a Poisson count, in its own deviations."""
+        place = 2 * np.sqrt(cells.T)
+        known = ~np.isnan(place)
+        n = np.maximum(known.sum(0), 1)
+        mean = np.where(known, place, 0.0).sum(0) / n
+        spread = np.sqrt(np.where(known, (place - mean) ** 2, 0.0).sum(0) / n)
+        return np.asarray((place - mean) / np.where(spread > 0, spread, 1.0))
 
     def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
         found, known = np.zeros(cells.shape[1]), np.flatnonzero(~np.isnan(cells[0]))

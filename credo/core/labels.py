@@ -15,6 +15,7 @@ Counted = Literal[
     "logarithms",  # of number columns
     "dates",  # as numbers
     "joint",  # number columns that covary, of the rows with one pattern of missing cells
+    "observed",  # cells of number columns that covary, where "joint" has completed moments
     "one-hot",  # all columns as features that covary
     "pairs",  # of all columns' cells, in one row
     "texts",  # texts of a column that aren't missing

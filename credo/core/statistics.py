@@ -354,6 +354,11 @@ class CrossMoments(Statistics):
             return cls(n, *_uncentred(n[:, None], first, second, Exact.of(about), products=True))
         pivot = _centre(x, np.ones(x.shape, dtype=bool))
         n, (first, second) = Exact.of(member.weights.sum(0)), map(Exact.of, _soft_products(x, pivot, member.weights))
+        return cls.about(n, first, second, pivot)
+
+    @classmethod
+    def about(cls, n: Exact, first: Exact, second: Exact, pivot: Array) -> CrossMoments:
+        """From sums about a pivot."""
         return cls(n, *_uncentred(n[:, None], first, second, Exact.of(pivot), products=True))
 
     @classmethod

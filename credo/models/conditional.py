@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Parameter, Settings, counting
-from credo.blocks.capabilities import Draws, Ignored, LogPrior, log_base, read_counting_ignored
+from credo.blocks.capabilities import Completes, Draws, Ignored, LogPrior, log_base, read_counting_ignored
 from credo.blocks.subset_averaging import averaged
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS
@@ -42,8 +42,23 @@ class Conditional:
 
     def summarise(self, batch: Batch, member: Membership, levels: Any) -> Evidence:
         """The evidence in a batch, under any membership; `levels` (an Arrow array) are what the groups are called."""
+        return self._summarised(counting(self.blocks), batch, member, levels)
+
+    def expect(self, batch: Batch, member: Membership, levels: Any) -> Evidence:
+        """The same in an E-step: missing cells that covary with others are as these parameters expect them, or like
+        their columns if there are no parameters yet."""
+        return self._summarised(self._expecting, batch, member, levels)
+
+    @cached_property
+    def _expecting(self) -> list[Block]:
+        likelihoods = [None] * len(self.blocks) if self.evidence is None else self.likelihoods
+        known = dict(zip(self.blocks, likelihoods, strict=True))
+        pairs = [(block, Completes.of(block)) for block in counting(self.blocks)]
+        return [block if completes is None else completes.completing(known[block]) for block, completes in pairs]
+
+    def _summarised(self, blocks: Sequence[Block], batch: Batch, member: Membership, levels: Any) -> Evidence:
         batch = batch.filled(self.names)
-        found = [block.summarise(batch, member, self.groups) for block in counting(self.blocks)]
+        found = [block.summarise(batch, member, self.groups) for block in blocks]
         parts = {ROWS: Part((self.groups,), Counts.of_rows(member))}
         for evidence in found:
             parts |= evidence.parts

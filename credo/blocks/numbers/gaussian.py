@@ -7,16 +7,16 @@ covariance that is left), and what follows is computed as if the rows had been w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.blocks.block import Block, Parameter, Settings
-from credo.blocks.capabilities import Draws, Limits, LogPrior, OneTerm, Tallies
+from credo.blocks.block import Block, Likelihood, Parameter, Settings
+from credo.blocks.capabilities import Completes, Draws, Limits, LogEvidence, LogPrior, OneTerm, Points, Tallies
 from credo.blocks.numbers.covariances import most_likely, without_row
 from credo.blocks.numbers.missing import Completion, Filled, completed
 from credo.core.evidence import Evidence, Part
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 Flags = NDArray[np.bool_]
 
+OBSERVED = Label("observed")
 CHUNK = 2**22  # numbers of the matrices that are held at once
 CANCELLED = 1e-9  # of a variance: what is left of it has lost too many digits
 
@@ -60,7 +61,7 @@ def patterns(x: Array) -> Iterator[tuple[Flags, Any]]:
 
 
 @dataclass(frozen=True)
-class Joint(Block, Limits, Tallies):
+class Joint(Block, Completes, Limits, Tallies):
     """x | class ~ N(μ, Σ), with a normal-inverse-Wishart prior: s rows of the pooled means and variances.
 
     NormalInverseWishart(pooled means, s, d + 1 + s, s · diag(pooled variances)). Columns without variance are ignored.
@@ -70,7 +71,11 @@ class Joint(Block, Limits, Tallies):
     covariance: Literal["full", "tied"]
 
     def keeps(self, label: Label) -> bool:
-        return label.counted == "joint"
+        return label.counted in ("joint", OBSERVED.counted)
+
+    def labels(self, evidence: Evidence) -> Sequence[Label]:
+        """Of the patterns' moments."""
+        return [label for label in evidence.parts if label.counted == "joint"]
 
     def crowded(self, evidence: Evidence, slack: float) -> Label | None:
         """Each row has one pattern of missing cells."""
@@ -92,7 +97,15 @@ class Joint(Block, Limits, Tallies):
         moments = {label: evidence[label] for label in self.labels(evidence)}
         ordered = sorted(label for label, each in moments.items() if each.n.value.any())
         seen = tuple(Pattern(np.array(label.pattern), moments[label]) for label in ordered)
-        return JointLikelihood(self.names, self.covariance, len(evidence[ROWS].n.value), seen, settings)
+        observed = evidence[OBSERVED] if OBSERVED in evidence.parts else None
+        groups = len(evidence[ROWS].n.value)
+        return JointLikelihood(self.names, self.covariance, groups, seen, settings, observed=observed)
+
+    def completing(self, likelihood: Likelihood | None) -> Block:
+        from credo.blocks.numbers.completing import CompletedJoint
+
+        assert likelihood is None or isinstance(likelihood, JointLikelihood)
+        return CompletedJoint(self, None if likelihood is None else likelihood.whole_gaussians)
 
     def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.numbers.tallies import JointTally
@@ -118,7 +131,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, eq=False)
-class JointLikelihood(OneTerm, LogPrior, Draws):
+class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Draws):
     """log p(x | class): a multivariate t where parameters are integrated out, else a normal; missing cells drop out."""
 
     names: tuple[str, ...]
@@ -127,6 +140,7 @@ class JointLikelihood(OneTerm, LogPrior, Draws):
     patterns: tuple[Pattern, ...]
     settings: Settings
     weight: float = 1.0
+    observed: Moments | None = None  # of the columns' known cells, where moments were completed. (1, columns)
 
     def read(self, batch: Batch) -> Array:
         return batch.matrix(self.names)
@@ -143,6 +157,8 @@ class JointLikelihood(OneTerm, LogPrior, Draws):
     @cached_property
     def pooled(self) -> Moments:
         """Each column by itself, all classes together. (1, columns)"""
+        if self.observed is not None:
+            return self.observed
         d = len(self.names)
         total = Moments(*(Exact.zeros((1, d)) for _ in range(3)))
         for pattern in self.patterns:
@@ -241,6 +257,30 @@ class JointLikelihood(OneTerm, LogPrior, Draws):
 
     def log_prior(self) -> float:
         return Completion(self, self.gaussians).log_prior() if self.size else 0.0
+
+    def log_evidence(self) -> Array:
+        return np.array([self.prior.log_evidence(*self.completed, self.tied) if self.size else 0.0])
+
+    def log_likelihood_at(self, other: Self) -> float:
+        if not other.size:
+            return 0.0
+        n, mean, scatter = self.completed
+        away = (self.shift - other.shift)[other.varying]  # rounding, since both have the same rows
+        return float(other.gaussians.log_likelihood(n, mean + away, scatter).sum())
+
+    def points(self, cells: Array) -> Array:
+        return np.asarray((cells - self.shift)[:, self.varying] / np.sqrt(self.prior_variance))
+
+    @property
+    def whole_gaussians(self) -> JointGaussian:
+        """The point estimate, of all columns and about 0; those without variance have their value, and are apart."""
+        d, inside = len(self.names), np.flatnonzero(self.varying)
+        mean = np.repeat(self.shift[None], self.classes, axis=0)
+        covariance = np.repeat(np.eye(d)[None], self.classes, axis=0)
+        if len(inside):
+            mean[:, inside] += self.gaussians.mean
+            covariance[:, inside[:, None], inside] = self.gaussians.covariance
+        return JointGaussian(mean, covariance)
 
     @property
     def _point(self) -> JointLikelihood:

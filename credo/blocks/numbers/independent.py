@@ -12,7 +12,17 @@ import numpy as np
 from credo._kernels.blocks.gaussians import add_left_out, add_normals, add_students
 from credo._kernels.core.sums import ALIKE
 from credo.blocks.block import Block, Parameter, Settings
-from credo.blocks.capabilities import CountsIgnored, Draws, Ignored, KnowsFarRows, LogPrior, SharedFactor, Tallies
+from credo.blocks.capabilities import (
+    CountsIgnored,
+    Draws,
+    Ignored,
+    KnowsFarRows,
+    LogEvidence,
+    LogPrior,
+    Points,
+    SharedFactor,
+    Tallies,
+)
 from credo.blocks.scoring import ScoredColumns
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -23,7 +33,7 @@ from credo.data.cells import LARGEST
 from credo.data.schema import Column, Kind, Schema
 from credo.errors import DataError, EvidenceError
 from credo.families import NormalInverseGamma
-from credo.families.normal import Gaussian, StudentTerms
+from credo.families.normal import Gaussian, StudentTerms, log_likelihood
 from credo.families.priors import of_numbers
 from credo.numerics.exact import Array
 from credo.numerics.special import log_gamma_ratio
@@ -122,7 +132,7 @@ def logarithms(x: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, CountsIgnored, Draws):
+class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, LogEvidence, Points, SharedFactor, CountsIgnored, Draws):
     """log p(x | class) of independent numbers: Student's t where parameters are integrated out, else a normal."""
 
     names: tuple[str, ...]
@@ -444,6 +454,14 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
         """log p(column's cells | their classes). (columns,)"""
         found = self.prior.log_evidence(columns_as_groups(self.shifted)).sum(0)
         return np.where(self.varying, found, 0.0)
+
+    def log_likelihood_at(self, other: Self) -> float:
+        n, mean, scatter = _of(self.statistics.about(other.shift))
+        at = Gaussian(other.gaussian.mean, np.where(other.varying, other.gaussian.variance, 1.0))
+        return float(np.where(other.varying, log_likelihood(n, mean, scatter, at), 0.0).sum())
+
+    def points(self, cells: Array) -> Array:
+        return np.asarray((cells - self.shift)[:, self.varying] / np.sqrt(self._unit[self.varying]))
 
     def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
         """The same of a single column, without each row. (rows,)"""
