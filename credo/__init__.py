@@ -48,6 +48,7 @@ _PUBLIC = {
     "bayes_factor": "credo.estimation.comparison",
     "documents": "credo.data.documents",
     "edge_confidence": "credo.networks.structure.edge_confidence",
+    "em_means": "credo.models.em_means",
     "estimate": "credo.estimation.estimate",
     "learn": "credo.selection.learn",
     "learn_structure": "credo.networks.structure.learn",
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from credo.models.augmented import TreeAugmented as TreeAugmented
     from credo.models.classifier import Classifier as Classifier
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
+    from credo.models.em_means import em_means as em_means
     from credo.models.forms import Number as Number
     from credo.models.forms import Text as Text
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes

@@ -53,6 +53,7 @@ NAMES = [
     "bayes_factor",
     "documents",
     "edge_confidence",
+    "em_means",
     "estimate",
     "learn",
     "learn_structure",

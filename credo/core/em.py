@@ -105,7 +105,11 @@ def em(model: Model, batches: Batches, *, steps: int = 500, tolerance: float = 1
 
 
 def em_steps(model: Model, batches: Batches) -> Iterator[Step[Model]]:
-    """The start, and each step after it, without end."""
+    """The start, and each step after it, without end; an objective that falls is an error."""
+    return _rising(_plain_steps(model, batches))
+
+
+def _plain_steps(model: Model, batches: Batches) -> Iterator[Step[Model]]:
     while True:
         evidence, objective = expected(model, batches)
         yield Step(model, evidence, objective)
@@ -118,7 +122,7 @@ def accelerated_em(
     """EM with squared extrapolation (SQUAREM; Varadhan and Roland 2008): θ ← θ₀ + 2s(θ₁ - θ₀) + s²(θ₂ - 2θ₁ + θ₀),
     s = |θ₁ - θ₀| / |θ₂ - 2θ₁ + θ₀|, where θ₁ and θ₂ are EM steps after θ₀. Where that makes the objective fall, θ₂ is
     taken instead, so it never does."""
-    return _fitted(_accelerated_steps(model, batches), steps, tolerance)
+    return _fitted(_rising(_accelerated_steps(model, batches)), steps, tolerance)
 
 
 def _accelerated_steps(model: VectorModel, batches: Batches) -> Iterator[Step[VectorModel]]:
@@ -137,13 +141,21 @@ def _accelerated_steps(model: VectorModel, batches: Batches) -> Iterator[Step[Ve
         yield Step(model, evidence, objective, extrapolated=True)
 
 
+def _rising(climb: Iterator[Step[Model]]) -> Iterator[Step[Model]]:
+    before = None
+    for step in climb:
+        if before is not None:
+            _check(step.objective - before, step.objective)
+        before = step.objective
+        yield step
+
+
 def _fitted(climb: Iterator[Step[Model]], steps: int, tolerance: float) -> Fitted[Model]:
     step = next(climb)
     history = [step.objective]
     for step in islice(climb, steps):
         growth = step.objective - history[-1]
         history.append(step.objective)
-        _check(growth, step.objective)
         if growth <= tolerance * abs(step.objective) and not step.extrapolated:
             return Fitted(step.model, step.evidence, tuple(history), True)
     return Fitted(step.model, step.evidence, tuple(history), False)

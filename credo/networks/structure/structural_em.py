@@ -27,7 +27,8 @@ ENOUGH = 1e-6  # gain in score for which arrows are changed
 
 
 def structural_em(task: Task, start: Parents, prior: Any) -> Network:
-    """A graph and its tables, each the best for rows that are completed under the other, until the graph stays."""
+    """A graph and its tables, each the best for rows that are completed under the other, until the graph stays. The
+    tables of the last graph are fitted by EM, to the rows as they are."""
     rows, parents = repeated(task.columns), start
     known = _complete_rows(task.columns)
     if known is not None:
@@ -40,11 +41,11 @@ def structural_em(task: Task, start: Parents, prior: Any) -> Network:
         score = task.scored(complete)
         found = task.found(complete, parents)
         better = total(score, found) > total(score, parents) + ENOUGH
-        parents = found if better else parents
-        net = _with_tables(task, rows, task.fitted(complete, parents, prior), parents, prior)
         if not better:
             break
-    return net
+        parents = found
+        net = _with_tables(task, rows, task.fitted(complete, parents, prior), parents, prior)
+    return task.fitted(task.columns, parents, prior)
 
 
 def _with_tables(task: Task, rows: Columns, net: Network, parents: Parents, prior: Any) -> Network:
