@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,15 @@ def case(seed: int, lengths: list[int], states: int, spread: float = 2.0, zeros:
     return logs, np.cumsum([0, *lengths]), rng.dirichlet(np.ones(states)), transitions
 
 
-def enumerated(logs: Any, initial: Any, transitions: Any) -> tuple[float, Any, Any, list[tuple[float, tuple[int, ...]]]]:
+def enumerated(
+    logs: Any, initial: Any, transitions: Any
+) -> tuple[float, Any, Any, list[tuple[float, tuple[int, ...]]]]:
     """log p, P(state | rows), expected transitions and all paths, best first, of one sequence."""
     rows, states = logs.shape
     with np.errstate(divide="ignore"):
         first, step = np.log(initial), np.log(transitions)
     paths = [
-        (first[path[0]] + sum(step[a, b] for a, b in zip(path, path[1:])) + logs[np.arange(rows), path].sum(), path)
+        (first[path[0]] + sum(step[a, b] for a, b in pairwise(path)) + logs[np.arange(rows), path].sum(), path)
         for path in product(range(states), repeat=rows)
     ]
     total = np.logaddexp.reduce([log_p for log_p, _ in paths])
@@ -39,7 +41,7 @@ def enumerated(logs: Any, initial: Any, transitions: Any) -> tuple[float, Any, A
     for log_p, path in paths:
         weight = np.exp(log_p - total)
         shares[np.arange(rows), path] += weight
-        for a, b in zip(path, path[1:]):
+        for a, b in pairwise(path):
             pairs[a, b] += weight
     return float(total), shares, pairs, sorted(paths, key=lambda each: -each[0])
 
@@ -54,7 +56,7 @@ def smoothed(given: Case, cuts: tuple[int, ...] = (), weights: Any = None, in_lo
     with np.errstate(divide="ignore"):
         log_initial, log_transitions = np.log(initial), np.log(transitions)
     stretches, carried = [], np.zeros(states)
-    for a, b in zip(edges, edges[1:]):
+    for a, b in pairwise(edges):
         own, tops = logs[a:b].copy(), np.empty(b - a)
         n, last = np.searchsorted(starts, [a, b - 1], side="right") - 1
         continues = bool(a > starts[n])
@@ -75,7 +77,7 @@ def smoothed(given: Case, cuts: tuple[int, ...] = (), weights: Any = None, in_lo
     after = np.ones(states)
     shares = np.empty((rows, states))
     for (a, b), (own, local, continues, forward, mine, ends) in zip(
-        zip(edges[::-1][1:], edges[::-1]), stretches[::-1], strict=True
+        [*pairwise(edges)][::-1], stretches[::-1], strict=True
     ):
         after = np.full(states, 0.0 if in_logs else 1.0) if ends else after
         if in_logs:
@@ -89,16 +91,19 @@ def smoothed(given: Case, cuts: tuple[int, ...] = (), weights: Any = None, in_lo
 @pytest.mark.parametrize("choice", ["plain", "compiled"])
 @pytest.mark.parametrize("in_logs", [False, True])
 @pytest.mark.parametrize(
-    ("lengths", "states", "zeros"), [([6], 3, 0.0), ([1, 4, 1, 3], 2, 0.0), ([5, 5], 3, 0.5), ([1], 1, 0.0), ([4], 1, 0.0)]
+    ("lengths", "states", "zeros"),
+    [([6], 3, 0.0), ([1, 4, 1, 3], 2, 0.0), ([5, 5], 3, 0.5), ([1], 1, 0.0), ([4], 1, 0.0)],
 )
-def test_forward_backward_is_enumeration(choice: str, in_logs: bool, lengths: list[int], states: int, zeros: float) -> None:
+def test_forward_backward_is_enumeration(
+    choice: str, in_logs: bool, lengths: list[int], states: int, zeros: float
+) -> None:
     given = case(0, lengths, states, zeros=zeros)
     logs, starts, initial, transitions = given
     weights = np.arange(1.0, len(lengths) + 1)
     with forced(choice):
         totals, shares, firsts, pairs = smoothed(given, weights=weights, in_logs=in_logs)
     expected_pairs, expected_firsts = np.zeros((states, states)), np.zeros(states)
-    for n, (a, b) in enumerate(zip(starts, starts[1:])):
+    for n, (a, b) in enumerate(pairwise(starts)):
         total, own, counted, _ = enumerated(logs[a:b], initial, transitions)
         assert totals[n] == pytest.approx(total, abs=1e-12)
         np.testing.assert_allclose(shares[a:b], weights[n] * own, atol=1e-12)
@@ -171,7 +176,7 @@ def best(given: Case, cuts: tuple[int, ...] = ()) -> tuple[Any, Any]:
     reached, path = np.zeros(states), np.empty(rows, dtype=np.int32)
     ends, log_best = np.empty(len(starts) - 1, dtype=np.int32), np.empty(len(starts) - 1)
     edges = [0, *cuts, rows]
-    for a, b in zip(edges, edges[1:]):
+    for a, b in pairwise(edges):
         n, last = np.searchsorted(starts, [a, b - 1], side="right") - 1
         local = np.array([0, *(starts[n + 1 : last + 1] - a), b - a])
         pass_best(
@@ -190,14 +195,16 @@ def test_the_best_path_is_the_best_of_all(choice: str, lengths: list[int], state
     with forced(choice):
         for cuts in ((), (2,)):
             path, log_best = best(given, cuts)
-            for n, (a, b) in enumerate(zip(starts, starts[1:])):
+            for n, (a, b) in enumerate(pairwise(starts)):
                 *_, ((top, expected), *_) = enumerated(logs[a:b], initial, transitions)
                 assert log_best[n] == pytest.approx(top, abs=1e-12)
                 assert tuple(path[a:b]) == expected
 
 
 @pytest.mark.parametrize("choice", ["plain", "compiled"])
-@pytest.mark.parametrize(("rows", "states", "zeros", "kept"), [(5, 3, 0.0, 4), (4, 2, 0.0, 20), (5, 3, 0.6, 6), (1, 3, 0.0, 5)])
+@pytest.mark.parametrize(
+    ("rows", "states", "zeros", "kept"), [(5, 3, 0.0, 4), (4, 2, 0.0, 20), (5, 3, 0.6, 6), (1, 3, 0.0, 5)]
+)
 def test_the_k_best_paths_are_the_best_of_all(choice: str, rows: int, states: int, zeros: float, kept: int) -> None:
     logs, _, initial, transitions = case(5, [rows], states, zeros=zeros)
     *_, expected = enumerated(logs, initial, transitions)

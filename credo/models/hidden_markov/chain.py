@@ -13,7 +13,6 @@ from credo.core.labels import Label
 from credo.core.statistics import Counts
 from credo.families.dirichlet import Estimate, log_evidence, log_kernel, offset
 from credo.models.hidden_markov.pattern import Flags, Pattern
-from credo.models.latent.log_evidence import of_shares
 from credo.numerics.exact import Array, Exact
 
 INITIAL, TRANSITIONS = Label("initial"), Label("transitions")
@@ -59,7 +58,14 @@ class ChainPrior:
 
     def completed(self, seen: Shares, shares: Shares) -> float:
         """log p(completed states) - log p(completed states | shares)."""
-        return sum(of_shares(n, theta, a) for n, theta, a in zip(seen, shares, self.concentrations, strict=True))
+        return self.log_evidence(seen) - log_likelihood_of(seen, shares)
+
+
+def log_likelihood_of(seen: Shares, shares: Shares) -> float:
+    """log p(states | shares)."""
+    from scipy.special import xlogy
+
+    return float(sum(xlogy(n, theta).sum() for n, theta in zip(seen, shares, strict=True)))
 
 
 def _shares(n: Array, added: Array, allowed: Flags) -> Array:

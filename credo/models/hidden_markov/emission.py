@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from credo.core.evidence import Evidence
 from credo.core.membership import Hard, Membership, Soft
@@ -69,6 +70,18 @@ class Emission:
         own *= (states / np.maximum(own.sum(axis=2), np.finfo(float).tiny))[:, :, None]
         return Soft(own.reshape(batch.rows, -1))
 
+    def of_groups(self, states: Array) -> Array:
+        """P(group) from P(state). (states,) -> (groups,)"""
+        return (states[:, None] * self._component_shares).ravel() if self.components > 1 else states
+
+    def drawn_groups(self, states: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+        """A component of each row's state, by chance."""
+        if self.components == 1:
+            return states
+        reached = np.cumsum(self._component_shares, axis=1)[states]
+        own = (rng.random((len(states), 1)) * reached[:, -1:] >= reached).sum(1)
+        return np.asarray(states * self.components + np.minimum(own, self.components - 1))
+
     def begun(self, member: Membership, rng: np.random.Generator) -> Membership:
         """Rows' groups before there are any parameters: those of a state are shared out to its components by chance."""
         if self.components == 1:
@@ -102,6 +115,13 @@ class Emission:
             return 0.0
         n = self.conditional.with_evidence(expected).weights.reshape(self.states, self.components)
         return of_shares(n, self._component_shares, smoothing)
+
+    def log_shares_of(self, evidence: Evidence) -> float:
+        """log p(components that were counted | their shares)."""
+        from scipy.special import xlogy
+
+        n = self.conditional.with_evidence(evidence).weights.reshape(self.states, self.components)
+        return float(xlogy(n, self._component_shares).sum()) if self.components > 1 else 0.0
 
     @property
     def free_parameters(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -14,6 +13,7 @@ from credo.core.em import Expected
 from credo.core.evidence import Evidence
 from credo.core.learning import RowWeights
 from credo.core.membership import Hard, Membership, Soft
+from credo.core.statistics import Counts
 from credo.data import Batch
 from credo.data.schema import Column, Schema
 from credo.data.sequences import SequenceBatch
@@ -23,9 +23,11 @@ from credo.models.hidden_markov.chain import ChainPrior, Shares, chain_parts, se
 from credo.models.hidden_markov.emission import Emission
 from credo.models.hidden_markov.given import Given
 from credo.models.hidden_markov.passes import Counted, Impossible, Links, Passes, Stretch, stretches_of
+from credo.models.hidden_markov.pattern import Pattern
 from credo.numerics.exact import Array
 
 ROWS = 60_000  # of a stretch
+EQUAL = RowWeights()
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,10 @@ class HiddenChain:
     estimate: Estimate  # of the chain's shares
     evidence: Evidence | None = None
     given: Given | None = None
-    weights: RowWeights = RowWeights()
+    weights: RowWeights = EQUAL
 
     @property
-    def pattern(self) -> Any:
+    def pattern(self) -> Pattern:
         return self.prior.pattern
 
     @cached_property
@@ -115,9 +117,8 @@ class HiddenChain:
         if row == batch.starts[n]:
             return f"row {number} is impossible: no state that a sequence may begin in allows it"
         return (
-            f"row {number} is impossible after the rows before it in its sequence, {batch.batch.number(batch.starts[n])}"
-            f" to {batch.batch.number(row - 1)}: no state that may follow allows it. Allow more transitions, or use an "
-            "estimate other than 'ml' and 'map'"
+            f"row {number} is impossible after rows {batch.batch.number(batch.starts[n])} to {number - 1} before it: no "
+            "state that may follow allows it. Allow more transitions, or use another estimate than 'ml' and 'map'"
         )
 
     def _nothing(self) -> Counted:
@@ -191,11 +192,5 @@ def counted_pairs(starts: NDArray[np.intp], member: Membership) -> tuple[Any, An
     first = Hard(member.codes[begins], size, member.weight[begins])
     both = ~begins[1:] & (codes[1:] >= 0) & (codes[:-1] >= 0)
     cells = np.where(both, codes[:-1] * size + codes[1:], -1)
-    from credo.core.statistics import Counts
-
     steps = Counts.of_rows(Hard.of(cells, size * size, member.weight[1:])).n
     return Counts.of_rows(first).n[:, 0], steps.reshape((size, size))
-
-
-def rows_of(batches: Iterator[SequenceBatch]) -> int:
-    return sum(batch.rows for batch in batches)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ class Stretch:
 def stretches_of(starts: NDArray[np.intp], edges: Sequence[int]) -> list[Stretch]:
     """Rows from edge to edge; `starts` are where sequences do, and where the last ends."""
     found = []
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in pairwise(edges):
         first, last = (int(n) - 1 for n in np.searchsorted(starts, [a, b - 1], side="right"))
         inner = starts[first + 1 : last + 1] - a
         local = np.concatenate([[0], inner, [b - a]]).astype(np.intp)
@@ -228,8 +229,6 @@ def best_path(
     ends, log_best = np.zeros(len(starts) - 1, dtype=np.int32), np.zeros(len(starts) - 1)
     for k, own in enumerate(stretches):
         args = own.starts, own.continues, links.log_initial, links.log_transitions
-        pass_best(
-            logs_of(k), *args, reached, came_from[own.a : own.b], ends[own.own], log_best[own.own]
-        )
+        pass_best(logs_of(k), *args, reached, came_from[own.a : own.b], ends[own.own], log_best[own.own])
     trace_back(path, starts, ends, came_from)
     return path, log_best
