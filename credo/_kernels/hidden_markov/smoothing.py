@@ -19,6 +19,7 @@ Starts = NDArray[np.intp]
 
 SMALL = 1e-60  # sums of messages below it are normalised
 FAINT = 1e-280  # below it, digits are lost
+FEW = 6  # states up to which sums are taken one after another; those of more run in vector registers
 LOST = 1e-290  # a forward message below it: its state is as good as impossible
 
 
@@ -55,6 +56,12 @@ def pass_forward(
             if t == starts[n] and not (n == 0 and continues):
                 for j in range(states):
                     ahead[j] = initial[j]
+            elif states <= FEW:
+                for j in range(states):
+                    v = forward[t, 0] * transitions[0, j]
+                    for i in range(1, states):
+                        v += forward[t, i] * transitions[i, j]
+                    ahead[j] = v
             else:
                 v = forward[t, 0]
                 for j in range(states):
@@ -113,13 +120,20 @@ def pass_backward(
                 for j in range(states):
                     firsts[j] += forward[t + 1, j]
                 continue
-            v = seen[0]
-            for i in range(states):
-                backward[i] = v * columns[0, i]
-            for j in range(1, states):
-                v = seen[j]
+            if states <= FEW:
                 for i in range(states):
-                    backward[i] += v * columns[j, i]
+                    v = seen[0] * columns[0, i]
+                    for j in range(1, states):
+                        v += seen[j] * columns[j, i]
+                    backward[i] = v
+            else:
+                v = seen[0]
+                for i in range(states):
+                    backward[i] = v * columns[0, i]
+                for j in range(1, states):
+                    v = seen[j]
+                    for i in range(states):
+                        backward[i] += v * columns[j, i]
             size = 0.0
             for i in range(states):
                 backward[i] = backward[i] if forward[t, i] > LOST else 0.0

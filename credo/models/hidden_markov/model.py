@@ -172,7 +172,7 @@ class HiddenMarkov(Surface):
         """With states of these names."""
         rows, weights = self._table(table, (given, begun)).weighted(weight)
         rows.tell_empty()
-        reader, chain = rows.reader(), self._fitting(given, weights)
+        reader, chain = rows.reader(self._numbers), self._fitting(given, weights)
         start: Evidence | None = None
         if begun is not None:
             start, _ = counted_states(replace(chain, given=begun), reader)
@@ -194,7 +194,7 @@ class HiddenMarkov(Surface):
             if reader is None:
                 rows, weights = model._table(table).weighted(weight)
                 rows.tell_empty()
-                reader = rows.reader()
+                reader = rows.reader(self._numbers)
             fit = climbed(model._fitting(None, weights), reader, self._search, None)
             tried.append(judged(fit, self.settings))
             if tried[-1].log_evidence == max(each.log_evidence for each in tried):
@@ -213,7 +213,7 @@ class HiddenMarkov(Surface):
         if given is not None and given.column is not None and given.column != self.column:
             raise SchemaError(f"the states were in column {self.column!r} so far, not in {given.column!r}")
         rows, weights = self._table(table, (given,)).weighted(weight)
-        reader, chain = rows.reader(), self._fitting(given, weights)
+        reader, chain = rows.reader(self._numbers), self._fitting(given, weights)
         if given is not None and not self.hidden:
             counting = replace(chain, emission=replace(chain.emission, conditional=self._conditional(None)))
             found, hidden = counted_states(counting, reader)
@@ -252,7 +252,7 @@ class HiddenMarkov(Surface):
         rows, weights = self._table(table, (given,)).weighted(weight)
         chain = self._fitting(given, weights)
         counting = replace(chain, emission=replace(chain.emission, conditional=self._conditional(None)))
-        found, hidden = counted_states(counting, rows.reader())
+        found, hidden = counted_states(counting, rows.reader(self._numbers))
         if hidden:
             raise EvidenceError(f"{counted(hidden, 'row')} without a state: only rows with one were learned")
         return found
@@ -274,6 +274,10 @@ class HiddenMarkov(Surface):
         place = {value: k for k, value in enumerate(found.schema[self.column].values)}
         found = found.only_levels(self.column, np.array([place[name] for name in self.names], dtype=np.intp))
         return self.replaced(evidence=found, hidden=hidden, history=history)
+
+    @property
+    def _numbers(self) -> list[str]:
+        return [name for name, forms in self.views.items() if forms[0] == "gaussian"]
 
     @property
     def settings(self) -> Settings:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from credo import engines
 from credo.core.learning import RowWeights, Weight, Weights
-from credo.data import Source
+from credo.data import Batch, Source
+from credo.data.batches import Encodings
 from credo.data.cutting import joined
 from credo.data.sequences import SequenceBatch, Sequences
 from credo.errors import DataError, counted
@@ -42,14 +43,15 @@ class SequenceTable:
     def batches(self) -> Iterator[SequenceBatch]:
         return (batch for partition in self.partitions() for batch in partition.batches())
 
-    def reader(self) -> Callable[[], Iterable[Any]]:
-        """What each step of EM calls: batches that are in memory are made once."""
+    def reader(self, numbers: Sequence[str] = ()) -> Callable[[], Iterable[Any]]:
+        """What each step of EM calls: batches that are in memory are made once, with number columns beside each other,
+        as the kernels take them."""
         if self.table.once:
             raise DataError("EM reads the data several times, and an iterator can be read only once: give a table")
         held = replace(self, table=self.table.held())
         if not held.table.near:
             return held.partitions
-        batches = [*held.batches()]
+        batches = [replace(each, batch=_beside_each_other(each.batch, numbers)) for each in held.batches()]
         return lambda: batches
 
     def lengths(self) -> NDArray[np.intp]:
@@ -87,6 +89,14 @@ class Lengths:
 
     def __call__(self, batch: SequenceBatch) -> NDArray[np.intp]:
         return np.diff(batch.starts)
+
+
+def _beside_each_other(batch: Batch, numbers: Sequence[str]) -> Batch:
+    own = tuple(name for name in numbers if name in batch.columns)
+    if not own or batch.block is not None:
+        return batch
+    rest = {name: column for name, column in batch.columns.items() if name not in own}
+    return replace(batch, columns=rest, block=batch.matrix(own), block_names=own, encodings=Encodings())
 
 
 def sampled(batches: Sequence[SequenceBatch], rows: int = SAMPLE) -> SequenceBatch:
