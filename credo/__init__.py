@@ -25,6 +25,7 @@ _PUBLIC = {
     "HiddenMarkov": "credo.models.hidden_markov.model",
     "LinearRegression": "credo.families.linear_regression",
     "MarkovNetwork": "credo.networks.markov_network",
+    "Mixture": "credo.models.mixture.model",
     "NaiveBayes": "credo.models.naive_bayes",
     "Network": "credo.networks.network",
     "NetworkError": "credo.errors",
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from credo.models.forms import Text as Text
     from credo.models.forms import Word as Word
     from credo.models.hidden_markov.model import HiddenMarkov as HiddenMarkov
+    from credo.models.mixture.model import Mixture as Mixture
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network

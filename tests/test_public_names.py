@@ -36,6 +36,7 @@ NAMES = [
     "HiddenMarkov",
     "LinearRegression",
     "MarkovNetwork",
+    "Mixture",
     "NaiveBayes",
     "Network",
     "NormalInverseGamma",

@@ -44,7 +44,11 @@ def blocks_of(
         names = tuple(name for name, forms in views.items() if form in forms)
         if names:
             found.append((form, block(names)))
-    found += [(form, how.block(name)) for name, (form, *_) in views.items() if isinstance(how := (asked or {}).get(name), Word)]
+    found += [
+        (form, how.block(name))
+        for name, (form, *_) in views.items()
+        if isinstance(how := (asked or {}).get(name), Word)
+    ]
     for name, forms in views.items():
         texts = [form for form in forms if form in TEXT_FORMS]
         if texts:

@@ -6,6 +6,7 @@ So the evidence is one set of moments for each group, however many patterns of m
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -58,11 +59,11 @@ class CompletedJoint(Block):
         weights = member.soft().weights if isinstance(member, Hard) else member.weights
         n, first, second = (np.zeros((member.groups, *size)) for size in ((), pivot.shape, 2 * pivot.shape))
         for known, rows in patterns(x):
-            own = weights[rows]
-            total, sums, products = _completed(x[rows] - pivot, own, known, at.mean - pivot, at.covariance)
-            n += total
-            first += sums
-            second += products
+            if known.any():  # a row of which nothing is known says nothing
+                each = _completed(x[rows] - pivot, weights[rows], known, at.mean - pivot, at.covariance)
+                for total, sums in zip((n, first, second), each, strict=True):
+                    total += sums
+        second = (second + second.swapaxes(1, 2)) / 2  # but for rounding, it is symmetric
         return CrossMoments.about(Exact.of(n), Exact.of(first), Exact.of(second), pivot)
 
 
@@ -82,10 +83,41 @@ def _completed(z: Array, weights: Array, known: Flags, mean: Array, covariance: 
     filled[:, :, given] = z[:, given]
     products = np.zeros(covariance.shape)
     if len(absent):
-        slope, left = regression(covariance, given, absent)
-        away = z[:, given] - mean[:, None, given]
-        filled[:, :, absent] = mean[:, None, absent] + away @ slope.swapaxes(1, 2)
+        filled[:, :, absent], left = regressed(z, known, mean, covariance)
         products[:, absent[:, None], absent] = total[:, None, None] * left
     weighted = weights.T[:, :, None] * filled
     products += weighted.swapaxes(1, 2) @ filled
     return total, weighted.sum(1), products
+
+
+def regressed(z: Array, known: Flags, mean: Array, covariance: Array) -> tuple[Array, Array]:
+    """What each group expects of the missing cells of rows that miss the same ones, and the covariance that is left.
+    (groups, rows, missing), (groups, missing, missing)"""
+    given, absent = np.flatnonzero(known), np.flatnonzero(~known)
+    slope, left = regression(covariance, given, absent)
+    away = z[:, given] - mean[:, None, given]
+    return mean[:, None, absent] + away @ slope.swapaxes(1, 2), left
+
+
+def drawn_given(x: Array, classes: Any, law: JointGaussian, degrees: Array, rng: np.random.Generator) -> Array:
+    """Rows whose missing cells are drawn given the known ones: normal, or Student's t with these degrees of freedom.
+
+    Given p cells at the squared distance q, a t with ν degrees has ν + p, and its matrix is (ν + q)/(ν + p) times what
+    regression leaves.
+    """
+    filled = x.copy()
+    for known, rows in patterns(x):
+        given, absent, at = np.flatnonzero(known), np.flatnonzero(~known), np.arange(len(x))[rows]
+        for k in np.unique(classes[rows]) if len(absent) else ():
+            own = at[classes[at] == k]
+            mean, covariance = law.mean[k : k + 1], law.covariance[k : k + 1]
+            centre, left = regressed(x[own], known, mean, covariance)
+            noise = rng.standard_normal((len(own), len(absent))) @ np.linalg.cholesky(left[0]).T
+            if np.isfinite(degrees[k]):
+                away = (x[own] - mean[0])[:, given]
+                inverse = np.linalg.inv(covariance[0][np.ix_(given, given)])
+                after = degrees[k] + len(given)
+                wider = (degrees[k] + np.einsum("ni,ij,nj->n", away, inverse, away)) / after
+                noise *= np.sqrt(wider * after / rng.chisquare(after, len(own)))[:, None]
+            filled[np.ix_(own, absent)] = centre[0] + noise
+    return filled

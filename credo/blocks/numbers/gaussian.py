@@ -16,7 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.blocks.block import Block, Likelihood, Parameter, Settings
-from credo.blocks.capabilities import Completes, Draws, Limits, LogEvidence, LogPrior, OneTerm, Points, Tallies
+from credo.blocks.capabilities import (
+    Completes,
+    Draws,
+    DrawsGiven,
+    Expects,
+    Limits,
+    LogEvidence,
+    LogPrior,
+    OneTerm,
+    Points,
+    Tallies,
+)
 from credo.blocks.numbers.covariances import most_likely, without_row
 from credo.blocks.numbers.missing import Completion, Filled, completed
 from credo.core.evidence import Evidence, Part
@@ -131,7 +142,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, eq=False)
-class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Draws):
+class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGiven, Draws):
     """log p(x | class): a multivariate t where parameters are integrated out, else a normal; missing cells drop out."""
 
     names: tuple[str, ...]
@@ -274,13 +285,42 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Draws):
     @property
     def whole_gaussians(self) -> JointGaussian:
         """The point estimate, of all columns and about 0; those without variance have their value, and are apart."""
+        return self._of_all_columns(*self.gaussians) if self.size else self._of_all_columns(None, None)
+
+    def _of_all_columns(self, mean: Array | None, matrix: Array | None) -> JointGaussian:
         d, inside = len(self.names), np.flatnonzero(self.varying)
-        mean = np.repeat(self.shift[None], self.classes, axis=0)
+        centre = np.repeat(self.shift[None], self.classes, axis=0)
         covariance = np.repeat(np.eye(d)[None], self.classes, axis=0)
-        if len(inside):
-            mean[:, inside] += self.gaussians.mean
-            covariance[:, inside[:, None], inside] = self.gaussians.covariance
-        return JointGaussian(mean, covariance)
+        if mean is not None and matrix is not None:
+            centre[:, inside] += mean
+            covariance[:, inside[:, None], inside] = matrix
+        return JointGaussian(centre, covariance)
+
+    def expected_cells(self, cells: Array, shares: Array) -> dict[str, Any]:
+        """A missing cell's regression on the known ones, in each group."""
+        from credo.blocks.numbers.completing import regressed
+
+        mean, covariance = self._point.whole_gaussians
+        filled = cells.copy()
+        for known, rows in patterns(cells):
+            absent = np.flatnonzero(~known)
+            if len(absent):
+                each, _ = regressed(cells[rows], known, mean, covariance)
+                filled[np.ix_(np.arange(len(cells))[rows], absent)] = np.einsum("nk,knj->nj", shares[rows], each)
+        filled = np.where(self.pooled.n.value[0] > 0, filled, np.nan)
+        return {name: filled[:, j] for j, name in enumerate(self.names)}
+
+    def sample_given(self, cells: Array, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        from credo.blocks.numbers.completing import drawn_given
+
+        mean, matrix, degrees = self._law(self.belief) if self.size else (None, None, np.full(self.classes, np.inf))
+        law = self._of_all_columns(mean, matrix)
+        filled = drawn_given(cells, np.asarray(classes), law, degrees, rng)
+        seen = self.pooled.n.value[0] > 0
+        filled = np.where(
+            self.varying | ~seen, np.where(seen, filled, np.nan), np.where(np.isnan(cells), self.shift, cells)
+        )
+        return {name: filled[:, j] for j, name in enumerate(self.names)}
 
     @property
     def _point(self) -> JointLikelihood:

@@ -29,7 +29,7 @@ from credo.models.hidden_markov.fitting import Continued, Search, Tried, climbed
 from credo.models.hidden_markov.given import TARGET, Given, free_name, with_given
 from credo.models.hidden_markov.jobs import BestPaths, Decode, Filter, Found, LogProb, Path, Smooth
 from credo.models.hidden_markov.naming import checked_states, names_of
-from credo.models.hidden_markov.pattern import Pattern, Transitions, pattern_of
+from credo.models.hidden_markov.pattern import Pattern, Transitions, pattern_of, plain_transitions
 from credo.models.hidden_markov.reading import SequenceTable
 from credo.models.latent.columns import at_mode, hidden_blocks
 from credo.models.naive_bayes import check_settings
@@ -105,6 +105,11 @@ class HiddenMarkov(Surface):
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
                 raise PriorError(f"{name} must be a whole number of at least 1, but is {value!r}")
         object.__setattr__(self, "states", checked_states(self.states))
+        object.__setattr__(self, "transitions", plain_transitions(self.transitions))
+        if self.initial is not None:
+            if isinstance(self.initial, str) or not isinstance(self.initial, Sequence):
+                raise PriorError(f"initial must be a list of states, but is {self.initial!r:.60}")
+            object.__setattr__(self, "initial", tuple(self.initial))
         if not isinstance(self.states, str):
             self._check_pattern()
 

@@ -82,6 +82,28 @@ class Pattern:
         return positions if self.plain else np.add.reduceat(positions, self._ends[0], axis=1)
 
 
+def plain_transitions(transitions: Transitions) -> Transitions:
+    """As they are kept: a name, tuples, or a mapping to tuples."""
+    if isinstance(transitions, Mapping):
+        plain = {state: tuple(own) if isinstance(own, _LISTS) else own for state, own in transitions.items()}
+        return dict(plain)
+    if transitions is None or isinstance(transitions, str):
+        return transitions or "any"
+    try:
+        rows = np.asarray(transitions, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise PriorError(f"transitions must be a matrix of 0 and 1, but are {transitions!r:.60}") from None
+    if rows.ndim != 2 or rows.shape[0] != rows.shape[1]:
+        raise PriorError(f"transitions must be a square matrix, but have shape {rows.shape}")
+    if not np.isin(rows, (0.0, 1.0)).all():
+        wrong = rows[~np.isin(rows, (0.0, 1.0))][0]
+        raise PriorError(f"transitions say which are possible, by 0 and 1, but hold {wrong:g}")
+    return tuple(tuple(int(flag) for flag in row) for row in rows.tolist())
+
+
+_LISTS = (list, tuple, set, frozenset)
+
+
 def pattern_of(
     transitions: Transitions, initial: Sequence[Any] | None, duration: int | Mapping[Any, int], states: Sequence[Any]
 ) -> Pattern:
@@ -109,23 +131,17 @@ def pattern_of(
 
 
 def _matrix(transitions: Any, size: int) -> Flags:
-    try:
-        found = np.asarray(transitions, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise PriorError(f"transitions must be a matrix of 0 and 1, but are {transitions!r:.60}") from None
+    found = np.asarray(transitions, dtype=bool)
     if found.shape != (size, size):
         raise PriorError(f"transitions of {size} states are a matrix of {size} by {size}, but have shape {found.shape}")
-    if not np.isin(found, (0.0, 1.0)).all():
-        wrong = found[~np.isin(found, (0.0, 1.0))][0]
-        raise PriorError(f"transitions say which are possible, by 0 and 1, but hold {wrong:g}")
-    return np.asarray(found == 1.0)
+    return found
 
 
 def _listed(transitions: Mapping[Any, Any], states: Sequence[Any]) -> Flags:
     """A state that isn't named may be followed by any."""
     step = np.ones((len(states), len(states)), dtype=bool)
     for state, following in transitions.items():
-        if isinstance(following, str) or not isinstance(following, Sequence | set | frozenset):
+        if not isinstance(following, _LISTS):
             raise PriorError(f"transitions[{state!r}] must be a list of states, but is {following!r:.60}")
         row = _place(state, states, "transitions")
         step[row] = np.isin(np.arange(len(states)), [_place(each, states, "transitions") for each in following])

@@ -62,7 +62,7 @@ def _classifier_holds(model: Classifier) -> bool:
     """Whether the evidence has the form of what the model makes of a row: kernels rely on that."""
     import pyarrow as pa
 
-    from credo.blocks.numbers.gaussian import Joint
+    from credo.blocks.numbers.gaussian import OBSERVED, Joint
     from credo.data import Batch
 
     if not _views_hold(model):
@@ -79,6 +79,10 @@ def _classifier_holds(model: Classifier) -> bool:
             patterns |= {label: evidence.parts[label] for label in block.labels(evidence)}
             if not all(_pattern_holds(label, part, block, target) for label, part in patterns.items()):
                 return False
+            if OBSERVED in evidence.parts:
+                patterns[OBSERVED] = evidence.parts[OBSERVED]
+                if not _observed_holds(patterns[OBSERVED], block):
+                    return False
     return learned(evidence, fresh, patterns) and model.crowded(evidence) is None
 
 
@@ -133,6 +137,14 @@ def _pattern_holds(label: Label, part: Part, block: Joint, target: str) -> bool:
     d, whole = sum(label.pattern), plain and len(label.pattern) == len(block.names) and part.axes == (target,)
     shapes = [each.shape[1:] for each in part.statistics.sums]
     return bool(whole and isinstance(part.statistics, CrossMoments) and shapes == [(), (d,), (d, d)])
+
+
+def _observed_holds(part: Part, block: Joint) -> bool:
+    """Whether the known cells of columns whose moments were completed have moments, too."""
+    from credo.core.statistics import Moments
+
+    shapes = {each.shape for each in part.statistics.sums}
+    return part.axes == (None, None) and isinstance(part.statistics, Moments) and shapes == {(1, len(block.names))}
 
 
 ESTIMATE = one_of("bayes", "mean", "map", "ml")
