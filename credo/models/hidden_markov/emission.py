@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from credo.core.evidence import Evidence
 from credo.core.membership import Hard, Membership, Soft
 from credo.data import Batch
-from credo.families.dirichlet import Estimate, log_kernel, offset, shares
+from credo.families.dirichlet import log_kernel, offset, shares
 from credo.models.conditional import Conditional
 from credo.models.latent.log_evidence import of_shares
 from credo.numerics.exact import Array
@@ -28,7 +28,6 @@ class Emission:
     conditional: Conditional
     levels: Any  # of the states, an Arrow array
     components: int
-    estimate: Estimate  # of the components' shares
 
     @property
     def states(self) -> int:
@@ -42,7 +41,7 @@ class Emission:
     def _component_shares(self) -> Array:
         """P(component | state). (states, components)"""
         n = self.conditional.weights.reshape(self.states, self.components)
-        return shares(n, offset(self.conditional.settings.smoothing, self.estimate))
+        return shares(n, offset(self.conditional.settings.smoothing, self.conditional.settings.estimate))
 
     @cached_property
     def _log_shares(self) -> Array:
@@ -104,7 +103,7 @@ class Emission:
     def log_prior(self) -> float:
         """At EM's mode, where shares are taken as their logarithms."""
         found = self.conditional.log_prior()
-        if self.components == 1 or self.estimate == "ml":
+        if self.components == 1:
             return found
         smoothing = self.conditional.settings.smoothing  # one more than the prior's, as EM has it
         return found + float(log_kernel(self._component_shares, smoothing).sum())

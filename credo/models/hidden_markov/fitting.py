@@ -52,6 +52,27 @@ class CountStates:
         return self.chain.counted(batch), hidden
 
 
+@dataclass(frozen=True, eq=False)
+class Begin:
+    """The job of a batch whose rows have memberships to begin with: its evidence, before there are parameters."""
+
+    chain: HiddenChain
+    seed: int
+
+    def __call__(self, batch: SequenceBatch) -> Evidence:
+        assert self.chain.given is not None
+        member = self.chain.given.member(batch.batch, self.chain.weights.of_rows(batch.batch))
+        return self.chain.begun(batch, member, np.random.default_rng((self.seed, batch.batch.start)))
+
+
+def begun_with(chain: HiddenChain, reader: Reader, seed: int) -> Evidence:
+    """The evidence of memberships that EM begins with."""
+    found: Evidence | None = engines.current().reduce(Begin(chain, seed), reader(), Evidence.total)
+    if found is None:
+        raise DataError("the data is empty: there are no rows to learn from")
+    return found
+
+
 def counted_states(chain: HiddenChain, reader: Reader) -> tuple[Evidence, float]:
     """The evidence of rows whose states are given, and how many rows have none."""
     found: tuple[Evidence, float] | None = engines.current().reduce(CountStates(chain), reader(), _added)

@@ -14,7 +14,7 @@ from credo.data import Batch, Source
 from credo.errors import DataError, SchemaError, suggest
 from credo.numerics.exact import Array
 
-TARGET = "state"  # the column that states are in, if it has no name
+TARGET, START = "state", "start"  # what columns are called that states come in as an array
 SUM = 1e-6  # by which probabilities may miss 1
 
 
@@ -95,9 +95,11 @@ class GivenCodes:
         return codes
 
 
-def with_given(table: Source, target: object, states: Sequence[Any] | None) -> tuple[Source, Given | None]:
+def with_given(
+    table: Source, target: object, states: Sequence[Any] | None, called: str = TARGET
+) -> tuple[Source, Given | None]:
     """The table, with what is given of its rows' states as columns: `target` is a column's name, an array of states, a
-    matrix of probabilities, or {state: column of probabilities}."""
+    matrix of probabilities, or {state: column of probabilities}. `called`: the column of an array."""
     if target is None:
         return table, None
     if isinstance(target, str):
@@ -110,7 +112,7 @@ def with_given(table: Source, target: object, states: Sequence[Any] | None) -> t
         return table, Given(tuple(target), None, tuple(target.values()))
     if getattr(target, "ndim", 1) == 2:
         return _with_probabilities(table, np.asarray(target), states)
-    name = free_name(TARGET, table.names)
+    name = free_name(called, table.names)
     table = table.beside(name, target)
     return table, Given(tuple(states) if states is not None else levels_of(table, name), name)
 

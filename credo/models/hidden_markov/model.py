@@ -25,8 +25,8 @@ from credo.models.forms import Views, settled_views
 from credo.models.hidden_markov.chain import ChainPrior, seen_in
 from credo.models.hidden_markov.emission import COMPONENT, Emission
 from credo.models.hidden_markov.expecting import EQUAL, HiddenChain
-from credo.models.hidden_markov.fitting import Continued, Search, Tried, climbed, counted_states, judged
-from credo.models.hidden_markov.given import TARGET, Given, free_name, with_given
+from credo.models.hidden_markov.fitting import Continued, Search, Tried, begun_with, climbed, counted_states, judged
+from credo.models.hidden_markov.given import START, TARGET, Given, free_name, with_given
 from credo.models.hidden_markov.jobs import BestPaths, Decode, Filter, Found, LogProb, Path, Smooth
 from credo.models.hidden_markov.naming import checked_states, names_of
 from credo.models.hidden_markov.pattern import Pattern, Transitions, pattern_of, plain_transitions
@@ -133,7 +133,7 @@ class HiddenMarkov(Surface):
         """
         table, given = with_given(source(data), target, None if isinstance(self.states, str | int) else self.states)
         names = names_of(self.states, () if given is None else given.states)
-        table, begun = with_given(table, start, names)
+        table, begun = with_given(table, start, names or None, START)
         model, table = self._prepared(table, (given, begun), sequence, order, weight)
         if names:
             given = None if given is None else replace(given, states=names)
@@ -180,14 +180,14 @@ class HiddenMarkov(Surface):
         reader, chain = rows.reader(self._numbers), self._fitting(given, weights)
         start: Evidence | None = None
         if begun is not None:
-            start, _ = counted_states(replace(chain, given=begun), reader)
+            start = begun_with(replace(chain, given=begun), reader, self._search.seed)
         elif given is not None:
             counting = replace(chain, emission=replace(chain.emission, conditional=self._conditional(None)))
             found, hidden = counted_states(counting, reader)
             if not hidden and self.components == 1 and self.pattern.plain:
                 return self._with_evidence(found, hidden=False)
-            if self.components == 1 and _every_state(counting, found):
-                start = counted_states(chain, reader)[0]
+            if _every_state(found, self.column):
+                start = begun_with(chain, reader, self._search.seed)
         fit = climbed(chain, reader, self._search, start)
         return self._with_evidence(fit.evidence, hidden=True, history=fit.history)
 
@@ -312,7 +312,7 @@ class HiddenMarkov(Surface):
         given: Given | None = None,
         weights: RowWeights = EQUAL,
     ) -> HiddenChain:
-        emission = Emission(conditional, pa.array(self.names), self.components, estimate)
+        emission = Emission(conditional, pa.array(self.names), self.components)
         prior = ChainPrior(self.pattern, self.smoothing, self.sticky)
         return HiddenChain(emission, prior, str(self.column), estimate, conditional.evidence, given, weights)
 
@@ -440,6 +440,6 @@ class HiddenMarkov(Surface):
         return f"HiddenMarkov({self.n_states} states, {how}; {columns}; {n})"
 
 
-def _every_state(chain: HiddenChain, found: Evidence) -> bool:
+def _every_state(found: Evidence, column: str | None) -> bool:
     """Whether each state was given to some row."""
-    return bool((chain.emission.conditional.with_evidence(found).weights > 0).all())
+    return bool((found.level_weights(str(column)) > 0).all())
