@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from credo.blocks.block import ALL, Block, Likelihood
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
-from credo.core.membership import Hard
+from credo.core.membership import Hard, Soft
 from credo.data import Batch
 from credo.errors import EvidenceError
 from credo.numerics.exact import Array
@@ -64,21 +64,20 @@ class Limits(Capability):
         """A part with sums that no rows have."""
 
 
+class Completes(Capability):
+    """Expects something of missing cells, too, where groups are hidden: EM over both at once."""
+
+    @abstractmethod
+    def expected(self, batch: Batch, member: Soft, groups: str, now: Likelihood | None) -> Evidence:
+        """The statistics that are expected of a batch at the parameters now; None at the start."""
+
+
 class Tallies(Capability):
     """Learns one row at a time, faster than by keeping rows (see tally.KeptRows)."""
 
     @abstractmethod
     def tally(self, evidence: Evidence) -> Tally:
         """What adds rows one by one to that evidence."""
-
-
-class Completes(Capability):
-    """Keeps sums of whole rows where cells are missing: an E-step says what is expected of these cells."""
-
-    @abstractmethod
-    def completing(self, likelihood: Likelihood | None) -> Block:
-        """The block whose sums are those expected at a likelihood's parameters; before there are any (None), of cells
-        that are like the known ones of their columns."""
 
 
 # Of likelihoods

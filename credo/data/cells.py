@@ -23,7 +23,7 @@ Numbering = Callable[[int], int]  # what a row of a batch is called in errors
 LARGEST = 1e150  # beyond it a square leaves the floats
 DAY = 86_400e6  # microseconds
 WHOLE = 2.0**53  # from here on, floats skip whole numbers
-FIRST = 2000  # rows that tell between which bounds integers lie
+FIRST_ROWS = 2000  # rows that tell between which bounds integers lie
 NARROW = 4096  # cells of a table that is worth its memory for the fewest rows
 TEXTS = (
     pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
@@ -277,7 +277,7 @@ def block_counts(
 
     The first rows tell mostly between which bounds all lie: only where others don't, all are looked at beforehand.
     """
-    head = next((x[:FIRST] for _, x in tiles()), np.empty((0, 0), dtype=np.int64))
+    head = next((x[:FIRST_ROWS] for _, x in tiles()), np.empty((0, 0), dtype=np.int64))
     if not head.size:
         return None
     found = _counts_within(tiles(), *_bounds(head), groups, size)

@@ -11,11 +11,11 @@ import re
 import zlib
 from array import array as packed
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,7 +43,7 @@ LITTLE = 1 << 16  # bytes of a document that are kept, or read alone
 PIECE = 8192  # bytes that a kernel works on at a time: what it makes of them stays near
 PLANES = 0x40000  # code points from here on are of no word: tags, private use, and nothing yet
 STEPS = 0.2  # that Python takes for a byte
-MOST = 2**31 - 1  # words that codes can tell apart, and bytes of Arrow's usual strings
+MOST_WORDS = 2**31 - 1  # words that codes can tell apart, and bytes of Arrow's usual strings
 
 NO_ALPHABET = np.zeros(0, np.bool_)  # for documents that are ASCII
 
@@ -80,8 +80,8 @@ class Reading:
         if self.stop_words:
             tokens = [token for token in tokens if token not in self.stop_words]
         if self.ngrams == 2:
-            pairs = ((second, f"{first} {second}") for first, second in pairwise(tokens))
-            tokens = tokens[:1] + [word for both in pairs for word in both]
+            pairs = zip(tokens[1:], map(" ".join, pairwise(tokens)), strict=False)
+            tokens = [*tokens[:1], *chain.from_iterable(pairs)]
         if self.buckets:
             tokens = [f"#{zlib.crc32(token.encode()) % self.buckets}" for token in tokens]
         return tokens
@@ -143,9 +143,7 @@ def learned(array: Any, how: Reading) -> tuple[Documents, Any]:
     (['to', 'be', 'or', 'not'], [2, 2, 1, 1], [True, False])
     """
     if _plainly(array.nbytes, how):
-        codes: dict[str, int] = {}
-        documents = _counted_plainly(array, how, lambda word: codes.setdefault(word, len(codes)))
-        return documents, pa.array(list(codes), pa.string() if sum(map(len, codes)) <= MOST // 4 else pa.large_string())
+        return _counted_plainly(array, how)
     table, rules = _started(how)
     documents, table = _counted(array, how.lowercase, rules, table)
     if how.buckets:
@@ -164,7 +162,17 @@ def pairs_alone(documents: Documents, words: Any) -> tuple[Documents, Any]:
     >>> words.to_pylist(), documents.words.tolist()
     (['to be', 'be or'], [0, 1])
     """
-    there = pc.match_substring(words, " ").to_numpy(zero_copy_only=False)
+    return _only(documents, words, pc.match_substring(words, " ").to_numpy(zero_copy_only=False))
+
+
+def of_some(documents: Documents, words: Any) -> tuple[Documents, Any]:
+    """Without the words that none of the documents has: they are some of those the words are of."""
+    there = np.zeros(len(words), dtype=np.bool_)
+    there[documents.words] = True
+    return _only(documents, words, there)
+
+
+def _only(documents: Documents, words: Any, there: Truths) -> tuple[Documents, Any]:
     codes = np.where(there, np.cumsum(there) - 1, -1).astype(np.int32)
     return _recoded(documents, codes), words.filter(pa.array(there))
 
@@ -194,12 +202,17 @@ class Vocabulary:
 
     def read(self, array: Any) -> Documents:
         if _plainly(array.nbytes, self.how):
-            return _counted_plainly(array, self.how, self._code_of)
+            return self.recoded(*_counted_plainly(array, self.how))
         if len(array) == 1 and array.nbytes < LITTLE:
             return self._read_alone(array[0].as_py() or "")
         table, rules, codes = self._index
         documents, _ = _counted(array, self.how.lowercase, rules, table)
         return documents if codes is None else _recoded(documents, codes)
+
+    def recoded(self, documents: Documents, words: Any) -> Documents:
+        """The same for documents whose words are known already, by other codes."""
+        codes = pc.index_in(words, value_set=self.words.cast(words.type)).fill_null(-1)
+        return _recoded(documents, codes.to_numpy(zero_copy_only=False))
 
     def read_one(self, document: str) -> tuple[list[int], list[int], int]:
         """The same for one document: codes, counts, and how many of its words are unseen."""
@@ -257,9 +270,6 @@ class Vocabulary:
 
         table, rules, codes = self._index
         return read_document, _letters(self.how.lowercase), (*rules,), (*table,), codes
-
-    def _code_of(self, word: str) -> int:
-        return self._codes.get(word, -1)
 
     @cached_property
     def _codes(self) -> dict[str, int]:
@@ -329,22 +339,25 @@ def _plainly(length: int, how: Reading) -> bool:
     return True
 
 
-def _counted_plainly(array: Any, how: Reading, code_of: Callable[[str], int]) -> Documents:
-    starts, words, counts, unseen, known = packed("q", [0]), packed("i"), packed("i"), packed("q"), []
+def _counted_plainly(array: Any, how: Reading) -> tuple[Documents, Any]:
+    codes = defaultdict[str, int](count().__next__)
+    starts, words, counts, known = packed("q", [0]), packed("i"), packed("i"), []
     for cell in array:
         document = cell.as_py() or ""
-        found = Counter(map(code_of, how.words(document))) if document else Counter[int]()
+        found = Counter(map(codes.__getitem__, how.words(document))) if document else Counter[int]()
         known.append(document != "")
-        unseen.append(found.pop(-1, 0))
         words.extend(found)
         counts.extend(found.values())
         starts.append(len(words))
-    return Documents(
+    documents = Documents(
         np.array(starts, np.int64),
         np.array(words, np.int32),
         np.array(counts, np.int32),
         np.array(known, np.bool_),
-        np.array(unseen, np.int64),
+        np.zeros(len(known), np.int64),
+    )
+    return documents, pa.array(
+        list(codes), pa.string() if sum(map(len, codes)) <= MOST_WORDS // 4 else pa.large_string()
     )
 
 
@@ -367,10 +380,10 @@ def _counted(array: Any, lowercase: bool, rules: Rules, table: Table) -> tuple[D
     while (state := count_documents(text, (*rules,), (*table,), desk, (*counted,))) != DONE:
         if state == FULL:
             table, counted = _with_room(table, counted, rules)
-        elif len(desk[0]) < MOST // 2:
+        elif len(desk[0]) < MOST_WORDS // 2:
             desk = new_desk(2 * len(desk[0]))
         else:
-            raise DataError(f"a document has a word of more than {MOST // 2} bytes: it is no text")
+            raise DataError(f"a document has a word of more than {MOST_WORDS // 2} bytes: it is no text")
     end = int(counted.starts[-1])
     words, counts = counted.words[:end].copy(), counted.counts[:end].copy()
     return Documents(counted.starts, words, counts, lengths > 0, counted.unseen), table
@@ -443,8 +456,10 @@ def _with_room(table: Table, counted: Counted, rules: Rules) -> tuple[Table, Cou
     if not rules.learns:
         return table, counted
     numbers = int(table.used[0]) + words
-    if numbers > MOST:
-        raise DataError(f"the documents have more than {MOST} different words: read them in parts, or use buckets")
+    if numbers > MOST_WORDS:
+        raise DataError(
+            f"the documents have more than {MOST_WORDS} different words: read them in parts, or use buckets"
+        )
     table = table._replace(keys=_grown(table.keys, numbers), arena=_grown(table.arena, int(table.used[1]) + length))
     if 2 * numbers > len(table.slots):
         slots = np.zeros(1 << (2 * numbers).bit_length(), np.uint64)
@@ -484,7 +499,7 @@ def _spelt(keys: Keys, arena: Bytes, first: int = 0) -> Any:
     measure_words(keys, first, ends)
     text = np.empty(int(ends[-1]), np.uint8)
     spell_words(keys, first, arena, ends, text)
-    if len(text) > MOST:
+    if len(text) > MOST_WORDS:
         return pa.LargeStringArray.from_buffers(len(keys), pa.py_buffer(ends), pa.py_buffer(text))
     return pa.StringArray.from_buffers(len(keys), pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(text))
 

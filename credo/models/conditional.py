@@ -18,7 +18,7 @@ from credo.blocks.capabilities import Completes, Draws, Ignored, LogPrior, log_b
 from credo.blocks.subset_averaging import averaged
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS
-from credo.core.membership import Membership
+from credo.core.membership import Membership, Soft
 from credo.core.statistics import Counts
 from credo.data import Batch
 from credo.data.schema import Column, Schema, unite
@@ -42,23 +42,28 @@ class Conditional:
 
     def summarise(self, batch: Batch, member: Membership, levels: Any) -> Evidence:
         """The evidence in a batch, under any membership; `levels` (an Arrow array) are what the groups are called."""
-        return self._summarised(counting(self.blocks), batch, member, levels)
-
-    def expect(self, batch: Batch, member: Membership, levels: Any) -> Evidence:
-        """The same in an E-step: missing cells that covary with others are as these parameters expect them, or like
-        their columns if there are no parameters yet."""
-        return self._summarised(self._expecting, batch, member, levels)
-
-    @cached_property
-    def _expecting(self) -> list[Block]:
-        likelihoods = [None] * len(self.blocks) if self.evidence is None else self.likelihoods
-        known = dict(zip(self.blocks, likelihoods, strict=True))
-        pairs = [(block, Completes.of(block)) for block in counting(self.blocks)]
-        return [block if completes is None else completes.completing(known[block]) for block, completes in pairs]
-
-    def _summarised(self, blocks: Sequence[Block], batch: Batch, member: Membership, levels: Any) -> Evidence:
         batch = batch.filled(self.names)
-        found = [block.summarise(batch, member, self.groups) for block in blocks]
+        return self._beside(
+            [each.summarise(batch, member, self.groups) for each in counting(self.blocks)], member, levels
+        )
+
+    def expected(self, batch: Batch, member: Membership, levels: Any) -> Evidence:
+        """EM's E-step: the expected statistics of a batch under responsibilities that this conditional has led to, or
+        that EM starts from. Where columns covary, missing cells are expected as well (see Completes), which `summarise`
+        leaves to the M-step."""
+        batch, member = batch.filled(self.names), member if isinstance(member, Soft) else member.soft()
+        now = {} if self.evidence is None else dict(zip(self.blocks, self.likelihoods, strict=True))
+        found = []
+        for block in counting(self.blocks):
+            completes = Completes.of(block)
+            if completes is None:
+                found.append(block.summarise(batch, member, self.groups))
+            else:
+                found.append(completes.expected(batch, member, self.groups, now.get(block)))
+        return self._beside(found, member, levels)
+
+    def _beside(self, found: Sequence[Evidence], member: Membership, levels: Any) -> Evidence:
+        """With the groups' rows."""
         parts = {ROWS: Part((self.groups,), Counts.of_rows(member))}
         for evidence in found:
             parts |= evidence.parts

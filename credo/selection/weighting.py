@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
-from credo.numerics.logistic import PRECISELY, ROUGHLY, GaussianPrior, LogisticRegression
+from credo.numerics.logistic import MOST_FEATURES, PRECISELY, ROUGHLY, GaussianPrior, LogisticRegression
 from credo.selection.terms import Term, TermScores
 
 OWN, SHARED, BIAS, MIXING = 16.0, 1.0, 1.0, 16.0  # precisions of δ, τ, biases and mixtures
@@ -178,10 +178,27 @@ class Regression:
         return Weighting(tuple(weights), np.array(list(weights.values())), biases, mixed, mixture)
 
 
+def losses_of_each(scores: TermScores) -> Array:
+    """-log P(class) of each row by each term alone, with its best weight. (terms, rows)"""
+    first = scores.only([0])
+    one = Regression(first, [Group(first.terms, np.ones(1))])
+    step, found = max(1, MOST_FEATURES // one._features.size), []
+    for start in range(0, len(scores.terms), step):
+        said = np.moveaxis(scores.log_likelihood[:, :, start : start + step], 2, 0)
+        features = np.repeat(one._features[None], len(said), axis=0)
+        features[..., 0] = said
+        regression = LogisticRegression(features, scores.log_prior, scores.truth, one._prior)
+        theta = regression.modes(np.repeat(scores.weight[None], len(said), axis=0), enough=ROUGHLY)
+        found.append(true_probabilities(features, scores, theta))
+    return np.asarray(-np.log(np.maximum(np.concatenate(found), np.finfo(float).tiny)))
+
+
 def true_probabilities(features: Array, scores: TermScores, theta: Array) -> Array:
-    """P(truth) of each row, by several fits. (fits, coefficients) -> (fits, rows)"""
-    rows, classes, size = features.shape
-    logits = (theta @ features.reshape(-1, size).T).reshape(-1, rows, classes) + scores.log_prior
+    """P(truth) of each row, by several fits, whose features may differ. (fits, coefficients) -> (fits, rows)"""
+    rows, classes, size = features.shape[-3:]
+    flat = features.reshape(*features.shape[:-3], -1, size)
+    product = theta @ flat.T if features.ndim == 3 else np.matmul(flat, theta[:, :, None])
+    logits = product.reshape(-1, rows, classes) + scores.log_prior
     top = logits.max(2)
     own = logits[:, np.arange(rows), scores.truth] - top
     logits -= top[:, :, None]

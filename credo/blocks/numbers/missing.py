@@ -14,7 +14,7 @@ from credo.blocks.numbers.covariances import most_likely, regression
 from credo.core.em import Expected, em
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.statistics import CrossMoments, Statistics
+from credo.core.statistics import CrossMoments
 from credo.data.schema import Schema
 from credo.engines.partitions import Loaded
 from credo.families.normal_inverse_wishart import JointGaussian
@@ -48,7 +48,7 @@ class Filled(Loaded):
     def rows(self) -> int:
         return len(self.n)
 
-    def expected(self, parameters: JointGaussian) -> Statistics:
+    def expected(self, parameters: JointGaussian) -> CrossMoments:
         """E[Σx], E[Σxx′]: a missing cell is its regression on the known ones, and the covariance that is left adds."""
         given, classes, d = np.flatnonzero(self.known), len(self.n), len(self.known)
         absent = np.flatnonzero(~self.known)

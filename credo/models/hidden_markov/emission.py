@@ -91,7 +91,7 @@ class Emission:
 
     def expect(self, batch: Batch, member: Membership) -> Evidence:
         """The expected statistics of a batch."""
-        return self.conditional.expect(batch, member, self.group_levels)
+        return self.conditional.expected(batch, member, self.group_levels)
 
     def count(self, batch: Batch, member: Membership) -> Evidence:
         """The statistics of a batch whose states are known."""

@@ -20,7 +20,7 @@ FLAT = 1e-6  # a variance, in units of 1, that is none
 def points_of(conditional: Conditional, batch: Batch, weight: Array, levels: object) -> Array:
     """Coordinates of rows, NaN where cells are missing; the conditional needs no evidence. (rows, coordinates)"""
     everyone = Hard.whole(batch.rows, weight)
-    seen = conditional.with_evidence(conditional.expect(batch, everyone, levels))
+    seen = conditional.with_evidence(conditional.expected(batch, everyone, levels))
     rows = batch.filled(conditional.names)
     found = [Points.needed(likelihood).points(likelihood.read(rows)) for likelihood in seen.likelihoods]
     return np.concatenate([np.empty((batch.rows, 0)), *found], axis=1)

@@ -82,7 +82,7 @@ class MixtureEM:
     def expect(self, batch: Batch, /) -> Expected:
         rows, weight, codes = self.read(batch)
         member, log_likelihood = self.responsibilities(rows, weight, codes)
-        return self.conditional.expect(rows, member, self.levels), log_likelihood
+        return self.conditional.expected(rows, member, self.levels), log_likelihood
 
     def with_evidence(self, evidence: Evidence, /) -> Self:
         if self.earlier is not None:
@@ -141,7 +141,7 @@ class MixtureEM:
         rows, weight, known = self.read(batch)
         if known is not None:
             codes = np.where(known >= 0, known, codes)
-        evidence = self.conditional.expect(rows, Hard(codes, self.size, weight), self.levels)
+        evidence = self.conditional.expected(rows, Hard(codes, self.size, weight), self.levels)
         return self.with_evidence(evidence)
 
     def log_evidence(self, fitted: Fitted[Any], settings: Settings) -> float:

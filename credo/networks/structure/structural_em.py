@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 COMPLETIONS = 5  # of each row with missing cells
 ROUNDS = 10  # of expectation and search, at most
 TABLES = 3  # expectations for the same arrows, so that tables fit them before the arrows change again
-MANY = 100  # complete rows that are enough to begin with
-ENOUGH = 1e-6  # gain in score for which arrows are changed
+ENOUGH_ROWS = 100  # complete rows that are enough to begin with
+LEAST_GAIN = 1e-6  # gain in score for which arrows are changed
 
 
 def structural_em(task: Task, start: Parents, prior: Any) -> Network:
@@ -40,7 +40,7 @@ def structural_em(task: Task, start: Parents, prior: Any) -> Network:
         complete = completed(rows, net, task.seed)
         score = task.scored(complete)
         found = task.found(complete, parents)
-        better = total(score, found) > total(score, parents) + ENOUGH
+        better = total(score, found) > total(score, parents) + LEAST_GAIN
         if not better:
             break
         parents = found
@@ -84,7 +84,7 @@ def _mutual_information(one: CategoryColumn, other: CategoryColumn, weight: np.n
 def _complete_rows(columns: Columns) -> Columns | None:
     """Those, if they are enough to begin with, and show each state."""
     complete = np.all([column.codes >= 0 for column in columns.categories], axis=0)
-    if complete.sum() < MANY:
+    if complete.sum() < ENOUGH_ROWS:
         return None
     some = tuple(replace(column, codes=column.codes[complete]) for column in columns.categories)
     if any(len(np.unique(column.codes)) < len(column.levels) for column in some):
