@@ -1,4 +1,4 @@
-"""Hidden Markov models against hmmlearn ("scaling"): an iteration of Baum-Welch, and Viterbi, in CPU time of one thread.
+"""Hidden Markov models against hmmlearn ("scaling"): an iteration of Baum-Welch, and Viterbi; CPU time of one thread.
 
 Both begin at the same parameters; the log-likelihood after the last iteration must agree.
 """
@@ -68,7 +68,8 @@ def _peer(model: HiddenMarkov, states: int) -> Any:
     """hmmlearn at credo's parameters."""
     from hmmlearn.hmm import GaussianHMM
 
-    peer = GaussianHMM(states, "diag", tol=-np.inf, init_params="", implementation="scaling", covars_prior=0, covars_weight=0)
+    flat = {"covars_prior": 0.0, "covars_weight": 0.0}
+    peer = GaussianHMM(states, "diag", tol=-np.inf, init_params="", implementation="scaling", **flat)
     peer.startprob_ = np.array([*model.initial_shares.values()])
     peer.transmat_ = model.transition_shares
     parameters = {(line.column, line.name): line.estimates for line in model.chain.emission.conditional.describe()}

@@ -34,6 +34,7 @@ NAMES = [
     "GammaPoisson",
     "GaussianDiscriminant",
     "HiddenMarkov",
+    "Hypotheses",
     "LinearRegression",
     "MarkovNetwork",
     "Mixture",
@@ -54,6 +55,7 @@ NAMES = [
     "Word",
     "ask",
     "bayes_factor",
+    "bayes_rule",
     "documents",
     "edge_confidence",
     "em_means",
@@ -61,8 +63,11 @@ NAMES = [
     "learn",
     "learn_structure",
     "load",
+    "product_rule",
     "read",
     "save",
+    "sum_rule",
+    "total_probability",
 ]
 
 

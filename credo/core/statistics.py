@@ -184,7 +184,7 @@ class Counts(Statistics):
         """How many rows each group has. (groups, 1)"""
         if isinstance(member, Hard):
             return cls(_weights_of(member.codes, member.groups, member.weight)[:, None])
-        return cls(Exact.of((np.ones(member.rows) @ member.weights)[:, None]))  # NumPy sums narrow rows slowly
+        return cls(Exact.of((np.ones(member.rows) @ member.weights)[:, None]))
 
 
 @dataclass(frozen=True, eq=False)

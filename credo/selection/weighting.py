@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
 from credo.numerics.logistic import MOST_FEATURES, PRECISELY, ROUGHLY, GaussianPrior, LogisticRegression
+from credo.selection.in_step import Run, alone
+from credo.selection.requests import Mode
 from credo.selection.terms import Term, TermScores
 
 OWN, SHARED, BIAS, MIXING = 16.0, 1.0, 1.0, 16.0  # precisions of δ, τ, biases and mixtures
@@ -85,11 +87,20 @@ class Regression:
 
     def fitted(self, label_noise: bool = False, start: Array | None = None) -> Weighting:
         """The most probable weights; label noise, if rows may have it, is estimated beside them by EM."""
-        regression, weight = self._regression(), self.scores.weight
-        theta = regression.mode(weight, start, ROUGHLY if label_noise else PRECISELY)
+        return alone(self.fitting(label_noise, start))
+
+    def fitting(self, label_noise: bool = False, start: Array | None = None) -> Run[Weighting]:
+        """The same, in step with others."""
+        asked = self.mode(start, ROUGHLY if label_noise else PRECISELY)
+        theta = yield asked
         if label_noise:
-            theta = with_noise(regression, self._features, self.scores, theta[None], weight[None])[0][0]
+            weight = self.scores.weight[None]
+            theta = with_noise(asked.regression, self._features, self.scores, theta[None], weight)[0][0]
         return self._weighting(theta)
+
+    def mode(self, start: Array | None = None, enough: float = PRECISELY) -> Mode:
+        """What asks for the most probable coefficients."""
+        return Mode(self._regression(), self.scores.weight, start, enough)
 
     def roughly(self) -> Array:
         """The coefficients at the mode, for comparing a few choices."""

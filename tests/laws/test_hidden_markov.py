@@ -53,7 +53,7 @@ KINDS = {"n": "count"}
 
 
 def fitted(settings: dict[str, Any], data: dict[str, Any] = COLUMNS, **how: Any) -> credo.HiddenMarkov:
-    model = credo.HiddenMarkov(3, kinds=KINDS, restarts=2, **{"steps": 30, **settings})
+    model = credo.HiddenMarkov(3, kinds=KINDS, starts=2, **{"steps": 30, **settings})
     return model.fit(data, sequence="id", **how)
 
 
@@ -148,7 +148,7 @@ def test_rows_are_put_in_order_and_answered_as_they_came() -> None:
 
 def test_lists_of_tables_are_sequences_and_one_table_is_one() -> None:
     tables = [only({k: np.asarray(v)[DATA["id"] == f"s{i}"] for k, v in DATA.items()}, "x", "y") for i in range(4)]
-    model = credo.HiddenMarkov(3, restarts=1, steps=5)
+    model = credo.HiddenMarkov(3, starts=1, steps=5)
     listed = model.fit(tables, start=DATA["hidden"])
     named = model.fit(only(DATA, "x", "y", "id"), sequence="id", start=DATA["hidden"])
     assert listed.history == named.history
@@ -371,7 +371,7 @@ def test_the_number_of_states_is_found(states: int) -> None:
     rng = np.random.default_rng(states)
     hidden = np.repeat(rng.integers(0, states, 60), 8)
     x = rng.normal(6.0 * hidden, 1.0)
-    model = credo.HiddenMarkov(restarts=3).fit({"x": x})
+    model = credo.HiddenMarkov(starts=3).fit({"x": x})
     assert model.n_states == states
     assert sum(model.state_posterior.values()) == pytest.approx(1.0)
     best = min(model.tried, key=lambda each: each.bic)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -30,6 +30,7 @@ from credo.core.labels import Label
 from credo.core.membership import Hard, Membership
 from credo.core.statistics import ALONE, Moments, Positions
 from credo.data import Batch
+from credo.data.batches import NumberMatrix
 from credo.data.cells import LARGEST
 from credo.data.schema import Column, Kind, Schema
 from credo.errors import DataError, EvidenceError
@@ -83,10 +84,14 @@ class Numbers(Block, Tallies):
         if self.logs:
             statistics = Moments.of(_logs(batch, self.names, self.strict), member)
         else:
-            statistics = Moments.of_tiles(batch.tiles(self.names), len(self.names), member)
+            statistics = Moments.of_tiles(self._tiles(batch, member), len(self.names), member)
             if not (statistics.second.high < LARGEST**2).all():
                 batch.matrix(self.names)  # which refuses the wrong cell by name
         return Evidence(_schema(self.names, self.kind), {self.label: Part((groups, None), statistics)})
+
+    def _tiles(self, batch: Batch, member: Membership) -> Iterable[tuple[int, Array]]:
+        """Soft sums are of rows that EM reads again and again."""
+        return batch.tiles(self.names) if isinstance(member, Hard) else [(0, batch.encoded(NumberMatrix(self.names)))]
 
     def taken_from(self, evidence: Evidence, wider: Numbers) -> Evidence:
         """Evidence of a block with more columns, of which only this one's are kept."""
@@ -147,7 +152,7 @@ class NumbersLikelihood(
     part_of: tuple[NumbersLikelihood, Positions] | None = None  # what each column has is found there once, for all
 
     def read(self, batch: Batch) -> Array:
-        x = batch.matrix(self.names)
+        x = batch.encoded(NumberMatrix(self.names))
         return logarithms(x) if self.logs else x
 
     def read_counting_ignored(self, batch: Batch) -> tuple[Array, Ignored]:

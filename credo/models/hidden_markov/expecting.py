@@ -117,7 +117,7 @@ class HiddenChain:
         if row == batch.starts[n]:
             return f"row {number} is impossible: no state that a sequence may begin in allows it"
         return (
-            f"row {number} is impossible after rows {batch.batch.number(batch.starts[n])} to {number - 1} before it: no "
+            f"row {number} is impossible after those before it, from row {batch.batch.number(batch.starts[n])} on: no "
             "state that may follow allows it. Allow more transitions, or use another estimate than 'ml' and 'map'"
         )
 

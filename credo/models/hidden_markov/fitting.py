@@ -32,7 +32,7 @@ Reader = Callable[[], Iterable[Any]]
 class Search(NamedTuple):
     """How long EM looks for the best parameters."""
 
-    restarts: int
+    starts: int
     steps: int
     tolerance: float
     seed: int
@@ -100,7 +100,7 @@ def best_start(chain: HiddenChain, reader: Reader, search: Search) -> HiddenChai
     weight = chain.weights.of_rows(sample.batch)
     points = points_of(chain.emission.conditional, sample.batch, weight, chain.emission.levels[:1])
     best: Fitted[HiddenChain] | None = None
-    for number in range(search.restarts):
+    for number in range(search.starts):
         begun = chain.with_evidence(start_of(chain, sample, points, (search.seed, number)))
         evidence, _ = expected(begun, lambda: [sample])
         found = em(begun.with_evidence(evidence), lambda: [sample], steps=SHORT, tolerance=ROUGH)

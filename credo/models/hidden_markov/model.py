@@ -79,7 +79,7 @@ class HiddenMarkov(Surface):
     strength: float = 1.0
     estimate: Estimate = "bayes"
     kinds: Mapping[str, Any] | None = None
-    restarts: int = 6
+    starts: int = 6
     steps: int = 500
     tolerance: float = 1e-8
     seed: int = 0
@@ -100,7 +100,7 @@ class HiddenMarkov(Surface):
             raise PriorError(f"no such emission, {self.emission!r}; {suggest(self.emission, known)}")
         if not (isinstance(self.sticky, int | float | np.number) and 0 <= self.sticky < float("inf")):
             raise PriorError(f"sticky must be a number of at least 0, but is {self.sticky!r}")
-        for name in ("components", "restarts", "steps"):
+        for name in ("components", "starts", "steps"):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
                 raise PriorError(f"{name} must be a whole number of at least 1, but is {value!r}")
@@ -264,7 +264,7 @@ class HiddenMarkov(Surface):
 
     @property
     def _search(self) -> Search:
-        return Search(self.restarts, self.steps, self.tolerance, int(check_seed(self.seed)))
+        return Search(self.starts, self.steps, self.tolerance, int(check_seed(self.seed)))
 
     # Parts
 

@@ -104,7 +104,7 @@ SCHEMAS = (
             "strength": NUMBER,
             "estimate": ESTIMATE,
             "kinds": optional(mapping(TEXT, ANYTHING)),
-            "restarts": WHOLE,
+            "starts": WHOLE,
             "steps": WHOLE,
             "tolerance": NUMBER,
             "seed": WHOLE,
