@@ -105,8 +105,8 @@ if TYPE_CHECKING:
     from credo.models.forms import Text as Text
     from credo.models.forms import Word as Word
     from credo.models.hidden_markov.model import HiddenMarkov as HiddenMarkov
-    from credo.models.mixture.model import Mixture as Mixture
     from credo.models.hypotheses import Hypotheses as Hypotheses
+    from credo.models.mixture.model import Mixture as Mixture
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network

@@ -142,7 +142,26 @@ class HiddenChain:
         """The evidence of sequences whose states are all given: nothing is hidden, so it is exact."""
         assert self.given is not None
         member = self.given.member(batch.batch, self.weights.of_rows(batch.batch))
+        self._check_given(batch, member)
         return together([self.emission.count(batch.batch, member)], self._counted_chain(batch, member))
+
+    def _check_given(self, batch: SequenceBatch, member: Membership) -> None:
+        """Refuse given states that the pattern doesn't allow."""
+        if isinstance(member, Soft) or (self.pattern.step.all() and self.pattern.first.all()):
+            return
+        codes, begins = member.codes, np.zeros(member.rows, dtype=bool)
+        begins[batch.starts[:-1]] = True
+        before = np.append(-1, codes[:-1])
+        known = (codes >= 0) & (begins | (before >= 0))
+        allowed = np.where(begins, self.pattern.first[codes], self.pattern.step[before, codes])
+        wrong = np.flatnonzero(known & ~allowed)
+        if len(wrong):
+            row, names = int(wrong[0]), self.emission.levels.to_pylist()
+            what = "begin a sequence" if begins[row] else f"follow {names[before[row]]!r}"
+            raise EvidenceError(
+                f"row {batch.batch.number(row)} has the state {names[codes[row]]!r}, which can't {what}: the model's "
+                "transitions don't allow it"
+            )
 
     def begun(self, batch: SequenceBatch, member: Membership, rng: np.random.Generator) -> Evidence:
         """The evidence of rows with some membership, before there are parameters."""

@@ -188,11 +188,13 @@ class HiddenMarkov(Surface):
                 return self._with_evidence(found, hidden=False)
             if _every_state(found, self.column):
                 start = begun_with(chain, reader, self._search.seed)
+        self._check_columns()
         fit = climbed(chain, reader, self._search, start)
         return self._with_evidence(fit.evidence, hidden=True, history=fit.history)
 
     def _chosen(self, table: Source, weight: Weight) -> Self:
         """With as many states as the evidence speaks for."""
+        self._check_columns()
         best, tried, reader = None, list[Tried](), None
         for size in range(1, MOST_STATES + 1):
             model = self._with_states(tuple(range(size)), False)
@@ -209,6 +211,15 @@ class HiddenMarkov(Surface):
         assert best is not None
         return best.replaced(tried=tuple(tried))
 
+    def _check_columns(self) -> None:
+        """Refuse what EM can't fit."""
+        for name, forms in self.views.items():
+            if forms[0] == "word":
+                raise EvidenceError(
+                    f"column {name!r} holds words that are judged by their spelling, which EM can't fit: give every "
+                    "state, or read it as a category"
+                )
+
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
         """Learn from more sequences. Where states are hidden, EM continues: over the new rows, with what was expected
         of the old ones kept as it is."""
@@ -224,6 +235,7 @@ class HiddenMarkov(Surface):
             found, hidden = counted_states(counting, reader)
             if not hidden:
                 return self._with_evidence(Evidence.total([self._seen, found]), hidden=False)
+        self._check_columns()
         begun = Continued(chain.with_evidence(self._seen), self._seen)
         fit = interruptible_em(begun, reader, steps=self.steps, tolerance=self.tolerance)
         return self._with_evidence(Evidence.total([self._seen, fit.evidence]), hidden=True, history=fit.history)

@@ -52,7 +52,7 @@ def _holds(model: HiddenMarkov) -> bool:
 
 
 def _of_joint(label: Label) -> bool:
-    return label.counted in ("joint", "observed")
+    return label.counted in ("joint", "completed")
 
 
 def _without_joint(fresh: Evidence) -> Evidence:
