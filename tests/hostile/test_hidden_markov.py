@@ -46,7 +46,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "weights of other rows": (lambda: HMM(2).fit(DATA, sequence="id", weight=[1.0] * 7), "each of the 2 sequences"),
     "a weight below 0": (lambda: HMM(2).fit(DATA, sequence="id", weight=[1.0, -1.0]), "0 or more"),
     "weights that differ in a sequence": (
-        lambda: HMM(2).fit({**DATA, "w": np.arange(40.0)}, sequence="id", weight="w"), "have one weight, but"
+        lambda: HMM(2).fit({**DATA, "w": np.arange(40.0)}, sequence="id", weight="w"), "have one weight"
     ),
     "infinite numbers": (lambda: HMM(2).fit({"x": [*X[:-1], np.inf]}), "x"),
     "an iterator": (lambda: HMM(2).fit(iter([DATA, DATA])), "read only once"),
