@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self
 
@@ -23,7 +23,10 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.explaining import Explanation
     from credo.models.mixture.describing import Description
+    from credo.present.plotting import Figure
+    from credo.streaming.live_mixture import LiveMixture
 
+ROUNDING = 1e-9
 FIRST_STRENGTH = 0.1  # where the search for it begins
 NOTHING = "nothing was learned yet: fit(data) first"
 COVARIANCES: tuple[Covariance, ...] = ("full", "tied", "diagonal", "spherical")
@@ -144,8 +147,9 @@ class Mixture(Surface):
 
     @property
     def n(self) -> float:
-        """The weight of the rows."""
-        return self.classifier.n
+        """The weight of the rows: responsibilities add up to it but for rounding."""
+        n = self.classifier.n
+        return float(round(n)) if abs(n - round(n)) < ROUNDING * n else n
 
     @property
     def log_evidence(self) -> float:
@@ -207,6 +211,32 @@ class Mixture(Surface):
     def explain(self, row: object, of: object = None, against: object = None, *, unit: str = "nats") -> Explanation:
         """Why a row is taken for the component `of` rather than `against` (the two most probable, if not said)."""
         return self.classifier.explain(row, of, against, unit=unit)
+
+    def plot(
+        self,
+        data: object = None,
+        *,
+        columns: Sequence[str] | None = None,
+        kind: Literal["ellipses", "profile"] = "ellipses",
+    ) -> Figure:
+        """Ellipses of the components over two number columns (the first two, or `columns`), with the rows of some data
+        as points; or kind="profile", what sets the components apart in columns of any kind."""
+        from credo.present.mixture_plot import ellipses_plot, profile_plot
+
+        _ = self.classifier
+        return profile_plot(self) if kind == "profile" else ellipses_plot(self, data, columns)
+
+    def report(self, path: Any) -> None:
+        """Write an .html page: the components, what sets them apart, and the numbers of components tried."""
+        from credo.present.mixture_page import mixture_page
+
+        mixture_page(self, path)
+
+    def live(self) -> LiveMixture:
+        """A mutable twin for streams: rows are observed one by one, and learned a few at a time."""
+        from credo.streaming.live_mixture import LiveMixture
+
+        return LiveMixture(self)
 
     def __repr__(self) -> str:
         from credo.models.mixture.describing import summary
