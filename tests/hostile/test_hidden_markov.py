@@ -58,7 +58,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "no state given": (lambda: HMM().fit({"x": X, "s": [None] * 40}, target="s"), "gives no state"),
     "probabilities that don't sum to 1": (lambda: HMM(2).fit({"x": X}, target=np.full((40, 2), 0.7)), "must sum to 1"),
-    "probabilities of other states": (lambda: HMM(2).fit({"x": X}, target=np.full((40, 3), 1 / 3)), "3 states are given"),
+    "probabilities of other states": (lambda: HMM(2).fit({"x": X}, target=np.full((40, 3), 1 / 3)), "3 states are"),
     "nothing learned": (lambda: HMM(2).decode(DATA), "nothing was learned yet"),
     "none of its columns": (lambda: fitted().decode({"y": [1.0]}), "none of the model's columns"),
     "no paths": (lambda: fitted().decode(DATA, paths=0), "at least 1"),
@@ -71,7 +71,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 def fitted(**settings: Any) -> credo.HiddenMarkov:
-    return HMM(2, starts=1, steps=5, **settings).fit(DATA, sequence="id")
+    return HMM(2, starts=1, **settings).fit(DATA, sequence="id")
 
 
 @pytest.mark.parametrize(("call", "message"), REFUSED.values(), ids=REFUSED.keys())

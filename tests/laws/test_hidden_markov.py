@@ -15,6 +15,8 @@ from credo.models.hidden_markov import expecting, passes
 from credo.notices import quietly
 from tests.laws.test_em import Pickling
 
+few_steps = pytest.mark.filterwarnings("ignore:EM ended after")
+
 SETTINGS: dict[str, dict[str, Any]] = {
     "full": {},
     "tied": {"emission": "tied"},
@@ -54,7 +56,8 @@ KINDS = {"n": "count"}
 
 def fitted(settings: dict[str, Any], data: dict[str, Any] = COLUMNS, **how: Any) -> credo.HiddenMarkov:
     model = credo.HiddenMarkov(3, kinds=KINDS, starts=2, **{"steps": 30, **settings})
-    return model.fit(data, sequence="id", **how)
+    with quietly():  # some don't converge in so few steps
+        return model.fit(data, sequence="id", **how)
 
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
@@ -99,17 +102,20 @@ def test_weights_of_rows_sequences_and_columns_are_the_same() -> None:
 @pytest.mark.parametrize("name", ["full", "duration", "components"])
 def test_where_stretches_end_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long sequences are read a stretch at a time, whose messages are kept or computed again."""
-    start = DATA["hidden"]
-    whole = fitted(SETTINGS[name] | {"steps": 4}, start=start)
+    data = sequences(4, (13, 1, 22))
+    start, data = data["hidden"], only(data, "x", "y", "colour", "n", "id")
+    whole = fitted(SETTINGS[name] | {"steps": 2}, data, start=start)
+    expected = whole.decode(data), whole.smooth(data)
     monkeypatch.setattr(expecting.Pieces, "__init__", lambda self, rows=7: object.__setattr__(self, "rows", rows))
     for held in (10**9, 0):
         monkeypatch.setattr(passes.Passes.forward.__func__, "__defaults__", (held,))
-        cut = fitted(SETTINGS[name] | {"steps": 4}, start=start)
+        cut = fitted(SETTINGS[name] | {"steps": 2}, data, start=start)
         np.testing.assert_allclose(cut.history, whole.history, rtol=1e-10)
         again = whole.replaced()
         for verb in ("smooth", "filter", "log_prob"):
-            np.testing.assert_allclose(getattr(again, verb)(COLUMNS), getattr(whole, verb)(COLUMNS), rtol=1e-9)
-        assert (again.decode(COLUMNS) == whole.decode(COLUMNS)).all()
+            np.testing.assert_allclose(getattr(again, verb)(data), getattr(cut, verb)(data), rtol=1e-6)
+        assert (again.decode(data) == expected[0]).all()
+        np.testing.assert_allclose(again.smooth(data), expected[1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("engine", [engines.Serial(), Pickling()], ids=["serial", "pickled"])
@@ -147,6 +153,7 @@ def test_rows_are_put_in_order_and_answered_as_they_came() -> None:
         )
 
 
+@few_steps
 def test_lists_of_tables_are_sequences_and_one_table_is_one() -> None:
     tables = [only({k: np.asarray(v)[DATA["id"] == f"s{i}"] for k, v in DATA.items()}, "x", "y") for i in range(4)]
     model = credo.HiddenMarkov(3, starts=1, steps=5)
@@ -218,8 +225,6 @@ def test_partly_given_states_are_kept() -> None:
     assert model.hidden
     assert np.diff(model.history).min() >= -1e-9 * abs(model.history[-1])
     assert (model.decode(COLUMNS) == DATA["hidden"]).mean() > 0.8
-    chain = model._fitting(None, expecting.EQUAL)
-    assert chain.given is None
 
 
 def test_states_given_for_sure_are_states_given_with_probability_one() -> None:
@@ -232,6 +237,7 @@ def test_states_given_for_sure_are_states_given_with_probability_one() -> None:
     np.testing.assert_allclose(one.smooth(COLUMNS), other.smooth(COLUMNS), atol=1e-3)
 
 
+@few_steps
 def test_probabilities_of_states_may_be_columns() -> None:
     rng = np.random.default_rng(6)
     shares = rng.dirichlet(np.ones(3), len(DATA["x"]))
@@ -346,6 +352,7 @@ def test_more_rows_continue_em(model: credo.HiddenMarkov) -> None:
     assert grown.log_prob(new).sum() > model.log_prob(new).sum()
 
 
+@few_steps
 def test_ctrl_c_keeps_the_last_whole_step(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = credo.HiddenMarkov(3, kinds=KINDS, steps=3, tolerance=0.0).fit(COLUMNS, sequence="id", start=DATA["hidden"])
     expect, calls = expecting.HiddenChain.expect, []
@@ -370,9 +377,9 @@ def test_ctrl_c_keeps_the_last_whole_step(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("states", [1, 2, 3])
 def test_the_number_of_states_is_found(states: int) -> None:
     rng = np.random.default_rng(states)
-    hidden = np.repeat(rng.integers(0, states, 60), 8)
+    hidden = np.repeat(rng.integers(0, states, 30), 6)
     x = rng.normal(6.0 * hidden, 1.0)
-    model = credo.HiddenMarkov(starts=3).fit({"x": x})
+    model = credo.HiddenMarkov(starts=2).fit({"x": x})
     assert model.n_states == states
     assert sum(model.state_posterior.values()) == pytest.approx(1.0)
     best = min(model.tried, key=lambda each: each.bic)

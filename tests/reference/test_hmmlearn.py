@@ -14,6 +14,7 @@ from credo.data import source
 from credo.models.hidden_markov.expecting import EQUAL
 from credo.models.hidden_markov.fitting import begun_with
 from credo.models.hidden_markov.given import START, with_given
+from credo.models.hidden_markov.learning import Sequenced, prepared, unfitted
 
 hmm = pytest.importorskip("hmmlearn.hmm")
 
@@ -60,9 +61,9 @@ def test_gaussians_take_the_same_path(emission: Any, theirs: str) -> None:
 def _chain_at_start(model: credo.HiddenMarkov, table: Any, start: Any) -> Any:
     """The parameters that EM's history begins with."""
     data, given = with_given(source(table), start, (0, 1, 2), START)
-    own, data = model._prepared(data, (None, given), "id", None, None)
-    own = own._with_states((0, 1, 2), False)
-    chain, reader = own._fitting(None, EQUAL), own._table(data, (given,)).reader()
+    own, data = prepared(model, data, (None, given), Sequenced("id", None, None))
+    own = own.replaced(names=(0, 1, 2))
+    chain, reader = unfitted(own, None, EQUAL), own._table(data, (given,)).reader()
     begun = chain.with_evidence(begun_with(replace(chain, given=given), reader, 0))
     return begun.with_evidence(expected_of(begun, reader)[0])
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from credo._kernels.hidden_markov.paths import find_best_paths
 from credo.blocks.capabilities import Ignored, read_counting_ignored
 from credo.core.membership import Codes
+from credo.data import Batch
 from credo.data.sequences import SequenceBatch
 from credo.errors import EvidenceError, SizeError
 from credo.models.hidden_markov.expecting import HiddenChain
@@ -74,6 +75,20 @@ class Decode:
         if np.isneginf(log_best).any():
             self.chain.passes(batch)  # which says where it becomes impossible
         return _found(self.chain, batch, self.chain.pattern.positions[path].astype(np.int32))
+
+
+@dataclass(frozen=True, eq=False)
+class DecodeAndSmooth:
+    """A batch's rows as they came, the codes of their best paths, and P(state | all rows of the sequence)."""
+
+    chain: HiddenChain
+
+    def __call__(self, batch: SequenceBatch) -> tuple[Batch, Codes, Array]:
+        path, places, _ = Decode(self.chain)(batch)
+        shares = self.chain.smoothed(batch)
+        if places is None:
+            return batch.batch, path, shares
+        return batch.batch.take(places), path[places], shares[places]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -13,25 +13,29 @@ from numpy.typing import NDArray
 
 from credo import engines
 from credo.blocks.block import Estimate, Settings
-from credo.core.em import interruptible_em
-from credo.core.evidence import Evidence
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import UNLABELLED
 from credo.core.learning import RowWeights, Weight
+from credo.core.membership import Hard
 from credo.core.records import Surface, with_fields
-from credo.data import Source, source
+from credo.core.statistics import Counts
+from credo.data import Batch, Source, source
+from credo.data.schema import Column, Schema
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_seed, counted, suggest
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
-from credo.models.forms import Views, settled_views
-from credo.models.hidden_markov.chain import ChainPrior, seen_in
+from credo.models.discriminant import GaussianDiscriminant
+from credo.models.forms import Views
+from credo.models.hidden_markov.chain import INITIAL, TRANSITIONS, ChainPrior, seen_in
 from credo.models.hidden_markov.emission import COMPONENT, Emission
 from credo.models.hidden_markov.expecting import EQUAL, HiddenChain
-from credo.models.hidden_markov.fitting import Continued, Search, Tried, begun_with, climbed, counted_states, judged
-from credo.models.hidden_markov.given import START, TARGET, Given, free_name, with_given
-from credo.models.hidden_markov.jobs import BestPaths, Decode, Filter, Found, LogProb, Path, Smooth
+from credo.models.hidden_markov.fitting import Search, Tried
+from credo.models.hidden_markov.given import Given, free_name
+from credo.models.hidden_markov.jobs import BestPaths, Decode, DecodeAndSmooth, Filter, Found, LogProb, Path, Smooth
 from credo.models.hidden_markov.naming import checked_states, names_of
 from credo.models.hidden_markov.pattern import Pattern, Transitions, pattern_of, plain_transitions
 from credo.models.hidden_markov.reading import SequenceTable
-from credo.models.latent.columns import at_mode, hidden_blocks
+from credo.models.latent.columns import hidden_blocks
 from credo.models.naive_bayes import check_settings
 from credo.notices import tell_of_columns
 from credo.numerics.exact import Array
@@ -65,7 +69,7 @@ class HiddenMarkov(Surface):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "chain", "column", "needs", "opened", "pattern", "replaced", "settings", "views",
+        "chain", "column", "needs", "opened", "pattern", "replaced", "settings", "streamed", "views",
     )  # fmt: skip
 
     states: int | Literal["auto"] | Sequence[Any] = "auto"
@@ -81,7 +85,7 @@ class HiddenMarkov(Surface):
     kinds: Mapping[str, Any] | None = None
     starts: int = 6
     steps: int = 500
-    tolerance: float = 1e-8
+    tolerance: float = 1e-7
     seed: int = 0
     column: str | None = field(default=None, init=False)  # that states are in
     sequence: str | None = field(default=None, init=False)
@@ -131,34 +135,10 @@ class HiddenMarkov(Surface):
         target: the states, as far as they are known (a column, an array, or P(state) in a matrix or in columns).
         weight: of sequences. start: memberships that EM begins with, as target would give them.
         """
-        table, given = with_given(source(data), target, None if isinstance(self.states, str | int) else self.states)
-        names = names_of(self.states, () if given is None else given.states)
-        table, begun = with_given(table, start, names or None, START)
-        model, table = self._prepared(table, (given, begun), sequence, order, weight)
-        if names:
-            given = None if given is None else replace(given, states=names)
-            return model._with_states(names, given is not None)._learned(table, given, begun, weight)
-        return model._chosen(table, weight)
+        from credo.models.hidden_markov.learning import Sequenced, learned
 
-    def _prepared(
-        self, table: Source, given: Sequence[Given | None], sequence: str | None, order: str | None, weight: Weight
-    ) -> tuple[Self, Source]:
-        """How columns are read."""
-        apart = {name for each in given if each is not None for name in each.names} | {sequence, order}
-        apart |= {weight} if isinstance(weight, str) else set()
-        table.require([name for name in apart if name is not None])
-        features = [name for name in table.names if name not in apart]
-        if not features:
-            raise SchemaError("there is no column to learn from beside those of states, sequences and weights")
-        table, views = settled_views(table, features, self.kinds)
-        if not views:
-            raise SchemaError("there is no column to learn from: all of them are ignored")
-        target = given[0].column if given[0] is not None else None
-        column = target if target is not None else free_name(TARGET, table.names)
-        return self.replaced(column=column, sequence=sequence, order=order, views=views, evidence=None), table
-
-    def _with_states(self, names: tuple[Any, ...], supervised: bool) -> Self:
-        return self.replaced(names=names, hidden=not supervised, history=(), tried=())
+        found: Self = learned(self, source(data), target, Sequenced(sequence, order, weight), start)
+        return found
 
     def _table(self, table: Source, given: Sequence[Given | None] = ()) -> SequenceTable:
         """Its sequences, with the columns that are read."""
@@ -173,78 +153,21 @@ class HiddenMarkov(Surface):
         by = self.sequence if self.sequence in table.names else None
         return SequenceTable(table, tuple(dict.fromkeys([*present, *more])), by, order)
 
-    def _learned(self, table: Source, given: Given | None, begun: Given | None, weight: Weight) -> Self:
-        """With states of these names."""
-        rows, weights = self._table(table, (given, begun)).weighted(weight)
-        rows.tell_empty()
-        reader, chain = rows.reader(self._numbers), self._fitting(given, weights)
-        start: Evidence | None = None
-        if begun is not None:
-            start = begun_with(replace(chain, given=begun), reader, self._search.seed)
-        elif given is not None:
-            counting = replace(chain, emission=replace(chain.emission, conditional=self._conditional(None)))
-            found, hidden = counted_states(counting, reader)
-            if not hidden and self.components == 1 and self.pattern.plain:
-                return self._with_evidence(found, hidden=False)
-            if _every_state(found, self.column):
-                start = begun_with(chain, reader, self._search.seed)
-        self._check_columns()
-        fit = climbed(chain, reader, self._search, start)
-        return self._with_evidence(fit.evidence, hidden=True, history=fit.history)
-
-    def _chosen(self, table: Source, weight: Weight) -> Self:
-        """With as many states as the evidence speaks for."""
-        self._check_columns()
-        best, tried, reader = None, list[Tried](), None
-        for size in range(1, MOST_STATES + 1):
-            model = self._with_states(tuple(range(size)), False)
-            if reader is None:
-                rows, weights = model._table(table).weighted(weight)
-                rows.tell_empty()
-                reader = rows.reader(self._numbers)
-            fit = climbed(model._fitting(None, weights), reader, self._search, None)
-            tried.append(judged(fit, self.settings))
-            if tried[-1].log_evidence == max(each.log_evidence for each in tried):
-                best = model._with_evidence(fit.evidence, hidden=True, history=fit.history)
-            if size - best.n_states >= PATIENCE:  # type: ignore[union-attr]
-                break
-        assert best is not None
-        return best.replaced(tried=tuple(tried))
-
-    def _check_columns(self) -> None:
-        """Refuse what EM can't fit."""
-        for name, forms in self.views.items():
-            if forms[0] == "word":
-                raise EvidenceError(
-                    f"column {name!r} holds words that are judged by their spelling, which EM can't fit: give every "
-                    "state, or read it as a category"
-                )
-
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
         """Learn from more sequences. Where states are hidden, EM continues: over the new rows, with what was expected
         of the old ones kept as it is."""
-        table, given = with_given(source(data), target, self._named())
-        if target is None and not self.hidden and self.column in table.names:
-            given = Given(self.names, self.column)
-        if given is not None and given.column is not None and given.column != self.column:
-            raise SchemaError(f"the states were in column {self.column!r} so far, not in {given.column!r}")
-        rows, weights = self._table(table, (given,)).weighted(weight)
-        reader, chain = rows.reader(self._numbers), self._fitting(given, weights)
-        if given is not None and not self.hidden:
-            counting = replace(chain, emission=replace(chain.emission, conditional=self._conditional(None)))
-            found, hidden = counted_states(counting, reader)
-            if not hidden:
-                return self._with_evidence(Evidence.total([self._seen, found]), hidden=False)
-        self._check_columns()
-        begun = Continued(chain.with_evidence(self._seen), self._seen)
-        fit = interruptible_em(begun, reader, steps=self.steps, tolerance=self.tolerance)
-        return self._with_evidence(Evidence.total([self._seen, fit.evidence]), hidden=True, history=fit.history)
+        from credo.models.hidden_markov.learning import continued
+
+        found: Self = continued(self, source(data), target, weight)
+        return found
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
         """Unlearn sequences, exactly; only where all states were given."""
         if self._seen and self.hidden:
             raise EvidenceError(f"can't forget: {HIDDEN.format('forgetting')}")
-        return self._with_evidence(self._seen.without(self._counted(data, target, weight)), hidden=False)
+        from credo.models.hidden_markov.learning import given_evidence
+
+        return self._with_evidence(self._seen.without(given_evidence(self, source(data), target, weight)), hidden=False)
 
     def __add__(self, other: Self) -> Self:
         """The evidence of both, the prior counted once; only where all states were given."""
@@ -263,17 +186,6 @@ class HiddenMarkov(Surface):
             found = found + other
         return found
 
-    def _counted(self, data: object, target: object, weight: Weight) -> Evidence:
-        """The evidence of rows whose states are all given."""
-        table, given = with_given(source(data), self.column if target is None else target, self.names)
-        rows, weights = self._table(table, (given,)).weighted(weight)
-        chain = self._fitting(given, weights)
-        counting = replace(chain, emission=replace(chain.emission, conditional=self._conditional(None)))
-        found, hidden = counted_states(counting, rows.reader(self._numbers))
-        if hidden:
-            raise EvidenceError(f"{counted(hidden, 'row')} without a state: only rows with one were learned")
-        return found
-
     @property
     def _search(self) -> Search:
         return Search(self.starts, self.steps, self.tolerance, int(check_seed(self.seed)))
@@ -286,15 +198,12 @@ class HiddenMarkov(Surface):
 
     def _with_evidence(self, evidence: Evidence, *, hidden: bool, history: tuple[float, ...] = ()) -> Self:
         """Values of columns in their natural order, states in their own."""
-        found = evidence.ordered()
         assert self.column is not None
+        states = Schema((Column(self.column, "category", pa.array(self.names)),))  # all, also those without a row
+        found = Evidence.total([evidence, Evidence(states)]).ordered()
         place = {value: k for k, value in enumerate(found.schema[self.column].values)}
         found = found.only_levels(self.column, np.array([place[name] for name in self.names], dtype=np.intp))
         return self.replaced(evidence=found, hidden=hidden, history=history)
-
-    @property
-    def _numbers(self) -> list[str]:
-        return [name for name, forms in self.views.items() if forms[0] == "gaussian"]
 
     @property
     def settings(self) -> Settings:
@@ -310,12 +219,6 @@ class HiddenMarkov(Surface):
     def _conditional(self, evidence: Evidence | None) -> Conditional:
         groups = str(self.column) if self.components == 1 else free_name(COMPONENT, [*self.views, str(self.column)])
         return Conditional(hidden_blocks(self.views, self.kinds, self.emission), self.settings, groups, evidence)
-
-    def _fitting(self, given: Given | None, weights: RowWeights) -> HiddenChain:
-        """As EM takes it."""
-        conditional = self._conditional(None)
-        conditional = replace(conditional, settings=at_mode(conditional.settings))
-        return self._chain(conditional, "ml" if self.estimate == "ml" else "mean", given, weights)
 
     def _chain(
         self,
@@ -348,6 +251,32 @@ class HiddenMarkov(Surface):
     @property
     def n_states(self) -> int:
         return len(self.names)
+
+    @cached_property
+    def classifier(self) -> GaussianDiscriminant:
+        """The states as classes of single rows, whose neighbours aren't known: P(state) is its share of the rows."""
+        if self.components > 1:
+            raise EvidenceError("states that are mixtures are no classes of a classifier")
+        nothing = Part((None,), Counts.of_rows(Hard.whole(0, np.empty(0))))
+        rest = {label: part for label, part in self._seen.parts.items() if label not in (INITIAL, TRANSITIONS)}
+        evidence = Evidence(self._seen.schema, {UNLABELLED: nothing, **rest}).ordered()
+        model = GaussianDiscriminant(self.emission, self.strength, self.estimate, self.smoothing, kinds=self.kinds)
+        return with_fields(model, target=self.column, views=self.views, evidence=evidence)
+
+    @property
+    def n(self) -> float:
+        """The weight of the rows that were learned."""
+        return round(float(self.state_weights.sum()), 6)
+
+    @property
+    def n_sequences(self) -> float:
+        """The weight of the sequences that were learned."""
+        return round(float(seen_in(self._seen).first.sum()), 6)
+
+    @property
+    def state_weights(self) -> Array:
+        """The (expected) weight of each state's rows. (states,)"""
+        return np.asarray(self.chain.emission.conditional.weights.reshape(self.n_states, -1).sum(1))
 
     @property
     def initial_shares(self) -> dict[Any, float]:
@@ -401,6 +330,13 @@ class HiddenMarkov(Surface):
         """log p of each sequence, states summed out. (sequences,)"""
         return np.asarray(self._collected(data, LogProb(self.chain), np.empty(0)))
 
+    def streamed(self, data: object) -> Iterator[tuple[Batch, NDArray[np.int32], Array]]:
+        """Batches of whole sequences, rows as they came, the codes of their best paths, and P(state | all rows)."""
+        table = self.opened(data)
+        rows = self._table(table)
+        job = DecodeAndSmooth(self.chain)
+        return engines.current().map(job, replace(rows, names=tuple(table.names)).partitions())
+
     def live(self) -> LiveStates:
         """A mutable filter: one row at a time."""
         from credo.models.hidden_markov.live import LiveStates
@@ -448,10 +384,4 @@ class HiddenMarkov(Surface):
             return f"HiddenMarkov(states={self.states!r}), nothing learned yet"
         columns = ", ".join([*self.views][:5]) + (", ..." if len(self.views) > 5 else "")
         how = "hidden" if self.hidden else "given"
-        n = counted(round(float(seen_in(self.evidence).first.sum()), 6), "sequence")
-        return f"HiddenMarkov({self.n_states} states, {how}; {columns}; {n})"
-
-
-def _every_state(found: Evidence, column: str | None) -> bool:
-    """Whether each state was given to some row."""
-    return bool((found.level_weights(str(column)) > 0).all())
+        return f"HiddenMarkov({self.n_states} states, {how}; {columns}; {counted(self.n_sequences, 'sequence')})"

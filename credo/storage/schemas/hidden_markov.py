@@ -24,7 +24,7 @@ from credo.storage.schemas.models import ESTIMATE, FORMS
 from credo.storage.stored import Stored
 
 if TYPE_CHECKING:
-    from credo.core.evidence import Evidence
+    from credo.core.evidence import Part
     from credo.core.labels import Label
     from credo.models.hidden_markov.model import HiddenMarkov
 
@@ -33,11 +33,13 @@ def _holds(model: HiddenMarkov) -> bool:
     """Whether the evidence has the form of what the model makes of a row: kernels rely on that."""
     if model.evidence is None:
         return model.column is None or not model.names
+    from credo.core.evidence import Evidence
     from credo.core.membership import Hard
     from credo.data import Batch
     from credo.data.sequences import SequenceBatch
     from credo.models.hidden_markov.chain import INITIAL, TRANSITIONS
     from credo.models.hidden_markov.expecting import EQUAL
+    from credo.models.hidden_markov.learning import unfitted
 
     evidence, column = model.evidence, str(model.column)
     if column in model.views or column not in evidence.schema.names:
@@ -46,19 +48,24 @@ def _holds(model: HiddenMarkov) -> bool:
         return False
     one = SequenceBatch(Batch(0, 1, {}), np.array([0, 1]))
     member = Hard.of([0], len(model.names))
-    fresh = model._fitting(None, EQUAL).begun(one, member, np.random.default_rng(0))
-    joint = {label: part for label, part in evidence.parts.items() if _of_joint(label)}
-    return learned(evidence, _without_joint(fresh), joint) and _shares_hold(model)
+    fresh = unfitted(model, None, EQUAL).begun(one, member, np.random.default_rng(0))
+    joint = {label: part for label, part in evidence.parts.items() if _of_joint(model, label)}
+    plain = Evidence(fresh.schema, {k: part for k, part in fresh.parts.items() if not _of_joint(model, k)})
+    return learned(evidence, plain, joint) and all(map(_joint_holds, joint.values())) and _shares_hold(model)
 
 
-def _of_joint(label: Label) -> bool:
-    return label.counted in ("joint", "completed")
+def _of_joint(model: HiddenMarkov, label: Label) -> bool:
+    """Whether a part is of numbers that covary, which depends on the cells that were missing."""
+    from credo.blocks.numbers.gaussian import Joint
+
+    blocks = model._conditional(None).blocks
+    return any(isinstance(block, Joint) and block.keeps(label) for block in blocks)
 
 
-def _without_joint(fresh: Evidence) -> Evidence:
-    from credo.core.evidence import Evidence
-
-    return Evidence(fresh.schema, {label: part for label, part in fresh.parts.items() if not _of_joint(label)})
+def _joint_holds(part: Part) -> bool:
+    """Whether all sums are of the same groups and columns."""
+    n, first, second = (each.shape for each in part.statistics.sums)
+    return bool(n == first == second or (n == first[:-1] and second == (*first, first[-1])))
 
 
 def _shares_hold(model: HiddenMarkov) -> bool:
