@@ -15,6 +15,7 @@ from credo.blocks.block import Block, Parameter, Settings
 from credo.blocks.capabilities import (
     CountsIgnored,
     Draws,
+    Expects,
     Ignored,
     KnowsFarRows,
     LogEvidence,
@@ -119,7 +120,9 @@ def _schema(names: tuple[str, ...], kind: Kind) -> Schema:
 
 
 @dataclass(frozen=True, eq=False)
-class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, LogEvidence, Points, SharedFactor, CountsIgnored, Draws):
+class NumbersLikelihood(
+    ScoredColumns, KnowsFarRows, LogPrior, LogEvidence, Points, Expects, SharedFactor, CountsIgnored, Draws
+):
     """log p(x | class) of independent numbers: Student's t where parameters are integrated out, else a normal."""
 
     names: tuple[str, ...]
@@ -449,6 +452,13 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, LogEvidence, Poin
 
     def points(self, cells: Array) -> Array:
         return np.asarray((cells - self.shift)[:, self.varying] / np.sqrt(self._unit[self.varying]))
+
+    def expected_cells(self, cells: Array, shares: Array) -> dict[str, Any]:  # noqa: ARG002 - columns are independent
+        """Of logarithms, the exponential of their mean."""
+        mean = shares @ self._centre + self.shift
+        mean = np.where(self.varying, mean, np.where(self.pooled.n.value[0] > 0, self.shift, np.nan))
+        mean = np.exp(mean) if self.logs else mean
+        return {name: mean[:, j] for j, name in enumerate(self.names)}
 
     def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
         """The same of a single column, without each row. (rows,)"""

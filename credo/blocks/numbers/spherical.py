@@ -11,7 +11,7 @@ import numpy as np
 from credo._kernels.blocks.gaussians import add_normals
 from credo._kernels.core.sums import ALIKE
 from credo.blocks.block import Block, Parameter, Settings
-from credo.blocks.capabilities import Draws, LogEvidence, LogPrior, OneTerm, Points, Tallies
+from credo.blocks.capabilities import Draws, Expects, LogEvidence, LogPrior, OneTerm, Points, Tallies
 from credo.blocks.numbers.independent import Numbers
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
@@ -56,7 +56,7 @@ class Spherical(Block, Tallies):
 
 
 @dataclass(frozen=True, eq=False)
-class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Draws):
+class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws):
     """log p(x | class): a multivariate t where parameters are integrated out, else a normal."""
 
     names: tuple[str, ...]
@@ -118,6 +118,10 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Draws):
             return 0.0
         at = Gaussian(other.ball.mean, other._variance(other.ball))
         return float(log_likelihood(*other._about_shift(self.statistics), at).sum())
+
+    def expected_cells(self, cells: Array, shares: Array) -> dict[str, Any]:  # noqa: ARG002 - columns are independent
+        mean = np.where(self.pooled.n.value[0] > 0, shares @ self.ball.mean + self.shift, np.nan)
+        return {name: mean[:, j] for j, name in enumerate(self.names)}
 
     def points(self, cells: Array) -> Array:
         unit = np.sqrt(self.pooled.scatter.sum() / max(float(self.pooled.n.value.sum()), ALONE))
