@@ -16,7 +16,6 @@ import numpy as np
 
 from credo.errors import NetworkError
 from credo.networks.equivalence import PartialOrientation, close, extension
-from credo.networks.mixed_graph import MixedGraph
 from credo.networks.structure.columns import Columns
 from credo.networks.structure.essential_graph import direct_known
 from credo.networks.structure.independence import CategoryTest, CorrelationTest, IndependenceTest
@@ -31,13 +30,6 @@ class Separation:
 
     given: tuple[int, ...]
     p_value: float
-
-
-def pc(test: IndependenceTest, constraints: Constraints | None = None, alpha: float = 0.01) -> MixedGraph:
-    """A CPDAG: edges between variables that no set of neighbours makes independent at the level alpha."""
-    known = constraints or Constraints.none(test.variables)
-    near, separations = skeleton(test, known, alpha)
-    return oriented(near, separations, known).named(test.variables)
 
 
 def pc_parents(test: IndependenceTest, constraints: Constraints, alpha: float = 0.01) -> Parents:
