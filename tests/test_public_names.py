@@ -33,8 +33,10 @@ NAMES = [
     "GammaExponential",
     "GammaPoisson",
     "GaussianDiscriminant",
+    "Hypotheses",
     "LinearRegression",
     "MarkovNetwork",
+    "Mixture",
     "NaiveBayes",
     "Network",
     "NormalInverseGamma",
@@ -51,6 +53,7 @@ NAMES = [
     "TunedClassifier",
     "ask",
     "bayes_factor",
+    "bayes_rule",
     "documents",
     "edge_confidence",
     "em_means",
@@ -58,8 +61,11 @@ NAMES = [
     "learn",
     "learn_structure",
     "load",
+    "product_rule",
     "read",
     "save",
+    "sum_rule",
+    "total_probability",
 ]
 
 

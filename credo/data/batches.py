@@ -56,6 +56,16 @@ class CategoryCodes:
         return batch.categories(self.name)
 
 
+@dataclass(frozen=True)
+class NumberMatrix:
+    """Columns as floats beside each other, NaN where a cell is missing; the block itself where it holds them."""
+
+    names: tuple[str, ...]
+
+    def of(self, batch: Batch) -> Array:
+        return batch.matrix(self.names)
+
+
 @dataclass(frozen=True, eq=False)
 class Inside:
     """Where rows lie in a larger batch, from which they may take what was encoded there."""

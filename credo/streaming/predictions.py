@@ -12,6 +12,7 @@ from credo.errors import DataError
 if TYPE_CHECKING:
     from credo.data import Batch, Source
     from credo.models.classifier import Classifier
+    from credo.models.mixture.model import Mixture
     from credo.networks.graphical_model import GraphicalModel
     from credo.numerics.exact import Array
 
@@ -52,6 +53,16 @@ def network_imputations(net: GraphicalModel, data: object) -> Generator[Any]:
     for _, part in _batches(data):
         empty = False
         yield net.impute(part)
+    if empty:
+        raise DataError("the data is empty: there are no rows to fill in")
+
+
+def mixture_imputations(mixture: Mixture, data: object) -> Generator[Any]:
+    """The same by a mixture: the mean of a number given the row's other cells, the most probable category."""
+    empty = True
+    for _, part in _batches(data):
+        empty = False
+        yield mixture.impute(part)
     if empty:
         raise DataError("the data is empty: there are no rows to fill in")
 
