@@ -292,7 +292,11 @@ def test_terms_are_weighed_each_by_itself() -> None:
     rng = np.random.default_rng(3)
     terms = tuple(Term("words", name) for name in "abc")
     scores = TermScores(
-        terms, rng.normal(size=(80, 3, 3)), rng.normal(size=(80, 3)), rng.integers(0, 3, 80), rng.uniform(0.5, 2.0, 80)
+        terms,
+        rng.normal(size=(80, 3, 3)),
+        rng.normal(size=(80, 3)),
+        rng.integers(0, 3, 80, np.int32),
+        rng.uniform(0.5, 2.0, 80),
     )
     found = losses_of_each(scores)
     for j, term in enumerate(terms):

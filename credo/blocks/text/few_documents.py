@@ -55,7 +55,8 @@ def add_words_of_few(
     gone += np.bincount(row[goes], minlength=count)
     lost += summed(n.T[:, v[goes]], row[goes], count)
     stays = np.flatnonzero(~goes)
-    row, v, x, mine, taken = row[stays], v[stays], x[stays], mine[stays], taken[stays]
+    row, v, x = row[stays], v[stays], x[stays]
+    mine, taken = mine[stays], taken[stays]
     tokens += np.bincount(row, x, count)
     here = np.flatnonzero(mine >= 0)
     np.add.at(lost, (row[here], mine[here]), taken[here])
