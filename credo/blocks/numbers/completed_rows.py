@@ -81,7 +81,7 @@ class Normals(NamedTuple):
             away, rows_of_group = whole.mean - self.mean, whole.n.value[:, None]
             n, first = n + whole.n.value, first + rows_of_group * away
             second = second + whole.scatter + rows_of_group[:, :, None] * away[:, :, None] * away[:, None, :]
-        return n, first, second
+        return n, first, symmetric(second)
 
 
 def begun(x: Array, member: Soft) -> CrossMoments:

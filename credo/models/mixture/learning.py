@@ -46,7 +46,8 @@ def learned(mixture: Mixture, data: object, target: object, weight: Weight) -> A
         from credo.models.mixture.search import best_choice
 
         numbers = None if mixture.components == "auto" else mixture.components
-        fit, chosen, choices = best_choice(problem, numbers, covariance, mixture.most_components)
+        fit, choices = best_choice(problem, numbers, covariance, mixture.most_components)
+        chosen = choices[0].covariance
     else:
         chosen = covariance
         fit = problem.fitted(mixture.components, chosen)
