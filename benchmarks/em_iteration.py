@@ -43,9 +43,8 @@ class Mixture:
     conditional: Conditional
 
     def expect(self, batch: Batch, /) -> Expected:
-        log_joint = self.conditional.log_likelihood(batch)
-        log_joint += np.log(self.conditional.weights / self.conditional.weights.sum())
-        member, log_prob = Soft.responsibilities(log_joint)
+        log_shares = np.log(self.conditional.weights / self.conditional.weights.sum())
+        member, log_prob = Soft.responsibilities(self.conditional.log_joint(batch, log_shares))
         return self.conditional.expected(batch, member, LEVELS), float(log_prob.sum())
 
     def with_evidence(self, evidence: Evidence, /) -> Self:

@@ -22,6 +22,8 @@ _PUBLIC = {
     "GammaExponential": "credo.families.gamma",
     "GammaPoisson": "credo.families.gamma",
     "GaussianDiscriminant": "credo.models.discriminant",
+    "HiddenMarkov": "credo.models.hidden_markov.model",
+    "Hypotheses": "credo.models.hypotheses",
     "LinearRegression": "credo.families.linear_regression",
     "MarkovNetwork": "credo.networks.markov_network",
     "Mixture": "credo.models.mixture.model",
@@ -45,8 +47,10 @@ _PUBLIC = {
     "Text": "credo.models.forms",
     "TreeAugmented": "credo.models.augmented",
     "TunedClassifier": "credo.selection.tuned",
+    "Word": "credo.models.forms",
     "ask": "credo.asking",
     "bayes_factor": "credo.estimation.comparison",
+    "bayes_rule": "credo.numerics.probability_rules",
     "documents": "credo.data.documents",
     "edge_confidence": "credo.networks.structure.edge_confidence",
     "em_means": "credo.models.em_means",
@@ -54,8 +58,11 @@ _PUBLIC = {
     "learn": "credo.selection.learn",
     "learn_structure": "credo.networks.structure.learn",
     "load": "credo.storage.files",
+    "product_rule": "credo.numerics.probability_rules",
     "read": "credo.data.reading",
     "save": "credo.storage.files",
+    "sum_rule": "credo.numerics.probability_rules",
+    "total_probability": "credo.numerics.probability_rules",
 }
 __all__ = sorted(_PUBLIC)
 
@@ -96,6 +103,9 @@ if TYPE_CHECKING:
     from credo.models.em_means import em_means as em_means
     from credo.models.forms import Number as Number
     from credo.models.forms import Text as Text
+    from credo.models.forms import Word as Word
+    from credo.models.hidden_markov.model import HiddenMarkov as HiddenMarkov
+    from credo.models.hypotheses import Hypotheses as Hypotheses
     from credo.models.mixture.model import Mixture as Mixture
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
@@ -103,6 +113,10 @@ if TYPE_CHECKING:
     from credo.networks.structure.edge_confidence import edge_confidence as edge_confidence
     from credo.networks.structure.learn import learn_structure as learn_structure
     from credo.networks.table_priors import BDeu as BDeu
+    from credo.numerics.probability_rules import bayes_rule as bayes_rule
+    from credo.numerics.probability_rules import product_rule as product_rule
+    from credo.numerics.probability_rules import sum_rule as sum_rule
+    from credo.numerics.probability_rules import total_probability as total_probability
     from credo.selection.learn import learn as learn
     from credo.selection.tuned import TunedClassifier as TunedClassifier
     from credo.storage.files import load as load

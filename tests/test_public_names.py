@@ -33,6 +33,8 @@ NAMES = [
     "GammaExponential",
     "GammaPoisson",
     "GaussianDiscriminant",
+    "HiddenMarkov",
+    "Hypotheses",
     "LinearRegression",
     "MarkovNetwork",
     "Mixture",
@@ -50,8 +52,10 @@ NAMES = [
     "Text",
     "TreeAugmented",
     "TunedClassifier",
+    "Word",
     "ask",
     "bayes_factor",
+    "bayes_rule",
     "documents",
     "edge_confidence",
     "em_means",
@@ -59,8 +63,11 @@ NAMES = [
     "learn",
     "learn_structure",
     "load",
+    "product_rule",
     "read",
     "save",
+    "sum_rule",
+    "total_probability",
 ]
 
 

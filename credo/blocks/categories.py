@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo._kernels.data.codes import add_tables, add_tables_but_own, add_tables_left_out
@@ -78,6 +79,14 @@ def _counts(batch: Batch, name: str, member: Membership) -> tuple[Any, Counts]:
     return levels, Counts.of(codes, len(levels), member)
 
 
+def _codes_among(batch: Batch, column: Column) -> tuple[Codes, int]:
+    """Codes by a column's levels, and how many cells hold others; words are encoded once for all steps of EM."""
+    array = batch.column(column.name)
+    if not (pa.types.is_string(array.type) or pa.types.is_dictionary(array.type)) or cells.holds_floats(array):
+        return cells.codes_among(array, column.levels)
+    return cells.recoded(*batch.encoded(CategoryCodes(column.name)), column.levels)
+
+
 def _whole_counts(batch: Batch, names: Sequence[str], member: Hard) -> list[tuple[Any, Counts]]:
     """The same for each column where all weights are 1: integers are counted without coding them first."""
     tiles = batch.integer_tiles(names)
@@ -142,7 +151,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
             x, found = batch.integers(column.name), None
             if x is not None:
                 found = known.codes_of(j, x) if known else cells.integers_among(x, column.levels)
-            codes[j], others = found or cells.codes_among(batch.column(column.name), column.levels)
+            codes[j], others = found or _codes_among(batch, column)
             unseen.append(others)
         return codes, unseen
 

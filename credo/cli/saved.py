@@ -33,14 +33,18 @@ def as_classifier(model: Any, path: str) -> Classifier:
 
 
 def loaded_learner(path: str) -> Any:
-    """A belief, beliefs by group, a classifier, a mixture or a learned network: a model that has learned from rows."""
+    """A belief, beliefs by group, a classifier, a mixture, a hidden Markov model or a learned network: a model that has
+    learned from rows."""
     from credo.core.learning import Additive
+    from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
     from credo.networks.network import Network
     from credo.storage.files import load
 
     model = load(path)
-    if not isinstance(model, Additive | Mixture) and not (isinstance(model, Network) and model.evidence is not None):
+    if not isinstance(model, Additive | Mixture | HiddenMarkov) and not (
+        isinstance(model, Network) and model.evidence is not None
+    ):
         raise StorageError(f"{path} holds a {type(model).__name__}, which has learned no rows")
     return model
 
@@ -94,10 +98,11 @@ def merged(paths: Sequence[str]) -> Any:
 def predicted(
     path: str, data: object, target: str | None, proba: bool, class_prior: str | None = None
 ) -> Generator[Any]:
-    """Predictions of a classifier, or of a network's variable."""
+    """Predictions of a classifier, of a network's variable, or of hidden states."""
+    from credo.models.hidden_markov.model import HiddenMarkov
     from credo.networks.graphical_model import GraphicalModel
     from credo.storage.files import load
-    from credo.streaming.predictions import network_predictions, predictions
+    from credo.streaming.predictions import network_predictions, predictions, sequence_predictions
 
     model = loaded(path) if is_network(path) else load(path)
     if isinstance(model, GraphicalModel):
@@ -107,6 +112,10 @@ def predicted(
         return network_predictions(model, target, data, proba)
     if target is not None:
         raise StorageError(f"{path} holds a {type(model).__name__}: --target is for networks only")
+    if isinstance(model, HiddenMarkov):
+        if class_prior:
+            raise StorageError(f"{path} holds a HiddenMarkov: --class-prior is for classifiers only")
+        return sequence_predictions(model, data, proba)
     learned = as_classifier(model, path)
     return predictions(learned.with_class_prior(_shares(learned, class_prior)) if class_prior else learned, data, proba)
 
@@ -137,10 +146,13 @@ def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
     """Rows from a network or a classifier, as an Arrow table."""
     from credo.asking.networks import findings_in
     from credo.models.classifier import Classifier
+    from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
     from credo.networks.graphical_model import GraphicalModel
 
     model = loaded(path)
+    if isinstance(model, HiddenMarkov) and not given:
+        return model.sample(rows, seed)
     if isinstance(model, Mixture):
         model = model.classifier
     if isinstance(model, Classifier) and not given:

@@ -324,7 +324,11 @@ def codes_among(array: Any, levels: Any) -> tuple[Codes, int]:
     """Codes by these levels, -1 where a cell is missing or holds another value; and how many hold another value."""
     if pa.types.is_int64(array.type) and not array.null_count and (found := integers_among(array.to_numpy(), levels)):
         return found
-    codes, own = categories(array)
+    return recoded(*categories(array), levels)
+
+
+def recoded(codes: Codes, own: Any, levels: Any) -> tuple[Codes, int]:
+    """The same for cells that are codes already, of their own levels."""
     try:
         if pa.types.is_string(own.type) and pa.types.is_integer(levels.type):  # one of them may be no number
             own, levels = pc.utf8_trim_whitespace(own), levels.cast(pa.string())

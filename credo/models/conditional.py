@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Parameter, Settings, counting
-from credo.blocks.capabilities import Completes, Draws, Ignored, LogPrior, log_base, read_counting_ignored
+from credo.blocks.capabilities import Completes, Draws, Ignored, LogPrior, SharedFactor, log_base, read_counting_ignored
 from credo.blocks.subset_averaging import averaged
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS
@@ -91,7 +91,12 @@ class Conditional:
 
     def log_likelihood(self, batch: Batch) -> Array:
         """log p(row | group); missing cells are marginalised. (rows, groups)"""
-        out = np.zeros((batch.rows, len(self.weights)))
+        return self.log_joint(batch, np.zeros(len(self.weights)))
+
+    def log_joint(self, batch: Batch, log_prior: Array) -> Array:
+        """log p(row, group), the groups having these prior probabilities. (rows, groups)"""
+        out = np.empty((batch.rows, len(log_prior)))
+        out[:] = log_prior
         add_log_likelihoods(self.likelihoods, batch.filled(self.names), out, base=True)
         return out
 
@@ -133,7 +138,7 @@ def add_log_likelihoods(
     for likelihood in likelihoods:
         cells, own = read_counting_ignored(likelihood, batch) if tells else (likelihood.read(batch), {})
         likelihood.add(cells, out)
-        if base:
+        if base and SharedFactor.of(likelihood):
             out += log_base(likelihood, cells)
         ignored |= own
     return ignored

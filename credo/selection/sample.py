@@ -74,6 +74,11 @@ class Sample:
     def rows(self) -> int:
         return len(self.codes)
 
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """Among all rows of the parts."""
+        return np.arange(self.rows) if self.chosen is None else self.chosen
+
     @cached_property
     def parts(self) -> tuple[Batch, ...]:
         """The rows themselves."""

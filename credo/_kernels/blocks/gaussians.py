@@ -47,13 +47,21 @@ def add_normals(x: Array, shift: Array, centre: Array, half: Array, constant: Ar
                 tile[j, r] = v
                 whole &= v == v
         for k in range(classes):
-            peak = 0.0
+            peak, fours = 0.0, 0
             if whole:
+                fours = columns // 4 * 4
                 for j in range(columns):
                     peak += constant[k, j]
             for r in range(WIDE):
                 total[k, r] = peak
-            for j in range(columns):
+            for j in range(0, fours, 4):  # four at a time: a quarter of the stores
+                m, n, o, p = centre[k, j], centre[k, j + 1], centre[k, j + 2], centre[k, j + 3]
+                e, f, g, h = half[k, j], half[k, j + 1], half[k, j + 2], half[k, j + 3]
+                for r in range(WIDE):
+                    s, t = tile[j, r] - m, tile[j + 1, r] - n
+                    u, v = tile[j + 2, r] - o, tile[j + 3, r] - p
+                    total[k, r] -= (e * s * s + f * t * t) + (g * u * u + h * v * v)
+            for j in range(fours, columns):
                 m, h, c = centre[k, j], half[k, j], constant[k, j]
                 if whole:
                     for r in range(WIDE):

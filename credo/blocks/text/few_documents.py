@@ -54,7 +54,9 @@ def add_words_of_few(
     goes = weights[v] - taken < least
     gone += np.bincount(row[goes], minlength=count)
     lost += summed(n.T[:, v[goes]], row[goes], count)
-    row, v, x, mine, taken = (each[~goes] for each in (row, v, x, mine, taken))
+    stays = np.flatnonzero(~goes)
+    row, v, x = row[stays], v[stays], x[stays]
+    mine, taken = mine[stays], taken[stays]
     tokens += np.bincount(row, x, count)
     here = np.flatnonzero(mine >= 0)
     np.add.at(lost, (row[here], mine[here]), taken[here])
