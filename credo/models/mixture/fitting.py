@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo.blocks.block import Settings
-from credo.core.em import Fitted, em, expected
+from credo.core.em import Fitted, em, expected, interruptible_em
 from credo.core.membership import Codes
 from credo.data import Batch
 from credo.errors import DataError
@@ -132,14 +132,14 @@ class Problem:
             return found
         evidence, _ = expected(found.model, self.rows)
         start = found.model.with_evidence(evidence)
-        return em(start, self.rows, steps=steps or self.how.steps, tolerance=self.how.tolerance)
+        return interruptible_em(start, self.rows, steps=steps or self.how.steps, tolerance=self.how.tolerance)
 
     def continued(self, found: Fit) -> Fit:
         """To the end of EM on all rows, where it wasn't reached."""
         how, left = self.how, self.how.steps - len(found.history) + 1
         if (found.converged and self.sampled) or left < 1:
             return found
-        more = em(found.model, self.rows, steps=left, tolerance=how.tolerance)
+        more = interruptible_em(found.model, self.rows, steps=left, tolerance=how.tolerance)
         return replace(more, history=(*found.history[:-1], *more.history))
 
     def fitted(self, components: int, covariance: Covariance) -> Fit:
