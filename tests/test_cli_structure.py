@@ -23,7 +23,7 @@ def test_arrows_come_with_their_strength_and_direction(asia: str, tmp_path: Path
     text = ran("structure", asia, "-o", str(net), "--plot", str(picture), columns=300)
     lines = text.splitlines()
     assert "network of 8 variables and " in lines[0]
-    assert "(score bic, search boss)" in lines[0]
+    assert "(score bic, search exact)" in lines[0]
     read = credo.Network.read(net)
     assert isinstance(read, credo.Network)
     expected = credo.learn_structure(asia)
@@ -112,11 +112,9 @@ def test_a_model_is_no_table(tmp_path: Path) -> None:
 
 
 def test_the_names_are_those_of_the_library() -> None:
-    from credo.cli.structure import DEFAULT
     from credo.cli.structure import SCORES as OFFERED
     from credo.cli.structure import SEARCHES as WAYS
     from credo.networks.structure.searches import SCORES, SEARCHES
 
     assert {*OFFERED} == {"auto", *SCORES}
-    assert {*WAYS} == {"auto", *SEARCHES} - {"tan"}  # which needs a target: credo learn has one
-    assert DEFAULT in SEARCHES
+    assert {*WAYS} == {*SEARCHES} - {"tan"}  # which needs a target: credo learn has one

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
     from credo.networks.structure.confidence import EdgeConfidence
 
-DEFAULT = "boss"  # search
 SCORES = ("auto", "bdeu", "bds", "k2", "bic", "aic", "mdl", "qnml", "bge", "conditional-gaussian")
 SEARCHES = ("auto", "boss", "hill-climbing", "tabu", "iterated", "exact", "ges", "pc", "k2", "chow-liu")
 
@@ -87,20 +86,21 @@ def structure(data: str, top: int, output: str | None, plot: str | None, confide
 def learned(table: Source, data: str, confidence: bool, **how: Any) -> Learned:
     """The network, the strength of its arrows, and how sure they are."""
     import credo
+    from credo.networks.structure.default_search import chosen_search
     from credo.networks.structure.edge_confidence import completed_task
     from credo.networks.structure.learn import task_of
     from credo.networks.structure.strengths import arrow_strengths
     from credo.present.numbers import count_of
 
     score, search = how.pop("score"), how.pop("search")
-    search = DEFAULT if search == "auto" else search
     net = credo.learn_structure(table, score, search, **how)
     sure = credo.edge_confidence(table, score=score, **how) if confidence else None
     reading = {name: how[name] for name in ("bins", "kinds", "weight")}
-    task = completed_task(task_of(table, score, DEFAULT, **reading))
+    task = completed_task(task_of(table, score, **reading))
     strengths = arrow_strengths(task.scored(task.columns), net.parents)
     arrows = sum(map(len, net.parents.values()))
     size = f"{count_of(len(net.parents), 'variable')} and {count_of(arrows, 'arrow')}"
+    search = chosen_search(search, len(net.parents))
     how_found = "tests of independence" if search == "pc" else f"score {task.score}, search {search}"
     return Learned(net, strengths, sure, f"{data}: network of {size} ({how_found})")
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from credo.core.em import Batches, Fitted, expected
+from credo.core.em import Batches, Expected, Fitted, expected
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
+from credo.errors import EvidenceError
 from credo.networks.learning import TableEM
 from credo.networks.table_priors import dirichlet_of
 from credo.numerics.exact import Array
@@ -34,7 +35,7 @@ def gradient_ascent(
         before = objective
         while rate > SMALLEST:
             moved = _stepped(model, evidence, rate)
-            found, value = expected(moved, batches)
+            found, value = _expected_if_possible(moved, batches, evidence)
             if value >= objective:
                 model, evidence, objective, rate = moved, found, value, rate * FASTER
                 break
@@ -43,6 +44,14 @@ def gradient_ascent(
         if objective - before <= tolerance * abs(objective):
             return Fitted(model, evidence, tuple(history), True)
     return Fitted(model, evidence, tuple(history), False)
+
+
+def _expected_if_possible(model: TableEM, batches: Batches, otherwise: Evidence) -> Expected:
+    """As `expected`; -∞ where a step led to entries of 0 that make rows impossible."""
+    try:
+        return expected(model, batches)
+    except EvidenceError:
+        return otherwise, -np.inf
 
 
 def _stepped(model: TableEM, evidence: Evidence, rate: float) -> TableEM:

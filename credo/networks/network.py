@@ -19,6 +19,7 @@ from credo.networks.fixed import Fixed
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.inference.sizes import SAMPLES, Method
 from credo.networks.tables import States, checked_ties, states_of, table_of
+from credo.notices import tell
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -280,6 +281,8 @@ class Network(DirectedGraph, GraphicalModel):
     def update(self, data: object, *, weight: Weight = None, **how: Unpack[FittingOptions]) -> Network:
         """Learn from more rows. Where their cells are missing, EM continues: what was expected of earlier rows stays,
         and counts as known."""
+        if self.history:
+            tell("earlier rows keep what EM expected of their missing cells then: to fit all rows at once, use fit")
         return self._updated(data, weight, None, how, self)
 
     def _updated(

@@ -20,6 +20,7 @@ from credo.networks.inference.estimate import check_samples
 from credo.networks.inference.findings import Given, state
 from credo.networks.inference.rows import states_array
 from credo.networks.table_priors import dirichlet_of
+from credo.notices import tell
 from credo.numerics.distributions import checked_mass
 from credo.numerics.exact import Array
 
@@ -59,6 +60,7 @@ def belief(network: Network, name: str, given: Mapping[str, Any] | None) -> Beli
     if name not in network.parents:
         raise SchemaError(f"there is no variable {name!r}; {suggest(name, network.parents)}")
     prior, counts = _learned(network, name)
+    _tell_of_expected(network)
     above, given = network.parents[name], given or {}
     for other in (other for other in given if other not in above):
         known = ", ".join(above) or "none"
@@ -82,6 +84,7 @@ def averaged(
     random = np.random.default_rng(check_seed(seed))
     size, answers, logs, keys = DRAWS if samples is None else int(samples), list[list[float]](), list[float](), ()
     alphas = concentrations(network)
+    _tell_of_expected(network)
     for _ in range(size):
         drawn = network._like(tables=drawn_tables(network, alphas, random))
         logs.append(float(drawn.log_probability(given, method="exact")))
@@ -131,6 +134,14 @@ def _summed(keys: Sequence[Any], answers: Array, logs: Array) -> AveragedOverTab
     told.standard_error = dict(zip(keys, np.sqrt(weights**2 @ away**2).tolist(), strict=True))
     told.spread = lambda x: float(np.sqrt(weights**2 @ (away @ x) ** 2))
     return told
+
+
+def _tell_of_expected(network: Network) -> None:
+    if network.history:
+        tell(
+            "the tables were fitted by EM: cells that were missing count as if they had been observed, so that the "
+            "tables are less certain than their intervals say"
+        )
 
 
 def _learned(network: Network, name: str) -> tuple[DirichletCategorical, Counts]:

@@ -136,7 +136,8 @@ def test_a_state_that_the_data_never_shows_has_its_smoothed_mass() -> None:
     more = ab().fit(ROWS).update({"A": ["z"], "B": ["w"]})  # and one that the network didn't know
     assert more.states == {"A": ("x", "y", "z"), "B": ("u", "v", "w")}
     assert more.forget({"A": ["z"], "B": ["w"]}).states == ab().fit(ROWS).states
-    later = by_em().update({"A": ["z", None], "B": [None, "w"]})
+    with pytest.warns(credo.Notice, match="earlier rows keep"):
+        later = by_em().update({"A": ["z", None], "B": [None, "w"]})
     assert later.states == {"A": ("x", "y", "z"), "B": ("u", "v", "w")}
     assert later.n == pytest.approx(6)
 

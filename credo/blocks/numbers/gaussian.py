@@ -352,7 +352,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         if not self.size or not self.weight:
             return
         if self.settings.estimate != "bayes" and cells.size * self.classes >= SMALL:
-            self._normals.add(self._varying_cells(cells), self.weight, out)
+            self._normals.add(self._varying_cells(cells), self.weight, self.tied, out)
             return
         for known, rows, squared in self._distances(cells):
             _, _, log_determinant, degrees = self._root(known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -24,6 +24,7 @@ from credo.blocks.capabilities import (
     SharedFactor,
     Tallies,
 )
+from credo.blocks.numbers.logarithms import logarithms, logarithms_of
 from credo.blocks.scoring import ScoredColumns
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -33,7 +34,7 @@ from credo.data import Batch
 from credo.data.batches import NumberMatrix
 from credo.data.cells import LARGEST
 from credo.data.schema import Column, Kind, Schema
-from credo.errors import DataError, EvidenceError
+from credo.errors import EvidenceError
 from credo.families import NormalInverseGamma
 from credo.families.normal import Gaussian, StudentTerms, log_likelihood
 from credo.families.priors import of_numbers
@@ -82,7 +83,7 @@ class Numbers(Block, Tallies):
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         if self.logs:
-            statistics = Moments.of(_logs(batch, self.names, self.strict), member)
+            statistics = Moments.of(logarithms_of(batch, self.names, self.strict), member)
         else:
             statistics = Moments.of_tiles(self._tiles(batch, member), len(self.names), member)
             if not (statistics.second.high < LARGEST**2).all():
@@ -107,7 +108,7 @@ class Numbers(Block, Tallies):
         from credo.blocks.numbers.tallies import NumbersTally
 
         def logs(x: Array, number: int) -> Array:
-            return _logs(Batch(number, 1, {}, x, self.names), self.names, self.strict)
+            return logarithms_of(Batch(number, 1, {}, x, self.names), self.names, self.strict)
 
         return NumbersTally(self.names, self.label, evidence[self.label], logs if self.logs else None, self.kind)
 
@@ -116,25 +117,6 @@ class Numbers(Block, Tallies):
 def _schema(names: tuple[str, ...], kind: Kind) -> Schema:
     """The same for all batches, so that uniting them is no work."""
     return Schema(tuple(Column(name, kind) for name in names))
-
-
-def _logs(batch: Batch, names: Sequence[str], strict: Collection[str]) -> Array:
-    """Logarithms; a number of at most 0 has none, which is an error in strict columns, and a missing cell in others."""
-    x = batch.matrix(names)
-    wrong = (x <= 0) & np.isin(names, list(strict))
-    if wrong.any():
-        row, j = np.argwhere(wrong)[0]
-        raise DataError(
-            f"column {names[j]!r} has the value {x[row, j]:g} (row {batch.number(int(row))}), which has no logarithm; "
-            f"use kinds={{{names[j]!r}: 'number'}}"
-        )
-    return logarithms(x)
-
-
-def logarithms(x: Array) -> Array:
-    """NaN where there is none."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(x > 0, np.log(x), np.nan)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from credo._kernels.blocks.gaussians import add_normals
 from credo._kernels.core.sums import ALIKE
 from credo.blocks.block import Block, Parameter, Settings
 from credo.blocks.capabilities import Draws, Expects, LogEvidence, LogPrior, OneTerm, Points, Tallies
@@ -17,6 +18,7 @@ from credo.core.labels import Label
 from credo.core.membership import Hard, Membership
 from credo.core.statistics import ALONE, Moments
 from credo.data import Batch
+from credo.data.batches import NumberMatrix
 from credo.errors import EvidenceError
 from credo.families.normal import Gaussian, SharedVariance, log_likelihood
 from credo.numerics.exact import Array, Exact
@@ -64,7 +66,7 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
 
     def read(self, batch: Batch) -> Array:
         """Numbers; a column without evidence is ignored."""
-        x, seen = batch.matrix(self.names), self.pooled.n.value[0] > 0
+        x, seen = batch.encoded(NumberMatrix(self.names)), self.pooled.n.value[0] > 0
         return x if seen.all() else np.where(seen, x, np.nan)
 
     @cached_property
@@ -145,6 +147,12 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
 
     def add(self, cells: Array, out: Array) -> None:
         if not self._varies:
+            return
+        if self.settings.estimate != "bayes":
+            mean, variance = self.ball.mean, self._variance(self.ball)
+            half = np.full(mean.shape, 0.5 * self.weight / variance)
+            constant = np.full(mean.shape, -0.5 * self.weight * np.log(2 * np.pi * variance))
+            add_normals(cells, self.shift, mean, half, constant, out)
             return
         for rows in _chunks(len(cells), self.statistics.n.value.size):
             out[rows] += self.weight * self._log_density((cells[rows] - self.shift)[:, None], self.ball)

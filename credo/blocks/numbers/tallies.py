@@ -21,7 +21,7 @@ from credo._kernels.blocks.live import (
     count_beyond_now,
 )
 from credo.blocks.block import Settings
-from credo.blocks.numbers.independent import logarithms
+from credo.blocks.numbers.logarithms import logarithms
 from credo.blocks.tally import PredictingTally, Row, Tally, grown
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label

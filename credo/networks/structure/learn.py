@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from credo.engines.local import one_blas_thread
 from credo.errors import DataError, NetworkError, SchemaError, check_seed, suggest
 from credo.networks import graph
 from credo.networks.network import Network
@@ -24,7 +25,7 @@ MOST_BINS = 1000
 def learn_structure(
     data: object,
     score: str = "auto",
-    search: str | Search = "boss",
+    search: str | Search = "auto",
     *,
     required: Named = (),
     forbidden: Named = (),
@@ -41,7 +42,8 @@ def learn_structure(
 ) -> Network:
     """The network whose arrows have the best score that the search finds; its tables are learned from the same rows.
 
-    "auto" is bic for categories, bge for numbers, conditional-gaussian for both. A network with numbers has arrows and
+    "auto" is bic for categories, bge for numbers, conditional-gaussian for both; and exact search for up to 10
+    variables, best order score search ("boss") for more. A network with numbers has arrows and
     no tables. `equivalent` is the prior's weight in rows, `prior` that of the tables; options are the search's own.
 
     >>> rain = {"Rain": ["yes", "no"] * 20, "Wet": ["yes", "no"] * 19 + ["no", "no"], "Coin": ["h", "h", "t", "t"] * 10}
@@ -66,7 +68,7 @@ def learn_structure(
 def task_of(
     data: object,
     score: str = "auto",
-    search: str | Search = "boss",
+    search: str | Search = "auto",
     constraints: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     bins: int | None = None,
@@ -108,7 +110,8 @@ class Task:
 
     def found(self, columns: Columns, start: Parents) -> Parents:
         """The graph that the search finds; one that breaks the constraints is the search's mistake."""
-        found = self.search(self.scored(columns), self.constraints, start, self.seed)
+        with one_blas_thread():  # matrices are small: threads would only wait for each other
+            found = self.search(self.scored(columns), self.constraints, start, self.seed)
         if what := self.constraints.objection(found):
             raise NetworkError(f"the search found a graph that the constraints don't allow: {what}")
         return found

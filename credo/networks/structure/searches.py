@@ -22,6 +22,7 @@ OF_NUMBERS = ("bge", "bic")
 MIXED = "conditional-gaussian"
 SCORES = (*WITH_PRIOR, *OF_CATEGORIES, "bge", MIXED)
 SEARCHES = {  # where each is, loaded when it is asked for
+    "auto": "credo.networks.structure.default_search:default_search",
     "boss": "credo.networks.structure.boss:boss",
     "hill-climbing": "credo.networks.structure.climbing:hill_climbing",
     "tabu": "credo.networks.structure.climbing:tabu",
