@@ -80,9 +80,9 @@ class Sequences:
 
     def runs(self, batch: Batch) -> Runs:
         if self.by is None:
-            number = np.searchsorted(np.cumsum(self.lengths), batch.start + np.arange(batch.rows), side="right")
-            starts = _changes(number)
-            return Runs(number[starts].tolist(), starts)
+            ends = np.unique(np.cumsum(self.lengths, dtype=np.intp)) - batch.start
+            starts = np.append(0, ends[(ends > 0) & (ends < batch.rows)])
+            return Runs(np.searchsorted(ends, starts, side="right").tolist(), starts)
         codes, levels = batch.categories(self.by)
         if (codes < 0).any():
             row = batch.number(int(np.argmin(codes)))
