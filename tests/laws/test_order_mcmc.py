@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -76,7 +78,7 @@ def six_causes() -> dict[str, np.ndarray]:
 def test_as_many_parents_as_the_search_finds() -> None:
     """Six parents: of four at a time, each chain would find others."""
     rows = six_causes()
-    constraints = {"tiers": [[name for name in rows if name != "y"], ["y"]]}
+    constraints: Any = {"tiers": [[name for name in rows if name != "y"], ["y"]]}
     sure = credo.edge_confidence(rows, "mcmc", chains=2, sweeps=400, **constraints)
     exact = credo.edge_confidence(rows, "exact", **constraints)
     assert all(sure[f"x{i}", "y"] > 0.99 for i in range(6))
