@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credo import engines
+from credo.data import cutting
 from credo.data.batches import Batch
 from credo.data.cutting import joined
 from credo.data.partitions import Partition, Unopened
@@ -63,9 +64,10 @@ class Sequences:
         for batch in batches:
             values, starts = self.runs(batch)
             if current and values[0] != current[0]:
-                yield self._whole(waiting)
-                waiting = []
                 ended.add(current[0])
+                if sum(part.rows for part in waiting) >= cutting.BATCH_ROWS // 2:  # fewer come with the next
+                    yield self._whole(waiting)
+                    waiting = []
             for value, start in zip(values, starts.tolist(), strict=True):
                 if value in ended:
                     raise DataError(AGAIN.format(value, self.by, batch.number(start), self.by))
@@ -80,9 +82,9 @@ class Sequences:
 
     def runs(self, batch: Batch) -> Runs:
         if self.by is None:
-            number = np.searchsorted(np.cumsum(self.lengths), batch.start + np.arange(batch.rows), side="right")
-            starts = _changes(number)
-            return Runs(number[starts].tolist(), starts)
+            ends = np.unique(np.cumsum(self.lengths, dtype=np.intp)) - batch.start
+            starts = np.append(0, ends[(ends > 0) & (ends < batch.rows)])
+            return Runs(np.searchsorted(ends, starts, side="right").tolist(), starts)
         codes, levels = batch.categories(self.by)
         if (codes < 0).any():
             row = batch.number(int(np.argmin(codes)))

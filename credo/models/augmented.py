@@ -200,7 +200,7 @@ class OneDependence(Augmented):
 
 
 def cut_points(evidence: Evidence, name: str, bins: int | None = None) -> tuple[float, ...]:
-    """Of a number column, from the sketch of its values: so many bins, or as they tell of the class."""
+    """Of a number column, from the sketch of its values: so many bins, or the most informative about the class."""
     column, order = evidence.schema[name].ordered()
     values = column.levels.to_numpy(zero_copy_only=False)
     counts = evidence[Label("column", name)].n.value[:, order]
