@@ -40,7 +40,7 @@ GROUPS = "cluster"  # what the column of components is called
 
 def learned(mixture: Mixture, data: object, target: object, weight: Weight) -> Any:
     """With the components of the rows."""
-    problem = _problem(mixture, data, target, weight)
+    problem = problem_of(mixture, data, target, weight)
     covariance = mixture.covariance or ("auto" if mixture.components == "auto" else "full")
     if mixture.components == "auto" or covariance == "auto":
         from credo.models.mixture.search import best_choice
@@ -55,7 +55,7 @@ def learned(mixture: Mixture, data: object, target: object, weight: Weight) -> A
     return _concluded(mixture, problem.views, problem.groups, chosen, fit, choices, bool(problem.known))
 
 
-def _problem(mixture: Mixture, data: object, target: object, weight: Weight) -> Problem:
+def problem_of(mixture: Mixture, data: object, target: object, weight: Weight) -> Problem:
     table, kinds, labels = source(data), mixture.kinds, None
     if target is not None:
         table, labels = with_target(table, target)
