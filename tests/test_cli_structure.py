@@ -31,10 +31,19 @@ def test_arrows_come_with_their_strength_and_direction(asia: str, tmp_path: Path
     for parent, child in expected.graph().arrows:
         (line,) = [line for line in lines if f"{parent} -> {child} " in line]
         compelled = (parent, child) in expected.cpdag().arrows
-        assert ("told by the data" in line) == compelled
-        assert ("either way" in line) != compelled
+        assert ("compelled" in line) == compelled
+        assert ("reversible" in line) != compelled
     assert "Strength: by how many nats the score falls without the arrow." in text
     assert picture.read_text().startswith("<?xml")
+
+
+def test_constraints_compel_only_what_follows_from_them(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    rows = [("x", "x", "u", "u"), ("y", "y", "v", "v"), ("x", "x", "v", "v"), ("y", "y", "u", "u")] * 30
+    path.write_text("a,b,c,d\n" + "\n".join(",".join(row) for row in rows))
+    text = ran("structure", str(path), "--forbidden", "b -> a", columns=300)
+    assert "compelled" in next(line for line in text.splitlines() if "a -> b" in line)
+    assert "reversible" in next(line for line in text.splitlines() if "c -> d" in line or "d -> c" in line)
 
 
 def test_confidence_adds_probabilities(asia: str, tmp_path: Path) -> None:

@@ -22,23 +22,23 @@ SEARCHES = ("auto", "boss", "hill-climbing", "tabu", "iterated", "exact", "ges",
 
 @click.command()
 @click.argument("data")
-@click.option("--score", type=click.Choice(SCORES), default="auto", show_default=True, help="What is maximised.")
-@click.option("--search", type=click.Choice(SEARCHES), default="auto", show_default=True, help="How it is searched.")
-@click.option("--required", multiple=True, metavar="ARROWS", help="Arrows that must be there, as in 'A -> B'.")
-@click.option("--forbidden", multiple=True, metavar="ARROWS", help="Arrows that may not be there.")
+@click.option("--score", type=click.Choice(SCORES), default="auto", show_default=True, help="Score to maximise.")
+@click.option("--search", type=click.Choice(SEARCHES), default="auto", show_default=True, help="Search algorithm.")
+@click.option("--required", multiple=True, metavar="ARROWS", help="Required arrows, as in 'A -> B'.")
+@click.option("--forbidden", multiple=True, metavar="ARROWS", help="Forbidden arrows.")
 @click.option(
     "--tiers", metavar="NAMES",
-    help="Time order, as in 'age, sex; dose; outcome': no arrow leads back.",
+    help="Temporal tiers, as in 'age, sex; dose; outcome': no arrow leads back.",
 )  # fmt: skip
-@click.option("--max-parents", type=click.IntRange(min=0), metavar="N", help="Parents of a variable, at most.")
-@click.option("--bins", type=click.IntRange(min=2), metavar="N", help="Cut numbers into so many bins.")
-@click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
+@click.option("--max-parents", type=click.IntRange(min=0), metavar="N", help="Maximum number of parents.")
+@click.option("--bins", type=click.IntRange(min=2), metavar="N", help="Number of bins for each number column.")
+@click.option("--weight", metavar="COLUMN", help="Column of row weights.")
 @click.option(
     "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
     help="How to read a column: category, number, ignore.",
 )  # fmt: skip
 @click.option("--confidence", is_flag=True, help="The posterior probability of each arrow, averaged over networks.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Where random searches begin.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 @click.option(
     "--top", metavar="N", type=click.IntRange(min=1), default=30, show_default=True, help="How many arrows to print."
 )
@@ -68,17 +68,16 @@ def structure(data: str, top: int, output: str | None, plot: str | None, confide
     _check_outputs(data, output, plot)
     how["required"], how["forbidden"] = "\n".join(how["required"]), "\n".join(how["forbidden"])
     how["tiers"] = parsed_tiers(how["tiers"])
-    known = bool(how["required"] or how["forbidden"] or how["tiers"])
     with shown_progress("searching"):
         table = opened_data(data).held()
-        net, strengths, sure, title = learned(table, data, confidence, **how)
+        net, strengths, sure, compelled, title = learned(table, data, confidence, **how)
         if output:  # before printing, which a reader may cut short
             _write(net, output)
         if plot:
             from credo.present.plotting import save_figure
 
             save_figure(sure.plot() if sure is not None else net.plot(), plot)
-    show(structure_content(net, title, strengths, sure, known, top))
+    show(structure_content(net, title, strengths, sure, compelled, top))
     for path in filter(None, (output, plot)):
         remark(f"wrote {path}")
 
@@ -86,8 +85,10 @@ def structure(data: str, top: int, output: str | None, plot: str | None, confide
 def learned(table: Source, data: str, confidence: bool, **how: Any) -> Learned:
     """The network, the strength of its arrows, and how sure they are."""
     import credo
+    from credo.networks.equivalence import numbered
     from credo.networks.structure.default_search import chosen_search
     from credo.networks.structure.edge_confidence import completed_task
+    from credo.networks.structure.essential_graph import essential_graph
     from credo.networks.structure.learn import task_of
     from credo.networks.structure.strengths import arrow_strengths
     from credo.present.numbers import count_of
@@ -96,19 +97,22 @@ def learned(table: Source, data: str, confidence: bool, **how: Any) -> Learned:
     net = credo.learn_structure(table, score, search, **how)
     sure = credo.edge_confidence(table, score=score, **how) if confidence else None
     reading = {name: how[name] for name in ("bins", "kinds", "weight")}
-    task = completed_task(task_of(table, score, **reading))
+    constraints = {name: how[name] for name in ("required", "forbidden", "tiers", "max_parents")}
+    task = completed_task(task_of(table, score, constraints=constraints, **reading))
     strengths = arrow_strengths(task.scored(task.columns), net.parents)
+    compelled = essential_graph(numbered(net.parents), task.constraints).named(net.variables).arrows
     arrows = sum(map(len, net.parents.values()))
     size = f"{count_of(len(net.parents), 'variable')} and {count_of(arrows, 'arrow')}"
     search = chosen_search(search, len(net.parents))
     how_found = "tests of independence" if search == "pc" else f"score {task.score}, search {search}"
-    return Learned(net, strengths, sure, f"{data}: network of {size} ({how_found})")
+    return Learned(net, strengths, sure, compelled, f"{data}: network of {size} ({how_found})")
 
 
 class Learned(NamedTuple):
     net: Network
     strengths: dict[tuple[str, str], float]
     sure: EdgeConfidence | None
+    compelled: frozenset[tuple[str, str]]
     title: str
 
 

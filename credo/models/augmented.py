@@ -17,7 +17,7 @@ from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.learning import Weight
 from credo.data import Source
-from credo.errors import DataError, PriorError, SchemaError, suggest
+from credo.errors import DataError, PriorError, SchemaError, check_whole, suggest
 from credo.models.classifier import Classifier
 from credo.models.form_blocks import blocks_of
 from credo.models.forms import DEPENDENT_KINDS, Views
@@ -46,6 +46,8 @@ class Augmented(Classifier):
         check_bins(self.bins)
         if isinstance(self.bins, Mapping):
             object.__setattr__(self, "bins", {name: sorted_cuts(cuts) for name, cuts in self.bins.items()})
+        elif self.bins is not None:
+            object.__setattr__(self, "bins", int(self.bins))
 
     @property
     def settings(self) -> Settings:
@@ -198,7 +200,7 @@ class OneDependence(Augmented):
 
 
 def cut_points(evidence: Evidence, name: str, bins: int | None = None) -> tuple[float, ...]:
-    """Of a number column, from the sketch of its values: so many bins, or as they tell of the class."""
+    """Of a number column, from the sketch of its values: so many bins, or the most informative about the class."""
     column, order = evidence.schema[name].ordered()
     values = column.levels.to_numpy(zero_copy_only=False)
     counts = evidence[Label("column", name)].n.value[:, order]
@@ -223,9 +225,8 @@ def dependent_columns(
 
 
 def check_bins(bins: Bins) -> None:
-    wrong = f"bins must be {{column: cut points}} or a number of bins of at least 2, but is {bins!r:.60}"
-    if isinstance(bins, bool) or not isinstance(bins, int | Mapping | None) or (isinstance(bins, int) and bins < 2):
-        raise PriorError(wrong)
+    if bins is not None and not isinstance(bins, Mapping):
+        check_whole("bins, if it isn't {column: cut points},", bins, 2, PriorError)
     for name, cuts in bins.items() if isinstance(bins, Mapping) else ():
         try:
             fine = bool(np.isfinite(np.asarray([*cuts], dtype=np.float64)).all())

@@ -18,6 +18,7 @@ RATE = 0.05  # of the first step: by how much it moves the entries of a row, whe
 FASTER, SLOWER = 1.5, 0.5  # what becomes of the rate after a step that was taken, and after one that wasn't
 SMALLEST = 1e-12  # rate at which it ends
 SLOPE = 1e-9  # of the rows, at which L-BFGS ends
+ABORTED = 1e-5  # slope above which a line search that finds no better point isn't at the optimum, but for rounding
 
 
 def gradient_ascent(
@@ -111,7 +112,8 @@ def lbfgs(model: TableEM, batches: Batches, *, steps: int = 1000, tolerance: flo
     )  # fmt: skip
     model = at(np.asarray(found.x))
     evidence, _ = expected(model, batches)
-    return Fitted(model, evidence, tuple(history), bool(found.status != 1))
+    aborted = found.status == 2 and float(np.abs(found.jac).max(initial=0.0)) > ABORTED * max(1.0, weight)
+    return Fitted(model, evidence, tuple(history), found.status != 1 and not aborted)
 
 
 def _counts(model: TableEM, evidence: Evidence) -> dict[Label, tuple[Array, Array]]:

@@ -328,11 +328,20 @@ class Network(DirectedGraph, GraphicalModel):
         """The same as adding them up."""
         return self._learner.merge(*(other._learner for other in others)).network
 
-    def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
-        """log P(row) of each row, by tables learned from the other folds; refitted where cells are missing."""
+    def cross_validate(
+        self,
+        data: object,
+        folds: int = 10,
+        *,
+        weight: Weight = None,
+        hidden: Mapping[str, Any] | None = None,
+        **how: Unpack[FittingOptions],
+    ) -> Validation:
+        """log P(row) of each row, by tables learned from the other folds; refitted where cells are missing, with the
+        options of `fit`. The seed decides which rows are in which fold, too."""
         from credo.networks.held_out import cross_validated
 
-        return cross_validated(self, data, folds, weight, seed)
+        return cross_validated(self, data, folds, weight, hidden, how)
 
     def leave_one_out(self, data: object, *, weight: Weight = None) -> Validation:
         """log P(row) of each learned row, by tables learned from all others, exactly; nothing is refitted."""
@@ -437,7 +446,7 @@ class Network(DirectedGraph, GraphicalModel):
 
     def average(self, data: object, *, prior: Any = 1.0, structures: int = 100, **how: Any) -> NetworkAverage:
         """The average over structures of these variables, weighed by their posterior probability: what
-        credo.edge_confidence(data, **how).average(data) gives."""
+        credo.edge_confidence(data, **how).average() gives."""
         from credo.networks.structure.strengths import averaged
 
         return averaged(self, data, prior, structures, how)

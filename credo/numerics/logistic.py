@@ -41,26 +41,26 @@ class LogisticRegression:
 
     def __init__(self, features: Array, offset: Array, truth: NDArray[np.integer], prior: GaussianPrior) -> None:
         """features: (rows, classes, coefficients), or (fits, ...); offset: (rows, classes); truth: (rows,) codes."""
-        each = features if features.ndim == 4 else features[None]
-        self._features = np.ascontiguousarray(each[:, :, 1:] - each[:, :, :1])  # against the first class
-        self._offset = (offset[:, 1:] - offset[:, :1])[None]
-        self._truth = (np.arange(1, offset.shape[1]) == truth[:, None])[None]
+        each = np.swapaxes(features if features.ndim == 4 else features[None], 1, 2)
+        self._features = np.ascontiguousarray(each[:, 1:]) - each[:, :1]  # against the first class
+        self._offset = np.ascontiguousarray((offset[:, 1:] - offset[:, :1]).T)[None]
+        self._truth = (np.arange(1, offset.shape[1])[:, None] == truth)[None]
         self._mean, self._precision, self._bounds = prior.mean[None], prior.precision[None], prior.bounded[None]
 
-    # Axes: (fits, rows, classes - 1, coefficients); of fits there is one where all share it.
+    # Axes: (fits, classes - 1, rows, coefficients): NumPy sums over classes fast where rows lie side by side. Of fits
+    # there is one where all share it.
 
     @classmethod
     def stacked(cls, regressions: Sequence[LogisticRegression]) -> LogisticRegression:
         """A fit for each: with rows and coefficients of no consequence, where they have less than others."""
         shapes = np.array([each._features.shape[1:] for each in regressions])
-        (rows, classes, size), fits, new = shapes.max(0), len(regressions), cls.__new__(cls)
-        new._features, new._offset = np.zeros((fits, rows, classes, size)), np.zeros((fits, rows, classes))
-        new._truth, new._mean = np.zeros((fits, rows, classes), dtype=bool), np.zeros((fits, size))
+        (classes, rows, size), fits, new = shapes.max(0), len(regressions), cls.__new__(cls)
+        new._features, new._offset = np.zeros((fits, classes, rows, size)), np.zeros((fits, classes, rows))
+        new._truth, new._mean = np.zeros((fits, classes, rows), dtype=bool), np.zeros((fits, size))
         new._precision, new._bounds = np.tile(np.eye(size), (fits, 1, 1)), np.zeros((fits, size), dtype=bool)
-        for f, (each, (r, _, c)) in enumerate(zip(regressions, shapes.tolist(), strict=True)):
-            new._features[f, :r, :, :c], new._offset[f, :r], new._truth[f, :r] = (
-                each._features[0], each._offset[0], each._truth[0],
-            )  # fmt: skip
+        for f, (each, (_, r, c)) in enumerate(zip(regressions, shapes.tolist(), strict=True)):
+            new._features[f, :, :r, :c], new._offset[f, :, :r] = each._features[0], each._offset[0]
+            new._truth[f, :, :r] = each._truth[0]
             new._mean[f, :c], new._bounds[f, :c] = each._mean[0], each._bounds[0]
             new._precision[f, :c, :c] = each._precision[0]
         return new
@@ -82,12 +82,12 @@ class LogisticRegression:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(rows, classes - 1, coefficients)"""
+        """(classes - 1, rows, coefficients)"""
         return self._features.shape[1:]
 
     @cached_property
     def _flat(self) -> Array:
-        """(fits, rows x classes, coefficients)"""
+        """(fits, classes x rows, coefficients)"""
         return self._features.reshape(len(self._features), -1, self._features.shape[3])
 
     def mode(self, weight: Array, start: Array | None = None, enough: float = PRECISELY) -> Array:
@@ -139,37 +139,36 @@ class LogisticRegression:
             falls[some] = ~(value[some] >= best[some] - 1e-12 * np.abs(best[some]))
         return moved, value, found, falls
 
-    def log_occam_factor(self, mode: Array, weight: Array) -> float:
-        """log of what integrating θ out leaves of the likelihood at its mode, by Laplace's method.
+    def log_occam_factors(self, modes: Array, weights: Array) -> Array:
+        """log of what integrating θ out leaves of the likelihood at its mode, by Laplace's method. (fits,)
 
         -½ (mode - mean)′precision (mode - mean) - ½ log|1 + precision⁻¹ curvature|, the curvature being that of
         coefficients that aren't at their bound.
         """
-        _, probability = self._log_posteriors(mode[None], weight[None])
-        free = np.flatnonzero(~self._bounds[0] | (mode > 0))
-        curvature = self._curvature(probability[0], weight, free)
-        precision, away = self._precision[0][np.ix_(free, free)], mode - self._mean[0]
-        _, wide = np.linalg.slogdet(precision + curvature)
-        _, narrow = np.linalg.slogdet(precision)
-        return -0.5 * float(away @ self._precision[0] @ away) - 0.5 * float(wide - narrow)
+        _, probability = self._log_posteriors(modes, weights)
+        free, one, away = ~self._bounds | (modes > 0), np.eye(modes.shape[1]), modes - self._mean
+        both = free[:, :, None] & free[:, None, :]
+        _, wide = np.linalg.slogdet(np.where(both, self._precision + self._curvatures(probability, weights), one))
+        _, narrow = np.linalg.slogdet(np.where(both, self._precision, one))
+        return np.asarray(-0.5 * np.einsum("fc,fc->f", _times(away, self._precision), away) - 0.5 * (wide - narrow))
 
     def _log_posteriors(self, theta: Array, weights: Array) -> tuple[Array, Array]:
-        """Up to a constant; and the probabilities of all classes but the first. (fits,), (fits, rows, classes - 1)"""
+        """Up to a constant; and the probabilities of all classes but the first. (fits,), (fits, classes - 1, rows)"""
         product = theta @ self._flat[0].T if self._share else np.matmul(self._flat, theta[:, :, None])
         logits = product.reshape(len(theta), *self._offset.shape[1:])
         logits += self._offset
-        top = np.maximum(logits.max(2, initial=0.0), 0.0)
-        true = np.einsum("frk,frk->fr", logits, np.broadcast_to(self._truth, logits.shape))
-        logits -= top[:, :, None]
+        top = logits.max(1, initial=0.0)
+        true = (logits * self._truth).sum(1)
+        logits -= top[:, None]
         odds = np.exp(logits, out=logits)
-        total = odds.sum(2) + np.exp(-top)
+        total = odds.sum(1) + np.exp(-top)
         fit = np.einsum("fr,fr->f", weights, true - top - np.log(total))
-        odds /= total[:, :, None]
+        odds /= total[:, None]
         away = theta - self._mean
         return fit - 0.5 * np.einsum("fc,fc->f", _times(away, self._precision), away), odds
 
     def _newton(self, theta: Array, probability: Array, weights: Array) -> Array:
-        residual = (weights[:, :, None] * (self._truth - probability)).reshape(len(theta), -1)
+        residual = (weights[:, None] * (self._truth - probability)).reshape(len(theta), -1)
         slope = _times(residual, self._flat) - _times(theta - self._mean, self._precision)
         free = ~(self._bounds & (theta <= 0) & (slope <= 0))
         if theta.shape[1] <= FEW_COEFFICIENTS or not self._share:
@@ -182,27 +181,30 @@ class LogisticRegression:
 
     def _solved_together(self, slope: Array, probability: Array, weights: Array, free: NDArray[np.bool_]) -> Array:
         """Newton steps of all fits at once; coefficients that aren't free stay where they are."""
-        size = self._features.shape[3]
-        worth = (probability * weights[:, :, None]).reshape(len(slope), -1)
-        if self._share:
-            expected = np.einsum("frk,rkc->frc", probability, self._features[0])
-            curvature = (worth @ self._products).reshape(len(slope), size, size)
-        else:
-            expected = (probability[..., None] * self._features).sum(2)
-            scaled = self._flat * np.sqrt(worth)[:, :, None]
-            curvature = np.matmul(scaled.swapaxes(1, 2), scaled)
-        curvature += self._precision
-        curvature -= np.matmul(expected.swapaxes(1, 2) * weights[:, None], expected)
-        curvature = np.where(free[:, :, None] & free[:, None, :], curvature, np.eye(size))
+        curvature = self._curvatures(probability, weights) + self._precision
+        curvature = np.where(free[:, :, None] & free[:, None, :], curvature, np.eye(slope.shape[1]))
         slope = np.where(free, slope, 0.0)
         try:
             return np.asarray(np.linalg.solve(curvature, slope[:, :, None])[:, :, 0])
         except np.linalg.LinAlgError:
             return np.stack([_least_squares(*each) for each in zip(curvature, slope, strict=True)])
 
+    def _curvatures(self, probability: Array, weights: Array) -> Array:
+        """Minus the second derivatives of the log-likelihoods. (fits, coefficients, coefficients)"""
+        fits, size = len(weights), self._features.shape[3]
+        worth = (probability * weights[:, None]).reshape(fits, -1)
+        features = np.broadcast_to(self._features, (fits, *self.shape))
+        expected = np.einsum("fkr,fkrc->frc", probability, features)
+        if self._share:
+            found = (worth @ self._products).reshape(fits, size, size)
+        else:
+            scaled = self._flat * np.sqrt(worth)[:, :, None]
+            found = np.matmul(scaled.swapaxes(1, 2), scaled)
+        return np.asarray(found - np.matmul(expected.swapaxes(1, 2) * weights[:, None], expected))
+
     @cached_property
     def _products(self) -> Array:
-        """Of each pair of features that all fits share. (rows x classes, coefficients²)"""
+        """Of each pair of features that all fits share. (classes x rows, coefficients²)"""
         flat = self._flat[0]
         return np.asarray((flat[:, :, None] * flat[:, None, :]).reshape(len(flat), -1))
 
@@ -217,9 +219,8 @@ class LogisticRegression:
         """Minus the second derivative of the log-likelihood, in some of the coefficients that all fits share."""
         whole = self._flat[0]
         flat = whole if len(free) == whole.shape[1] else whole[:, free]
-        features = flat.reshape(*self._offset.shape[1:], len(free))
-        expected = np.matmul(probability[:, None, :], features)[:, 0]
-        scaled = flat * np.sqrt(probability * weight[:, None]).reshape(-1, 1)
+        expected = np.einsum("kr,krc->rc", probability, flat.reshape(*self._offset.shape[1:], len(free)))
+        scaled = flat * np.sqrt(probability * weight).reshape(-1, 1)
         return np.asarray(scaled.T @ scaled - expected.T @ (expected * weight[:, None]))
 
 
@@ -234,7 +235,7 @@ def modes_of(
             found[some[0]] = own[0].mode(weights[some[0]], starts[some[0]], enough)
             continue
         together = LogisticRegression.stacked(own)
-        weight, start = np.zeros((len(some), together.shape[0])), together._mean.copy()
+        weight, start = np.zeros((len(some), together.shape[1])), together._mean.copy()
         for f, i in enumerate(some):
             weight[f, : len(weights[i])] = weights[i]
             if (begun := starts[i]) is not None:
@@ -248,12 +249,12 @@ def _of_one_size(regressions: Sequence[LogisticRegression]) -> list[list[int]]:
     """Those with as many classes, and about as many rows and coefficients; alone where they are large."""
     alike: dict[tuple[int, ...], list[int]] = {}
     for i, each in enumerate(regressions):
-        rows, classes, size = each.shape
+        classes, rows, size = each.shape
         large = 2 * rows * classes * size > MOST_FEATURES
         alike.setdefault((i,) if large else (-1, classes, rows.bit_length(), size.bit_length()), []).append(i)
     found = []
     for some in alike.values():
-        rows, classes, size = np.max([regressions[i].shape for i in some], axis=0).tolist()
+        classes, rows, size = np.max([regressions[i].shape for i in some], axis=0).tolist()
         step = max(1, MOST_FEATURES // max(rows * classes * size, 1))
         found += [some[first : first + step] for first in range(0, len(some), step)]
     return found

@@ -28,7 +28,7 @@ from credo.selection.in_step import Run, alone, together
 from credo.selection.report import Tried
 from credo.selection.requests import ScoresOfTerms
 from credo.selection.sample import Sample, drawn, encoded
-from credo.selection.stacking import HeldOut, Stack, cross_fitted, stacked, with_discount
+from credo.selection.stacking import HeldOut, Stack, cross_fitted, cross_fitted_alone, stacked, with_discount
 from credo.selection.terms import Taught, TermScores, taught
 from credo.selection.tuned import TunedClassifier
 from credo.selection.tuning import Tuning
@@ -225,9 +225,9 @@ def _tried(
     each fold would have another one.
     """
     found = []
-    for j, (name, share) in enumerate(shares.items()):
-        alone = cross_fitted(held_out.only([j]), blanked.only([j]), model.class_weights)
-        found.append(_outcome(model, held_out.rows, name, alone, share))
+    each = cross_fitted_alone(held_out, blanked, model.class_weights)
+    for (name, share), log_probabilities in zip(shares.items(), each, strict=True):
+        found.append(_outcome(model, held_out.rows, name, log_probabilities, share))
     log_prior = held_out.rows.log_prior
     prior = log_prior - np.logaddexp.reduce(log_prior, axis=1, keepdims=True)
     own = _outcome(model, held_out.rows, SHARES, prior, max(0.0, 1 - sum(shares.values())))

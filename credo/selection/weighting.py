@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.numerics.arrays import over_last
 from credo.numerics.exact import Array
 from credo.numerics.logistic import MOST_FEATURES, PRECISELY, ROUGHLY, GaussianPrior, LogisticRegression
 from credo.selection.in_step import Run, alone
@@ -204,16 +205,24 @@ def losses_of_each(scores: TermScores) -> Array:
     return np.asarray(-np.log(np.maximum(np.concatenate(found), np.finfo(float).tiny)))
 
 
-def true_probabilities(features: Array, scores: TermScores, theta: Array) -> Array:
-    """P(truth) of each row, by several fits, whose features may differ. (fits, coefficients) -> (fits, rows)"""
+def products(features: Array, theta: Array) -> Array:
+    """features · θ of several fits, whose features may differ: (rows, classes, coefficients), or (fits, ...).
+
+    (fits, coefficients) -> (fits, rows, classes)
+    """
     rows, classes, size = features.shape[-3:]
     flat = features.reshape(*features.shape[:-3], -1, size)
-    product = theta @ flat.T if features.ndim == 3 else np.matmul(flat, theta[:, :, None])
-    logits = product.reshape(-1, rows, classes) + scores.log_prior
-    top = logits.max(2)
-    own = logits[:, np.arange(rows), scores.truth] - top
-    logits -= top[:, :, None]
-    return np.asarray(np.exp(own) / np.exp(logits, out=logits).sum(2))
+    found = theta @ flat.T if features.ndim == 3 else np.matmul(flat, theta[:, :, None])
+    return np.asarray(found.reshape(-1, rows, classes))
+
+
+def true_probabilities(features: Array, scores: TermScores, theta: Array) -> Array:
+    """P(truth) of each row, by several fits. (fits, coefficients) -> (fits, rows)"""
+    logits = products(features, theta) + scores.log_prior
+    top = over_last(np.maximum, logits)
+    own = logits[:, np.arange(scores.rows), scores.truth] - top[..., 0]
+    logits -= top
+    return np.asarray(np.exp(own) / over_last(np.add, np.exp(logits, out=logits))[..., 0])
 
 
 def with_noise(

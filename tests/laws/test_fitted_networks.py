@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +18,14 @@ from credo import engines
 from credo.core.em import accelerated_em, em, expected
 from credo.core.labels import Label
 from credo.engines import local
-from credo.errors import Notice
+from credo.errors import EvidenceError, Notice
 from credo.networks import incomplete
 from credo.networks.fitting import Climb, Fitting, Problem, Start
 from credo.networks.gradient import nearest_distributions
 from credo.networks.incomplete import observed
 from credo.networks.learning import TableEM
 from credo.networks.network import Network
-from credo.networks.table_beliefs import AveragedOverTables
+from credo.networks.table_beliefs import AveragedOverTables, _drawn_rows
 from credo.notices import quietly
 from tests.laws.test_learned_networks import lost
 from tests.networks import networks
@@ -395,7 +397,79 @@ def test_tables_of_an_expert_are_uncertain_as_after_so_many_cases() -> None:
     assert low < asia.query("LungCancer")["yes"] < high
 
 
+def test_a_drawn_table_that_underflows_has_no_weight() -> None:
+    """Of little prior weight, an unseen state's probability is 0 in most draws, and in some it isn't."""
+    rows = {"A": ["y"] * 20, "B": ["y", "n"] * 10}
+    rare = Network("A -> B", states=["y", "n"]).fit(rows, prior=credo.BDeu(1e-4))
+    found = rare.query("B", {"A": "n"}, tables="sampled", samples=400)
+    assert isinstance(found, AveragedOverTables)
+    assert 0 < len(found.weights) < 100
+    assert sum(found.values()) == pytest.approx(1.0)
+    drawn = _drawn_rows(np.full((4000, 3), 1e-4) * [1, 2, 1], np.random.default_rng(0))
+    np.testing.assert_allclose(drawn.sum(1), 1.0)
+    np.testing.assert_allclose(drawn.mean(0), [0.25, 0.5, 0.25], atol=0.03)
+    tiny = _drawn_rows(np.full((4000, 3), 5e-324) * [1, 2, 1], np.random.default_rng(0))
+    np.testing.assert_allclose(tiny.mean(0), [0.25, 0.5, 0.25], atol=0.03)
+
+
+def test_evidence_that_no_draw_makes_possible() -> None:
+    rows = {"A": ["y"] * 20, "B": ["y", "n"] * 10}
+    rare = Network("A -> B", states=["y", "n"]).fit(rows, prior=credo.BDeu(1e-9))
+    with pytest.raises(EvidenceError, match="under each of 7 tables drawn"):
+        rare.query("B", {"A": "n"}, tables="sampled", samples=7)
+
+
+def test_tied_nodes_are_drawn_together() -> None:
+    """The mean over draws isn't what mean tables say where nodes share a table: E[θ²] isn't E[θ]²."""
+    rows = {"X0": ["a", "a", "b"], "X1": ["a", "b", "b"], "X2": ["a", "a", "b"]}
+    tied = Network("X0 -> X1 -> X2", states=["a", "b"], tied={"X1": "step", "X2": "step"}).fit(rows)
+    found = tied.query("X2", {"X0": "a"}, tables="sampled", samples=4000)
+    assert isinstance(found, AveragedOverTables)
+    assert abs(found["a"] - tied.query("X2", {"X0": "a"})["a"]) > 5 * found.standard_error["a"]
+    assert found.total([1.0, 0.0]).standard_error == pytest.approx(found.standard_error["a"])
+    assert pickle.loads(pickle.dumps(found)).interval() == found.interval()
+
+
 # Held-out rows
+
+
+def test_refits_of_folds_take_the_options_of_fit() -> None:
+    rows = STORM.sample(120, seed=1).drop_columns(["Lightning"])
+    fresh = Network(STORM.parents)
+    with warnings.catch_warnings(record=True, action="always") as told:
+        found = fresh.cross_validate(rows, 3, hidden={"Lightning": 2}, starts=2, steps=3, seed=4)
+    assert [str(each.message) for each in told] == ["em ended after 3 steps, before it converged: steps= allows more"]
+    held = found.folds == 1
+    with quietly():
+        taught = fresh.fit(rows.filter(~held), hidden={"Lightning": 2}, starts=2, steps=3, seed=4)
+    np.testing.assert_allclose(found.log_probabilities[held], taught.log_prob(rows.filter(held)), rtol=1e-6)
+    learned = fresh.fit(rows, hidden={"Lightning": 2}, starts=2, tolerance=1e-4)
+    with warnings.catch_warnings(record=True, action="always") as told:
+        learned.cross_validate(rows, 3, starts=1, tolerance=1e-4)
+    assert not told
+
+
+def test_folds_are_the_same_with_and_without_missing_cells() -> None:
+    rows = STORM.sample(60, seed=1).to_pydict()
+    whole = STORM.fit(rows).cross_validate(rows, 4, seed=3)
+    lost = {**rows, "Storm": [None, *rows["Storm"][1:]]}
+    np.testing.assert_array_equal(STORM.fit(rows).cross_validate(lost, 4, seed=3).folds, whole.folds)
+
+
+def test_an_aborted_line_search_has_not_converged(monkeypatch: pytest.MonkeyPatch) -> None:
+    import scipy.optimize
+
+    ended = scipy.optimize.minimize
+
+    def aborted(*args: Any, **options: Any) -> Any:
+        found = ended(*args, **{**options, "options": {**options["options"], "maxiter": 2}})
+        found.status = 2
+        return found
+
+    rows = holes(STORM.sample(100, seed=1), 0.3, 0)
+    monkeypatch.setattr(scipy.optimize, "minimize", aborted)
+    with pytest.warns(Notice, match="lbfgs ended after 2 steps, before it converged: method="):
+        Network(STORM.parents).fit(rows, method="lbfgs")
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=str)

@@ -108,7 +108,7 @@ def test_where_stretches_end_changes_nothing(name: str, monkeypatch: pytest.Monk
     expected = whole.decode(data), whole.smooth(data)
     monkeypatch.setattr(expecting.Pieces, "__init__", lambda self, rows=7: object.__setattr__(self, "rows", rows))
     for held in (10**9, 0):
-        monkeypatch.setattr(passes.Passes.forward.__func__, "__defaults__", (held,))
+        monkeypatch.setattr(passes.Passes.forward.__func__, "__defaults__", (held,))  # type: ignore[attr-defined]
         cut = fitted(SETTINGS[name] | {"steps": 2}, data, start=start)
         np.testing.assert_allclose(cut.history, whole.history, rtol=1e-10)
         again = whole.replaced()
@@ -353,11 +353,11 @@ def test_a_forecast_is_the_filter_carried_on(model: credo.HiddenMarkov) -> None:
         assert np.trapezoid(density, grid) == pytest.approx(1.0, abs=1e-3)
         assert np.trapezoid(density * grid, grid) == pytest.approx(x.mean(), abs=1e-2)
         assert np.exp(step["n"].log_prob(np.arange(400))).sum() == pytest.approx(1.0, abs=1e-6)
-    value = {"colour": ["red"], "x": [1.5]}
+    value: dict[str, Any] = {"colour": ["red"], "x": [1.5]}
     one = {name: np.append(np.asarray(rows[name]), [None if name not in value else value[name][0]]) for name in rows}
     one["id"] = np.repeat("s0", 41)
     for name in ("colour", "x"):
-        known = {**one, **{other: np.append(np.asarray(rows[other]), None) for other in ("x", "y", "colour", "n")}}
+        known = {**one, **{other: np.append(np.asarray(rows[other]), [None]) for other in ("x", "y", "colour", "n")}}
         known[name] = one[name]
         gained = float((model.log_prob(known) - model.log_prob(rows))[0])
         assert laws[0][name].log_prob(value[name][0]) == pytest.approx(gained, abs=1e-8)

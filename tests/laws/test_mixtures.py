@@ -11,10 +11,11 @@ import pytest
 import credo
 from credo import engines
 from credo.core.em import em_steps
+from credo.families.normal_inverse_wishart import Covariance
 from credo.models.mixture.fitting import Problem
 from credo.models.mixture.learning import _problem
 
-COVARIANCES = ("full", "tied", "diagonal", "spherical")
+COVARIANCES: tuple[Covariance, ...] = ("full", "tied", "diagonal", "spherical")
 Table = dict[str, Any]
 
 

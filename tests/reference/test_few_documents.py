@@ -50,12 +50,14 @@ def test_words(case: tuple[Documents, Hard, Any], drawn: bool, a: float) -> None
     n = table(found, own, found.counts).value
     with np.errstate(divide="ignore"):
         logs = np.log(n + a)
-    sums = n, logs, n.sum(1), 1e-9, a, drawn
-    results = [[np.zeros((own.rows, CLASSES)), np.zeros((own.rows, CLASSES)), np.zeros(own.rows)] for _ in range(2)]
+    sums: Any = (n, logs, n.sum(1), 1e-9, a, drawn)
+    results: Any = [
+        [np.zeros((own.rows, CLASSES)), np.zeros((own.rows, CLASSES)), np.zeros(own.rows)] for _ in range(2)
+    ]
     gone = [np.zeros(own.rows, dtype=np.int64) for _ in range(2)]
     amounts = found.counts.astype(float)
-    add_words(found.words, amounts, *sums, found.starts, own.codes, own.weight, *results[0], gone[0])
-    few.add_words_of_few(found, amounts, *sums, own, *results[1], gone[1])
+    add_words(found.words, amounts, *sums, found.starts, own.codes, own.weight, *results[0], gone[0])  # type: ignore[call-arg]
+    few.add_words_of_few(found, amounts, *sums, own, *results[1], gone[1])  # type: ignore[call-arg]
     np.testing.assert_array_equal(gone[0], gone[1])
     for one, other in zip(*results, strict=True):
         np.testing.assert_allclose(other, one, rtol=1e-12, atol=1e-12)
@@ -66,12 +68,12 @@ def test_presences(case: tuple[Documents, Hard, Any], a: float) -> None:
     found, own, rng = case
     n = table(found, own, np.ones(len(found.words))).value
     texts = np.bincount(own.codes[own.codes >= 0], own.weight[own.codes >= 0], CLASSES) + 1.0
-    sums = n, *rng.normal(size=(2, *n.shape)), n.sum(1), 1e-9, a, texts
+    sums: Any = (n, *rng.normal(size=(2, *n.shape)), n.sum(1), 1e-9, a, texts)
     scores, unseen, zeros = ([np.zeros(shape, kind) for _ in range(2)] for shape, kind in [
         ((own.rows, CLASSES), float), (own.rows, np.int64), (own.rows, np.int64),
     ])  # fmt: skip
-    add_presences(found.words, *sums, found.starts, own.codes, own.weight, scores[0], unseen[0], zeros[0])
-    few.add_presences_of_few(found, *sums, own, scores[1], unseen[1], zeros[1])
+    add_presences(found.words, *sums, found.starts, own.codes, own.weight, scores[0], unseen[0], zeros[0])  # type: ignore[call-arg]
+    few.add_presences_of_few(found, *sums, own, scores[1], unseen[1], zeros[1])  # type: ignore[call-arg]
     np.testing.assert_array_equal(unseen[0], unseen[1])
     np.testing.assert_array_equal(zeros[0], zeros[1])
     np.testing.assert_allclose(scores[1], scores[0], rtol=1e-12, atol=1e-12)

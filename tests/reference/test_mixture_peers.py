@@ -12,6 +12,7 @@ import pytest
 
 import credo
 from credo.blocks.block import Settings
+from credo.blocks.capabilities import LogEvidence
 from credo.core.em import em_steps
 from credo.core.membership import Hard
 from credo.data import source
@@ -80,7 +81,8 @@ def exact_log_evidence(table: Any, views: Any, components: int, settings: Settin
     for codes in product(range(components), repeat=batch.rows):
         member = Hard.of(np.array(codes), components)
         seen = conditional.summarise(batch, member, levels)
-        columns = sum(float(block.likelihood(seen, settings).log_evidence().sum()) for block in conditional.blocks)
+        likelihoods = (LogEvidence.needed(block.likelihood(seen, settings)) for block in conditional.blocks)
+        columns = sum(float(each.log_evidence().sum()) for each in likelihoods)
         shares = float(dirichlet.log_evidence(np.bincount(codes, minlength=components).astype(float), np.ones(())))
         found.append(columns + shares)
     return float(np.logaddexp.reduce(found))

@@ -81,7 +81,7 @@ def test_the_bayes_factor_is_an_integral() -> None:
         return float(np.exp(log_likelihood(theta) - log_likelihood(0.0)) * prior_density)
 
     mode = model.mode(weight)
-    found = log_likelihood(float(mode[0])) - log_likelihood(0.0) + model.log_occam_factor(mode, weight)
+    found = log_likelihood(float(mode[0])) - log_likelihood(0.0) + model.log_occam_factors(mode[None], weight[None])[0]
     assert found == pytest.approx(np.log(quad(density, -5, 10)[0]), abs=0.1)
 
 
@@ -292,7 +292,11 @@ def test_terms_are_weighed_each_by_itself() -> None:
     rng = np.random.default_rng(3)
     terms = tuple(Term("words", name) for name in "abc")
     scores = TermScores(
-        terms, rng.normal(size=(80, 3, 3)), rng.normal(size=(80, 3)), rng.integers(0, 3, 80), rng.uniform(0.5, 2.0, 80)
+        terms,
+        rng.normal(size=(80, 3, 3)),
+        rng.normal(size=(80, 3)),
+        rng.integers(0, 3, 80, np.int32),
+        rng.uniform(0.5, 2.0, 80),
     )
     found = losses_of_each(scores)
     for j, term in enumerate(terms):

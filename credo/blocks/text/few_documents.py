@@ -19,7 +19,7 @@ from credo.numerics.special import log_rising
 
 # Scores of words (words of documents x classes x settings): plain Python takes as long for fewer of them, and to load
 # Numba pays for more.
-FEW_SCORES = range(2**12, 2**21)
+FEW_SCORES = range(2**9, 2**21)
 FEW_TABLE_CELLS = 2**20  # of a table (words x classes), up to which it is written down with all its zeros
 
 
@@ -54,7 +54,9 @@ def add_words_of_few(
     goes = weights[v] - taken < least
     gone += np.bincount(row[goes], minlength=count)
     lost += summed(n.T[:, v[goes]], row[goes], count)
-    row, v, x, mine, taken = (each[~goes] for each in (row, v, x, mine, taken))
+    stays = np.flatnonzero(~goes)
+    row, v, x = row[stays], v[stays], x[stays]
+    mine, taken = mine[stays], taken[stays]
     tokens += np.bincount(row, x, count)
     here = np.flatnonzero(mine >= 0)
     np.add.at(lost, (row[here], mine[here]), taken[here])

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo import engines
-from credo.core.em import em, expected
+from credo.core.em import expected, interruptible_em
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import UNLABELLED
 from credo.core.learning import Weight
@@ -46,7 +46,8 @@ def learned(mixture: Mixture, data: object, target: object, weight: Weight) -> A
         from credo.models.mixture.search import best_choice
 
         numbers = None if mixture.components == "auto" else mixture.components
-        fit, chosen, choices = best_choice(problem, numbers, covariance, mixture.most_components)
+        fit, choices = best_choice(problem, numbers, covariance, mixture.most_components)
+        chosen = choices[0].covariance
     else:
         chosen = covariance
         fit = problem.fitted(mixture.components, chosen)
@@ -130,7 +131,7 @@ def continued(mixture: Mixture, data: object, target: object, weight: Weight) ->
     begun = unfitted(conditional, pa.array(names), mixture.share_smoothing, rows.weights.of_a_row, labels)
     model = replace(begun.with_evidence(earlier), earlier=earlier)
     evidence, _ = expected(model, rows)  # as the prior knows all rows, from the first step on
-    fit = em(model.with_evidence(evidence), rows, steps=mixture.steps, tolerance=mixture.tolerance)
+    fit = interruptible_em(model.with_evidence(evidence), rows, steps=mixture.steps, tolerance=mixture.tolerance)
     total = replace(fit, evidence=Evidence.total([earlier, fit.evidence]))
     return _concluded(mixture, before.views, groups, before.covariance, total, (), named=True)
 

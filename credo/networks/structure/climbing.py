@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.errors import check_whole
 from credo.networks.structure.score import Constraints, Parents, Score, ancestors, total
 from credo.numerics.exact import Array
 
@@ -143,6 +144,7 @@ def tabu(
     """Hill climbing that then goes on downhill for a while: changes that would undo one of the last `length` are tabu
     unless they lead to a new best graph, and it ends after `patience` steps without one. (Glover 1989)"""
     del seed
+    length, patience = check_whole("length", length, 0), check_whole("patience", patience, 1)
     climber = Climber(score, constraints, start)
     climber.climb()
     best, found, waited = climber.graph, climber.total, 0
@@ -160,6 +162,7 @@ def iterated(
     score: Score, constraints: Constraints, start: Parents, seed: int = 0, *, rounds: int = 100, changes: int = 8
 ) -> Parents:
     """Hill climbing, then again from the best graph after a few random changes, `rounds` times."""
+    rounds, changes = check_whole("rounds", rounds, 0), check_whole("changes", changes, 1)
     random = np.random.default_rng(seed)
     best = hill_climbing(score, constraints, start)
     found = total(score, best)

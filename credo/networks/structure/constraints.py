@@ -1,4 +1,4 @@
-"""What is known of the arrows beforehand: required and forbidden ones, tiers of time, and how many parents at most."""
+"""Background knowledge: required and forbidden arrows, temporal tiers, maximum parents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.errors import NetworkError, suggest
+from credo.errors import NetworkError, check_whole, suggest
 from credo.networks import graph
 
 Parents = tuple[tuple[int, ...], ...]  # a directed acyclic graph: the parents of each variable, by number
@@ -20,7 +20,7 @@ Named = str | Mapping[str, Iterable[str]] | Iterable[tuple[str, str]]  # arrows 
 
 @dataclass(frozen=True)
 class Constraints:
-    """Which graphs are allowed. Those that contradict each other are refused, by name.
+    """Background knowledge, which decides which graphs are allowed. Contradictions are refused, by name.
 
     >>> names = ["Storm", "Fire", "Smoke"]
     >>> known = Constraints.of(names, required="Fire -> Smoke", tiers=[["Storm"], ["Fire", "Smoke"]])
@@ -93,10 +93,6 @@ class Constraints:
         """Parents of a variable, at most."""
         return len(self.variables) if self.max_parents is None else self.max_parents
 
-    def admits(self, parents: Parents) -> bool:
-        """Whether a graph keeps to all this."""
-        return self.objection(parents) is None
-
     def objection(self, parents: Parents) -> str | None:
         """What is wrong with a graph, if anything is."""
         arrows = {(parent, child) for child, above in enumerate(parents) for parent in above}
@@ -122,9 +118,8 @@ class Constraints:
     def _check(self) -> None:
         for arrow in sorted(self.required & self.forbidden):
             raise NetworkError(f"the arrow {self._shown(arrow)} is both required and forbidden")
-        most = self.max_parents
-        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 0):
-            raise NetworkError(f"max_parents must be a whole number of at least 0, but is {most!r:.60}")
+        if self.max_parents is not None:
+            check_whole("max_parents", self.max_parents, 0)
         above = {name: list[str]() for name in self.variables}
         for parent, child in sorted(self.required):
             tiers = (self.tiers[parent], self.tiers[child]) if self.tiers else (0, 0)
@@ -147,7 +142,15 @@ def _arrows(given: Named, number: Mapping[str, int], what: str) -> frozenset[Arr
     """As numbers, from text, {child: parents} or pairs of a parent and a child."""
     if isinstance(given, str):
         given = graph.parse_arrows(given)
+    if not isinstance(given, Iterable):
+        raise NetworkError(
+            f"{what} arrows are text, as in 'A -> B', pairs of a parent and a child, or {{child: its parents}}, "
+            f"but are {given!r:.60}"
+        )
     if isinstance(given, Mapping):
+        for child, above in given.items():
+            if isinstance(above, str) or not isinstance(above, Iterable):
+                raise NetworkError(f"{what} parents of {child!r:.60} must be a list of names, but are {above!r:.60}")
         pairs: list[Any] = [(parent, child) for child, above in given.items() for parent in above]
     else:
         pairs = list(given)
@@ -155,7 +158,7 @@ def _arrows(given: Named, number: Mapping[str, int], what: str) -> frozenset[Arr
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise NetworkError(f"{what} arrows are pairs of a parent and a child, but one is {pair!r:.60}")
-        for unknown in (name for name in pair if name not in number):
+        for unknown in (name for name in pair if not isinstance(name, str) or name not in number):
             raise NetworkError(f"a {what} arrow names {unknown!r:.60}, which is no column; {suggest(unknown, number)}")
         if pair[0] == pair[1]:
             raise NetworkError(f"a {what} arrow leads from {pair[0]!r} to itself")
@@ -166,12 +169,14 @@ def _arrows(given: Named, number: Mapping[str, int], what: str) -> frozenset[Arr
 def _tiers(given: Sequence[str | Iterable[str]] | None, number: Mapping[str, int]) -> tuple[int, ...]:
     if given is None:
         return ()
-    if isinstance(given, str):
+    if isinstance(given, str) or not isinstance(given, Iterable):
         raise NetworkError(f"tiers are lists of names, the earliest first, but are {given!r:.60}")
     found: dict[str, int] = {}
     for tier, named in enumerate(given):
+        if not isinstance(named, Iterable):
+            raise NetworkError(f"a tier is a list of names, but tier {tier + 1} is {named!r:.60}")
         for name in [named] if isinstance(named, str) else named:
-            if name not in number:
+            if not isinstance(name, str) or name not in number:
                 raise NetworkError(f"tier {tier + 1} names {name!r:.60}, which is no column; {suggest(name, number)}")
             if name in found:
                 raise NetworkError(f"{name!r} is in two tiers, {found[name] + 1} and {tier + 1}")

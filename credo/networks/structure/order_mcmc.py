@@ -14,14 +14,17 @@ from math import comb, sqrt
 
 import numpy as np
 
+from credo import engines
 from credo._kernels.structure.orders import add_arrows_of_order, draw_families, relocate_variables
 from credo._kernels.structure.subsets import EMPTY, add_subsets
+from credo.engines.partitions import Loaded
 from credo.networks.graph import in_order
 from credo.networks.structure.families import Integers
 from credo.networks.structure.score import Constraints, Parents, Score
 from credo.numerics.exact import Array
 
-MOST_CANDIDATES, MOST_PARENTS = 12, 4  # of a variable
+MOST_CANDIDATES, MOST_PARENTS = 12, 4  # of a variable, unless it has more parents in the starting graph
+AT_LIMIT = 0.05  # share of graphs in which a variable has as many parents as may be, from which on the limit matters
 FAMILIES = 400_000  # that are scored in all
 CHAINS, SWEEPS = 4, 2000  # by default; the first half of the sweeps is dropped
 
@@ -55,13 +58,11 @@ class CandidateTables:
     @classmethod
     def of(cls, score: Score, constraints: Constraints, start: Parents) -> CandidateTables:
         """Candidates are the neighbours in the starting graph, then the variables that would add most to it."""
-        n = len(start)
-        most = min(constraints.most, MOST_PARENTS if constraints.max_parents is None else constraints.most)
-        most = max(most, *map(len, constraints.required_parents), 1)
+        n, most = len(start), parents_limit(constraints, start)
         size = min(MOST_CANDIDATES, n - 1)
         while size > 2 and n * sum(comb(size, k) for k in range(most + 1)) > FAMILIES:
             size -= 1
-        size = max(size, *map(len, constraints.required_parents))
+        size = max(size, *map(len, constraints.required_parents), *map(len, start))
         near = [{*own} | {child for child in range(n) if v in start[child]} for v, own in enumerate(start)]
         candidates, slots = np.full((n, size), -1), np.full((n, n), -1)
         masks, scores, sums = list[Integers](), list[Array](), np.full((n, 1 << size), EMPTY)
@@ -98,6 +99,12 @@ class CandidateTables:
         )
 
 
+def parents_limit(constraints: Constraints, start: Parents) -> int:
+    """As many parents as the constraints allow; a few, or one more than in the starting graph, if they don't say."""
+    least = max(map(len, (*constraints.required_parents, *start)), default=0)
+    return max(MOST_PARENTS, least + 1) if constraints.max_parents is None else constraints.most
+
+
 def _chosen(score: Score, constraints: Constraints, start: Parents, v: int, near: set[int], size: int) -> list[int]:
     required = [*constraints.required_parents[v]]
     allowed = [int(u) for u in np.flatnonzero(constraints.allowed[:, v]) if u not in required]
@@ -117,6 +124,14 @@ class OrderSample:
     arrows: Array  # P(u -> v), in row u and column v
     graphs: tuple[Parents, ...]
     convergence: Convergence
+    limit: int  # parents of a variable, at most
+
+    @property
+    def at_limit(self) -> list[int]:
+        """Variables that often have as many parents as are considered, though there are more variables."""
+        n = len(self.arrows)
+        full = np.array([[len(own) == self.limit < n - 1 for own in graph] for graph in self.graphs])
+        return np.flatnonzero(full.mean(0) > AT_LIMIT).tolist()
 
 
 def sample_orders(
@@ -131,18 +146,43 @@ def sample_orders(
 ) -> OrderSample:
     """Several chains; half of them begin with the starting graph's order, the others with random ones."""
     tables = CandidateTables.of(score, constraints, start)
-    found = [_chain(tables, constraints, start, [seed, c], sweeps, -(-graphs // chains)) for c in range(chains)]
+    job = RunChain(tables, constraints, start, sweeps, -(-graphs // chains))
+    found = [*engines.current().map(job, [Chain(seed, number, sweeps) for number in range(chains)])]
     arrows = np.stack([own for own, _, _ in found])
     logs = np.stack([own for _, own, _ in found])
     difference = float((arrows.max(0) - arrows.min(0)).max(initial=0.0))
     convergence = Convergence(r_hat(logs), difference, chains, sweeps)
-    return OrderSample(arrows.mean(0), tuple(each for _, _, own in found for each in own), convergence)
+    drawn = tuple(each for _, _, own in found for each in own)
+    return OrderSample(arrows.mean(0), drawn, convergence, parents_limit(constraints, start))
+
+
+@dataclass(frozen=True)
+class Chain(Loaded):
+    """Where it leads follows from the seed and its number; to an engine, its sweeps are the rows of a batch."""
+
+    seed: int
+    number: int
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class RunChain:
+    """The job of one chain: P(arrow), the log-probability after each sweep that counts, and some graphs."""
+
+    tables: CandidateTables
+    constraints: Constraints
+    start: Parents
+    sweeps: int
+    graphs: int
+
+    def __call__(self, chain: Chain) -> tuple[Array, Array, list[Parents]]:
+        seed = [chain.seed, chain.number]
+        return _chain(self.tables, self.constraints, self.start, seed, self.sweeps, self.graphs)
 
 
 def _chain(
     tables: CandidateTables, constraints: Constraints, start: Parents, seed: list[int], sweeps: int, graphs: int
 ) -> tuple[Array, Array, list[Parents]]:
-    """P(arrow), the log-probability after each sweep that counts, and some graphs."""
     random, n = np.random.default_rng(seed), len(start)
     first = start if seed[-1] % 2 == 0 else constraints.required_parents
     order = np.array(_random_order(first, random))

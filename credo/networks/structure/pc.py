@@ -6,15 +6,18 @@ while sets of one size are tried, the most independent set counts, and clear col
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from credo.errors import NetworkError
 from credo.networks.equivalence import PartialOrientation, close, extension
-from credo.networks.mixed_graph import MixedGraph
 from credo.networks.structure.columns import Columns
+from credo.networks.structure.essential_graph import direct_known
 from credo.networks.structure.independence import CategoryTest, CorrelationTest, IndependenceTest
 from credo.networks.structure.score import Constraints, Parents, Score
 
@@ -29,23 +32,26 @@ class Separation:
     p_value: float
 
 
-def pc(test: IndependenceTest, constraints: Constraints | None = None, alpha: float = 0.01) -> MixedGraph:
-    """A CPDAG: edges between variables that no set of neighbours makes independent at the level alpha."""
-    known = constraints or Constraints.none(test.variables)
-    near, separations = skeleton(test, known, alpha)
-    return oriented(near, separations, known).named(test.variables)
-
-
 def pc_parents(test: IndependenceTest, constraints: Constraints, alpha: float = 0.01) -> Parents:
     """A directed acyclic graph of the class that PC finds; where the tests contradict each other, one near it."""
     near, separations = skeleton(test, constraints, alpha)
     graph = oriented(near, separations, constraints)
-    return extension(graph) or acyclic(graph)
+    found = extension(graph) or acyclic(graph)
+    return tuple(tuple(_strongest(test, v, above, constraints)) for v, above in enumerate(found))
 
 
-def skeleton(test: IndependenceTest, known: Constraints, alpha: float) -> tuple[list[set[int]], dict[Pair, Separation]]:
+def _strongest(test: IndependenceTest, v: int, above: Sequence[int], constraints: Constraints) -> list[int]:
+    """As many parents as are allowed: the most independent one given the others is left out, again and again."""
+    left, required = [*above], constraints.required_parents[v]
+    while len(left) > constraints.most:
+        others = [u for u in left if u not in required]
+        left.remove(max(others, key=lambda u: test.p_value(u, v, [w for w in left if w != u])))
+    return left
+
+
+def skeleton(test: IndependenceTest, known: Constraints, alpha: Any) -> tuple[list[set[int]], dict[Pair, Separation]]:
     """Each variable's neighbours, and what separates the others."""
-    if not 0 < alpha < 1:
+    if not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
         raise NetworkError(f"alpha must be between 0 and 1, but is {alpha!r:.60}")
     n = len(test.variables)
     required = {frozenset(arrow) for arrow in known.required}
@@ -63,8 +69,6 @@ def skeleton(test: IndependenceTest, known: Constraints, alpha: float) -> tuple[
                 near[b].discard(a)
                 found[frozenset((a, b))] = best
         size += 1
-        if size > known.most:
-            break
     return near, found
 
 
@@ -108,12 +112,8 @@ def _background(near: list[set[int]], known: Constraints) -> PartialOrientation:
     graph = PartialOrientation(len(near))
     for a, own in enumerate(near):
         for b in own:
-            if a < b:
-                graph.join(a, b)
-                if not known.allows(a, b) or (b, a) in known.required:
-                    graph.direct(b, a)
-                elif not known.allows(b, a) or (a, b) in known.required:
-                    graph.direct(a, b)
+            graph.join(a, b)
+    direct_known(graph, known)
     return graph
 
 
@@ -181,7 +181,9 @@ class PC:
     def of_columns(self, columns: Columns, constraints: Constraints) -> Parents:
         found = pc_parents(independence_test(columns), constraints, self.alpha)
         if what := constraints.objection(found):
-            raise NetworkError(f'search="pc" finds a graph that the constraints refuse: {what}; use "boss" or "tabu"')
+            raise NetworkError(
+                f'search="pc" finds by tests a graph that the constraints refuse: {what}; use search="boss" or "tabu"'
+            )
         return found
 
     def __call__(self, score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents:  # noqa: ARG002

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
+from credo.errors import NetworkError
 from credo.networks.structure.constraints import Constraints as Constraints
 from credo.networks.structure.constraints import Parents as Parents
 from credo.numerics.exact import Array
@@ -42,25 +43,15 @@ def total(score: Score, parents: Parents) -> float:
     return float(sum(score.family(node, above) for node, above in enumerate(parents)))
 
 
-def empty(size: int) -> Parents:
-    """The graph without arrows.
-
-    >>> empty(2)
-    ((), ())
-    """
-    return ((),) * size
-
-
-def as_parents(arrows: Iterable[tuple[int, int]], size: int) -> Parents:
-    """A graph from pairs of a parent and a child.
-
-    >>> as_parents([(0, 2), (1, 2)], 3)
-    ((), (), (0, 1))
-    """
-    above: list[list[int]] = [[] for _ in range(size)]
-    for parent, child in arrows:
-        above[child].append(parent)
-    return tuple(tuple(sorted(own)) for own in above)
+def check_possible(score: Score, parents: Parents) -> None:
+    """Refuse a starting graph in which a variable is a function of its parents: its score is -inf."""
+    for node, above in enumerate(parents):
+        if score.family(node, above) == -np.inf:
+            names = ", ".join(score.variables[p] for p in above)
+            raise NetworkError(
+                f"{score.variables[node]!r} can't have the parents {names} that are required, or that it starts with: "
+                "they determine it, so that the score is -inf. Leave one of these columns out"
+            )
 
 
 def ancestors(parents: Parents) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
