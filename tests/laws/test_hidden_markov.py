@@ -156,11 +156,11 @@ def test_rows_are_put_in_order_and_answered_as_they_came() -> None:
 @few_steps
 def test_lists_of_tables_are_sequences_and_one_table_is_one() -> None:
     tables = [only({k: np.asarray(v)[DATA["id"] == f"s{i}"] for k, v in DATA.items()}, "x", "y") for i in range(4)]
-    model = credo.HiddenMarkov(3, starts=1, steps=5)
+    model = credo.HiddenMarkov(3, starts=1, steps=5, emission="diagonal")
     listed = model.fit(tables, start=DATA["hidden"])
     named = model.fit(only(DATA, "x", "y", "id"), sequence="id", start=DATA["hidden"])
-    assert listed.history == named.history
-    np.testing.assert_array_equal(listed.smooth(tables), named.smooth(only(DATA, "x", "y", "id")))
+    np.testing.assert_allclose(listed.history, named.history, rtol=1e-12)  # batches may end elsewhere
+    np.testing.assert_allclose(listed.smooth(tables), named.smooth(only(DATA, "x", "y", "id")), rtol=1e-9)
     assert listed.log_prob(tables).shape == (4,)
     one = model.fit(only(DATA, "x", "y"))
     assert one.log_prob(only(DATA, "x", "y")).shape == (1,)
