@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -72,6 +73,10 @@ class Sequences:
                 if value in ended:
                     raise DataError(AGAIN.format(value, self.by, batch.number(start), self.by))
                 ended |= {value} if start < starts[-1] else set()
+            if self._ends_with(batch):
+                yield self._whole([*waiting, batch])
+                waiting, current = [], []
+                continue
             last = int(starts[-1])
             if last:
                 yield self._whole([*waiting, batch.slice(0, last)])
@@ -79,6 +84,14 @@ class Sequences:
             waiting, current = [*waiting, batch.slice(last, batch.rows - last)], [values[-1]]
         if waiting:
             yield self._whole(waiting)
+
+    def _ends_with(self, batch: Batch) -> bool:
+        """Whether a table is known to end where the batch does; of values of a column, the next may be the same."""
+        return self.by is None and batch.start + batch.rows in self._table_ends
+
+    @cached_property
+    def _table_ends(self) -> frozenset[int]:
+        return frozenset(np.cumsum(self.lengths, dtype=np.intp).tolist())
 
     def runs(self, batch: Batch) -> Runs:
         if self.by is None:
