@@ -6,7 +6,7 @@ What was learned is in the credo model behind each, `model_`, which also explain
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -21,26 +21,67 @@ from credo.errors import DataError
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.classifier import Classifier
 from credo.models.discriminant import GaussianDiscriminant
+from credo.models.mixture.model import Mixture
 from credo.models.naive_bayes import NaiveBayes
 from credo.notices import quietly
 from credo.numerics.exact import Array
 
 try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin, DensityMixin
     from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 except ImportError:
     raise ImportError("credo.sklearn needs scikit-learn 1.6 or later: pip install -U scikit-learn") from None
 
-__all__ = ["GaussianDiscriminantClassifier", "NaiveBayesClassifier"]
+__all__ = ["GaussianDiscriminantClassifier", "MixtureClusterer", "NaiveBayesClassifier"]
 
 
-class _Adapter(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _Reader(BaseEstimator):  # type: ignore[misc]
+    """How arrays and tables become credo's columns."""
+
+    _sparse: ClassVar[bool] = True  # whether it takes sparse arrays
+    kinds: Mapping[Any, Any] | None
+
+    def __sklearn_tags__(self) -> Any:
+        """Strings and categories come as columns of tables; scikit-learn's tags for them are about whole arrays."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan, tags.input_tags.sparse = True, self._sparse
+        return tags
+
+    def _kinds_of(self, X: Any, table: Source) -> dict[str, Any]:
+        """As the columns' types tell, and as asked for."""
+        positions: dict[Any, str] = dict(enumerate(table.names))
+        asked = {positions.get(column, column): kind for column, kind in (self.kinds or {}).items()}
+        return {**_usual_kinds(X, table), **asked}
+
+    def _table(self, X: Any, reset: bool = False) -> Source:
+        """X as credo reads it; its columns are called as they were at the beginning."""
+        if hasattr(X, "columns"):  # a table: each column has a type of its own
+            table = source(validate_data(self, X, reset=reset, skip_check_array=True))
+        else:
+            dtype = "numeric" if self.kinds is None else None
+            sparse = "csr" if self._sparse else False
+            checks = {"dtype": dtype, "accept_sparse": sparse, "ensure_all_finite": "allow-nan"}
+            table = source(validate_data(self, X, reset=reset, **checks))
+        if reset:
+            self._columns = table.names
+        if table.names == self._columns:
+            return table
+        return table.renamed(dict(zip(table.names, self._columns, strict=True)))
+
+    def _said(self, question: str, X: Any) -> NDArray[Any]:
+        check_is_fitted(self)
+        table = self._table(X)
+        with quietly():  # that values are new is no news here: it is so in every cross-validation
+            answer: NDArray[Any] = getattr(self.model_, question)(table)
+        return answer
+
+
+class _Adapter(ClassifierMixin, _Reader):  # type: ignore[misc]
     """A credo model, `model_`, that learns and is asked the way scikit-learn does it."""
 
     _model: ClassVar[Any]  # the class of credo models that the parameters are for
-    kinds: Mapping[Any, Any] | None
     tune: bool
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -79,19 +120,11 @@ class _Adapter(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """log P(class | row). (rows, classes), in the order of classes_"""
         return self._said("predict_log_proba", X)
 
-    def __sklearn_tags__(self) -> Any:
-        """Strings and categories come as columns of tables; scikit-learn's tags for them are about whole arrays."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.sparse = True
-        return tags
-
     def _begun(self, X: Any, y: Any, weight: Any) -> tuple[Classifier, Source, NDArray[Any], Array | None]:
         """A model of these rows, and what it learned from."""
         table, labels, weight = self._labelled(X, y, weight, reset=True)
         settings = {name: value for name, value in self.get_params(deep=False).items() if name != "tune"}
-        positions: dict[Any, str] = dict(enumerate(table.names))
-        asked = {positions.get(column, column): kind for column, kind in (self.kinds or {}).items()}
-        settings["kinds"] = {**_usual_kinds(X, table), **asked}
+        settings["kinds"] = self._kinds_of(X, table)
         return self._model(**settings).fit(table, labels, weight=weight), table, labels, weight
 
     def _labelled(self, X: Any, y: Any, weight: Any, reset: bool = False) -> tuple[Source, NDArray[Any], Array | None]:
@@ -104,32 +137,11 @@ class _Adapter(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError("y has the class '', which credo takes for a missing one: give it a name")
         return table, labels, None if weight is None else _check_sample_weight(weight, X, ensure_non_negative=True)
 
-    def _table(self, X: Any, reset: bool = False) -> Source:
-        """X as credo reads it; its columns are called as they were at the beginning."""
-        if hasattr(X, "columns"):  # a table: each column has a type of its own
-            table = source(validate_data(self, X, reset=reset, skip_check_array=True))
-        else:
-            dtype = "numeric" if self.kinds is None else None
-            checks = {"dtype": dtype, "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
-            table = source(validate_data(self, X, reset=reset, **checks))
-        if reset:
-            self._columns = table.names
-        if table.names == self._columns:
-            return table
-        return table.renamed(dict(zip(table.names, self._columns, strict=True)))
-
     def _keep(self, model: Classifier, *alike: NDArray[Any]) -> Self:
         """The model, with classes of the type that these labels have."""
         self.model_ = model
         self.classes_ = np.array(model.classes).astype(np.result_type(*alike))
         return self
-
-    def _said(self, question: str, X: Any) -> NDArray[Any]:
-        check_is_fitted(self)
-        table = self._table(X)
-        with quietly():  # that values are new is no news here: it is so in every cross-validation
-            answer: NDArray[Any] = getattr(self.model_, question)(table)
-        return answer
 
 
 class NaiveBayesClassifier(_Adapter):
@@ -197,6 +209,69 @@ class GaussianDiscriminantClassifier(_Adapter):
         self.class_prior = class_prior
         self.kinds = kinds
         self.tune = tune
+
+
+class MixtureClusterer(DensityMixin, ClusterMixin, _Reader):  # type: ignore[misc]
+    """credo.Mixture for scikit-learn: clusters of rows with columns of any kind, and missing cells.
+
+    components="auto" finds their number. Columns are read as by NaiveBayesClassifier. `labels_` are 0, 1, ..., the
+    largest cluster first.
+
+    >>> MixtureClusterer(2).fit([[1.4], [1.3], [1.5], [4.7], [4.5]]).labels_.tolist()
+    [0, 0, 0, 1, 1]
+    """
+
+    _sparse = False
+
+    def __init__(
+        self,
+        components: int | Literal["auto"] = "auto",
+        covariance: Covariance | Literal["auto"] | None = None,
+        strength: float | None = None,
+        smoothing: float = 1.0,
+        estimate: Estimate = "bayes",
+        kinds: Mapping[Any, Any] | None = None,
+        starts: int = 10,
+        steps: int = 500,
+        tolerance: float = 1e-7,
+        seed: int = 0,
+    ) -> None:
+        self.components = components
+        self.covariance = covariance
+        self.strength = strength
+        self.smoothing = smoothing
+        self.estimate = estimate
+        self.kinds = kinds
+        self.starts = starts
+        self.steps = steps
+        self.tolerance = tolerance
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Find the clusters; y is ignored."""
+        table = self._table(X, reset=True)
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        settings = {**self.get_params(deep=False), "kinds": self._kinds_of(X, table)}
+        self.model_ = Mixture(**settings).fit(table, weight=weight)
+        self.n_components_ = len(self.model_.names)
+        self.labels_ = self.model_.predict(table).astype(np.int64)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable cluster of each row."""
+        return self._said("predict", X)
+
+    def predict_proba(self, X: Any) -> Array:
+        """P(cluster | row). (rows, clusters)"""
+        return self._said("responsibilities", X)
+
+    def score_samples(self, X: Any) -> Array:
+        """log p(row)"""
+        return self._said("log_prob", X)
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 - scikit-learn's signature
+        """The mean of log p(row)."""
+        return float(self.score_samples(X).mean())
 
 
 def _usual_kinds(X: Any, table: Source) -> dict[str, str]:

@@ -345,7 +345,8 @@ class CrossMoments(Statistics):
     def of_centred(cls, sums: soft_sums.CentredSums) -> CrossMoments:
         """From plain sums about pivots."""
         n, first, second, pivot = map(Exact.of, sums)
-        return cls(n, *_uncentred(n[:, None], first, second, pivot, products=True))
+        first, second = _uncentred(n[:, None], first, second, pivot, products=True)
+        return cls(n, first, Exact(*map(soft_sums.symmetric, (second.high, second.low))))  # to the last bit
 
     @classmethod
     def _of_products(cls, x: Array, member: Hard) -> CrossMoments:

@@ -33,7 +33,7 @@ from credo.selection.weighting import Group, Regression, Weighting, relevances
 # What is tried beside what was asked for, less or more of it, while it helps. (More smoothing: rare levels of a column
 # whose other levels tell the class are known from a few rows each, and chance shows in them.)
 OTHERS: dict[str, tuple[tuple[float, ...], ...]] = {
-    "smoothing": ((0.1, 0.01), (10.0,)),
+    "smoothing": ((0.1, 0.01), (10.0, 100.0)),
     "strength": ((10.0,),),
     "shrinkage": ((0.1, 0.01),),
 }

@@ -13,7 +13,7 @@ from credo import engines
 from credo.core.em import em_steps
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.mixture.fitting import Problem
-from credo.models.mixture.learning import _problem
+from credo.models.mixture.learning import problem_of
 
 COVARIANCES: tuple[Covariance, ...] = ("full", "tied", "diagonal", "spherical")
 Table = dict[str, Any]
@@ -37,9 +37,9 @@ def mixed_rows(rows: int = 120, missing: float = 0.2, seed: int = 0) -> tuple[Ta
 KINDS = {"visits": "count", "said": "text"}
 
 
-def problem_of(table: Any, **settings: Any) -> Problem:
+def begun(table: Any, **settings: Any) -> Problem:
     """Quickly fitted: a few starts."""
-    return _problem(credo.Mixture(**{"components": 3, "kinds": KINDS, **settings}), table, None, None)
+    return problem_of(credo.Mixture(**{"components": 3, "kinds": KINDS, **settings}), table, None, None)
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
@@ -48,7 +48,7 @@ def test_the_objective_never_falls(covariance: Any, estimate: Any) -> None:
     """Of mixed columns with missing cells, at the mode and at maximum likelihood, step by step."""
     table, _ = mixed_rows()
     table = table if estimate == "bayes" else {name: table[name] for name in "abc"}
-    problem = problem_of(table, estimate=estimate, kinds=KINDS if estimate == "bayes" else None)
+    problem = begun(table, estimate=estimate, kinds=KINDS if estimate == "bayes" else None)
     codes = np.random.default_rng(9).integers(0, 3, len(table["a"])).astype(np.int32)
     start = problem.unfitted(3, covariance).begun(problem.sample, codes)
     steps = [step.objective for step, _ in zip(em_steps(start, problem.rows), range(30), strict=False)]
@@ -75,8 +75,8 @@ def test_weights_are_repeated_rows() -> None:
     weight = np.random.default_rng(1).integers(0, 4, 60)
     repeated = {name: np.repeat(np.array(values, dtype=object), weight).tolist() for name, values in table.items()}
     for covariance in COVARIANCES:
-        one = _problem(credo.Mixture(3, kinds=KINDS), table, None, weight)
-        other = _problem(credo.Mixture(3, kinds=KINDS), repeated, None, None)
+        one = problem_of(credo.Mixture(3, kinds=KINDS), table, None, weight)
+        other = problem_of(credo.Mixture(3, kinds=KINDS), repeated, None, None)
         codes = np.random.default_rng(2).integers(0, 3, 60).astype(np.int32)
         starts = (
             one.unfitted(3, covariance).begun(one.sample, codes[weight > 0]),
@@ -202,7 +202,7 @@ def test_update_continues_em() -> None:
 
 def test_restarts_end_no_lower_than_each_start() -> None:
     table, _ = mixed_rows(150)
-    problem = problem_of(table, strength=0.3)
+    problem = begun(table, strength=0.3)
     best = problem.on_sample(problem.starts(3, "full", 4))
     for start in problem.starts(3, "full", 4):
         assert problem.on_sample([start]).objective <= best.objective + 1e-6 * abs(best.objective)

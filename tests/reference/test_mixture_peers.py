@@ -19,7 +19,7 @@ from credo.data import source
 from credo.families import dirichlet
 from credo.models.conditional import Conditional
 from credo.models.latent.columns import hidden_blocks
-from credo.models.mixture.learning import _problem
+from credo.models.mixture.learning import problem_of
 
 
 def rows(seed: int = 0, n: int = 300, d: int = 3) -> tuple[Any, Any]:
@@ -34,7 +34,7 @@ def test_the_path_of_log_likelihoods_is_scikit_learns(covariance: Any) -> None:
     from sklearn.mixture import GaussianMixture
 
     x, z = rows()
-    problem = _problem(credo.Mixture(3, covariance, estimate="ml"), x, None, None)
+    problem = problem_of(credo.Mixture(3, covariance, estimate="ml"), x, None, None)
     start = problem.unfitted(3, covariance).begun(problem.sample, z.astype(np.int32))
     steps = em_steps(start, problem.rows)
     ours = [step.objective / len(x) for step, _ in zip(steps, range(25), strict=False)]

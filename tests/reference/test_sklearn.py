@@ -28,7 +28,7 @@ from sklearn.utils.estimator_checks import check_dataframe_column_names_consiste
 import credo
 from credo.errors import DataError, Notice, PriorError, SchemaError
 from credo.families.normal_inverse_wishart import Covariance
-from credo.sklearn import GaussianDiscriminantClassifier, NaiveBayesClassifier
+from credo.sklearn import GaussianDiscriminantClassifier, MixtureClusterer, NaiveBayesClassifier
 
 COVARIANCES: tuple[Covariance, ...] = ("full", "tied", "diagonal", "spherical")
 CLASSIFIERS = [
@@ -39,7 +39,7 @@ CLASSIFIERS = [
 each_classifier = pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
 
 
-@parametrize_with_checks(CLASSIFIERS)  # type: ignore[untyped-decorator]
+@parametrize_with_checks([*CLASSIFIERS, MixtureClusterer(2, "diagonal", starts=2)])  # type: ignore[untyped-decorator]
 def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 

@@ -10,7 +10,7 @@ from credo import engines
 from credo.core.em import Batches, Fitted, Model, em
 from credo.engines.partitions import Loaded
 
-FIRST_STEPS, FINALISTS = 15, 3  # steps from every start; starts that are followed to their ends
+FIRST_STEPS, FINALISTS = 10, 3  # steps from every start; starts that are followed to their ends
 SAME = 1e-9  # of the objective: fits within it found the same optimum, and the first of them is taken
 
 
@@ -44,12 +44,12 @@ def climbed(
 
 
 def best_after_restarts(
-    starts: Sequence[Model], batches: Batches, rows: int, *, steps: int, tolerance: float
+    starts: Sequence[Model], batches: Batches, rows: int, *, steps: int, tolerance: float, finalists: int = FINALISTS
 ) -> Fitted[Model]:
     """A few steps from each start; of the best few, the one that ends highest."""
-    if len(starts) > FINALISTS:
+    if len(starts) > finalists:
         begun = climbed(starts, batches, rows, steps=min(steps, FIRST_STEPS), tolerance=tolerance)
-        ranked = sorted(range(len(begun)), key=lambda i: (-begun[i].objective, i))[:FINALISTS]
+        ranked = sorted(range(len(begun)), key=lambda i: (-begun[i].objective, i))[:finalists]
         before = [begun[i] for i in sorted(ranked)]
         ends = climbed([fit.model for fit in before], batches, rows, steps=steps, tolerance=tolerance)
         ends = [replace(end, history=(*fit.history[:-1], *end.history)) for fit, end in zip(before, ends, strict=True)]

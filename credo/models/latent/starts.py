@@ -37,6 +37,7 @@ def seeded_groups(
     """
     there = ~np.isnan(points)
     filled = np.where(there, points, 0.0)
+    order = np.lexsort(filled.T[::-1]) if filled.shape[1] else np.arange(len(filled))  # however the rows came
     own = np.full(len(points), -1, dtype=np.int32) if known is None else known
     named = np.unique(own[own >= 0])
     nowhere = np.zeros((groups, points.shape[1]))
@@ -47,7 +48,7 @@ def seeded_groups(
     for k in [k for k in range(groups) if k not in named]:
         odds = np.where(own < 0, weight * np.where(np.isinf(nearest), 1.0, nearest), 0.0)
         odds = odds if odds.sum() > 0 else weight  # fewer distinct rows than groups
-        seed = int(rng.choice(len(points), p=odds / odds.sum()))
+        seed = _drawn(odds, order, rng)
         centres[k], shown[k] = filled[seed], there[seed]
         nearest = np.minimum(nearest, squared_distances(filled, there, centres[k : k + 1], shown[k : k + 1])[:, 0])
     codes = np.where(own >= 0, own, squared_distances(filled, there, centres, shown).argmin(1))
@@ -55,6 +56,12 @@ def seeded_groups(
         centres, shown = _middles(filled, there, weight, codes, centres, shown)
         codes = np.where(own >= 0, own, squared_distances(filled, there, centres, shown).argmin(1))
     return np.asarray(codes, dtype=np.int32)
+
+
+def _drawn(odds: Array, order: NDArray[np.intp], rng: np.random.Generator) -> int:
+    """A row, by the odds of each: the same whether a row has weight 2 or comes twice."""
+    reached = np.cumsum(odds[order])
+    return int(order[min(int(np.searchsorted(reached, rng.random() * reached[-1], side="right")), len(order) - 1)])
 
 
 def whitened(points: Array, weight: Array) -> Array:

@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import xlogy
 
-from credo._kernels.models.shares import lower_to_tops, share_weights
 from credo.blocks.block import Settings
 from credo.blocks.capabilities import LogEvidence
 from credo.core.em import Expected, Fitted
@@ -120,21 +119,21 @@ class MixtureEM:
 
     def responsibilities(self, batch: Batch, weight: Array, codes: Codes | None) -> tuple[Soft, float]:
         """P(component | row) times the row's weight, and the weighted log-likelihood of all rows."""
-        log_joint = self.conditional.log_likelihood(batch)
-        log_joint += self.log_shares
+        log_joint = self.conditional.log_joint(batch, self.log_shares)
         if codes is not None:
             known = np.flatnonzero(codes >= 0)
             own = log_joint[known, codes[known]]
             log_joint[known] = -np.inf
             log_joint[known, codes[known]] = own
-        totals = np.empty(batch.rows)
-        if (row := lower_to_tops(log_joint, totals)) >= 0:
+        member, log_prob = Soft.responsibilities(log_joint, weight)
+        log_likelihood = float(weight @ log_prob)
+        if np.isneginf(log_likelihood):
+            row = int(np.flatnonzero(np.isneginf(log_prob))[0])
             raise EvidenceError(
                 f"row {batch.number(row)} is impossible under every component: maximum likelihood gives its cells no "
                 "probability. Use estimate='bayes', whose prior does"
             )
-        share_weights(np.exp(log_joint, out=log_joint), weight, totals)
-        return Soft(log_joint), float(weight @ totals)
+        return member, log_likelihood
 
     def begun(self, batch: Batch, codes: Codes) -> Self:
         """At the parameters that follow from groups of a batch's rows; those of known rows are as known."""

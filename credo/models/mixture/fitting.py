@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo.blocks.block import Settings
-from credo.core.em import Fitted, em, expected
+from credo.core.em import Fitted, em, expected, interruptible_em
 from credo.core.membership import Codes
 from credo.data import Batch
 from credo.errors import DataError
@@ -19,7 +19,7 @@ from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.forms import Views
 from credo.models.latent.columns import hidden_blocks
-from credo.models.latent.restarts import best_after_restarts
+from credo.models.latent.restarts import FINALISTS, best_after_restarts
 from credo.models.latent.starts import ROUNDS, points_of, seeded_groups, whitened
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
@@ -105,11 +105,13 @@ class Problem:
             found.append(model.begun(self.sample, groups))
         return found
 
-    def on_sample(self, starts: Sequence[MixtureEM], *, steps: int | None = None, tolerance: float = 0.0) -> Fit:
+    def on_sample(self, starts: Sequence[MixtureEM], how: Fitting | None = None, finalists: int = FINALISTS) -> Fit:
         """The best optimum that the starts lead to, of the sample's rows; with the prior that suits it best."""
-        steps, tolerance = steps or self.how.steps, max(tolerance, self.how.tolerance)
-        batches = (self.sample,).__iter__
-        found = best_after_restarts(starts, batches, self.sample.rows, steps=steps, tolerance=tolerance)
+        how, batches = how or self.how, (self.sample,).__iter__
+        steps, tolerance = how.steps, how.tolerance
+        found = best_after_restarts(
+            starts, batches, self.sample.rows, steps=steps, tolerance=tolerance, finalists=finalists
+        )
         for _ in range(TUNINGS if self.strength is None else 0):
             strength = self.best_strength(found)
             if strength == found.model.conditional.settings.strength:
@@ -130,14 +132,14 @@ class Problem:
             return found
         evidence, _ = expected(found.model, self.rows)
         start = found.model.with_evidence(evidence)
-        return em(start, self.rows, steps=steps or self.how.steps, tolerance=self.how.tolerance)
+        return interruptible_em(start, self.rows, steps=steps or self.how.steps, tolerance=self.how.tolerance)
 
     def continued(self, found: Fit) -> Fit:
         """To the end of EM on all rows, where it wasn't reached."""
         how, left = self.how, self.how.steps - len(found.history) + 1
         if (found.converged and self.sampled) or left < 1:
             return found
-        more = em(found.model, self.rows, steps=left, tolerance=how.tolerance)
+        more = interruptible_em(found.model, self.rows, steps=left, tolerance=how.tolerance)
         return replace(more, history=(*found.history[:-1], *more.history))
 
     def fitted(self, components: int, covariance: Covariance) -> Fit:

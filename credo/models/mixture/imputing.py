@@ -85,6 +85,7 @@ def _filled(column: Any, values: Any, form: str) -> Any:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if form == "category":
-        return pc.coalesce(column, pa.array([*values], type=None if pa.types.is_null(column.type) else column.type))
+        filled = pa.array([*values])
+        return filled if column.null_count == len(column) else pc.coalesce(column, filled.cast(column.type))
     numbers = pa.array(np.asarray(values, dtype=np.float64), from_pandas=True)
     return pc.coalesce(column.cast(pa.float64()), numbers)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo import engines
-from credo.core.em import em, expected
+from credo.core.em import expected, interruptible_em
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import UNLABELLED
 from credo.core.learning import Weight
@@ -40,13 +40,14 @@ GROUPS = "cluster"  # what the column of components is called
 
 def learned(mixture: Mixture, data: object, target: object, weight: Weight) -> Any:
     """With the components of the rows."""
-    problem = _problem(mixture, data, target, weight)
+    problem = problem_of(mixture, data, target, weight)
     covariance = mixture.covariance or ("auto" if mixture.components == "auto" else "full")
     if mixture.components == "auto" or covariance == "auto":
         from credo.models.mixture.search import best_choice
 
         numbers = None if mixture.components == "auto" else mixture.components
-        fit, chosen, choices = best_choice(problem, numbers, covariance, mixture.most_components)
+        fit, choices = best_choice(problem, numbers, covariance, mixture.most_components)
+        chosen = choices[0].covariance
     else:
         chosen = covariance
         fit = problem.fitted(mixture.components, chosen)
@@ -54,7 +55,7 @@ def learned(mixture: Mixture, data: object, target: object, weight: Weight) -> A
     return _concluded(mixture, problem.views, problem.groups, chosen, fit, choices, bool(problem.known))
 
 
-def _problem(mixture: Mixture, data: object, target: object, weight: Weight) -> Problem:
+def problem_of(mixture: Mixture, data: object, target: object, weight: Weight) -> Problem:
     table, kinds, labels = source(data), mixture.kinds, None
     if target is not None:
         table, labels = with_target(table, target)
@@ -130,7 +131,7 @@ def continued(mixture: Mixture, data: object, target: object, weight: Weight) ->
     begun = unfitted(conditional, pa.array(names), mixture.share_smoothing, rows.weights.of_a_row, labels)
     model = replace(begun.with_evidence(earlier), earlier=earlier)
     evidence, _ = expected(model, rows)  # as the prior knows all rows, from the first step on
-    fit = em(model.with_evidence(evidence), rows, steps=mixture.steps, tolerance=mixture.tolerance)
+    fit = interruptible_em(model.with_evidence(evidence), rows, steps=mixture.steps, tolerance=mixture.tolerance)
     total = replace(fit, evidence=Evidence.total([earlier, fit.evidence]))
     return _concluded(mixture, before.views, groups, before.covariance, total, (), named=True)
 

@@ -16,7 +16,7 @@ from credo.data.cutting import joined
 from credo.engines import Partition
 from credo.errors import DataError
 
-SAMPLE = 20_000  # rows on which starts, and numbers of components, are tried
+SAMPLE = 10_000  # rows on which starts, and numbers of components, are tried
 READ_ONCE = (
     "EM reads the rows in each step, and an iterator can be read only once: give a table, or a file, which may "
     "be larger than memory"

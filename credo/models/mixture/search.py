@@ -2,14 +2,17 @@
 
 Numbers are tried upwards from 1 (or from the number of labels), each from new starts and from splits of the best fit
 with one component less; then downwards by merging, which leads out of poor optima. Where there are many rows, the
-search runs on a sample, and all rows decide between its best number and the next ones.
+search runs on a sample, and all rows decide between its best number and the next ones. Of numbers between which the
+evidence doesn't decide clearly, the smallest is taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
+from math import log
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +30,7 @@ SPLITS, MERGES = 6, 6  # components that are split, and pairs that are merged, t
 NEW_STARTS = 4  # beside the splits
 STEPS, TOLERANCE = 100, 1e-5  # of EM, for a number that is tried
 OPEN = 100.0  # nats of a sample's evidence that all rows may turn round
+CLEARLY = log(20.0)  # nats: odds of 20 to 1, strong evidence in the words of Kass and Raftery (1995)
 FULL_STEPS = 40  # of EM on all rows, for a number that they are to decide on
 
 
@@ -47,24 +51,44 @@ class Found:
         """Where the best of the starts leads to, if that is better than what was there."""
         if not starts:
             return
-        fit = problem.on_sample(starts, steps=STEPS, tolerance=TOLERANCE)
+        how = replace(problem.how, steps=min(STEPS, problem.how.steps), tolerance=max(TOLERANCE, problem.how.tolerance))
+        fit = problem.on_sample(starts, how, finalists=1)
         k, log_evidence = fit.model.size, problem.log_evidence(fit)
         if log_evidence > self.evidence.get(k, -np.inf):
             self.fits[k], self.evidence[k] = fit, log_evidence
 
 
+class Candidate(NamedTuple):
+    """A fit, and its evidence."""
+
+    fit: Fit
+    choice: Choice
+
+
 def best_choice(
     problem: Problem, components: int | None, covariance: Covariance | str, most: int
-) -> tuple[Fit, Covariance, tuple[Choice, ...]]:
-    """The best fit of all rows, its covariance, and all that was tried, the best first."""
-    covariances = _covariances(problem, covariance)
-    found = [_searched(problem, each, components, most) for each in covariances]
-    chosen = sorted(found, key=lambda each: -each.evidence[each.best])
-    if not problem.sampled:
-        best = chosen[0]
-        choices = [problem.choice(fit, own.covariance) for own in chosen for fit in own.fits.values()]
-        return problem.continued(best.fits[best.best]), best.covariance, _ranked(choices)
-    return _decided_by_all(problem, chosen, components)
+) -> tuple[Fit, tuple[Choice, ...]]:
+    """The chosen fit of all rows, and all that was tried: the chosen first, then by evidence."""
+    found = [_searched(problem, each, components, most) for each in _covariances(problem, covariance)]
+    if problem.sampled:
+        tried = _tried_on_all(problem, found, components)
+        others = [problem.choice(fit, own.covariance, whole=False) for own in found for fit in own.fits.values()]
+    else:
+        pairs = ((fit, own.covariance) for own in found for fit in own.fits.values())
+        tried, others = [Candidate(fit, problem.choice(fit, name)) for fit, name in pairs], []
+    chosen = _simplest([each.choice for each in tried])
+    fit = next(each.fit for each in tried if each.choice is chosen)
+    rest = [each for each in (*(each.choice for each in tried), *others) if each is not chosen]
+    rest.sort(key=lambda each: (not each.whole, -each.log_evidence))
+    return problem.continued(fit), (chosen, *rest)
+
+
+def _simplest(choices: Sequence[Choice]) -> Choice:
+    """Of the numbers of components that are not clearly less probable than the best, the smallest; with its best
+    covariance."""
+    top = max(each.log_evidence for each in choices)
+    likely = [each for each in choices if each.log_evidence >= top - CLEARLY]
+    return min(likely, key=lambda each: (each.components, -each.log_evidence))
 
 
 def _covariances(problem: Problem, asked: Covariance | str) -> tuple[Covariance, ...]:
@@ -72,10 +96,6 @@ def _covariances(problem: Problem, asked: Covariance | str) -> tuple[Covariance,
         return (asked,)  # type: ignore[return-value]
     numbers = [name for name, forms in problem.views.items() if forms[0] == "gaussian"]
     return TRIED if len(numbers) > 1 else ("diagonal",)
-
-
-def _ranked(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    return tuple(sorted(choices, key=lambda each: (not each.whole, -each.log_evidence)))
 
 
 # On the sample
@@ -136,22 +156,24 @@ def _cosines(shares: Array) -> Array:
 # On all rows
 
 
-def _decided_by_all(
-    problem: Problem, found: Sequence[Found], components: int | None
-) -> tuple[Fit, Covariance, tuple[Choice, ...]]:
-    """Between covariances that the sample leaves open; then between the best number and the next ones."""
-    choices = [problem.choice(fit, own.covariance, whole=False) for own in found for fit in own.fits.values()]
-    top = found[0].evidence[found[0].best]
+def _tried_on_all(problem: Problem, found: Sequence[Found], components: int | None) -> list[Candidate]:
+    """The best numbers of covariances that the sample leaves open; of the best covariance also the next numbers, as
+    long as their evidence grows."""
+
+    def tried(own: Found, k: int) -> Candidate:
+        fit = problem.on_all(own.fits[k], FULL_STEPS)
+        return Candidate(fit, problem.choice(fit, own.covariance))
+
+    top = max(own.evidence[own.best] for own in found)
     close = [own for own in found if own.evidence[own.best] > top - OPEN]
-    fits = {own.covariance: problem.on_all(own.fits[own.best], FULL_STEPS) for own in close}
-    tried = {name: problem.choice(fit, name) for name, fit in fits.items()}
-    own = max(close, key=lambda each: tried[each.covariance].log_evidence)
-    choices += tried.values()
-    best, evidence = fits[own.covariance], tried[own.covariance].log_evidence
+    firsts = {own.covariance: tried(own, own.best) for own in close}
+    own = max(close, key=lambda each: firsts[each.covariance].choice.log_evidence)
+    candidates = [*firsts.values()]
+    best = firsts[own.covariance]
     for k in range(own.best + 1, max(own.fits) + 1 if components is None else 0):
-        larger = problem.on_all(own.fits[k], FULL_STEPS)
-        choices.append(problem.choice(larger, own.covariance))
-        if choices[-1].log_evidence <= evidence:
+        candidates.append(tried(own, k))
+        if candidates[-1].choice.log_evidence <= best.choice.log_evidence:
             break
-        best, evidence = larger, choices[-1].log_evidence
-    return problem.continued(best), own.covariance, _ranked(choices)
+        best = candidates[-1]
+    fewer = [k for k, evidence in own.evidence.items() if k < own.best and evidence > own.evidence[own.best] - CLEARLY]
+    return [*candidates, *(tried(own, k) for k in fewer if components is None)]

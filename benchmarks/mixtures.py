@@ -1,0 +1,103 @@
+"""Whole fits of mixtures with the default settings, beside scikit-learn's GaussianMixture with ten starts, and stepmix.
+
+Both sides of a line have the same rows, in one run, on one thread; times are CPU seconds.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import credo
+from benchmarks.timing import Least, Line
+from credo.core.em import em_steps
+from credo.engines.local import one_blas_thread
+from credo.models.mixture.learning import problem_of
+
+ROWS, COLUMNS, COMPONENTS = 20_000, 6, 8
+MIXED_ROWS, STEPS = 20_000, 5
+PEER_KINDS = {"full": "full", "tied": "tied", "diagonal": "diag"}
+
+
+def run() -> Iterator[Any]:
+    with warnings.catch_warnings(), one_blas_thread():
+        warnings.simplefilter("ignore")  # that a few steps of EM don't converge
+        x = drawn(ROWS)
+        for covariance in PEER_KINDS:
+            yield from _whole_fit(x, covariance)
+        yield from _mixed()
+
+
+def drawn(rows: int) -> NDArray[np.float64]:
+    """Clusters that overlap a little, of different sizes."""
+    rng = np.random.default_rng(0)
+    shares = rng.dirichlet(np.full(COMPONENTS, 3.0))
+    z = rng.choice(COMPONENTS, rows, p=shares)
+    roots = rng.normal(size=(COMPONENTS, COLUMNS, COLUMNS)) * 0.5 + np.eye(COLUMNS)
+    centres = 3.0 * rng.normal(size=(COMPONENTS, COLUMNS))
+    return np.asarray(centres[z] + np.einsum("ni,nij->nj", rng.normal(size=(rows, COLUMNS)), roots[z]))
+
+
+def _whole_fit(x: NDArray[np.float64], covariance: Any) -> Iterator[Any]:
+    from sklearn.mixture import GaussianMixture
+
+    peer = GaussianMixture(COMPONENTS, covariance_type=PEER_KINDS[covariance], n_init=10, random_state=0)
+    mixture = credo.Mixture(COMPONENTS, covariance, estimate="map")
+    mixture.fit(x[:2000])  # kernels are compiled
+    ours, found = _timed(lambda: mixture.fit(x))
+    theirs, _ = _timed(lambda: peer.fit(x))
+    what = f"fit, {len(x) // 1000}k x {COLUMNS}, {COMPONENTS} components, {covariance}"
+    yield Line(f"{what}, default settings", "GaussianMixture(n_init=10)", ours, theirs, 1)
+    gained = found.choices[0].log_likelihood / len(x) - peer.score(x)
+    yield Least(f"{what}: log-likelihood a row above GaussianMixture(n_init=10)", gained, 0.0)
+
+
+def _mixed() -> Iterator[Any]:
+    """Steps of EM on mixed columns: numbers, categories and missing cells, from the same number of components."""
+    try:
+        from stepmix.stepmix import StepMix
+    except ImportError:
+        return
+    import pandas as pd
+
+    rng = np.random.default_rng(1)
+    z = rng.integers(0, 4, MIXED_ROWS)
+    numbers = rng.normal(size=(MIXED_ROWS, 5)) + 2.0 * rng.normal(size=(4, 5))[z]
+    codes = np.where(rng.random((MIXED_ROWS, 5)) < 0.7, z[:, None], rng.integers(0, 4, (MIXED_ROWS, 5)))
+    for missing in (0.0, 0.2):
+        holes = rng.random((MIXED_ROWS, 5)) < missing
+        x, c = np.where(holes, np.nan, numbers), np.where(holes[:, ::-1], np.nan, codes)
+        table = {**{f"x{j}": x[:, j] for j in range(5)}, **{f"c{j}": c[:, j] for j in range(5)}}
+        kinds = {name: "category" if name[0] == "c" else "number" for name in table}
+        problem = problem_of(credo.Mixture(4, "diagonal", kinds=kinds), table, None, None)
+        (start,) = problem.starts(4, "diagonal", 1)
+        steps = em_steps(start, problem.rows)
+        next(steps)
+        ours, _ = _timed(lambda own=steps: [next(own) for _ in range(STEPS)])  # type: ignore[misc]
+        end = "_nan" if missing else ""
+        blocks = {
+            "numbers": {"model": f"gaussian_diag{end}", "n_columns": 5},
+            "codes": {"model": f"categorical{end}", "n_columns": 5},
+        }
+
+        data = pd.DataFrame(table)
+
+        def theirs(most: int, data: Any = data, blocks: Any = blocks) -> float:
+            peer = StepMix(4, measurement=blocks, max_iter=most, n_init=1, random_state=0, progress_bar=0, verbose=0)
+            return min(_timed(lambda: peer.fit(data))[0] for _ in range(3))
+
+        taken = max(theirs(1 + STEPS) - theirs(1), 1e-9)
+        yield Line(
+            f"{STEPS} steps of EM, {MIXED_ROWS // 1000}k x 10 mixed, {missing:.0%} missing", "stepmix", ours, taken, 10
+        )
+
+
+def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.process_time()
+    found = work()
+    return time.process_time() - start, found
