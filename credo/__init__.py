@@ -22,6 +22,7 @@ _PUBLIC = {
     "GammaExponential": "credo.families.gamma",
     "GammaPoisson": "credo.families.gamma",
     "GaussianDiscriminant": "credo.models.discriminant",
+    "KDependence": "credo.models.k_dependence",
     "LinearRegression": "credo.families.linear_regression",
     "MarkovNetwork": "credo.networks.markov_network",
     "NaiveBayes": "credo.models.naive_bayes",
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
     from credo.models.forms import Number as Number
     from credo.models.forms import Text as Text
+    from credo.models.k_dependence import KDependence as KDependence
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from credo.models.classifier import Classifier
 
 PICTURES = (".png", ".svg", ".pdf")
-MODELS = ("auto", "naive-bayes", "gaussian", "tan", "aode")
+MODELS = ("auto", "naive-bayes", "gaussian", "tan", "aode", "kdb")
 NETWORK = "network"  # whose tables are learned
 KINDS = ("category", "number", "count", "date", "text", "ignore")
 FORMS = ("log", "binned")  # of a number

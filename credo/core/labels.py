@@ -16,6 +16,7 @@ Counted = Literal[
     "dates",  # as numbers
     "joint",  # number columns that covary, of the rows with one pattern of missing cells
     "one-hot",  # all columns as features that covary
+    "family",  # a column's cells together with those of its parents
     "pairs",  # of all columns' cells, in one row
     "texts",  # texts of a column that aren't missing
     "documents",  # that hold each word

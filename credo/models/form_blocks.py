@@ -11,20 +11,22 @@ from credo.blocks.calendar import Calendar
 from credo.blocks.categories import Categories
 from credo.blocks.counts import CountColumns
 from credo.blocks.dependence.cells import Cuts
+from credo.blocks.dependence.families import Families, Parents
 from credo.blocks.dependence.pairs import Dependence
 from credo.blocks.numbers.binned import Binned
 from credo.blocks.numbers.independent import Numbers
 from credo.blocks.one_hot import OneHotGaussian
-from credo.models.forms import CALENDAR_FORMS, GAUSSIAN_FORMS, PAIR_FORMS, TEXT_FORMS, Text, Views
+from credo.models.forms import CALENDAR_FORMS, FAMILY_FORM, GAUSSIAN_FORMS, PAIR_FORMS, TEXT_FORMS, Text, Views
 
 
 def blocks_of(
-    views: Views, asked: Mapping[str, Any] | None, cuts: Cuts | None = None, tree: Mapping[str, str] | None = None
-) -> list[tuple[str, Block]]:
+    views: Views, asked: Mapping[str, Any] | None, cuts: Cuts | None = None, tree: Mapping[str, str] | None = None,
+    parents: Parents | None = None, given: bool = False,
+) -> list[tuple[str, Block]]:  # fmt: skip
     """A block for each form, of all columns that are read in it; of texts, for each column.
 
     A column in several forms is in several blocks: a tuning weighs them. `cuts` are those of numbers that are read in
-    pairs of cells, `tree` the parents of columns, where they are given.
+    cells, `tree` the parent of each column, where it is given, `parents` those of columns that may have several.
     """
     kinds: dict[str, Any] = {
         "category": Categories,
@@ -57,4 +59,9 @@ def blocks_of(
         if names:
             own = {name: (cuts or {})[name] for name in names if "category" not in views[name]}
             found.append((reading, Dependence(names, own, reading, tree)))
+    names = tuple(name for name, forms in views.items() if FAMILY_FORM in forms)
+    if names:
+        own = {name: (cuts or {})[name] for name in names if "category" not in views[name]}
+        most = max(map(len, (parents or {}).values()), default=0)
+        found.append((FAMILY_FORM, Families(names, own, parents or {}, None if given else most)))
     return found

@@ -18,6 +18,7 @@ from credo.models.classifier import Classifier
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.explaining import contributions
 from credo.models.forms import FORM_OF, TEXT_FORMS
+from credo.models.k_dependence import KDependence
 from credo.models.labelled import with_target
 from credo.models.naive_bayes import NaiveBayes
 from credo.selection.nested import SHARES, Outcome, outcome
@@ -25,9 +26,9 @@ from credo.selection.report import Read, Report, Tried
 from credo.selection.tuned import TunedClassifier
 from credo.selection.widening import MANY_CLASSES, WIDEST_FULL, joined, widened
 
-Kind = Literal["auto", "naive-bayes", "gaussian", "tan", "aode"]
+Kind = Literal["auto", "naive-bayes", "gaussian", "tan", "aode", "kdb"]
 KINDS = get_args(Kind)
-LEARNERS: dict[str, Callable[..., Classifier]] = {"tan": TreeAugmented, "aode": OneDependence}
+LEARNERS: dict[str, Callable[..., Classifier]] = {"tan": TreeAugmented, "aode": OneDependence, "kdb": KDependence}
 EXPLAINED = 1000  # rows whose weights of evidence are averaged
 DISCRIMINANTS: dict[str, Covariance] = {"linear discriminant": "tied", "quadratic discriminant": "full"}
 

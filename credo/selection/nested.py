@@ -18,7 +18,7 @@ from credo.data import Source
 from credo.engines import local
 from credo.errors import DataError, EvidenceError
 from credo.models.classifier import Classifier
-from credo.models.forms import PAIR_FORMS
+from credo.models.forms import CELL_FORMS
 from credo.models.metrics import Scores
 from credo.notices import tell
 from credo.numerics.exact import Array
@@ -85,7 +85,7 @@ def tune(model: Classifier, table: Source, weight: Weight, seed: int) -> TunedCl
 
 def outcome(model: Classifier, table: Source, weight: Weight, seed: int) -> Outcome:
     """A model whose columns are counted in all their forms, tuned on the rows that it was taught by."""
-    terms = sum(len(set(views) - set(PAIR_FORMS)) for views in model.choices.values())
+    terms = sum(len(set(views) - set(CELL_FORMS)) for views in model.choices.values())
     sample = encoded(model, drawn(model, table, Weights.of(weight), terms))
     if sample.rows < 2:
         raise DataError("tuning needs at least two different rows that have a class")
@@ -119,7 +119,7 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int) -> Outc
 def _worth_pooling(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> tuple[list[int], Array]:
     """The candidates to pool, and log P(class | row) by the shares that the other folds gave.
 
-    Those that read pairs of columns are pooled only if the pool predicts held-out rows better with them, by more than
+    Those whose columns depend on each other are pooled only if the pool predicts held-out rows better with them, by more than
     two standard errors.
     """
     names = [term.name for term in held_out.rows.terms]
