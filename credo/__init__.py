@@ -22,11 +22,12 @@ _PUBLIC = {
     "GammaExponential": "credo.families.gamma",
     "GammaPoisson": "credo.families.gamma",
     "GaussianDiscriminant": "credo.models.discriminant",
-    "KDependence": "credo.models.k_dependence",
+    "KDependence": "credo.models.several_parents",
     "LinearRegression": "credo.families.linear_regression",
     "MarkovNetwork": "credo.networks.markov_network",
     "NaiveBayes": "credo.models.naive_bayes",
     "Network": "credo.networks.network",
+    "NetworkClassifier": "credo.models.several_parents",
     "NetworkError": "credo.errors",
     "NormalInverseGamma": "credo.families.normal",
     "NormalInverseWishart": "credo.families.normal_inverse_wishart",
@@ -94,8 +95,9 @@ if TYPE_CHECKING:
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
     from credo.models.forms import Number as Number
     from credo.models.forms import Text as Text
-    from credo.models.k_dependence import KDependence as KDependence
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
+    from credo.models.several_parents import KDependence as KDependence
+    from credo.models.several_parents import NetworkClassifier as NetworkClassifier
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network
     from credo.networks.structure.edge_confidence import edge_confidence as edge_confidence

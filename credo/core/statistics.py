@@ -207,7 +207,7 @@ class PairCounts(Statistics):
 
 @dataclass(frozen=True, eq=False)
 class FamilyCounts(Statistics):
-    """n[k, a, ..., b] = Σᵢ wᵢₖ [row i has the cells a, ..., b]: a column's own and its parents'. (groups, cells, ...)"""
+    """n[k, a, ..., b] = Σᵢ wᵢₖ [row i has the cells a, ..., b]: its parents' and a column's own. (groups, cells...)"""
 
     @property
     def weight(self) -> Array:

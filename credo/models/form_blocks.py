@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from credo.blocks.block import Block
 from credo.blocks.calendar import Calendar
@@ -13,20 +13,29 @@ from credo.blocks.counts import CountColumns
 from credo.blocks.dependence.cells import Cuts
 from credo.blocks.dependence.families import Families, Parents
 from credo.blocks.dependence.pairs import Dependence
+from credo.blocks.dependence.parents import Chooser
 from credo.blocks.numbers.binned import Binned
 from credo.blocks.numbers.independent import Numbers
 from credo.blocks.one_hot import OneHotGaussian
 from credo.models.forms import CALENDAR_FORMS, FAMILY_FORM, GAUSSIAN_FORMS, PAIR_FORMS, TEXT_FORMS, Text, Views
 
 
+class FamilySettings(NamedTuple):
+    """The parents of columns; those that don't depend on the class; and what chooses again where rows are taken out."""
+
+    parents: Parents
+    free: frozenset[str] = frozenset()
+    chooser: Chooser | None = None
+
+
 def blocks_of(
     views: Views, asked: Mapping[str, Any] | None, cuts: Cuts | None = None, tree: Mapping[str, str] | None = None,
-    parents: Parents | None = None, given: bool = False,
+    families: FamilySettings | None = None,
 ) -> list[tuple[str, Block]]:  # fmt: skip
     """A block for each form, of all columns that are read in it; of texts, for each column.
 
     A column in several forms is in several blocks: a tuning weighs them. `cuts` are those of numbers that are read in
-    cells, `tree` the parent of each column, where it is given, `parents` those of columns that may have several.
+    cells, `tree` the parent of each column, where it is given, `families` those of columns that may have several.
     """
     kinds: dict[str, Any] = {
         "category": Categories,
@@ -60,8 +69,7 @@ def blocks_of(
             own = {name: (cuts or {})[name] for name in names if "category" not in views[name]}
             found.append((reading, Dependence(names, own, reading, tree)))
     names = tuple(name for name, forms in views.items() if FAMILY_FORM in forms)
-    if names:
+    if names and families is not None:
         own = {name: (cuts or {})[name] for name in names if "category" not in views[name]}
-        most = max(map(len, (parents or {}).values()), default=0)
-        found.append((FAMILY_FORM, Families(names, own, parents or {}, None if given else most)))
+        found.append((FAMILY_FORM, Families(names, own, *families)))
     return found

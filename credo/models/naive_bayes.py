@@ -11,10 +11,11 @@ import numpy as np
 from credo.blocks.block import Block, Estimate, Settings
 from credo.blocks.dependence.cells import Cuts
 from credo.blocks.dependence.families import Parents
+from credo.blocks.dependence.parents import StrongestParents
 from credo.core.evidence import Evidence
 from credo.errors import PriorError, suggest
 from credo.models.classifier import Classifier
-from credo.models.form_blocks import blocks_of
+from credo.models.form_blocks import FamilySettings, blocks_of
 from credo.models.forms import CELL_FORMS, FAMILY_FORM, Views
 
 
@@ -69,7 +70,8 @@ class NaiveBayes(Classifier):
         return Settings(self.estimate, self.smoothing, self.m, self.p or {}, self.strength, average=self.average)
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
-        return blocks_of(views, self.kinds, self.cuts, parents=self.parents)
+        most = StrongestParents(max(map(len, self.parents.values()), default=0))
+        return blocks_of(views, self.kinds, self.cuts, None, FamilySettings(self.parents, chooser=most))
 
     def narrowed(self, views: Views) -> Self:
         celled = {name for name, forms in views.items() if not set(CELL_FORMS).isdisjoint(forms)}

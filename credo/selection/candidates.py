@@ -53,8 +53,6 @@ ALONE = {
     FAMILY_FORM: "k-dependence",
 }
 OF_PAIRS = frozenset({PAIRS_TOO, *ALONE.values()})  # candidates whose columns depend on each other
-FAST = ("tree", FAMILY_FORM)  # of the forms in cells: they are scored in time proportional to the columns
-BACKOFFS = (1.0,)  # tried beside what was asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,32 +87,16 @@ def candidates(taught: Taught, sample: Sample, excess: Mapping[str, float] | Non
     settings, scores, start = _resettled(taught, sample, forms, settings, scores, relevance)
     found = _weightings(scores, relevance, start)
     if any(pairs.values()):
-        settings, scores = _with_pairs(taught, sample, pairs, settings, scores)
-        found = (found if scores.terms[0].form not in CELL_FORMS else {}) | _weightings_of_pairs(scores, relevance)
+        jointly = taught.left_out(sample, pairs, settings)
+        together = beside([scores, jointly]) if scores.terms else jointly
+        found = (found if scores.terms else {}) | _weightings_of_pairs(together, relevance, found)
         forms = {name: (*own, *pairs[name]) for name, own in forms.items()}
     return Candidates(forms, settings, found)
 
 
-def _with_pairs(
-    taught: Taught, sample: Sample, pairs: Forms, settings: Settings, scores: TermScores
-) -> tuple[Settings, TermScores]:
-    """Columns together, by cells that are counted together, beside the other terms; with the back-off that predicts
-    best, as far as the forms tell that are scored fast."""
-    fast = {name: [form for form in own if form in FAST] or own for name, own in pairs.items()}
-    slow = {name: [form for form in own if form not in fast[name]] for name, own in pairs.items()}
-    best, least = scores, np.inf
-    for value in (settings.backoff, *BACKOFFS):
-        other = replace(settings, backoff=value)
-        found = taught.left_out(sample, fast, other)
-        loss = float(np.average(Regression(found, _groups(found.terms, {}, own=False)).losses(), weights=found.weight))
-        if loss < least:
-            settings, best, least = other, found, loss
-    if any(slow.values()):
-        best = beside([taught.left_out(sample, slow, settings), best])
-    return settings, beside([scores, best]) if scores.terms else best
-
-
-def _weightings_of_pairs(scores: TermScores, relevance: Mapping[str, float]) -> dict[str, Weighting]:
+def _weightings_of_pairs(
+    scores: TermScores, relevance: Mapping[str, float], before: Mapping[str, Weighting]
+) -> dict[str, Weighting]:
     """Each alone, and all terms together."""
     found = {}
     for form, name in ALONE.items():
@@ -124,7 +106,8 @@ def _weightings_of_pairs(scores: TermScores, relevance: Mapping[str, float]) -> 
     if len(scores.terms) > 1:
         tied = next((term for term in scores.terms if term.form == "tied"), None)
         regression = Regression(scores, _groups(scores.terms, relevance, own=True), mixed=tied)
-        found[PAIRS_TOO] = regression.fitted(_textual(scores))
+        start = regression.continued(before[EVERY_TERM]) if EVERY_TERM in before else None
+        found[PAIRS_TOO] = regression.fitted(_textual(scores), start)
     return found
 
 

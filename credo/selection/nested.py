@@ -32,11 +32,12 @@ from credo.selection.tuning import Tuning
 from credo.selection.weighting import Weighting, pooled
 from credo.selection.widening import widened
 
-FOLDS, FEW_FOLDS, FEW = 10, 5, 2000  # rows up to which there are more folds
+FOLDS, FEW_FOLDS, FEW = 10, 5, 1000  # rows below which there are more folds
 ENOUGH = 2000  # held-out rows, after which no further fold is looked at
 MANY = 5000  # rows, above which the candidates of a fold are as good as those of all rows
 BLANKED, BLANKED_FOLDS = 200, 4  # rows of a fold with cells blanked, and folds in which some are
 CLEARLY = 2.0  # standard errors, by which pairs of columns must be better
+ROUNDS_ALONE = 4  # of EM for label noise, of a candidate alone
 SHARES = "class shares"
 
 
@@ -119,8 +120,8 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int) -> Outc
 def _worth_pooling(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> tuple[list[int], Array]:
     """The candidates to pool, and log P(class | row) by the shares that the other folds gave.
 
-    Those whose columns depend on each other are pooled only if the pool predicts held-out rows better with them, by more than
-    two standard errors.
+    Those whose columns depend on each other are pooled only if the pool predicts held-out rows better with them, by
+    more than two standard errors.
     """
     names = [term.name for term in held_out.rows.terms]
     every, simple = [*range(len(names))], [j for j, name in enumerate(names) if name not in OF_PAIRS]
@@ -155,7 +156,7 @@ class _Judged:
 
 def _folds(sample: Sample, seed: int) -> tuple[NDArray[np.intp], range]:
     """Which fold each row is in, and the folds that are looked at."""
-    count = max(2, min(FOLDS if sample.rows <= FEW else FEW_FOLDS, sample.rows))
+    count = max(2, min(FOLDS if sample.rows < FEW else FEW_FOLDS, sample.rows))
     looked_at = min(count, max(1, -(-ENOUGH * count // sample.rows)))
     return sample.folds(count, seed), range(looked_at)
 
@@ -217,7 +218,7 @@ def _tried(
     """
     found = []
     for j, (name, share) in enumerate(shares.items()):
-        alone = cross_fitted(held_out.only([j]), blanked.only([j]), model.class_weights)
+        alone = cross_fitted(held_out.only([j]), blanked.only([j]), model.class_weights, ROUNDS_ALONE)
         found.append(_outcome(model, held_out.rows, name, alone, share))
     log_prior = held_out.rows.log_prior
     prior = log_prior - np.logaddexp.reduce(log_prior, axis=1, keepdims=True)

@@ -98,13 +98,13 @@ def stacked(held_out: TermScores) -> Stack:
     return stacks(held_out, held_out.weight[None])[0]
 
 
-def stacks(held_out: TermScores, weights: Array) -> list[Stack]:
+def stacks(held_out: TermScores, weights: Array, rounds: int = ROUNDS) -> list[Stack]:
     """The same for several weightings of the rows. weights: (fits, rows)"""
     count = len(held_out.terms)
     prior = GaussianPrior(np.full(count, 1 / count), np.eye(count) * count, np.ones(count, dtype=bool))
     regression = LogisticRegression(held_out.log_likelihood, held_out.log_prior, held_out.truth, prior)
     theta = regression.modes(weights)
-    found = with_noise(regression, held_out.log_likelihood, held_out, theta, weights, ROUNDS)
+    found = with_noise(regression, held_out.log_likelihood, held_out, theta, weights, rounds)
     whole = HeldOut(held_out, np.zeros(held_out.rows), np.zeros(held_out.rows, dtype=np.intp))
     many = np.full(held_out.classes, np.inf)  # rows of each class: all have the same rate of noise
     alone = Stack(np.zeros(count), 0.0).true_log_probabilities(whole, many)
@@ -116,14 +116,14 @@ def stacks(held_out: TermScores, weights: Array) -> list[Stack]:
     return stacks
 
 
-def cross_fitted(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> Array:
+def cross_fitted(held_out: HeldOut, blanked: HeldOut, class_weights: Array, rounds: int = ROUNDS) -> Array:
     """log P(class | row), rows of each fold by shares that the other folds gave; of one fold, by halves of it."""
     found = np.empty_like(held_out.rows.log_prior)
     if len(np.unique(held_out.fold)) == 1:
         held_out, blanked = (replace(each, fold=np.arange(each.rows.rows) % 2) for each in (held_out, blanked))
     folds = np.unique(held_out.fold)
     weights = np.stack([np.where(held_out.fold == k, 0.0, held_out.rows.weight) for k in folds])
-    for k, stack in zip(folds, stacks(held_out.rows, weights), strict=True):
+    for k, stack in zip(folds, stacks(held_out.rows, weights, rounds), strict=True):
         rows = held_out.fold == k
         if held_out.missing[rows].any():
             stack = with_discount(stack, blanked.take(blanked.fold != k), class_weights)

@@ -105,6 +105,15 @@ class Regression:
         found[len(groups) : len(groups) + biases] = theta[count:]
         return found
 
+    def continued(self, found: Weighting) -> Array:
+        """Where to begin, if so much is known of some of the terms; the others begin without a weight."""
+        known = dict(zip(found.terms, found.weights.tolist(), strict=True))
+        factors = [{term: factor for term, factor in own.items() if factor} for _, own in self._coefficients]
+        start = [sum(known.get(t, 0.0) / f for t, f in own.items()) / max(len(own), 1) for own in factors]
+        biases = found.biases.tolist() if self._has_biases else []
+        mixture = [0.0 if found.mixture is None else float(found.mixture[pair]) for pair in self._pairs]
+        return np.array([*start, *biases, *mixture])
+
     def losses(self, theta: Array | None = None) -> Array:
         """-log P(class) of each row, at the mode if coefficients aren't given."""
         theta = self.roughly() if theta is None else theta

@@ -22,7 +22,7 @@ from credo.models.forms import (
     PairForm,
     Text,
 )
-from credo.models.k_dependence import parents_of
+from credo.models.several_parents import parents_of
 
 WIDEST, WIDEST_FULL = 200, 150  # features of columns that are read together
 MANY_CLASSES = 100  # up to which columns are read together

@@ -17,6 +17,7 @@ import pyarrow as pa
 from credo.blocks.block import Block, Settings
 from credo.blocks.categories import Categories
 from credo.blocks.dependence.cells import Cells, Cuts, bin_cell, bins_of, missing_cell, value_cell
+from credo.blocks.dependence.parents import Chooser
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Membership
@@ -33,12 +34,13 @@ Parents = Mapping[str, tuple[str, ...]]  # of columns: those that they depend on
 
 @dataclass(frozen=True)
 class Families(Block):
-    """p(columns | class) = Πⱼ p(xⱼ | its parents, class); a column without parents depends on the class alone."""
+    """p(columns | class) = Πⱼ p(xⱼ | its parents, class), for some columns p(xⱼ | its parents)."""
 
     names: tuple[str, ...]
     cuts: Cuts  # of those that are numbers
     parents: Parents
-    most: int | None = field(default=None, compare=False)  # parents of a column, where they aren't given
+    free: frozenset[str] = frozenset()  # columns that don't depend on the class
+    chooser: Chooser | None = field(default=None, compare=False)  # of the parents, where they aren't given
 
     @property
     def categories(self) -> tuple[str, ...]:
@@ -59,9 +61,8 @@ class Families(Block):
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         coded = {name: self._coded(batch, name) for name in self.names}
-        columns = [
-            Column(name, "category", pa.array(cells, pa.string()), derived="cells") for name, (_, cells) in coded.items()
-        ]
+        named = {name: pa.array(cells, pa.string()) for name, (_, cells) in coded.items()}
+        columns = [Column(name, "category", cells, derived="cells") for name, cells in named.items()]
         parts = {}
         for name in self.names:
             scope = self.scope(name)
@@ -99,9 +100,13 @@ class Families(Block):
             scope, counts = self.scope(name), evidence[Label("family", name)].n.value
             for i, each in enumerate(scope):
                 counts = counts.take(_known_first(cells, number[each], starts[each], each), axis=i + 1)
-            tables.append(depths(counts, [int(cells.sizes[number[each]]) for each in scope]))
+            sizes = [int(cells.sizes[number[each]]) for each in scope]
+            tables.append(depths(counts.sum(0, keepdims=True) if name in self.free else counts, sizes))
             parents.append(tuple(number[each] for each in scope[:-1]))
-        return FamilyLikelihood(cells, tuple(tables), tuple(parents), settings, self.most, evidence=evidence)
+        classes = len(evidence[Label("family", self.names[0])].n.value)
+        return FamilyLikelihood(
+            cells, tuple(tables), tuple(parents), classes, settings, self.chooser, evidence=evidence
+        )
 
 
 def _axis(name: str) -> Derived:

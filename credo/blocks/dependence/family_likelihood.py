@@ -1,8 +1,8 @@
 """Log-likelihoods of columns that depend on several others, by counts of families.
 
-pᵢ(b | a₁..aᵢ, class) = (n(class, a₁..aᵢ, b) + s pᵢ₋₁(b | a₁..aᵢ₋₁, class)) / (n(class, a₁..aᵢ) + s), and p₀ = p(b | class):
-the estimate backs off, parent by parent, to where rows are many. Where a parent's cell is missing, it and those after
-it are left out.
+pᵢ(b | a₁..aᵢ, class) = (n(class, a₁..aᵢ, b) + s pᵢ₋₁(b | a₁..aᵢ₋₁, class)) / (n(class, a₁..aᵢ) + s), and p₀ is
+p(b | class): the estimate backs off, parent by parent, to where rows are many. Where a parent's cell is missing, it and
+those after it are left out.
 """
 
 from __future__ import annotations
@@ -13,19 +13,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.blocks.block import Settings
 from credo.blocks.dependence.cell_likelihood import CellLikelihood
 from credo.blocks.dependence.cells import Cells
+from credo.blocks.dependence.parents import Chooser
 from credo.core.evidence import Evidence
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import Positions
+from credo.core.statistics import ALONE, Positions
+from credo.families import dirichlet
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.blocks.dependence.family_scoring import FamilyScorer
 
-Depths = tuple[Array, ...]  # n(class, a₁..aᵢ, b) for i = 0, 1, ... parents. (configurations of these, cells, classes)
+# n(class, a₁..aᵢ, b) for i = 0, 1, ... parents; of a column that doesn't depend on the class, all classes are one.
+Depths = tuple[Array, ...]  # (configurations of the parents, cells, classes) each
 
 
 def depths(counts: Array, sizes: Sequence[int]) -> Depths:
@@ -48,22 +52,23 @@ class FamilyLikelihood(CellLikelihood):
     cells: Cells
     tables: tuple[Depths, ...]  # of each column
     parents: tuple[tuple[int, ...], ...]  # of each column, those that it depends on most first
+    classes: int
     settings: Settings
-    most: int | None = None  # parents of a column, where folds choose them again; None: they are given
+    chooser: Chooser | None = None  # of the parents, where folds choose them again
     weights: Array | None = None  # of the terms; without, the largest k counts alone
     evidence: Evidence | None = None
 
     @cached_property
-    def singles(self) -> Array:  # type: ignore[override]
-        return np.concatenate([own[0][0] for own in self.tables]).T if self.tables else np.zeros((0, 0))
-
-    @property
-    def classes(self) -> int:
-        return int(self.tables[0][0].shape[2])
+    def singles(self) -> Array:
+        if not self.tables:
+            return np.zeros((self.classes, 0))
+        each = [own[0][0] for own in self.tables]  # where the classes are one, each has an equal part
+        even = [n if n.shape[1] == self.classes else np.repeat(n / self.classes, self.classes, axis=1) for n in each]
+        return np.concatenate(even).T
 
     @property
     def largest(self) -> int:
-        return max(map(len, self.parents), default=0) if self.most is None else self.most
+        return max(map(len, self.parents), default=0) if self.chooser is None else self.chooser.most
 
     @property
     def term_names(self) -> tuple[str, ...]:
@@ -79,44 +84,75 @@ class FamilyLikelihood(CellLikelihood):
         """n(class, a₁..aᵢ) where the column is known. (configurations, classes)"""
         return tuple(tuple(table.sum(1) for table in own) for own in self.tables)
 
+    @cached_property
+    def _alone(self) -> tuple[Array, ...]:
+        """p(b | class) of each column. (cells, classes)"""
+        found, smoothing = [], self.settings.smoothing
+        for own, total, levels in zip(self.tables, self.totals, self.levels, strict=True):
+            seen = own[0][0].sum(1, keepdims=True) > 0
+            share = dirichlet.shared_out(own[0][0] + smoothing, total[0] + smoothing * levels, levels)
+            found.append(np.where(seen, share, 0.0))
+        return tuple(found)
+
+    @cached_property
+    def shares(self) -> Array:
+        each = [np.broadcast_to(own, (len(own), self.classes)) for own in self._alone]
+        return np.concatenate([np.empty((0, self.classes)), *each]).T
+
     # Log-likelihoods
 
-    def _probabilities(self, j: int, codes: Codes, own: Hard | None = None) -> Iterator[Array]:
-        """pᵢ of a column's cells for i = 0, 1, ... parents; of rows that are left out, their class without them. Cells
-        that aren't known have any value. (rows, classes)"""
-        s, each = self.settings.backoff, np.arange(len(codes))
-        x = np.maximum(codes[:, j] - self.cells.starts[j], 0)
-        p = self.shares[:, self.cells.starts[j] + x].T
-        if own is not None:
-            p[each, own.codes] = self._share_left_out(j, x, own)
+    def _probabilities(self, j: int, codes: Codes) -> Iterator[Array]:
+        """pᵢ of a column's cells for i = 0, 1, ... parents. Cells that aren't known have any value. (rows, classes)"""
+        s, x = self.settings.backoff, np.maximum(codes[:, j] - self.cells.starts[j], 0)
+        p = self._alone[j][x]
         yield p
-        known, at = np.ones(len(codes), dtype=bool), np.zeros(len(codes), dtype=np.intp)
-        for i, parent in enumerate(self.parents[j], 1):
-            known = known & (codes[:, parent] >= 0)
-            at = at * self.cells.sizes[parent] + np.maximum(codes[:, parent] - self.cells.starts[parent], 0)
-            n, total = self.tables[j][i][at, x], self.totals[j][i][at]
-            if own is not None:
-                n[each, own.codes] = np.maximum(n[each, own.codes] - own.weight, 0.0)
-                total[each, own.codes] = np.maximum(total[each, own.codes] - own.weight, 0.0)
-            p = np.where(known[:, None], (n + s * p) / (total + s), p)
+        for i, (at, known) in enumerate(self._configurations(j, codes), 1):
+            given = self.tables[j][i][at, x]
+            given += s * p
+            given /= self.totals[j][i][at] + s
+            p = given if known.all() else np.where(known[:, None], given, p)
             yield p
 
-    def _share_left_out(self, j: int, x: Positions, own: Hard) -> Array:
-        """p(b | class) of each row's class, without the row. (rows,)"""
-        w, smoothing = own.weight, self.settings.smoothing
-        total = np.maximum(self.known[own.codes, j] - w, 0.0) + smoothing * self.levels[j]
-        above = np.maximum(self.tables[j][0][0][x, own.codes] - w, 0.0) + smoothing
-        some = total > 1e-12 * w
-        return np.where(some, above / np.where(some, total, 1.0), 1 / max(self.levels[j], 1.0))
+    def _left_out(self, j: int, codes: Codes, own: Hard) -> Iterator[Array]:
+        """The same for each row's own class, without the row. (rows,)"""
+        s, w = self.settings.backoff, own.weight
+        k = own.codes if self.depends(j) else np.zeros_like(own.codes)
+        x = np.maximum(codes[:, j] - self.cells.starts[j], 0)
+        total = np.maximum(self.totals[j][0][0, k] - w, 0.0) + self.settings.smoothing * self.levels[j]
+        above = np.maximum(self.tables[j][0][0, x, k] - w, 0.0) + self.settings.smoothing
+        p = dirichlet.shared_out(above, np.where(total > ALONE * w, total, 0.0), self.levels[j])
+        yield p
+        for i, (at, known) in enumerate(self._configurations(j, codes), 1):
+            n = np.maximum(self.tables[j][i][at, x, k] - w, 0.0)
+            p = np.where(known, (n + s * p) / (np.maximum(self.totals[j][i][at, k] - w, 0.0) + s), p)
+            yield p
+
+    def depends(self, j: int) -> bool:
+        """Whether a column depends on the class; where there is only one class, all do."""
+        return bool(self.tables[j][0].shape[2] == self.classes)
+
+    def _configurations(self, j: int, codes: Codes) -> Iterator[tuple[Positions, NDArray[np.bool_]]]:
+        """Of the first 1, 2, ... parents: the number of their cells' combination, and whether all are known. (rows,)"""
+        known, at = np.ones(len(codes), dtype=bool), np.zeros(len(codes), dtype=np.intp)
+        for parent in self.parents[j]:
+            known = known & (codes[:, parent] >= 0)
+            at = at * self.cells.sizes[parent] + np.maximum(codes[:, parent] - self.cells.starts[parent], 0)
+            yield at, known
 
     def _said(self, j: int, codes: Codes, own: Hard | None = None) -> list[Array]:
-        """What a column says as each term has it: log pₖ. (rows, classes) each"""
-        unknown, found = (codes[:, j] < 0)[:, None], list[Array]()
+        """What a column says as each term has it: log pₖ; of rows that are left out, their class without them.
+        (rows, classes) each"""
+        unknown, found, shape = codes[:, j] < 0, list[Array](), (len(codes), self.classes)
         with np.errstate(divide="ignore"):
-            for p in self._probabilities(j, codes, own):
-                found.append(np.where(unknown, 0.0, np.log(np.where(unknown, 1.0, p))))
+            for p in self._probabilities(j, codes):
+                found.append(np.log(p))
+            if own is not None:
+                for said, p in zip(found, self._left_out(j, codes, own), strict=True):
+                    said[np.arange(len(codes)), own.codes if self.depends(j) else 0] = np.log(p)
+        for said in found if unknown.any() else ():
+            said[unknown] = 0.0
         found += found[-1:] * (self.largest + 1 - len(found))
-        return found[-len(self.term_names) :]
+        return [np.broadcast_to(said, shape) for said in found[-len(self.term_names) :]]
 
     def _terms(self, codes: Codes, shape: tuple[int, int], own: Hard | None = None) -> Array:
         out = np.zeros((*shape, len(self.term_names)))
@@ -181,7 +217,7 @@ class FamilyLikelihood(CellLikelihood):
     def free_parameters(self) -> int:
         levels = np.maximum(self.levels, 1)
         each = [np.prod(levels[[*own]]) * (levels[j] - 1) for j, own in enumerate(self.parents)]
-        return int(self.classes * sum(each))
+        return int(sum(n * self.tables[j][0].shape[2] for j, n in enumerate(each)))
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
         codes, done = np.full((len(classes), len(self.names)), -1, dtype=np.int32), set[int]()
@@ -198,5 +234,5 @@ class FamilyLikelihood(CellLikelihood):
             asked = codes.copy()
             asked[:, j] = cell
             *_, p = self._probabilities(j, asked)
-            share[:, cell] = p[rows, classes]
+            share[:, cell] = p[rows, classes if self.depends(j) else 0]
         return share

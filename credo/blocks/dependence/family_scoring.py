@@ -13,7 +13,7 @@ from credo.blocks.block import Settings
 from credo.blocks.dependence.families import table_of
 from credo.blocks.dependence.family_likelihood import Depths, FamilyLikelihood, depths
 from credo.blocks.dependence.likelihood import TreeLikelihood
-from credo.blocks.dependence.parents import chosen_parents
+from credo.blocks.dependence.parents import Chooser
 from credo.blocks.dependence.scoring import DependenceScorer, scorer_of
 from credo.blocks.scoring import Cells, RowFlags, Scorer
 from credo.core.evidence import NEVER
@@ -29,7 +29,8 @@ class FamilyScorer(Scorer):
     """log p(cells | class) of all columns, given 1, 2, ... of their parents."""
 
     likelihood: FamilyLikelihood
-    pairs: DependenceScorer  # cuts numbers into bins, and finds who depends on whom
+    pairs: DependenceScorer  # cuts numbers into bins, and tells who depends on whom
+    free: frozenset[int]  # columns that don't depend on the class
 
     missing = -1
 
@@ -52,8 +53,8 @@ class FamilyScorer(Scorer):
     def without(self, cells: Cells, own: Hard, gone: RowFlags) -> FamilyScorer:
         if not gone.any():
             return self
-        if self.likelihood.most is not None and float(own.weight.sum()) == self.pairs.rows:
-            return self._chosen_again(cells[~gone], own.take(~gone))
+        if self.likelihood.chooser is not None and float(own.weight.sum()) == self.pairs.rows:
+            return self._chosen_again(self.likelihood.chooser, cells[~gone], own.take(~gone))
         taken = self._tables(self.pairs.coded(cells[gone]), own.take(gone))
         left = tuple(
             tuple(a - b for a, b in zip(*each, strict=True)) for each in zip(self.likelihood.tables, taken, strict=True)
@@ -63,13 +64,13 @@ class FamilyScorer(Scorer):
         pairs = replace(self.pairs, rows=self.pairs.rows - float(own.weight[gone].sum()))
         return replace(self, likelihood=replace(self.likelihood, tables=left), pairs=pairs)
 
-    def _chosen_again(self, cells: Cells, own: Hard) -> FamilyScorer:
+    def _chosen_again(self, chooser: Chooser, cells: Cells, own: Hard) -> FamilyScorer:
         """The evidence of these rows alone, with the bins and the parents that these rows tell."""
-        pairs, most = self.pairs.cut_again(cells, own), self.likelihood.most
-        assert most is not None
-        parents = chosen_parents(pairs.likelihood, most)
+        pairs = self.pairs.cut_again(cells, own)
+        parents, free = chooser(pairs.likelihood, pairs.coded(cells), own)
         likelihood = replace(self.likelihood, cells=pairs.likelihood.cells, parents=parents)
-        return FamilyScorer(likelihood, pairs).reclassified(cells, own)
+        fresh = FamilyScorer(likelihood, pairs, free)
+        return fresh.reclassified(cells, own)
 
     def reclassified(self, cells: Cells, own: Hard) -> FamilyScorer:
         tables = self._tables(self.pairs.coded(cells), own)
@@ -83,7 +84,7 @@ class FamilyScorer(Scorer):
             sizes = [int(known.sizes[each]) for each in scope]
             wider = [size + 1 for size in sizes]
             counts = table_of([local[:, each] for each in scope], wider, own.codes, own.groups, own.weight)
-            found.append(depths(counts, sizes))
+            found.append(depths(counts.sum(0, keepdims=True) if j in self.free else counts, sizes))
         return tuple(found)
 
     def under(self, settings: Settings) -> FamilyScorer:
@@ -94,4 +95,5 @@ def family_scorer(likelihood: FamilyLikelihood) -> FamilyScorer:
     cells = int(likelihood.cells.sizes.sum())
     empty = np.zeros((likelihood.classes, cells, cells))
     pairs = scorer_of(TreeLikelihood(likelihood.cells, empty, likelihood.settings, evidence=likelihood.evidence))
-    return FamilyScorer(likelihood, pairs)
+    free = frozenset(j for j in range(len(likelihood.names)) if not likelihood.depends(j))
+    return FamilyScorer(likelihood, pairs, free)

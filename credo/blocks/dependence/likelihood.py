@@ -19,6 +19,7 @@ from credo._kernels.blocks.dependence import (
     add_one_dependence_left_out,
     add_tree,
     add_tree_left_out,
+    hide_one_dependence,
 )
 from credo.blocks.block import Settings
 from credo.blocks.capabilities import OneTerm
@@ -49,7 +50,7 @@ class DependenceLikelihood(OneTerm, CellLikelihood):
     evidence: Evidence | None = None
 
     @cached_property
-    def singles(self) -> Array:  # type: ignore[override]
+    def singles(self) -> Array:
         return np.ascontiguousarray(np.diagonal(self.counts, axis1=1, axis2=2))
 
     @cached_property
@@ -189,6 +190,11 @@ class OneDependenceLikelihood(DependenceLikelihood):
 
     def _add_left_out(self, codes: Codes, own: Hard, tables: Tables, out: Array) -> None:
         add_one_dependence_left_out(codes, own.codes, own.weight, self._log_pair, self._log_single, *tables, out)
+
+    def hidden(self, cells: Codes, log_likelihood: Array) -> dict[str, Array]:
+        without = np.empty((len(self.names), *log_likelihood.shape))
+        hide_one_dependence(self.seen(cells), self._log_pair, self._log_single, without)
+        return {name: log_likelihood - self.weight * each for name, each in zip(self.names, without, strict=True)}
 
     def by_column(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
         """One column after another: what each adds to those before it."""

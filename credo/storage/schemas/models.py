@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from credo.core.labels import Label
     from credo.models.augmented import Augmented
     from credo.models.classifier import Classifier
-    from credo.models.k_dependence import KDependence
     from credo.models.metrics import Scores
     from credo.models.naive_bayes import NaiveBayes
+    from credo.models.several_parents import SeveralParents
     from credo.selection.tuned import TunedClassifier
     from credo.selection.tuning import Tuning
 
@@ -93,14 +93,15 @@ def _cuts_hold(model: Augmented | NaiveBayes) -> bool:
     return set(model.cuts) == numbers and ordered and _classifier_holds(model)
 
 
-def _parents_hold(model: KDependence | NaiveBayes) -> bool:
+def _parents_hold(model: SeveralParents | NaiveBayes) -> bool:
     """Whether the parents of columns whose families are counted are such columns, without a cycle."""
     from graphlib import CycleError, TopologicalSorter
 
     from credo.models.forms import FAMILY_FORM
 
     families = {name for name, own in model.views.items() if FAMILY_FORM in own}
-    if not families.issuperset(each for name, own in model.parents.items() for each in (name, *own)):
+    above = {each for own in model.parents.values() for each in own}
+    if not model.parents.keys() <= families or not above <= families | {model.target}:
         return False
     try:
         TopologicalSorter(model.parents).prepare()
@@ -295,8 +296,15 @@ SCHEMAS = (
     ),
     Stored(
         "KDependence",
-        "credo.models.k_dependence:KDependence",
+        "credo.models.several_parents:KDependence",
         {"k": WHOLE, **AUGMENTED, "arrows": optional(PARENTS), **FAMILIES},
+        learned=tuple(FAMILIES),
+        consistent=_parents_hold,
+    ),
+    Stored(
+        "NetworkClassifier",
+        "credo.models.several_parents:NetworkClassifier",
+        {"score": TEXT, "search": TEXT, "max_parents": WHOLE, **AUGMENTED, "arrows": optional(PARENTS), **FAMILIES},
         learned=tuple(FAMILIES),
         consistent=_parents_hold,
     ),
