@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from credo.numerics.exact import Array
 
 STEPS = 100
-PRECISELY, ROUGHLY = 1e-7, 1e-4  # gains, relative to the log-posterior, at which it ends
+PRECISELY, NEARLY, ROUGHLY = 1e-7, 1e-5, 1e-4  # gains, relative to the log-posterior, at which it ends
 FEW_COEFFICIENTS = 8  # up to which several fits are solved at once
 MOST_CELLS = 2**18  # rows x classes of fits that are done together
 SHORTEST = 1e-6  # of the Newton step, before the search gives up

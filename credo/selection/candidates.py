@@ -52,6 +52,8 @@ ALONE = {
     "one-dependence": "averaged one-dependence",
     FAMILY_FORM: "k-dependence",
 }
+FAST = ("tree", FAMILY_FORM)  # of the forms in cells: they are scored in time proportional to the columns
+BACKOFFS, FEW_TO_BACK_OFF = (1.0,), 400  # tried beside what was asked for, on about so many rows
 OF_PAIRS = frozenset({PAIRS_TOO, *ALONE.values()})  # candidates whose columns depend on each other
 
 
@@ -87,11 +89,22 @@ def candidates(taught: Taught, sample: Sample, excess: Mapping[str, float] | Non
     settings, scores, start = _resettled(taught, sample, forms, settings, scores, relevance)
     found = _weightings(scores, relevance, start)
     if any(pairs.values()):
+        settings = _with_backoff(taught, sample, pairs, settings)
         jointly = taught.left_out(sample, pairs, settings)
         together = beside([scores, jointly]) if scores.terms else jointly
         found = (found if scores.terms else {}) | _weightings_of_pairs(together, relevance, found)
         forms = {name: (*own, *pairs[name]) for name, own in forms.items()}
     return Candidates(forms, settings, found)
+
+
+def _with_backoff(taught: Taught, sample: Sample, pairs: Forms, settings: Settings) -> Settings:
+    """With the back-off that predicts best, as far as some rows tell, and the forms that are scored fast."""
+    fast = {name: [form for form in own if form in FAST] for name, own in pairs.items()}
+    few, found = sample.thinned(FEW_TO_BACK_OFF), {}
+    for value in (settings.backoff, *BACKOFFS) if any(fast.values()) else ():
+        scores = taught.left_out(few, fast, replace(settings, backoff=value))
+        found[value] = np.average(Regression(scores, _groups(scores.terms, {}, own=False)).losses(), weights=few.weight)
+    return replace(settings, backoff=min(found, key=lambda value: found[value])) if found else settings
 
 
 def _weightings_of_pairs(

@@ -25,11 +25,12 @@ from credo.data import Batch, Source
 from credo.data.fingerprints import Fingerprints, mixed
 from credo.errors import DataError
 from credo.models.copies import Repeats
-from credo.models.forms import TEXT_FORMS
+from credo.models.forms import CELL_FORMS, TEXT_FORMS
 from credo.numerics.exact import Array
 from credo.selection.jobs import Draw, Piece
 
 ROWS, CELLS = 20_000, 4_000_000  # at most, and of their scores (rows x classes x terms): more rows are sampled
+ROWS_IN_CELLS = 10_000  # at most, of columns that depend on each other: scoring these takes as long as all else
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +152,8 @@ class Sample:
 
 def drawn(model: Any, table: Source, weights: Weights, terms: int) -> Sample:
     """The rows of a table, or a sample of them where there are many: drawn by their fingerprints, with all copies."""
-    most = min(ROWS, max(100, CELLS // (len(model.classes) * max(terms, 1))))
+    in_cells = any(not set(CELL_FORMS).isdisjoint(forms) for forms in model.views.values())
+    most = min(ROWS_IN_CELLS if in_cells else ROWS, max(100, CELLS // (len(model.classes) * max(terms, 1))))
     stride = max(1, -(-row_count(model, table, weights) // most))
     names = model.needs(table.without(weights.column))
 

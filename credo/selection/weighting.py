@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
-from credo.numerics.logistic import PRECISELY, ROUGHLY, GaussianPrior, LogisticRegression
+from credo.numerics.logistic import NEARLY, PRECISELY, ROUGHLY, GaussianPrior, LogisticRegression
 from credo.selection.terms import Term, TermScores
 
 OWN, SHARED, BIAS, MIXING = 16.0, 1.0, 1.0, 16.0  # precisions of δ, τ, biases and mixtures
 MIXED_CLASSES = range(3, 11)  # numbers of classes between which a term may be mixed
+FEW_COEFFICIENTS = 20  # up to which they are found to the last digits
 FEW_CLASSES = 50  # up to which each may have a bias
 MOST_OWN = 200  # terms with a δ of their own; beyond the most relevant ones they share τ
 ROUNDS = 4  # of EM for label noise
@@ -86,7 +87,8 @@ class Regression:
     def fitted(self, label_noise: bool = False, start: Array | None = None) -> Weighting:
         """The most probable weights; label noise, if rows may have it, is estimated beside them by EM."""
         regression, weight = self._regression(), self.scores.weight
-        theta = regression.mode(weight, start, ROUGHLY if label_noise else PRECISELY)
+        enough = ROUGHLY if label_noise else PRECISELY if len(self._prior.mean) <= FEW_COEFFICIENTS else NEARLY
+        theta = regression.mode(weight, start, enough)
         if label_noise:
             theta = with_noise(regression, self._features, self.scores, theta[None], weight[None])[0][0]
         return self._weighting(theta)

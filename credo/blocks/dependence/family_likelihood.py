@@ -7,6 +7,7 @@ those after it are left out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -40,7 +41,8 @@ def depths(counts: Array, sizes: Sequence[int]) -> Depths:
     counts, found = counts[..., : sizes[-1]], []
     for i in reversed(range(len(sizes))):
         known = counts[(slice(None), *(slice(size) for size in sizes[:i]))]
-        found.append(np.ascontiguousarray(known.reshape(len(counts), -1, sizes[-1]).transpose(1, 2, 0)))
+        flat = known.reshape(len(counts), math.prod(sizes[:i]), sizes[-1]).transpose(1, 2, 0)
+        found.append(np.ascontiguousarray(flat) if len(flat) else np.zeros((1, *flat.shape[1:])))  # never looked at
         counts = counts.sum(i) if i else counts
     return tuple(reversed(found))
 

@@ -53,7 +53,7 @@ def strongest_parents(pairs: DependenceLikelihood, k: int) -> tuple[tuple[int, .
     dependence = pairs.log_bayes_factors if k else np.zeros((len(order), len(order)))
     found: list[tuple[int, ...]] = [()] * len(order)
     for place, j in enumerate(order):
-        ranked = sorted(order[:place], key=lambda other: -dependence[j, other])
+        ranked = sorted((a for a in order[:place] if pairs.cells.sizes[a]), key=lambda other: -dependence[j, other])
         found[j] = fitting(ranked, k, j, pairs.cells.sizes + 1, len(pairs.counts))
     return tuple(found)
 
