@@ -22,6 +22,7 @@ _PUBLIC = {
     "GammaExponential": "credo.families.gamma",
     "GammaPoisson": "credo.families.gamma",
     "GaussianDiscriminant": "credo.models.discriminant",
+    "Hypotheses": "credo.models.hypotheses",
     "KDependence": "credo.models.several_parents",
     "LinearRegression": "credo.families.linear_regression",
     "MarkovNetwork": "credo.networks.markov_network",
@@ -48,14 +49,19 @@ _PUBLIC = {
     "TunedClassifier": "credo.selection.tuned",
     "ask": "credo.asking",
     "bayes_factor": "credo.estimation.comparison",
+    "bayes_rule": "credo.numerics.probability_rules",
     "documents": "credo.data.documents",
     "edge_confidence": "credo.networks.structure.edge_confidence",
+    "em_means": "credo.models.em_means",
     "estimate": "credo.estimation.estimate",
     "learn": "credo.selection.learn",
     "learn_structure": "credo.networks.structure.learn",
     "load": "credo.storage.files",
+    "product_rule": "credo.numerics.probability_rules",
     "read": "credo.data.reading",
     "save": "credo.storage.files",
+    "sum_rule": "credo.numerics.probability_rules",
+    "total_probability": "credo.numerics.probability_rules",
 }
 __all__ = sorted(_PUBLIC)
 
@@ -93,8 +99,10 @@ if TYPE_CHECKING:
     from credo.models.augmented import TreeAugmented as TreeAugmented
     from credo.models.classifier import Classifier as Classifier
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
+    from credo.models.em_means import em_means as em_means
     from credo.models.forms import Number as Number
     from credo.models.forms import Text as Text
+    from credo.models.hypotheses import Hypotheses as Hypotheses
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.models.several_parents import KDependence as KDependence
     from credo.models.several_parents import NetworkClassifier as NetworkClassifier
@@ -103,6 +111,10 @@ if TYPE_CHECKING:
     from credo.networks.structure.edge_confidence import edge_confidence as edge_confidence
     from credo.networks.structure.learn import learn_structure as learn_structure
     from credo.networks.table_priors import BDeu as BDeu
+    from credo.numerics.probability_rules import bayes_rule as bayes_rule
+    from credo.numerics.probability_rules import product_rule as product_rule
+    from credo.numerics.probability_rules import sum_rule as sum_rule
+    from credo.numerics.probability_rules import total_probability as total_probability
     from credo.selection.learn import learn as learn
     from credo.selection.tuned import TunedClassifier as TunedClassifier
     from credo.storage.files import load as load

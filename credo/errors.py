@@ -109,10 +109,12 @@ def nearest(name: str, names: Sequence[str]) -> list[str]:
 def counted(n: float, noun: str) -> str:
     """A number of things.
 
-    >>> counted(1, "row"), counted(2500, "row")
-    ('1 row', '2500 rows')
+    >>> counted(1, "row"), counted(2500, "row"), counted(2, "hypothesis")
+    ('1 row', '2500 rows', '2 hypotheses')
     """
-    return f"{n:.10g} {noun}" + ("" if n == 1 else "s")
+    if n == 1:
+        return f"{n:.10g} {noun}"
+    return f"{n:.10g} {noun.removesuffix('is')}es" if noun.endswith("sis") else f"{n:.10g} {noun}s"
 
 
 def check_seed(seed: Any) -> Any:

@@ -17,7 +17,7 @@ from credo.engines.remote import Done, Remote, Task
 class Processes(Remote):
     """Workers that live as long as the engine, and take their orders through pipes."""
 
-    def __init__(self, workers: int = 2, batch_rows: int = cutting.ROWS) -> None:
+    def __init__(self, workers: int = 2, batch_rows: int = cutting.BATCH_ROWS) -> None:
         self.workers, self.tasks = workers, 0
         self.pool = ProcessPoolExecutor(workers, get_context("spawn"), _cut_at, (batch_rows,))
 
@@ -44,7 +44,7 @@ class Processes(Remote):
 
 def _cut_at(rows: int) -> None:
     """Workers cut batches as the process does that started them, though a test may have changed their size there."""
-    cutting.ROWS = rows
+    cutting.BATCH_ROWS = rows
 
 
 def _run(task: bytes, partition: bytes) -> bytes:

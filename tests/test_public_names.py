@@ -34,6 +34,7 @@ NAMES = [
     "GammaExponential",
     "GammaPoisson",
     "GaussianDiscriminant",
+    "Hypotheses",
     "KDependence",
     "LinearRegression",
     "MarkovNetwork",
@@ -53,14 +54,19 @@ NAMES = [
     "TunedClassifier",
     "ask",
     "bayes_factor",
+    "bayes_rule",
     "documents",
     "edge_confidence",
+    "em_means",
     "estimate",
     "learn",
     "learn_structure",
     "load",
+    "product_rule",
     "read",
     "save",
+    "sum_rule",
+    "total_probability",
 ]
 
 

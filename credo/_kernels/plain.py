@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 NUMBERS = "?bBhHiIlLqQfd"  # types of which memory views know the elements
-MOST = 1 << 20  # elements of an array that is written to, above which keeping it costs more than is saved
+MOST_WRITTEN = 1 << 20  # elements of an array that is written to, above which keeping it costs more than is saved
 
 
 class RefusedError(Exception):
@@ -67,7 +67,7 @@ def places_written(function: Callable[..., Any]) -> frozenset[int]:
 def run(function: Callable[..., Any], args: Sequence[Any], written: frozenset[int]) -> Any:
     """What a function over views returns."""
     outputs = [args[place] for place in written if isinstance(args[place], np.ndarray)]
-    if sum(each.size for each in outputs) > MOST:
+    if sum(each.size for each in outputs) > MOST_WRITTEN:
         raise RefusedError
     before = [each.copy() for each in outputs]
     try:

@@ -35,7 +35,7 @@ ORDERS = {"<", "<=", ">", ">="}
 KINDS: dict[str, QuestionKind] = {"p": "P", "e": "E", "argmax": "argmax", "explain": "explain"}
 EXPECTED = "P(...), E(...), argmax P(...) or explain P(...)"
 WORD, END = "word", "end"
-MOST = 200_000  # tokens of a question
+MOST_TOKENS = 200_000  # tokens of a question
 T = TypeVar("T")
 
 
@@ -64,8 +64,8 @@ class _Parser:
         self.position = found.end()
         kind, part = str(found.lastgroup), found[str(found.lastgroup)]
         at, self.tokens = found.start(kind), self.tokens + 1
-        if self.tokens > MOST:
-            raise QuestionError(f"a question has at most {MOST:,} tokens", self.text, at)
+        if self.tokens > MOST_TOKENS:
+            raise QuestionError(f"a question has at most {MOST_TOKENS:,} tokens", self.text, at)
         if kind == "unclosed":
             raise QuestionError("this quote is never closed", self.text, at)
         if kind == "quoted":

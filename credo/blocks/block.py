@@ -34,6 +34,7 @@ class Settings:
     odds: Mapping[Axis, tuple[float, float]] = field(default_factory=dict)  # {text column, or its pairs: (c, p)}
     shrinkage: float = 1.0  # of columns together: their covariance's prior is worth so many times d + 2 rows
     backoff: float = 5.0  # rows that p(cell | class) is worth as the prior of p(cell | another cell, class)
+    log_rates: bool = False  # "map" of a rate is the mode of its logarithm's density, which is never at 0
     average: bool = False  # over all subsets of columns that may depend on the group
 
 

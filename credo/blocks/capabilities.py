@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from credo.blocks.block import ALL, Block, Likelihood
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
-from credo.core.membership import Hard
+from credo.core.membership import Hard, Soft
 from credo.data import Batch
 from credo.errors import EvidenceError
 from credo.numerics.exact import Array
@@ -64,6 +64,14 @@ class Limits(Capability):
         """A part with sums that no rows have."""
 
 
+class Completes(Capability):
+    """Expects something of missing cells, too, where groups are hidden: EM over both at once."""
+
+    @abstractmethod
+    def expected(self, batch: Batch, member: Soft, groups: str, now: Likelihood | None) -> Evidence:
+        """The statistics that are expected of a batch at the parameters now; None at the start."""
+
+
 class Tallies(Capability):
     """Learns one row at a time, faster than by keeping rows (see tally.KeptRows)."""
 
@@ -93,6 +101,31 @@ class LogPrior(Capability):
     @abstractmethod
     def log_prior(self) -> float:
         """log p(parameters) at the mode, up to a constant: what EM adds to the log-likelihood."""
+
+
+class LogEvidence(Capability):
+    """Integrates its parameters out, and takes its statistics at others' parameters, as approximations of the evidence
+    of models with hidden variables need."""
+
+    lacking = "their evidence has no closed form"
+
+    @abstractmethod
+    def log_evidence(self) -> Array:
+        """log p(statistics), parameters integrated out, in one or more terms that add up."""
+
+    @abstractmethod
+    def log_likelihood_at(self, other: Self) -> float:
+        """log p(statistics | the point estimate of another likelihood of the same columns)."""
+
+
+class Points(Capability):
+    """Places rows in space, so that what is unlike lies far apart."""
+
+    lacking = "rows can't be compared"
+
+    @abstractmethod
+    def points(self, cells: Any) -> Array:
+        """Coordinates with a variance of about 1 each, NaN where a cell is missing. (rows, coordinates)"""
 
 
 class SharedFactor(Capability):

@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo._kernels.data.codes import add_tables, add_tables_but_own, add_tables_left_out
 from credo.blocks.block import UNSEEN_VALUES, Block, Parameter, Settings, column_labels
-from credo.blocks.capabilities import CountsIgnored, Draws, Ignored, LogPrior, Tabular, Tallies
+from credo.blocks.capabilities import CountsIgnored, Draws, Ignored, LogEvidence, LogPrior, Points, Tabular, Tallies
 from credo.blocks.scoring import ScoredColumns, TableScorer
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -68,6 +69,14 @@ def _counts(batch: Batch, name: str, member: Membership) -> tuple[Any, Counts]:
     return levels, Counts.of(codes, len(levels), member)
 
 
+def _codes_among(batch: Batch, column: Column) -> tuple[Codes, int]:
+    """Codes by a column's levels, and how many cells hold others; words are encoded once for all steps of EM."""
+    array = batch.column(column.name)
+    if not (pa.types.is_string(array.type) or pa.types.is_dictionary(array.type)) or cells.holds_floats(array):
+        return cells.codes_among(array, column.levels)
+    return cells.recoded(*batch.encoded(CategoryCodes(column.name)), column.levels)
+
+
 def _whole_counts(batch: Batch, names: Sequence[str], member: Hard) -> list[tuple[Any, Counts]]:
     """The same for each column where all weights are 1: integers are counted without coding them first."""
     tiles = batch.integer_tiles(names)
@@ -100,7 +109,7 @@ def concentration(column: Column, settings: Settings) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class TableLikelihood(ScoredColumns, Tabular, LogPrior):
+class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
     """log θ of each value: θ = (n + a)/Σ(n + a), where a is the concentration, less 1 for the mode, 0 for ML."""
 
     columns: tuple[Column, ...]
@@ -132,7 +141,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior):
             x, found = batch.integers(column.name), None
             if x is not None:
                 found = known.codes_of(j, x) if known else cells.integers_among(x, column.levels)
-            codes[j], others = found or cells.codes_among(batch.column(column.name), column.levels)
+            codes[j], others = found or _codes_among(batch, column)
             unseen.append(others)
         return codes, unseen
 
@@ -262,6 +271,20 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior):
     def log_evidence(self) -> Array:
         """log p(column's cells | their classes). (columns,)"""
         return np.asarray(self.tables.log_evidence().sum(0))
+
+    def log_likelihood_at(self, other: Self) -> float:
+        from scipy.special import xlogy
+
+        return float(xlogy(self.tables.counts, other._shares).sum())
+
+    def points(self, cells: Codes) -> Array:
+        """An indicator of each value; they are scaled so that two different values lie as far apart as two numbers do
+        on average, √2 deviations."""
+        found = []
+        for codes, column in zip(cells, self.columns, strict=True):
+            indicators = (codes[:, None] == np.arange(len(column.levels))).astype(np.float64)
+            found.append(np.where(codes[:, None] < 0, np.nan, indicators))
+        return np.concatenate(found, axis=1)
 
     def log_evidence_left_out(self, cells: Codes, own: Hard) -> Array:
         """The same of a single column, without each row: by the chain rule. (rows,)"""

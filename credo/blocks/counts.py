@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from credo._kernels.data.codes import add_tables
 from credo.blocks.block import Block, Parameter, Settings, column_labels
-from credo.blocks.capabilities import Averageable, Draws, LogPrior, Tallies
+from credo.blocks.capabilities import Averageable, Draws, LogEvidence, LogPrior, Points, Tallies
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Hard, Membership
-from credo.core.statistics import ALONE, Totals
+from credo.core.membership import Codes, Hard, Membership
+from credo.core.statistics import ALONE, Counts, Totals
 from credo.data import Batch
 from credo.data.cells import check_positive
 from credo.data.schema import Column, Schema
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from credo.blocks.tally import Tally
 
 FAMILY = GammaPoisson(1, 1)
+SPARSE = 4  # times the largest count: with more rows than that, a table of counts is worth it
+FIRST = np.ones(1, dtype=np.int64)  # where the table of a single column begins, after the row of missing cells
 
 
 @dataclass(frozen=True)
@@ -38,10 +41,8 @@ class CountColumns(Block, Tallies):
         return label in column_labels(self.names)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
-        parts = {
-            Label("column", name): Part((groups,), FAMILY.statistics(_counts(batch, name), member))
-            for name in self.names
-        }
+        columns = zip(self.names, batch.encoded(CountCells(self.names)), strict=True)
+        parts = {Label("column", name): Part((groups,), _statistics(x, member)) for name, x in columns}
         return Evidence(Schema(tuple(Column(name, "count") for name in self.names)), parts)
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> CountsLikelihood:
@@ -53,14 +54,38 @@ class CountColumns(Block, Tallies):
         return CountsTally(self.names, [evidence[label] for label in column_labels(self.names)], FAMILY.log_base)
 
 
-def _counts(batch: Batch, name: str) -> Array:
-    x = batch.numbers(name)
-    check_positive(x, name, batch.number, whole=True)
-    return x
+@dataclass(frozen=True)
+class CountCells:
+    """Columns of counts, NaN where a cell is missing. (columns, rows)"""
+
+    names: tuple[str, ...]
+
+    def of(self, batch: Batch) -> Array:
+        found = np.empty((len(self.names), batch.rows))
+        for name, x in zip(self.names, found, strict=True):
+            x[:] = batch.numbers(name)
+            check_positive(x, name, batch.number, whole=True)
+        return found
+
+
+def _statistics(x: Array, member: Membership) -> Totals:
+    """Of a column. Under soft membership, rows with the same count are added up first."""
+    codes = None if isinstance(member, Hard) else _codes(x)
+    if codes is None:
+        return FAMILY.statistics(x, member)
+    weights = Counts.of(codes, int(codes.max(initial=0)) + 1, member).n.value  # (groups, values)
+    values = np.arange(weights.shape[1], dtype=np.float64)
+    return Totals.of_pairs(weights @ np.column_stack([np.ones(len(values)), FAMILY.log_base(values), values]))
+
+
+def _codes(x: Array) -> Codes | None:
+    """Counts as codes, -1 where a cell is missing; None where they are so large that most of a table would be empty."""
+    filled = np.where(np.isnan(x), -1.0, x)
+    return None if filled.max(initial=-1.0) * SPARSE > len(x) else filled.astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
-class CountsLikelihood(Averageable, LogPrior, Draws):
+class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Draws):
     """log p(x | class): negative binomial where rates are integrated out, else Poisson."""
 
     names: tuple[str, ...]
@@ -70,7 +95,7 @@ class CountsLikelihood(Averageable, LogPrior, Draws):
 
     def read(self, batch: Batch) -> Array:
         """(columns, rows)"""
-        return np.stack([_counts(batch, name) for name in self.names])
+        return batch.encoded(CountCells(self.names))
 
     @cached_property
     def priors(self) -> list[GammaPoisson]:
@@ -84,7 +109,7 @@ class CountsLikelihood(Averageable, LogPrior, Draws):
         """log Gamma(rate) of each column and class; a column that was never seen has no rate."""
         rates = map(self._rate, self.beliefs, self.statistics)
         known = (
-            prior.log_prior(rate)
+            prior.log_prior(rate) + (np.log(rate) if self.settings.log_rates else 0.0)
             for prior, rate, each in zip(self.priors, rates, self.statistics, strict=True)
             if each.n.value.any()
         )
@@ -101,14 +126,22 @@ class CountsLikelihood(Averageable, LogPrior, Draws):
             events, n = FAMILY.events(statistics), FAMILY.exposure(statistics)
             pooled = events.sum(-1, keepdims=True) / np.maximum(n.sum(-1, keepdims=True), ALONE)
             return np.where(n > 0, events / np.where(n > 0, n, 1.0), pooled)  # a class without rows has the pooled rate
-        return np.asarray(belief.mode() if self.settings.estimate == "map" else belief.mean())
+        at_mode = self.settings.estimate == "map" and not self.settings.log_rates
+        return np.asarray(belief.mode() if at_mode else belief.mean())
 
     def add(self, cells: Array, out: Array) -> None:
         for j, (belief, statistics) in enumerate(zip(self.beliefs, self.statistics, strict=True)):
-            known = ~np.isnan(cells[j])
             weight = 1.0 if self.weights is None else self.weights[j]
-            if weight and statistics.n.value.any():
+            if not weight or not statistics.n.value.any():
+                continue
+            codes = _codes(cells[j])
+            if codes is None:
+                known = ~np.isnan(cells[j])
                 out[known] += weight * self._log_prob(cells[j, known, None], belief, statistics)
+            else:  # a table of what the counts have
+                values = np.arange(int(codes.max(initial=0)) + 1, dtype=np.float64)[:, None]
+                table = np.pad(weight * self._log_prob(values, belief, statistics), ((1, 0), (0, 0)))
+                add_tables(codes[None], FIRST, table, out)
 
     def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
         for j in range(len(self.names)):
@@ -145,6 +178,27 @@ class CountsLikelihood(Averageable, LogPrior, Draws):
     def log_evidence(self) -> Array:
         prior = (of_counts(each.pooled(), self.settings.strength) for each in self.statistics)
         return np.array([before.log_evidence(e).sum() for before, e in zip(prior, self.statistics, strict=True)])
+
+    def log_likelihood_at(self, other: Self) -> float:
+        """Σ events log λ - exposure λ + what the counts alone say"""
+        from scipy.special import xlogy
+
+        total = 0.0
+        for own, belief, theirs in zip(self.statistics, other.beliefs, other.statistics, strict=True):
+            if theirs.n.value.any():
+                rate = other._rate(belief, theirs)
+                total += float((xlogy(FAMILY.events(own), rate) - FAMILY.exposure(own) * rate).sum())
+                total += float(own.log_base.value.sum())
+        return total
+
+    def points(self, cells: Array) -> Array:
+        """2√x, whose variance is about 1 for a Poisson count, in its own deviations."""
+        place = 2 * np.sqrt(cells.T)
+        known = ~np.isnan(place)
+        n = np.maximum(known.sum(0), 1)
+        mean = np.where(known, place, 0.0).sum(0) / n
+        spread = np.sqrt(np.where(known, (place - mean) ** 2, 0.0).sum(0) / n)
+        return np.asarray((place - mean) / np.where(spread > 0, spread, 1.0))
 
     def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
         found, known = np.zeros(cells.shape[1]), np.flatnonzero(~np.isnan(cells[0]))

@@ -7,8 +7,9 @@ follows, since evidence adds. Any engine runs it: what an engine is given is dat
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -87,20 +88,32 @@ def added(parts: Sequence[Expected]) -> Expected:
     return Evidence.total([evidence for evidence, _ in parts]), sum(log_likelihood for _, log_likelihood in parts)
 
 
+@dataclass(frozen=True, eq=False)
+class Step(Generic[Model]):
+    """Where EM is: a model, what it expects of all rows, and the objective."""
+
+    model: Model
+    evidence: Evidence
+    objective: float
+    extrapolated: bool = False  # an extrapolated step says nothing about convergence
+
+
 def em(model: Model, batches: Batches, *, steps: int = 500, tolerance: float = 1e-10) -> Fitted[Model]:
     """At most so many steps from the model's parameters, or until the objective grows by less than tolerance of its
     size. An objective that falls is an error: the M-step doesn't fit the E-step."""
-    evidence, objective = expected(model, batches)
-    history = [objective]
-    for _ in range(steps):
-        model = model.with_evidence(evidence)
+    return _fitted(em_steps(model, batches), steps, tolerance)
+
+
+def em_steps(model: Model, batches: Batches) -> Iterator[Step[Model]]:
+    """The start, and each step after it, without end; an objective that falls is an error."""
+    return _rising(_plain_steps(model, batches))
+
+
+def _plain_steps(model: Model, batches: Batches) -> Iterator[Step[Model]]:
+    while True:
         evidence, objective = expected(model, batches)
-        growth = objective - history[-1]
-        history.append(objective)
-        _check(growth, objective)
-        if growth <= tolerance * abs(objective):
-            return Fitted(model, evidence, tuple(history), True)
-    return Fitted(model, evidence, tuple(history), False)
+        yield Step(model, evidence, objective)
+        model = model.with_evidence(evidence)
 
 
 def accelerated_em(
@@ -109,27 +122,43 @@ def accelerated_em(
     """EM with squared extrapolation (SQUAREM; Varadhan and Roland 2008): θ ← θ₀ + 2s(θ₁ - θ₀) + s²(θ₂ - 2θ₁ + θ₀),
     s = |θ₁ - θ₀| / |θ₂ - 2θ₁ + θ₀|, where θ₁ and θ₂ are EM steps after θ₀. Where that makes the objective fall, θ₂ is
     taken instead, so it never does."""
+    return _fitted(_rising(_accelerated_steps(model, batches)), steps, tolerance)
+
+
+def _accelerated_steps(model: VectorModel, batches: Batches) -> Iterator[Step[VectorModel]]:
     evidence, objective = expected(model, batches)
-    history = [objective]
-    while len(history) <= steps:
+    yield Step(model, evidence, objective)
+    while True:
         first = model.with_evidence(evidence)
-        evidence, objective = expected(first, batches)
-        growth = objective - history[-1]
-        history.append(objective)
-        _check(growth, objective)
-        if growth <= tolerance * abs(objective):
-            return Fitted(first, evidence, tuple(history), True)
-        if len(history) > steps:
-            return Fitted(first, evidence, tuple(history), False)
+        evidence, before = expected(first, batches)
+        yield Step(first, evidence, before)
         second = first.with_evidence(evidence)
         model = model.at(_extrapolated(model.coordinates(), first.coordinates(), second.coordinates()))
         evidence, objective = expected(model, batches)
-        if not objective >= history[-1]:
+        if not objective >= before:
             model = second
             evidence, objective = expected(model, batches)
-            _check(objective - history[-1], objective)
-        history.append(objective)
-    return Fitted(model, evidence, tuple(history), False)
+        yield Step(model, evidence, objective, extrapolated=True)
+
+
+def _rising(climb: Iterator[Step[Model]]) -> Iterator[Step[Model]]:
+    before = None
+    for step in climb:
+        if before is not None:
+            _check(step.objective - before, step.objective)
+        before = step.objective
+        yield step
+
+
+def _fitted(climb: Iterator[Step[Model]], steps: int, tolerance: float) -> Fitted[Model]:
+    step = next(climb)
+    history = [step.objective]
+    for step in islice(climb, steps):
+        growth = step.objective - history[-1]
+        history.append(step.objective)
+        if growth <= tolerance * abs(step.objective) and not step.extrapolated:
+            return Fitted(step.model, step.evidence, tuple(history), True)
+    return Fitted(step.model, step.evidence, tuple(history), False)
 
 
 def _extrapolated(start: Array, first: Array, second: Array) -> Array:

@@ -22,7 +22,7 @@ from credo.errors import EvidenceError
 from credo.numerics.exact import Array
 
 NEVER = "can't forget what was never learned: these rows aren't all in the evidence"
-MANY = 2**12  # above this many levels, small additions are merged lazily
+MANY_LEVELS = 2**12  # above this many levels, small additions are merged lazily
 WAITING = 8  # small additions that are kept apart; more of them are merged with each other
 
 
@@ -79,7 +79,7 @@ class Evidence:
     def grown(self, new: Evidence) -> Evidence:
         """The sum, levels in their natural order; a lazy one where `new` is little evidence beside this."""
         much, *little = self.waiting or (self,)
-        if much.size < MANY or new.size + sum(each.size for each in little) > LITTLE * much.size:
+        if much.size < MANY_LEVELS or new.size + sum(each.size for each in little) > LITTLE * much.size:
             return self._added_up().grown(new) if little else (self + new).ordered()
         for each in (much, *little):
             agree([each.schema, new.schema])
@@ -113,7 +113,7 @@ class Evidence:
             )
             for each in self.waiting
         ]
-        return Evidence.total(few).ordered() if few and few[0].size < MANY else self
+        return Evidence.total(few).ordered() if few and few[0].size < MANY_LEVELS else self
 
     def without(self, other: Evidence) -> Evidence:
         """What is left when other is subtracted; refused where it can't have been part of this."""

@@ -15,6 +15,8 @@ Counted = Literal[
     "logarithms",  # of number columns
     "dates",  # as numbers
     "joint",  # number columns that covary, of the rows with one pattern of missing cells
+    "completed",  # the same, where EM fills in what it expects of missing cells
+    "known",  # cells of columns that covary, each column by itself, where others are filled in
     "one-hot",  # all columns as features that covary
     "family",  # a column's cells together with those of its parents
     "pairs",  # of all columns' cells, in one row

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from credo._kernels.models.shares import share_out, take_top
 from credo.numerics.arrays import Codes as Codes
 from credo.numerics.exact import Array
 
@@ -47,6 +48,23 @@ class Soft:
     """Row i belongs to group k with weights[i, k]: responsibilities, times the row's weight."""
 
     weights: Array  # (rows, groups)
+
+    @classmethod
+    def responsibilities(cls, log_joint: Array, weight: Array | None = None) -> tuple[Soft, Array]:
+        """P(group | row) = p(row, group)/p(row), times the row's weight, and log p(row); log_joint (rows, groups) is
+        overwritten. A row that is impossible in every group belongs to none: its log-probability is -∞.
+
+        >>> member, log_prob = Soft.responsibilities(np.log([[0.1, 0.3], [0.2, 0.0]]))
+        >>> np.round(member.weights, 6).tolist(), np.round(np.exp(log_prob), 6).tolist()
+        ([[0.25, 0.75], [1.0, 0.0]], [0.4, 0.2])
+        """
+        log_prob, total = np.empty((2, len(log_joint)))
+        take_top(log_joint, log_prob)
+        np.exp(log_joint, out=log_joint)
+        share_out(log_joint, np.ones(len(log_joint)) if weight is None else weight, total)
+        with np.errstate(divide="ignore"):
+            log_prob += np.log(total)
+        return cls(log_joint), log_prob
 
     @property
     def rows(self) -> int:

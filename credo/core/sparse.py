@@ -18,7 +18,7 @@ from credo.core.statistics import ROUNDING, Counts, Positions, Statistics
 from credo.data.schema import LITTLE
 from credo.numerics.exact import Array, Exact
 
-MANY = 2**16  # entries from which on they are put in order slice by slice: so many take 4 MB on the way
+SLICED_ENTRIES = 2**16  # entries from which on they are put in order slice by slice: so many take 4 MB on the way
 SLICES = 8  # at most: each looks at all rows
 FEW_CELLS = 2**20  # of counts by group: up to here, a table with all zeros is kept
 DENSE = 4  # times as many cells as entries: up to there, adding them up in a table with all zeros is faster
@@ -194,7 +194,7 @@ class Sparse:
         if sum(len(part.high) for part in rest) <= LITTLE * len(first.high) and all(map(_in_order, places[0])):
             wide = first._widened(shape)
             return wide._with_few(cls._gathered(rest, places[1:], (0, shape[0]), shape[1])) if rest else wide
-        slices = min(1 + sum(len(part.high) for part in parts) // MANY, SLICES)
+        slices = min(1 + sum(len(part.high) for part in parts) // SLICED_ENTRIES, SLICES)
         bounds = np.linspace(0, shape[0], slices + 1).astype(int).tolist()
         return cls._stacked([cls._gathered(parts, places, rows, shape[1]) for rows in pairwise(bounds)])
 

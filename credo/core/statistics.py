@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from credo._kernels.core.sums import ALIKE, FAINT, add_moments_hard, add_products_hard, add_sums_hard, add_weights_soft
 from credo._kernels.data.codes import count_pairs
+from credo.core import soft_sums
 from credo.core.membership import Codes, Hard, Membership, Soft
 from credo.errors import EvidenceError
 from credo.numerics.arrays import Positions as Positions
@@ -29,8 +30,6 @@ CLOSE = 2.0**-30  # of a sum of squares: below it, sums are taken about the mean
 FEW = 8  # rows whose sums lose nothing
 CORRELATED = 1e-6  # by which rounding may move the eigenvalues of a correlation matrix
 OF_WEIGHTS = 1e-12  # by which sums of the same weights may differ as floats, relative to themselves
-SOFT_ROWS = 2**13  # whose soft sums are taken about one mean; caches hold so many
-SOFT_CELLS = 2**17  # of weighted rows, by groups and columns, in one matrix product
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +184,7 @@ class Counts(Statistics):
         """How many rows each group has. (groups, 1)"""
         if isinstance(member, Hard):
             return cls(_weights_of(member.codes, member.groups, member.weight)[:, None])
-        return cls(Exact.of(member.weights.sum(0)[:, None]))
+        return cls(Exact.of((np.ones(member.rows) @ member.weights)[:, None]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,30 +277,17 @@ class Moments(Statistics):
 
     @classmethod
     def _of_soft_tiles(cls, tiles: Iterable[tuple[int, Array]], columns: int, member: Soft) -> Moments:
-        """Plain sums of a few rows, about the mean of these, are added up in pairs: so rows in order lose no digits."""
+        """Plain sums of some rows are added up in pairs: so rows in order lose no digits."""
         total = cls(*(Exact.zeros((member.groups, columns)) for _ in range(3)))
-        for start, x in tiles:
-            for at in range(0, len(x), SOFT_ROWS):
-                part = x[at : at + SOFT_ROWS]
-                total = total + cls._soft(part, member.weights[start + at : start + at + len(part)])
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities are reported by whoever reads the cells
+            for start, x in tiles:
+                total = total + cls._soft(soft_sums.moments(x, member.weights[start : start + len(x)]))
         return total
 
     @classmethod
-    def _soft(cls, x: Array, weights: Array) -> Moments:
-        known = ~np.isnan(x)
-        with np.errstate(invalid="ignore", over="ignore"):  # infinities are reported by whoever reads the cells
-            pivot = _centre(x, known)
-            z = x - pivot
-            if known.all():
-                sums = weights.T @ np.concatenate([z, z * z], axis=1)
-                n = np.repeat(weights.sum(0)[:, None], x.shape[1], axis=1)
-            else:
-                z[~known] = 0.0
-                sums = weights.T @ np.concatenate([z, z * z, known], axis=1)
-                n = sums[:, 2 * x.shape[1] :]
-            first, second = sums[:, : x.shape[1]], sums[:, x.shape[1] : 2 * x.shape[1]]
-            exact = Exact.of(n)
-            return cls(exact, *_uncentred(exact, Exact.of(first), Exact.of(second), Exact.of(pivot)))
+    def _soft(cls, sums: soft_sums.CentredSums) -> Moments:
+        n, first, second, pivot = map(Exact.of, sums)
+        return cls(n, *_uncentred(n, first, second, pivot))
 
     @classmethod
     def of_pairs(cls, high: Array, low: Array, rest: Array) -> Moments:
@@ -361,9 +347,13 @@ class CrossMoments(Statistics):
             about = np.where(close, found.mean, 0.0)
             n, first, second = cls._of_products(_away(x, member.codes, about), member).sums
             return cls(n, *_uncentred(n[:, None], first, second, Exact.of(about), products=True))
-        pivot = _centre(x, np.ones(x.shape, dtype=bool))
-        n, (first, second) = Exact.of(member.weights.sum(0)), map(Exact.of, _soft_products(x, pivot, member.weights))
-        return cls(n, *_uncentred(n[:, None], first, second, Exact.of(pivot), products=True))
+        return cls.of_centred(soft_sums.products(x, member.weights))
+
+    @classmethod
+    def of_centred(cls, sums: soft_sums.CentredSums) -> CrossMoments:
+        """From plain sums about pivots."""
+        n, first, second, pivot = map(Exact.of, sums)
+        return cls(n, *_uncentred(n[:, None], first, second, pivot, products=True))
 
     @classmethod
     def _of_products(cls, x: Array, member: Hard) -> CrossMoments:
@@ -501,23 +491,6 @@ def _weights_of(cells: Codes | NDArray[np.int64], size: int, weight: Array) -> E
 def _away(x: Array, codes: Codes, pivot: Array) -> Array:
     """x - the pivot of its group; a row of no group stays."""
     return np.asarray(x - np.append(pivot, np.zeros((1, pivot.shape[1])), axis=0)[codes])
-
-
-def _centre(x: Array, known: NDArray[np.bool_]) -> Array:
-    """A pivot near the data (column means): soft sums are taken about it, since they are plain floats."""
-    centre: Array = np.where(known, x, 0.0).sum(0) / np.maximum(known.sum(0), 1)
-    return centre
-
-
-def _soft_products(x: Array, pivot: Array, weights: Array) -> tuple[Array, Array]:
-    """Σ wᵢₖ zᵢ and Σ wᵢₖ zᵢzᵢ′, z being x - pivot: one matrix product of a few rows at a time, for all groups."""
-    (groups, d), step = (weights.shape[1], x.shape[1]), max(1, SOFT_CELLS // max(1, weights.shape[1] * x.shape[1]))
-    first, second = np.zeros((groups, d)), np.zeros((groups * d, d))
-    for start in range(0, len(x), step):
-        z, own = x[start : start + step] - pivot, weights[start : start + step]
-        first += own.T @ z
-        second += (own[:, :, None] * z[:, None, :]).reshape(len(z), groups * d).T @ z
-    return first, second.reshape(groups, d, d)
 
 
 def _uncentred(n: Exact, first: Exact, second: Exact, pivot: Exact, products: bool = False) -> tuple[Exact, Exact]:

@@ -18,7 +18,7 @@ from credo.engines.partitions import Loaded
 from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
-TILE = 2000  # rows that are turned at a time: like ROWS no power of two, lanes so far apart share cache lines
+TILE = 2000  # rows that are turned at a time: like BATCH_ROWS no power of two, lanes so far apart share cache lines
 
 Encoded = TypeVar("Encoded")
 Made = TypeVar("Made", covariant=True)
@@ -51,6 +51,16 @@ class CategoryCodes:
 
     def of(self, batch: Batch) -> tuple[Codes, Any]:
         return batch.categories(self.name)
+
+
+@dataclass(frozen=True)
+class NumberMatrix:
+    """Columns as floats beside each other, NaN where a cell is missing; the block itself where it holds them."""
+
+    names: tuple[str, ...]
+
+    def of(self, batch: Batch) -> Array:
+        return batch.matrix(self.names)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ Numbering = Callable[[int], int]  # what a row of a batch is called in errors
 LARGEST = 1e150  # beyond it a square leaves the floats
 DAY = 86_400e6  # microseconds
 WHOLE = 2.0**53  # from here on, floats skip whole numbers
-FIRST = 2000  # rows that tell between which bounds integers lie
+FIRST_ROWS = 2000  # rows that tell between which bounds integers lie
 NARROW = 4096  # cells of a table that is worth its memory for the fewest rows
 TEXTS = (
     pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
@@ -277,7 +277,7 @@ def block_counts(
 
     The first rows tell mostly between which bounds all lie: only where others don't, all are looked at beforehand.
     """
-    head = next((x[:FIRST] for _, x in tiles()), np.empty((0, 0), dtype=np.int64))
+    head = next((x[:FIRST_ROWS] for _, x in tiles()), np.empty((0, 0), dtype=np.int64))
     if not head.size:
         return None
     found = _counts_within(tiles(), *_bounds(head), groups, size)
@@ -324,7 +324,11 @@ def codes_among(array: Any, levels: Any) -> tuple[Codes, int]:
     """Codes by these levels, -1 where a cell is missing or holds another value; and how many hold another value."""
     if pa.types.is_int64(array.type) and not array.null_count and (found := integers_among(array.to_numpy(), levels)):
         return found
-    codes, own = categories(array)
+    return recoded(*categories(array), levels)
+
+
+def recoded(codes: Codes, own: Any, levels: Any) -> tuple[Codes, int]:
+    """The same for cells that are codes already, of their own levels."""
     try:
         if pa.types.is_string(own.type) and pa.types.is_integer(levels.type):  # one of them may be no number
             own, levels = pc.utf8_trim_whitespace(own), levels.cast(pa.string())

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from credo import engines
 from credo.data.batches import Batch
-from credo.data.cutting import FIRST
+from credo.data.cutting import FIRST_ROWS
 from credo.data.partitions import Partition, RowCounts, grouped
 from credo.data.queries import (
     LONGEST,
@@ -194,7 +194,7 @@ def _delimiter(head: str, cut: bool) -> str:
 def _types(contents: Sequence[CsvRows], names: Sequence[str]) -> dict[str, str]:
     """BIGINT, DOUBLE or VARCHAR: the narrowest that every cell of a column can be read as without loss."""
     narrowest = dict.fromkeys(names, 0)
-    for limit in (f"LIMIT {FIRST}", ""):  # most columns of words are known for that by their first rows
+    for limit in (f"LIMIT {FIRST_ROWS}", ""):  # most columns of words are known for that by their first rows
         undecided = tuple(name for name in names if TYPES[narrowest[name]] != "VARCHAR")
         rows = [Partition(replace(content, limit=limit), undecided) for content in contents if undecided]
         for found in engines.current().map(Narrowest(), rows):

@@ -13,20 +13,20 @@ import pyarrow.compute as pc
 
 from credo.data.batches import Batch, Encodings
 
-ROWS = 60_000  # of a batch: fixed, so that results don't depend on how many workers ran
+BATCH_ROWS = 60_000  # of a batch: fixed, so that results don't depend on how many workers ran
 HEAVY = 2**25  # bytes of a batch from which on it has fewer rows
 STRINGS = 8  # times their bytes is what they weigh, as their words do
 LONGEST = 2 * HEAVY // STRINGS  # bytes of all texts of a batch, if it isn't one row
-FIRST = 1024  # rows that tell how heavy a row is
+FIRST_ROWS = 1024  # rows that tell how heavy a row is
 
 
 def batch_rows(row_bytes: float) -> int:
-    """ROWS, or as many fewer as keep a batch from being heavy.
+    """BATCH_ROWS, or as many fewer as keep a batch from being heavy.
 
     >>> batch_rows(8 * 10), batch_rows(8 * 10_000)
     (60000, 234)
     """
-    rows = ROWS
+    rows = BATCH_ROWS
     while rows > 1 and rows * row_bytes > HEAVY:
         rows //= 2
     return rows
@@ -116,7 +116,7 @@ def _types(batch: Batch) -> tuple[object, ...]:
 
 def _row_bytes(batch: Batch) -> float:
     """What a row weighs, by the first ones; a dictionary weighs nothing, as batches share it."""
-    head = batch.slice(0, FIRST)
+    head = batch.slice(0, FIRST_ROWS)
     total = 0 if head.block is None else head.block.nbytes
     for array in head.columns.values():
         if pa.types.is_dictionary(array.type):

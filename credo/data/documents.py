@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import pyarrow as pa
 
 from credo.data.batches import Batch
-from credo.data.cutting import HEAVY, ROWS, STRINGS
+from credo.data.cutting import BATCH_ROWS, HEAVY, STRINGS
 from credo.data.files import FORMATS, matches
 from credo.data.partitions import Partition, RowCounts, grouped
 from credo.data.queries import opened
@@ -226,7 +226,7 @@ def _parts(rows: Iterator[Row]) -> Iterator[list[Row]]:
     for row in rows:
         part.append(row)
         size += len(row[0])
-        if STRINGS * size >= HEAVY or len(part) == ROWS:
+        if STRINGS * size >= HEAVY or len(part) == BATCH_ROWS:
             yield part
             part, size = [], 0
     if part:

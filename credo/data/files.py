@@ -18,7 +18,7 @@ import numpy as np
 from credo.data import partitions
 from credo.data.batches import Batch
 from credo.data.csv_files import open_csv
-from credo.data.cutting import ROWS
+from credo.data.cutting import BATCH_ROWS
 from credo.data.partitions import Content, Partition, RowCounts, grouped
 from credo.data.queries import Database, compression, identifier, literal, opened, packing, path_literal, rows_of
 from credo.data.sources import Filing, Source
@@ -268,7 +268,7 @@ class ParquetRows:
 def _open_parquet(paths: Sequence[Path]) -> tuple[Columns, Filing]:
     facts = {path: _parquet_facts(path) for path in paths}
     size, ends = sum(each.size for each in facts.values()), np.cumsum([0, *(each.rows for each in facts.values())])
-    step = ROWS * max(1, partitions.BYTES * int(ends[-1]) // max(size, 1) // ROWS)  # batches end there, too
+    step = BATCH_ROWS * max(1, partitions.BYTES * int(ends[-1]) // max(size, 1) // BATCH_ROWS)  # batches end there, too
     database, contents = Database(), list[ParquetRows]()
     for start in range(0, max(int(ends[-1]), 1), step):
         own = np.clip([start, start + step], ends[:-1, None], ends[1:, None]) - ends[:-1, None]  # (files, 2)

@@ -96,13 +96,13 @@ def message_text(message: bytes) -> str:
     return _whole_characters(_with_subject(whole, iter(range(MOST_PARTS)), 0))
 
 
-def _with_subject(whole: Part, budget: Iterator[int], depth: int) -> str:
+def _with_subject(whole: MailPart, budget: Iterator[int], depth: int) -> str:
     subject, body = _subject(whole.field("Subject")), _text(whole, budget, depth)
     return f"{subject}\n\n{body}" if subject else body
 
 
 @dataclass(frozen=True)
-class Part:
+class MailPart:
     """A message or a part of one: some fields of its header, and where in the message its body lies."""
 
     message: bytes
@@ -134,21 +134,21 @@ class Part:
         return b""
 
 
-def _part(message: bytes, start: int, end: int) -> Part:
+def _part(message: bytes, start: int, end: int) -> MailPart:
     """What lies between two places; it has a header only if its first line is a field."""
     header = Message()
     if not FIELD_NAME.match(message, start, end):
         blank_first = next((line for line in (b"\r\n", b"\n") if message.startswith(line, start, end)), b"")
-        return Part(message, header, start + len(blank_first), end)
+        return MailPart(message, header, start + len(blank_first), end)
     blank = BLANK_LINE.search(message, start, end)
     head_end, body = blank.span() if blank else (end, end)
     for name, value in FIELDS.findall(message[start : min(head_end, start + HEADER)]):
         if name.decode() not in header:  # of several, the first counts
             header[name.decode()] = re.sub(r"[\r\n]+", "", value[:FIELD].decode("latin-1")).strip()
-    return Part(message, header, body, end)
+    return MailPart(message, header, body, end)
 
 
-def _text(part: Part, budget: Iterator[int], depth: int) -> str:
+def _text(part: MailPart, budget: Iterator[int], depth: int) -> str:
     """What is shown of a part: no attachments, and of several forms of the same the plainest that says something."""
     kind = part.kind
     if depth > DEEPEST or part.field("Content-Disposition").lower().startswith("attachment"):
@@ -169,12 +169,12 @@ def _text(part: Part, budget: Iterator[int], depth: int) -> str:
     return stripped(text) if kind == "text/html" else text.replace("\r\n", "\n")
 
 
-def _plainness(part: Part) -> int:
+def _plainness(part: MailPart) -> int:
     kind = part.kind
     return 0 if kind == "text/plain" else 1 if kind.startswith("multipart/") else 2 if kind == "text/html" else 3
 
 
-def _inside(part: Part, budget: Iterator[int]) -> list[Part]:
+def _inside(part: MailPart, budget: Iterator[int]) -> list[MailPart]:
     """What lies between lines `--boundary`; nothing if there are none."""
     boundary = part.boundary
     marks = chain(_boundaries(part, b"--" + boundary) if boundary else (), [(part.end, -1)])
@@ -182,7 +182,7 @@ def _inside(part: Part, budget: Iterator[int]) -> list[Part]:
     return [_part(part.message, start, max(start, end)) for (start, end), _ in zip(spans, budget, strict=False)]
 
 
-def _boundaries(part: Part, mark: bytes) -> Iterator[tuple[int, int]]:
+def _boundaries(part: MailPart, mark: bytes) -> Iterator[tuple[int, int]]:
     """Where the text before each ends, and where that after it begins: -1 after the last, `--boundary--`."""
     message, at = part.message, part.start - 1  # the line end before it
     while (at := message.find(b"\n" + mark, at, part.end)) >= 0:
@@ -198,7 +198,7 @@ def _boundaries(part: Part, mark: bytes) -> Iterator[tuple[int, int]]:
         at = after
 
 
-def _unpacked(part: Part) -> bytes:
+def _unpacked(part: MailPart) -> bytes:
     body = part.message[part.start : part.end]
     if part.encoding == "quoted-printable":
         return binascii.a2b_qp(body)

@@ -35,7 +35,7 @@ class Content(Protocol):
         ...
 
 
-class Step(Protocol):
+class PartStep(Protocol):
     """What is done with rows after they are read."""
 
     def over(self, parts: Iterator[Batch], /) -> Iterator[Batch]:
@@ -55,7 +55,7 @@ class Partition:
     wanted: tuple[str, ...]  # columns of the files
     start: int = 0  # how many rows of the table come before
     rows: int | None = None  # where known beforehand
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PartStep, ...] = ()
 
     def parts(self) -> Iterator[Batch]:
         found = self.content.read(self.wanted)
@@ -67,7 +67,7 @@ class Partition:
         """Numbered as rows of the table."""
         return recut(self.parts(), self.start)
 
-    def then(self, step: Step) -> Partition:
+    def then(self, step: PartStep) -> Partition:
         return replace(self, steps=(*self.steps, step))
 
 

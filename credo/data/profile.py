@@ -19,7 +19,7 @@ from credo.data.spelling import dates
 from credo.errors import DataError
 from credo.notices import COLUMN, tell_of_columns
 
-KEPT = 2_000_000  # distinct values, of which more would only cost memory
+MOST_DISTINCT = 2_000_000  # distinct values, of which more would only cost memory
 KEPT_BYTES = 2**25  # of them together, and a thirty-second of it from a batch: texts are known by few
 MANY_ROWS = 50  # from here on, single words that are all different are names of rows, not values
 WORD = r"\pL\S*"  # a date and a time are two of something, but not two words
@@ -78,7 +78,7 @@ class Profile:
     @property
     def full(self) -> bool:
         """Whether no more values are collected."""
-        return len(self.values) >= KEPT or self.values.nbytes >= KEPT_BYTES
+        return len(self.values) >= MOST_DISTINCT or self.values.nbytes >= KEPT_BYTES
 
     @property
     def is_cut(self) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.data.batches import Batch
 from credo.data.cutting import chunks_of, recut
-from credo.data.partitions import Beside, Chosen, Partition, Renamed, Step, Weighted
+from credo.data.partitions import Beside, Chosen, Partition, PartStep, Renamed, Weighted
 from credo.engines import Partition as AnyPartition
 from credo.errors import DataError, SchemaError, counted, suggest
 from credo.numerics.exact import Array
@@ -22,9 +22,9 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.data.sequences import SequenceBatch
 
-Reading = Callable[[Sequence[str]], Iterator[Batch]]
+PartReader = Callable[[Sequence[str]], Iterator[Batch]]
 Filing = Callable[[Sequence[str]], Sequence[Partition]]
-Planned = tuple[Sequence[str], Step | None]  # columns to read, and what is done with them
+Planned = tuple[Sequence[str], PartStep | None]  # columns to read, and what is done with them
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Source:
     """A table that is read batch by batch; `once` if it can be read only once."""
 
     names: tuple[str, ...]
-    read: Reading  # parts of any size, in order
+    read: PartReader  # parts of any size, in order
     once: bool = False
     rows: int | None = None  # where known beforehand
     near: bool = False  # whether it lies in memory

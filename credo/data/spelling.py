@@ -28,7 +28,7 @@ DATE = rf"^\s*[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{
 TOKENS = frozenset(
     ["", "na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "?", ".", "#n/a", "#na", "<na>", "nat"]
 )
-FEW, FIRST = 4, 1024  # cells that tell words from numbers: often, and nearly always
+FEW_CELLS, FIRST_CELLS = 4, 1024  # cells that tell words from numbers: often, and nearly always
 READABLE = re.compile(rf"{NUMBER}|{DATE}|{COMMA}")
 
 Spelt = Literal["whole", "number", "comma", "date", "words"]
@@ -70,7 +70,7 @@ class Spelling:
     def of(cls, array: Any) -> Spelling:
         """Of strings."""
         try:
-            if any(map(_is_word, array[:FEW].to_pylist())) or cls._of(array[:FIRST]).is_words:  # as mostly
+            if any(map(_is_word, array[:FEW_CELLS].to_pylist())) or cls._of(array[:FIRST_CELLS]).is_words:  # as mostly
                 return ALL_WORDS
             return cls._of(array)
         except (pa.ArrowInvalid, UnicodeDecodeError):  # not UTF-8, which is said where the cells are used
@@ -142,7 +142,7 @@ def as_numbers(array: Any, kind: Spelt = "number") -> Any:
 
 def dates(array: Any) -> Any:
     """Strings that spell dates as timestamps, in UTC where they name a zone; None where one of them isn't a date."""
-    if not (_all_spelt(array[:FIRST], DATE) and _all_spelt(array, DATE)):
+    if not (_all_spelt(array[:FIRST_CELLS], DATE) and _all_spelt(array, DATE)):
         return None
     words = pc.utf8_trim_whitespace(array)
     cut = pc.replace_substring_regex(words, r"(\.[0-9]{6})[0-9]+", r"\1")  # a microsecond is enough

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo._kernels.data.codes import code_words
-from credo.data import LONGEST, ROWS, Batch, Source, batch_rows, opened
+from credo.data import BATCH_ROWS, LONGEST, Batch, Source, batch_rows, opened
 from credo.data.spelling import is_token
 from credo.errors import DataError, SchemaError
 
@@ -25,7 +25,7 @@ EMPTY = "the data is empty: there are no rows to learn from"
 READ = "an iterator can be read only once, and this one was read before: make a new one, or give a table"
 NOTHING = "the iterator gives no rows: it is empty, or was read before (an iterator can be read only once)"
 
-MANY = 4096  # words, from which on it is worth while to find out how few of them are different
+MANY_WORDS = 4096  # words, from which on it is worth while to find out how few of them are different
 WORTH_COMPILING = 1 << 20  # words, from which on it is worth while to compile a kernel for that
 FEW_WORDS = 1024
 HEAD, LONG = 64, 256  # first cells that tell whether strings are long, and how long these are on average
@@ -119,7 +119,7 @@ def _from_relation(data: Any) -> Source:
     def read(wanted: Sequence[str]) -> Iterator[Batch]:
         try:
             expressions = [*map(duckdb.ColumnExpression, wanted)] or [duckdb.ConstantExpression(True)]
-            with data.select(*expressions).to_arrow_reader(ROWS) as parts:
+            with data.select(*expressions).to_arrow_reader(BATCH_ROWS) as parts:
                 yield from (batch_of(part.select(range(len(wanted)))) for part in parts)
         except (duckdb.Error, OSError) as error:
             raise DataError(f"DuckDB can't run the relation: {first_line(error)}") from None
@@ -222,7 +222,7 @@ def _spelt_out(values: Any) -> list[str | None] | None:
 
 def _coded_words(values: NDArray[np.str_]) -> Any:
     """Few different words, many times, as a dictionary: several times faster than a string for each."""
-    if len(values) < (MANY if code_words.is_ready else WORTH_COMPILING):
+    if len(values) < (MANY_WORDS if code_words.is_ready else WORTH_COMPILING):
         return None
     if values.ndim != 1 or not values.dtype.isnative or not values.itemsize:
         return None
@@ -359,15 +359,15 @@ def _from_iterator(data: Iterator[Any]) -> Source:
 def _row_tables(rows: Iterator[Mapping[Any, Any]]) -> Iterator[Source]:
     """Rows as tables of the columns that the first of them have."""
     names: list[Any] = []
-    for start in count(0, ROWS):
-        chunk = list(islice(rows, ROWS))
+    for start in count(0, BATCH_ROWS):
+        chunk = list(islice(rows, BATCH_ROWS))
         if not chunk:
             return
         found = list(dict.fromkeys(name for row in chunk for name in row))
         names = names or found
         if new := [name for name in found if name not in names]:
             row = next(row for row, cells in enumerate(chunk, start + 1) if new[0] in cells)
-            raise SchemaError(f"row {row} has a column {new[0]!r} that none of the first {ROWS} rows has")
+            raise SchemaError(f"row {row} has a column {new[0]!r} that none of the first {BATCH_ROWS} rows has")
         yield _from_rows(chunk, names, start)
 
 

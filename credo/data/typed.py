@@ -16,13 +16,13 @@ from credo import engines
 from credo.data import cells
 from credo.data.batches import Batch, Encodings
 from credo.data.partitions import EachPart
-from credo.data.sources import Planned, Reading, Source
+from credo.data.sources import PartReader, Planned, Source
 from credo.data.spelling import ALL_WORDS, Spelling, Spelt, also_missing, among, as_numbers, without_tokens
 from credo.errors import counted
 from credo.notices import tell
 
-FEW = 5  # names and tokens in a notice
-FIRST = 4096  # rows that tell most columns of words
+SHOWN_NAMES = 5  # names and tokens in a notice
+FIRST_ROWS = 4096  # rows that tell most columns of words
 WORDS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
@@ -155,8 +155,8 @@ def _spellings(table: Source, names: Sequence[str], missing: tuple[object, ...])
     first = next(parts, None)
     if first is None:
         return Seen({name: Spelling() for name in names})
-    seen = Spellings(tuple(names), missing)(first if first.rows <= FIRST else first.slice(0, FIRST))
-    if not seen.undecided or (first.rows <= FIRST and next(parts, None) is None):
+    seen = Spellings(tuple(names), missing)(first if first.rows <= FIRST_ROWS else first.slice(0, FIRST_ROWS))
+    if not seen.undecided or (first.rows <= FIRST_ROWS and next(parts, None) is None):
         return seen
     others = {name: each for name, each in seen.found.items() if each.is_words}
     job, seen = Spellings(tuple(seen.undecided), missing), Seen({name: Spelling() for name in seen.undecided})
@@ -174,7 +174,7 @@ def _read_as(array: Any, name: str, kind: Spelt) -> Any:
     return without_tokens(words) if kind == "date" else as_numbers(words, kind)
 
 
-def _asked(read: Reading, missing: tuple[object, ...], wanted: Sequence[str]) -> Iterator[Batch]:
+def _asked(read: PartReader, missing: tuple[object, ...], wanted: Sequence[str]) -> Iterator[Batch]:
     """The parts, made by those who know of `missing`: Python's numbers and strings may stand in one column."""
     words, parts = frozenset(str(each).strip() for each in missing), read(wanted)
     while True:
@@ -226,11 +226,11 @@ def _tell(found: Mapping[str, Spelling]) -> None:
     if not having:
         return
     tokens = sum((each.tokens for each in having.values()), Counter[str]())
-    which = ", ".join(f"{token!r} ({n:,})" for token, n in tokens.most_common(FEW)) + _more(len(tokens))
+    which = ", ".join(f"{token!r} ({n:,})" for token, n in tokens.most_common(SHOWN_NAMES)) + _more(len(tokens))
     dates = any(each.kind == "date" for each in having.values())
     numbers = any(each.kind != "date" for each in having.values())
     what = " and ".join(word for word, there in (("numbers", numbers), ("dates", dates)) if there)
-    where = ", ".join(map(repr, [*having][:FEW])) + _more(len(having))
+    where = ", ".join(map(repr, [*having][:SHOWN_NAMES])) + _more(len(having))
     columns = "column" if len(having) == 1 else "columns"
     tell(f"{counted(tokens.total(), 'cell')} read as missing: {which} among the {what} of {columns} {where}")
 
@@ -246,8 +246,8 @@ def _tell_commas(found: Mapping[str, Spelling]) -> None:
     ):
         if names:
             columns = "column" if len(names) == 1 else "columns"
-            tell(f"{columns} {', '.join(map(repr, names[:FEW]))}{_more(len(names))}: {what}")
+            tell(f"{columns} {', '.join(map(repr, names[:SHOWN_NAMES]))}{_more(len(names))}: {what}")
 
 
 def _more(n: int) -> str:
-    return f", ... ({n} in all)" if n > FEW else ""
+    return f", ... ({n} in all)" if n > SHOWN_NAMES else ""

@@ -43,7 +43,7 @@ LITTLE = 1 << 16  # bytes of a document that are kept, or read alone
 PIECE = 8192  # bytes that a kernel works on at a time: what it makes of them stays near
 PLANES = 0x40000  # code points from here on are of no word: tags, private use, and nothing yet
 STEPS = 0.2  # that Python takes for a byte
-MOST = 2**31 - 1  # words that codes can tell apart, and bytes of Arrow's usual strings
+MOST_WORDS = 2**31 - 1  # words that codes can tell apart, and bytes of Arrow's usual strings
 
 NO_ALPHABET = np.zeros(0, np.bool_)  # for documents that are ASCII
 
@@ -145,7 +145,9 @@ def learned(array: Any, how: Reading) -> tuple[Documents, Any]:
     if _plainly(array.nbytes, how):
         codes: dict[str, int] = {}
         documents = _counted_plainly(array, how, lambda word: codes.setdefault(word, len(codes)))
-        return documents, pa.array(list(codes), pa.string() if sum(map(len, codes)) <= MOST // 4 else pa.large_string())
+        return documents, pa.array(
+            list(codes), pa.string() if sum(map(len, codes)) <= MOST_WORDS // 4 else pa.large_string()
+        )
     table, rules = _started(how)
     documents, table = _counted(array, how.lowercase, rules, table)
     if how.buckets:
@@ -367,10 +369,10 @@ def _counted(array: Any, lowercase: bool, rules: Rules, table: Table) -> tuple[D
     while (state := count_documents(text, (*rules,), (*table,), desk, (*counted,))) != DONE:
         if state == FULL:
             table, counted = _with_room(table, counted, rules)
-        elif len(desk[0]) < MOST // 2:
+        elif len(desk[0]) < MOST_WORDS // 2:
             desk = new_desk(2 * len(desk[0]))
         else:
-            raise DataError(f"a document has a word of more than {MOST // 2} bytes: it is no text")
+            raise DataError(f"a document has a word of more than {MOST_WORDS // 2} bytes: it is no text")
     end = int(counted.starts[-1])
     words, counts = counted.words[:end].copy(), counted.counts[:end].copy()
     return Documents(counted.starts, words, counts, lengths > 0, counted.unseen), table
@@ -443,8 +445,10 @@ def _with_room(table: Table, counted: Counted, rules: Rules) -> tuple[Table, Cou
     if not rules.learns:
         return table, counted
     numbers = int(table.used[0]) + words
-    if numbers > MOST:
-        raise DataError(f"the documents have more than {MOST} different words: read them in parts, or use buckets")
+    if numbers > MOST_WORDS:
+        raise DataError(
+            f"the documents have more than {MOST_WORDS} different words: read them in parts, or use buckets"
+        )
     table = table._replace(keys=_grown(table.keys, numbers), arena=_grown(table.arena, int(table.used[1]) + length))
     if 2 * numbers > len(table.slots):
         slots = np.zeros(1 << (2 * numbers).bit_length(), np.uint64)
@@ -484,7 +488,7 @@ def _spelt(keys: Keys, arena: Bytes, first: int = 0) -> Any:
     measure_words(keys, first, ends)
     text = np.empty(int(ends[-1]), np.uint8)
     spell_words(keys, first, arena, ends, text)
-    if len(text) > MOST:
+    if len(text) > MOST_WORDS:
         return pa.LargeStringArray.from_buffers(len(keys), pa.py_buffer(ends), pa.py_buffer(text))
     return pa.StringArray.from_buffers(len(keys), pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(text))
 

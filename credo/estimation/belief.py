@@ -19,7 +19,7 @@ from credo.core.membership import Hard
 from credo.core.records import with_fields
 from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, SchemaError, counted
-from credo.estimation.observations import LogPredictive, Reading, absent, only_column
+from credo.estimation.observations import LogPredictive, ObservedColumns, absent, only_column
 from credo.families import Family
 from credo.families.dirichlet import Dirichlet
 from credo.families.family import Rule
@@ -53,12 +53,12 @@ class Belief(Additive):
     def needs(self, data: Source) -> Sequence[str]:
         return self.reading(data.names).names
 
-    def reading(self, names: Sequence[str]) -> Reading:
+    def reading(self, names: Sequence[str]) -> ObservedColumns:
         """How observations are read from a table with those columns."""
         joint = self._joint
         if self.columns is not None and (joint or self.columns[0] in names or len(names) != 1):
-            return Reading(self.columns, self.family, VALUES, self.success)
-        return Reading(tuple(names) if joint else (only_column(names),), self.family, VALUES, self.success)
+            return ObservedColumns(self.columns, self.family, VALUES, self.success)
+        return ObservedColumns(tuple(names) if joint else (only_column(names),), self.family, VALUES, self.success)
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
         return self.reading(batch.names).summarise(batch, Hard.whole(batch.rows, weight), None)

@@ -22,7 +22,7 @@ from credo.data import Batch, Source, source
 from credo.data.schema import Column, Schema
 from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.estimation.belief import VALUES, Belief
-from credo.estimation.observations import LogPredictive, Reading, absent
+from credo.estimation.observations import LogPredictive, ObservedColumns, absent
 from credo.families import Family, priors
 from credo.families.dirichlet import Dirichlet, DirichletCategorical
 from credo.families.family import Rule
@@ -30,7 +30,7 @@ from credo.numerics.distributions import Beta, Real
 from credo.numerics.exact import Array
 
 
-def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[Reading]) -> Evidence:
+def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[ObservedColumns]) -> Evidence:
     """The statistics of some columns by group, and how many rows each group has."""
     codes, levels = batch.categories(by)
     member, lost = Hard(codes, len(levels), weight), codes < 0
@@ -67,8 +67,8 @@ class Beliefs(Additive):
         return self.reading.label
 
     @property
-    def reading(self) -> Reading:
-        return Reading(self.columns, self.family, self.columns[-1], self.success)
+    def reading(self) -> ObservedColumns:
+        return ObservedColumns(self.columns, self.family, self.columns[-1], self.success)
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
         return summarise_groups(batch, weight, self.by, [self.reading])

@@ -15,7 +15,7 @@ from credo.numerics.log_distributions import Feature, Unbounded, unbounded
 NODES, SHARES = np.polynomial.legendre.leggauss(16)  # on each panel
 PRECISION = 1e-12  # of an integral: panels that change it by more are cut further
 NOISE = 1e-9  # of a panel: halving one that is as near as this gives all digits, and special functions are no better
-MOST = 4096  # panels that are cut at once
+MOST_PANELS = 4096  # panels that are cut at once
 ROUNDS = 40  # of cutting panels in two
 GRID = 1500  # points of the trapezoid rule, which is at its best on smooth integrands that fade at both ends
 
@@ -115,7 +115,7 @@ def _integrals(f: Callable[[Array], Array], edges: Array) -> Array:
         whole = done + (left + right).sum(1)
         open_ = ((change > PRECISION * whole[:, None]) & (change > NOISE * (left + right))).any(0)
         done = done + (left + right)[:, ~open_].sum(1)
-        if not open_.any() or open_.sum() > MOST:
+        if not open_.any() or open_.sum() > MOST_PANELS:
             break
         low, high = np.concatenate([low[open_], middle[open_]]), np.concatenate([middle[open_], high[open_]])
         coarse = np.concatenate([left[:, open_], right[:, open_]], axis=1)

@@ -15,7 +15,7 @@ from credo.data.schema import Schema
 from credo.errors import DataError, counted
 from credo.estimation.belief import VALUES, Belief
 from credo.estimation.beliefs import Beliefs, summarise_groups
-from credo.estimation.observations import Reading
+from credo.estimation.observations import ObservedColumns
 from credo.families import BetaBernoulli, Family, priors
 from credo.families.dirichlet import DirichletMultinomial
 from credo.families.family import Rule
@@ -129,7 +129,7 @@ def _believer(names: tuple[str, ...], by: str | None, family: Family, rule: Rule
 class SeveralColumns:
     """The statistics of several columns, of each group if rows are in groups."""
 
-    readings: tuple[Reading, ...]
+    readings: tuple[ObservedColumns, ...]
     by: str | None
 
     def __call__(self, batch: Batch, weight: Array) -> Evidence:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["Numeric"]
 
 CELLS = 1 << 18  # (parameters x observations) evaluated at once: what fits a processor's cache
-SMALL = 100  # whole numbers up to here are taken for counts
+SMALL_COUNTS = 100  # whole numbers up to here are taken for counts
 IMPOSSIBLE = "the observations are impossible: their log-likelihood is -inf at every parameter that was tried"
 
 
@@ -389,7 +389,7 @@ class Predictive:
     def _guesses(self) -> Iterator[Callable[[], Categorical | Density | None]]:
         """Whole numbers as far as there is mass, if all the observations are whole; the line, or a part of it.
 
-        Beyond SMALL, where whole numbers lie as close as measurements do, the line is tried first.
+        Beyond SMALL_COUNTS, where whole numbers lie as close as measurements do, the line is tried first.
         """
         x, given = self.belief.values if self.belief.values.size else np.array([0.0, 1.0]), self.belief.observations
         if given is not None:
@@ -401,7 +401,7 @@ class Predictive:
             yield from measured
             return
         first, last = int(x[0]), int(x[-1])
-        if large := max(-first, last) > SMALL:
+        if large := max(-first, last) > SMALL_COUNTS:
             yield from measured
         for floor in (first, *(f for f in (1, 0) if f < first)):
             yield partial(self._counted, range(self._reach(first, floor), last + 1), 1 << 20)

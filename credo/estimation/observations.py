@@ -25,7 +25,7 @@ KIND_OF: dict[str, Kind] = {"truth": "category", "category": "category", "count"
 
 
 @dataclass(frozen=True)
-class Reading:
+class ObservedColumns:
     """Which columns a family reads, how, and which value counts as a success."""
 
     names: tuple[str, ...]

@@ -25,6 +25,18 @@ class JointGaussian(NamedTuple):
     mean: Any
     covariance: Any
 
+    def over(self, places: Any) -> JointGaussian:
+        """Of some columns."""
+        return JointGaussian(self.mean[..., places], self.covariance[..., places[:, None], places])
+
+    def log_likelihood(self, n: Array, mean: Array, scatter: Array) -> Array:
+        """log p of n rows with that mean and scatter. (groups,)"""
+        away = mean - self.mean
+        squares = scatter + n[..., None, None] * away[..., :, None] * away[..., None, :]
+        inner = np.trace(np.linalg.solve(self.covariance, squares), axis1=-2, axis2=-1)
+        size = np.linalg.slogdet(self.covariance)[1] + mean.shape[-1] * np.log(2 * np.pi)
+        return np.asarray(-0.5 * (n * size + inner))
+
 
 class JointParameters(NamedTuple):
     """The numbers of normal-inverse-Wishart beliefs, prior or posterior, whose groups have one Σ each or share it."""
@@ -62,6 +74,20 @@ class JointParameters(NamedTuple):
         """The degrees of freedom of the next row's Student's t, and its matrix as a multiple of the scale."""
         degrees = self.degrees - self.size + 1
         return degrees, (1 + 1 / self.strength) / degrees
+
+    def log_normaliser(self) -> Array:
+        """log Γ_d(ν/2) - ν/2 log|scale| (..., groups)"""
+        from scipy.special import multigammaln
+
+        gamma = np.vectorize(lambda half: float(multigammaln(half, self.size)))(self.degrees / 2)
+        return np.asarray(gamma - self.degrees / 2 * np.linalg.slogdet(self.scale)[1])
+
+    def log_evidence(self, n: Array, mean: Array, scatter: Array, tied: bool) -> float:
+        """log p of n rows with that mean and scatter in each group, all groups together; self is the prior."""
+        after = self.posterior(n, mean, scatter, tied)
+        means = self.size / 2 * (np.log(self.strength / after.strength) - n * np.log(np.pi)).sum()
+        grown = after.log_normaliser() - self.log_normaliser()
+        return float(means + (grown[..., 0] if tied else grown.sum()))
 
     def log_kernel(self, parameters: JointGaussian, tied: bool) -> Array:
         """log N(μ; mean, Σ/κ) + log InverseWishart(Σ), without constants; a shared Σ counts once. (..., groups)"""
@@ -170,11 +196,10 @@ class NormalInverseWishart(Family):
 
     def _log_normaliser(self) -> Array:
         """log Γ_d(ν/2) - ν/2 log|scale|, or the same for each variance."""
-        from scipy.special import gammaln, multigammaln
+        from scipy.special import gammaln
 
         if self._joint:
-            gamma = np.vectorize(lambda half: float(multigammaln(half, self.size)))(self.degrees / 2)
-            return np.asarray(gamma - self.degrees / 2 * np.linalg.slogdet(self.scale)[1])
+            return JointParameters(self.location, self.strength, self.degrees, self.scale).log_normaliser()
         each = gammaln(self.degrees / 2)[..., None] - self.degrees[..., None] / 2 * np.log(self._variances)
         return np.asarray(each[..., 0] if self.covariance == "spherical" else each.sum(-1))
 

@@ -14,11 +14,11 @@ from typing import Any, Self
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Parameter, Settings, counting
-from credo.blocks.capabilities import Draws, Ignored, LogPrior, log_base, read_counting_ignored
+from credo.blocks.capabilities import Completes, Draws, Ignored, LogPrior, SharedFactor, log_base, read_counting_ignored
 from credo.blocks.subset_averaging import averaged
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS
-from credo.core.membership import Membership
+from credo.core.membership import Membership, Soft
 from credo.core.statistics import Counts
 from credo.data import Batch
 from credo.data.schema import Column, Schema, unite
@@ -43,7 +43,27 @@ class Conditional:
     def summarise(self, batch: Batch, member: Membership, levels: Any) -> Evidence:
         """The evidence in a batch, under any membership; `levels` (an Arrow array) are what the groups are called."""
         batch = batch.filled(self.names)
-        found = [block.summarise(batch, member, self.groups) for block in counting(self.blocks)]
+        return self._beside(
+            [each.summarise(batch, member, self.groups) for each in counting(self.blocks)], member, levels
+        )
+
+    def expected(self, batch: Batch, member: Membership, levels: Any) -> Evidence:
+        """EM's E-step: the expected statistics of a batch under responsibilities that this conditional has led to, or
+        that EM starts from. Where columns covary, missing cells are expected as well (see Completes), which `summarise`
+        leaves to the M-step."""
+        batch, member = batch.filled(self.names), member if isinstance(member, Soft) else member.soft()
+        now = {} if self.evidence is None else dict(zip(self.blocks, self.likelihoods, strict=True))
+        found = []
+        for block in counting(self.blocks):
+            completes = Completes.of(block)
+            if completes is None:
+                found.append(block.summarise(batch, member, self.groups))
+            else:
+                found.append(completes.expected(batch, member, self.groups, now.get(block)))
+        return self._beside(found, member, levels)
+
+    def _beside(self, found: Sequence[Evidence], member: Membership, levels: Any) -> Evidence:
+        """With the groups' rows."""
         parts = {ROWS: Part((self.groups,), Counts.of_rows(member))}
         for evidence in found:
             parts |= evidence.parts
@@ -71,7 +91,12 @@ class Conditional:
 
     def log_likelihood(self, batch: Batch) -> Array:
         """log p(row | group); missing cells are marginalised. (rows, groups)"""
-        out = np.zeros((batch.rows, len(self.weights)))
+        return self.log_joint(batch, np.zeros(len(self.weights)))
+
+    def log_joint(self, batch: Batch, log_prior: Array) -> Array:
+        """log p(row, group), the groups having these prior probabilities. (rows, groups)"""
+        out = np.empty((batch.rows, len(log_prior)))
+        out[:] = log_prior
         add_log_likelihoods(self.likelihoods, batch.filled(self.names), out, base=True)
         return out
 
@@ -113,7 +138,7 @@ def add_log_likelihoods(
     for likelihood in likelihoods:
         cells, own = read_counting_ignored(likelihood, batch) if tells else (likelihood.read(batch), {})
         likelihood.add(cells, out)
-        if base:
+        if base and SharedFactor.of(likelihood):
             out += log_base(likelihood, cells)
         ignored |= own
     return ignored

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from credo.blocks.block import Block, Estimate, Settings
-from credo.blocks.numbers.gaussian import Joint, JointLikelihood
+from credo.blocks.numbers.gaussian import JointLikelihood
 from credo.blocks.numbers.independent import NumbersLikelihood
-from credo.blocks.numbers.spherical import Spherical, SphericalLikelihood
+from credo.blocks.numbers.spherical import SphericalLikelihood
 from credo.core.evidence import Evidence
 from credo.errors import EvidenceError, PriorError, SchemaError, suggest
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.classifier import Classifier
-from credo.models.form_blocks import blocks_of
+from credo.models.form_blocks import blocks_of, with_covariance
 from credo.models.forms import Views
 from credo.models.jobs import Distances
 from credo.models.naive_bayes import check_settings
@@ -67,15 +67,7 @@ class GaussianDiscriminant(Classifier):
         return Settings(self.estimate, self.smoothing, strength=self.strength)
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
-        found = blocks_of(views, self.kinds)
-        if self.covariance == "diagonal":
-            return found
-        return [(form, self._together(block.names) if form == "gaussian" else block) for form, block in found]
-
-    def _together(self, names: tuple[str, ...]) -> Block:
-        if self.covariance == "spherical":
-            return Spherical(names)
-        return Joint(names, self.covariance)  # type: ignore[arg-type]
+        return with_covariance(blocks_of(views, self.kinds), self.covariance)
 
     def mergeable(self, other: Any) -> str | None:
         if self.covariance != other.covariance:

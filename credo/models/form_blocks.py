@@ -15,8 +15,11 @@ from credo.blocks.dependence.families import Families, Parents
 from credo.blocks.dependence.pairs import Dependence
 from credo.blocks.dependence.parents import Chooser
 from credo.blocks.numbers.binned import Binned
+from credo.blocks.numbers.gaussian import Joint
 from credo.blocks.numbers.independent import Numbers
+from credo.blocks.numbers.spherical import Spherical
 from credo.blocks.one_hot import OneHotGaussian
+from credo.families.normal_inverse_wishart import Covariance
 from credo.models.forms import CALENDAR_FORMS, FAMILY_FORM, GAUSSIAN_FORMS, PAIR_FORMS, TEXT_FORMS, Text, Views
 
 
@@ -73,3 +76,11 @@ def blocks_of(
         own = {name: (cuts or {})[name] for name in names if "category" not in views[name]}
         found.append((FAMILY_FORM, Families(names, own, *families)))
     return found
+
+
+def with_covariance(blocks: list[tuple[str, Block]], covariance: Covariance) -> list[tuple[str, Block]]:
+    """With number columns together, as one Gaussian with that covariance; "diagonal" leaves them apart."""
+    if covariance == "diagonal":
+        return blocks
+    together = Spherical if covariance == "spherical" else partial(Joint, covariance=covariance)
+    return [(form, together(block.names) if form == "gaussian" else block) for form, block in blocks]

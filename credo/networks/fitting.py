@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Method = Literal["em", "gradient", "lbfgs"]
 FIRST_STEPS, FINALISTS = 20, 3  # steps from every start; starts that are followed to their ends
-SAME = 1e-7  # of the objective: starts that end within it found the same optimum, and the first of them is taken
+SAME_OPTIMUM = 1e-7  # of the objective: starts that end within it count as the same optimum, the first is taken
 
 
 class FittingOptions(TypedDict, total=False):
@@ -212,7 +212,7 @@ def chosen(fits: Sequence[Fitted[TableEM]]) -> Fitted[TableEM]:
     """The best, the first of those that are equal up to rounding."""
     best, *others = fits
     for fit in others:
-        if fit.objective > best.objective + SAME * abs(best.objective):
+        if fit.objective > best.objective + SAME_OPTIMUM * abs(best.objective):
             best = fit
     return best
 

@@ -29,7 +29,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.networks.network import Network
 
-HELD = 2**28  # bytes of codes that are kept; of more rows, the data is read again in each step
+KEPT_BYTES = 2**28  # bytes of codes that are kept; of more rows, the data is read again in each step
 KEY = 62.0  # bits of a number that names a row
 Hidden = Mapping[str, tuple[Any, ...]]  # variables that are no columns, and their states
 
@@ -227,7 +227,7 @@ def observed(network: Network, data: object, weight: Any, hidden: Hidden) -> Obs
 
 def _joined(parts: Sequence[IncompleteRows | None], schema: Schema) -> IncompleteRows | None:
     held = [part for part in parts if part is not None]
-    if len(held) < len(parts) or sum(part.bytes for part in held) > HELD:
+    if len(held) < len(parts) or sum(part.bytes for part in held) > KEPT_BYTES:
         return None
     codes = np.concatenate([part.codes for part in held], axis=1)
     return IncompleteRows(codes, np.concatenate([part.weight for part in held])).united(schema)

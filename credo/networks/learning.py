@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 INCOMPLETE = "tables are counted from complete rows"
 BY_EM = "EM or by gradient ascent"
-LEAST = -600.0  # log of the smallest ratio in a row of a table that a step of EM may lead to, unless it is 0
+LEAST_LOG_RATIO = -600.0  # log of the smallest ratio in a row of a table that a step of EM may lead to, unless it is 0
 ROUNDING = 1e-9  # by which the weights of rows behind two tables may differ
 
 
@@ -283,7 +283,9 @@ class TableEM:
         for label, (_, table) in self._by_label().items():
             own = coordinates[at : at + table.size].reshape(table.shape)
             at += table.size
-            weights = np.exp(np.maximum(own - own.max(-1, keepdims=True), np.where(np.isneginf(own), -np.inf, LEAST)))
+            weights = np.exp(
+                np.maximum(own - own.max(-1, keepdims=True), np.where(np.isneginf(own), -np.inf, LEAST_LOG_RATIO))
+            )
             tables[label] = weights / weights.sum(-1, keepdims=True)
         return self.with_tables(tables)
 

@@ -21,7 +21,7 @@ from credo.numerics.exact import Array, Exact
 
 Prior = TablePrior
 IMPOSSIBLE = 1e-300  # means below it are those of an expert's zeros, which a Dirichlet can't have
-SMALL = 2**13  # numbers of a table that surely fit: asking how much memory is free takes time in each batch
+SMALL_TABLE = 2**13  # numbers of a table that surely fit: asking how much memory is free takes time in each batch
 Sizes = Mapping[str, int]  # how many states each variable has
 
 
@@ -110,7 +110,7 @@ class Table:
 
     def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> Counts:
         *above, own = shape = self.shape(sizes)
-        if prod(shape) > SMALL:
+        if prod(shape) > SMALL_TABLE:
             check_numbers(f"the table of {self.name!r:.60}", prod(shape))
         configuration = np.zeros(len(weight), dtype=np.int32)  # a table that fits in memory has fewer rows than 2³¹
         for parent, size in zip(self.parents, above, strict=True):

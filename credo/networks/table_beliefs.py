@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
 
 DRAWS = 1000  # tables drawn for an answer
-FEW = 100.0  # effective draws below which an interval is unreliable
+FEW_DRAWS = 100.0  # effective draws below which an interval is unreliable
 
 
 class AveragedOverTables(Estimated):
@@ -127,7 +127,7 @@ def _summed(keys: Sequence[Any], answers: Array, logs: Array) -> AveragedOverTab
     told = AveragedOverTables(zip(keys, mean.tolist(), strict=True))
     told.draws, told.weights, told.method = answers, weights, "tables drawn from their posterior"
     told.effective_samples = float(1.0 / (weights**2).sum())
-    told.reliable = told.effective_samples >= min(FEW, len(weights) / 2)
+    told.reliable = told.effective_samples >= min(FEW_DRAWS, len(weights) / 2)
     told.standard_error = dict(zip(keys, np.sqrt(weights**2 @ away**2).tolist(), strict=True))
     told.spread = lambda x: float(np.sqrt(weights**2 @ (away @ x) ** 2))
     return told

@@ -1,8 +1,8 @@
 """Ratios of gamma functions; and quantiles of very many Beta and Gamma beliefs at once: chunks of them on threads,
 the Betas by Numba where it pays.
 
-Fewer than SMALL Betas are SciPy's. Both ways agree to 2e-12 of the value for a and b up to 1e6, and to 2e-11 up to 1e8,
-where it is SciPy that strays (by less than 1e-7 standard deviations).
+Fewer than FEW_QUANTILES Betas are SciPy's. Both ways agree to 2e-12 of the value for a and b up to 1e6, and to 2e-11
+up to 1e8, where it is SciPy that strays (by less than 1e-7 standard deviations).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from credo.engines.local import workers
 Array = NDArray[np.float64]
 
 SERIES = 20.0  # from where on four terms are exact to the last digit
-LARGE = 100.0  # from where on Stirling's series is exact to the last digits
-SMALL = 10_000  # quantiles that SciPy finds in 10 ms; to load Numba takes half a second
+STIRLING_FROM = 100.0  # from where on Stirling's series is exact to the last digits
+FEW_QUANTILES = 10_000  # quantiles that SciPy finds in 10 ms; to load Numba takes half a second
 CHUNK = 16_384
 
 
@@ -30,7 +30,7 @@ def beta_quantile(p: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
     array([0.25, 0.5 ])
     """
     p, a, b = broadcast(p, a, b)
-    if p.size < SMALL:
+    if p.size < FEW_QUANTILES:
         return scipy_low(p, a, b)
     from credo._kernels.numerics.beta import beta_quantile_chunk
 
@@ -50,7 +50,7 @@ def beta_interval(mass: float, a: ArrayLike, b: ArrayLike) -> tuple[Array, Array
     """
     a, b = broadcast(a, b)
     tail = (1.0 - mass) / 2
-    if 2 * a.size < SMALL:
+    if 2 * a.size < FEW_QUANTILES:
         return scipy_low(tail, a, b), scipy_high(tail, a, b)
     from credo._kernels.numerics.beta import beta_interval_chunk
 
@@ -144,9 +144,9 @@ def log_rising(z: Array, x: Array | float) -> Array:
     from scipy.special import gammaln
 
     z = np.maximum(z, 1e-300)
-    if (small := z < LARGE).all():
+    if (small := z < STIRLING_FROM).all():
         return np.asarray(gammaln(z + x) - gammaln(z))
-    large = np.maximum(z, LARGE)
+    large = np.maximum(z, STIRLING_FROM)
     high = large + x
     series = (large - 0.5) * np.log1p(x / large) + x * np.log(high) - x
     series += (1 / high - 1 / large) / 12 - (1 / high**3 - 1 / large**3) / 360

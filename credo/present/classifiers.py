@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from credo.present.content import GAP, Content, Drawing, Matrix, Paragraph, Table, TableColumn
-from credo.present.numbers import FEW, count_of, listed, number_form, one_line, whole
+from credo.present.numbers import SHOWN_VALUES, count_of, listed, number_form, one_line, whole
 
 if TYPE_CHECKING:
     from credo.data.schema import Column
@@ -172,7 +172,7 @@ def _values(column: Column | None) -> str:
         return count_of(len(column.levels), "word")
     if column.kind != "category":
         return ""
-    return listed(column.levels.slice(0, FEW).to_pylist(), len(column.levels))
+    return listed(column.levels.slice(0, SHOWN_VALUES).to_pylist(), len(column.levels))
 
 
 def curve_content(curve: LearningCurve) -> list[Content]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from credo.networks.structure.confidence import EdgeConfidence
 
 SHOWN = 20  # arrows in a printed table
-LEAST = 0.01  # probability of an arrow that is shown
+LEAST_SHOWN = 0.01  # probability of an arrow that is shown
 PRIORS = {"orders": "a uniform prior over orders", "dags": "a uniform prior over graphs"}
 
 
@@ -31,7 +31,7 @@ def how(found: EdgeConfidence) -> str:
     )
 
 
-def confidence_content(found: EdgeConfidence, top: int = SHOWN, least: float = LEAST) -> list[Content]:
+def confidence_content(found: EdgeConfidence, top: int = SHOWN, least: float = LEAST_SHOWN) -> list[Content]:
     """The most probable arrows, each with its reverse and with the probability of a path."""
     rows = found.ranked(least)
     shown = rows[:top]
@@ -55,7 +55,7 @@ def confidence_content(found: EdgeConfidence, top: int = SHOWN, least: float = L
 
 def described(found: EdgeConfidence) -> str:
     """The most probable arrows as text."""
-    rows = found.ranked(LEAST)
+    rows = found.ranked(LEAST_SHOWN)
     names = [f"{a} -> {b}" for a, b, _ in rows[:SHOWN]]
     width = max(map(len, names), default=0)
     lines = [f"  {name:<{width}}  {p:.3f}" for name, (_, _, p) in zip(names, rows, strict=False)]

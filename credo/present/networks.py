@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from credo.networks.explanation import QueryExplanation
     from credo.networks.network import Network
 
-SMALL, TABLE_ROWS = 12, 16  # variables of a network whose tables are shown; rows of such a table
+SMALL_NETWORK, TABLE_ROWS = 12, 16  # variables of a network whose tables are shown; rows of such a table
 NAMED, TOP = 40, 100  # variables that are named in a few lines; in a table
 WIDE = 110  # characters of a line
 CELL = 200  # characters of a cell with several names
@@ -89,7 +89,7 @@ def _arrows(net: Network) -> list[str]:
 def _tables(net: Network) -> list[str]:
     if not net.tables:
         return ["", "without tables"]
-    names = [*net.parents] if len(net.parents) <= SMALL else []
+    names = [*net.parents] if len(net.parents) <= SMALL_NETWORK else []
     return [line for name in names for line in ("", *_table(net, name))]
 
 
@@ -117,7 +117,7 @@ def _table(net: Network, name: str) -> list[str]:
 def network_content(net: Network, top: int | None = None) -> list[Content]:
     """Each variable's states and parents; the tables of a small network."""
     top = top or TOP
-    if len(net.parents) <= SMALL:
+    if len(net.parents) <= SMALL_NETWORK:
         learned = [GAP, Paragraph("\n".join(learned_from(net)), "note")] if net.evidence is not None else []
         return [Paragraph("\n".join(_arrows(net))), *learned, Paragraph("\n".join(_tables(net)), "lines")]
     names = [*net.parents][:top]

@@ -13,7 +13,7 @@ from credo.present.content import LONGEST, TableColumn
 
 BREAKS = re.compile(r"\s*[\t\r\n\v\f\x85\u2028\u2029]\s*")
 BLANKS = re.compile(r"[^\S ]")  # such as no-break spaces
-FEW = 3  # values that stand for all
+SHOWN_VALUES = 3  # values that stand for all
 CELL = 20  # characters of a cell of the data
 
 
@@ -94,8 +94,8 @@ def _cell(value: object) -> str:
 
 def listed(values: Sequence[Any], count: int, how: str = "in all") -> str:
     """The first few of so many values."""
-    few = ", ".join(one_line(value, CELL) for value in values[:FEW])
-    return few + (f", ... ({count:,} {how})" if count > FEW else "")
+    few = ", ".join(one_line(value, CELL) for value in values[:SHOWN_VALUES])
+    return few + (f", ... ({count:,} {how})" if count > SHOWN_VALUES else "")
 
 
 WRITERS = {"count": whole, "share": share, "probability": _probability, "cell": _cell}

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from credo.data.profile import Profile
 from credo.data.schema import Schema
 from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
-from credo.present.numbers import FEW, count_of, listed, number, one_line
+from credo.present.numbers import SHOWN_VALUES, count_of, listed, number, one_line
 
 WIDE = 200  # characters of a cell with several values
 TOP = 100  # columns
@@ -61,7 +61,9 @@ def _values(found: Profile) -> str:
         ends: Any = pc.min_max(found.values).as_py()
         shown = number if found.kind == "number" else str
         return f"{shown(ends['min'])} to {shown(ends['max'])}"
-    few = listed(found.values.slice(0, FEW).to_pylist(), len(found.values), "or more" if found.full else "in all")
+    few = listed(
+        found.values.slice(0, SHOWN_VALUES).to_pylist(), len(found.values), "or more" if found.full else "in all"
+    )
     return f"identifiers of rows, such as {few}" if found.identifies else few
 
 
@@ -81,7 +83,7 @@ def head_content(first: Any, data: str, predicted: str) -> list[Content]:
 def schema_table(schema: Schema) -> Table:
     """The columns that a model has learned from."""
     values = [
-        "" if column.levels is None else listed(column.levels.slice(0, FEW).to_pylist(), len(column.levels))
+        "" if column.levels is None else listed(column.levels.slice(0, SHOWN_VALUES).to_pylist(), len(column.levels))
         for column in schema
     ]
     return Table(

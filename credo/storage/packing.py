@@ -18,7 +18,7 @@ from credo.storage.schemas import BY_NAME, BY_PLACE
 from credo.storage.stored import Stored, described
 
 ALIGNMENT = 64
-FEW = 1000  # up to so many levels are listed in the header; more are stored as arrays
+LISTED_LEVELS = 1000  # up to so many levels are listed in the header; more are stored as arrays
 WIDTH = 110
 VERSION = "version"  # the key under which a class's node has it; no field is called so
 DTYPES = {"float64": "<f8", "int64": "<i8", "uint64": "<u8", "int32": "<i4", "uint8": "|u1", "bool": "|u1"}
@@ -83,7 +83,7 @@ class Packer:
         import pyarrow as pa
 
         kind = str(levels.type)
-        if len(levels) <= FEW or levels.null_count:
+        if len(levels) <= LISTED_LEVELS or levels.null_count:
             return {"levels": kind, "values": self.node(levels.to_pylist())}
         if kind != "string":
             return {"levels": kind, "numbers": self.array(levels.to_numpy(zero_copy_only=False))}

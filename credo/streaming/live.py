@@ -16,8 +16,7 @@ from credo.blocks.levels import MISSING, UNSEEN, Levels
 from credo.blocks.tally import ClassWeights, PredictingTally, Row, Tally, tally_of
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED
-from credo.data import ROWS as BATCH
-from credo.data import Batch
+from credo.data import BATCH_ROWS, Batch
 from credo.data.cells import LARGEST
 from credo.data.schema import Schema
 from credo.data.tables import array_of
@@ -66,7 +65,7 @@ class Live:
             name: None if forms[0] in ("category", *TEXT_FORMS) else np.nan for name, forms in model.views.items()
         }
         self._blank[self._target] = None
-        self._classes, self._end = Classes(evidence.schema[self._target]), self._number + BATCH
+        self._classes, self._end = Classes(evidence.schema[self._target]), self._number + BATCH_ROWS
         self._rows, self._unlabelled = ClassWeights(model.class_weights), ClassWeights(np.zeros(1))
         self._tallies, predicting = self._tallied(model)
         self._values, self._in_order = model.classes, True
@@ -272,7 +271,7 @@ class Classes(Levels):
 def _resumed(pickled: bytes, number: int, told: bool) -> Live:
     """One that goes on where another was pickled."""
     live = Live(pickle.loads(pickled))
-    live._number, live._told, live._end = number, told, number + BATCH
+    live._number, live._told, live._end = number, told, number + BATCH_ROWS
     return live
 
 

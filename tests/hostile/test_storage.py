@@ -29,7 +29,7 @@ from credo.data.schema import Column
 from credo.errors import StorageError
 from credo.estimation.estimate import estimate
 from credo.storage.files import SEPARATOR, describe
-from credo.storage.packing import FEW
+from credo.storage.packing import LISTED_LEVELS
 
 OLD, NEW = credo.BetaBernoulli(1, 1), credo.BetaBernoulli(2, 3).update([True, True, False])
 NOBODY = 65534
@@ -179,7 +179,9 @@ def forged(path: Path, change: Callable[[Any], object], model: object = NEW) -> 
 def test_a_forged_bit_gives_a_model_or_a_storage_error(path: Path) -> None:
     rng = random.Random(0)
     categories = credo.DirichletCategorical({"a": 1, "b": 2}).update(["a"])
-    grouped = estimate({"g": [f"{i}" for i in range(FEW + 1)], "x": np.arange(FEW + 1.0)}, "x", by="g")
+    grouped = estimate(
+        {"g": [f"{i}" for i in range(LISTED_LEVELS + 1)], "x": np.arange(LISTED_LEVELS + 1.0)}, "x", by="g"
+    )
     for model, times in ((NEW, 500), (categories, 500), (grouped, 500)):
         body = saved(model, path).partition(b"\n")[2]
         header = body.index(SEPARATOR)
@@ -287,7 +289,7 @@ def test_forged_levels_are_refused(levels: str, raw: Any, path: Path) -> None:
 
 
 def test_forged_strings_are_refused(path: Path) -> None:
-    column = Column("x", "category", pa.array([f"{i:04}" for i in range(FEW + 1)]))
+    column = Column("x", "category", pa.array([f"{i:04}" for i in range(LISTED_LEVELS + 1)]))
     for change in (
         lambda levels: levels["offsets"].update(array="uint8"),
         lambda levels: levels["offsets"].update(array="float64"),

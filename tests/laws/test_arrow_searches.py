@@ -216,7 +216,7 @@ def test_a_screen_hides_nothing_that_pays(monkeypatch: pytest.MonkeyPatch) -> No
     x = np.where(random.random(4000) < 0.1, a, (a ^ b) ^ noise)
     others = random.random((3, 4000)) < 0.5
     table = CodedTable(tuple("abxuvw"), np.stack([a, b, x, *others]).astype(np.uint8), (2,) * 6)
-    monkeypatch.setattr(boss_module, "MANY", 0)
+    monkeypatch.setattr(boss_module, "SCREENED_VARIABLES", 0)
     found = boss(bic(table), Constraints.none(table.variables), empty(6), 0)
     neighbours_of_x = {v for v in range(6) if v in found[2] or 2 in found[v]}
     assert {0, 1} <= neighbours_of_x

@@ -72,8 +72,8 @@ def as_form(form: str, folder: Path) -> Any:
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.data.cutting.ROWS", SMALL)
-    monkeypatch.setattr("credo.data.files.ROWS", SMALL)
+    monkeypatch.setattr("credo.data.cutting.BATCH_ROWS", SMALL)
+    monkeypatch.setattr("credo.data.files.BATCH_ROWS", SMALL)
     monkeypatch.setattr("credo.data.partitions.BYTES", 1)
 
 

@@ -37,8 +37,8 @@ def cramped(monkeypatch: pytest.MonkeyPatch) -> None:
     """No tree fits, however small."""
     monkeypatch.setattr(trees, "check_size", lambda cells: sizes.check_size(2.0**60 * cells))
     monkeypatch.setattr(whole, "CELLS", 0)
-    monkeypatch.setattr(rows, "HELD", 0)
-    for name in ("SMALL", "MIDDLE"):
+    monkeypatch.setattr(rows, "KEPT_PRODUCT", 0)
+    for name in ("SMALL_TREE", "MIDDLE_TREE"):
         monkeypatch.setattr(trees, name, 0)
 
 
@@ -85,7 +85,7 @@ def test_rows_given_evidence(chains: bool, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(SizeError, match="an exact answer needs"):
         again(ASIA).sample(10, SEEN, method="exact")
     if chains:
-        monkeypatch.setattr(drawing, "TRIED", 1)
+        monkeypatch.setattr(drawing, "FIRST_PROPOSALS", 1)
         monkeypatch.setattr(drawing, "RARE", 0)
         with pytest.warns(Notice, match="drawn by gibbs instead, about as good as .* independent rows"):
             drawn = again(ASIA).sample(20_000, SEEN, seed=1)

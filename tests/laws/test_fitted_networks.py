@@ -210,8 +210,8 @@ def test_equal_rows_are_one() -> None:
 def test_rows_that_are_not_kept_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     data = holes(STORM.sample(500, seed=9), 0.2, 1)
     kept = Network(STORM.parents).fit(data)
-    monkeypatch.setattr(incomplete, "HELD", 100)
-    monkeypatch.setattr("credo.data.ROWS", 100)
+    monkeypatch.setattr(incomplete, "KEPT_BYTES", 100)
+    monkeypatch.setattr("credo.data.cutting.BATCH_ROWS", 100)
     read = Network(STORM.parents).fit(data)
     assert read.n == pytest.approx(500)
     for name, table in kept.tables.items():
@@ -224,7 +224,7 @@ def test_batches_with_other_states_are_coded_alike(monkeypatch: pytest.MonkeyPat
     """States that come later, and columns that are empty in some batches."""
     data = {"A": ["z", "y", None, "x"] * 30 + [None] * 60, "B": [None] * 60 + ["u", None, "v", "u", "v", "t"] * 20}
     whole = Network("A -> B").fit(data)
-    monkeypatch.setattr("credo.data.ROWS", 20)
+    monkeypatch.setattr("credo.data.cutting.BATCH_ROWS", 20)
     parts = Network("A -> B").fit(data)
     assert parts.states == whole.states == {"A": ("x", "y", "z"), "B": ("t", "u", "v")}
     assert parts.tables["B"] == pytest.approx(whole.tables["B"], abs=1e-7)

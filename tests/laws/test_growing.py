@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import credo
 from credo._kernels.text.live import distinct
 from credo.blocks.text.tallies import LiveTable
-from credo.core.evidence import MANY, WAITING, Evidence
+from credo.core.evidence import MANY_LEVELS, WAITING, Evidence
 from credo.core.labels import ROWS
 from credo.core.sparse import Sparse
 from credo.data.schema import Column, Schema, unite
@@ -54,7 +54,7 @@ def rows_of(table: Table) -> Iterator[Table]:
 @pytest.fixture(scope="module")
 def much() -> Any:
     model = fitted(letters(0, 400))
-    assert len(model.seen.schema["text"].levels) > 2 * MANY
+    assert len(model.seen.schema["text"].levels) > 2 * MANY_LEVELS
     return model
 
 
@@ -97,7 +97,7 @@ def test_much_more_is_added_at_once(much: Any) -> None:
     model = much
     for row in rows_of(letters(1000, 1200)):
         model = model.update(row)
-    assert sum(len(each.schema["text"].levels) for each in model.evidence.waiting[1:]) < MANY
+    assert sum(len(each.schema["text"].levels) for each in model.evidence.waiting[1:]) < MANY_LEVELS
     assert_same(model, much.update(letters(1000, 1200)), letters(1190, 1210))
 
 
@@ -130,8 +130,8 @@ def test_what_does_not_unite_is_refused_at_once(much: Any) -> None:
 
 
 def test_groups_grow_too() -> None:
-    names = [f"g{i:05}" for i in range(2 * MANY)]
-    whole = credo.estimate({"ad": names, "x": [0, 1] * MANY}, "x", by="ad", prior=credo.BetaBernoulli(1, 1))
+    names = [f"g{i:05}" for i in range(2 * MANY_LEVELS)]
+    whole = credo.estimate({"ad": names, "x": [0, 1] * MANY_LEVELS}, "x", by="ad", prior=credo.BetaBernoulli(1, 1))
     grown = whole.update({"ad": ["g00007", "a new one"], "x": [1, 1]})
     assert grown.seen.waiting
     assert grown["g00007"].mean() == 3 / 4

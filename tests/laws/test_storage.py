@@ -23,7 +23,7 @@ from credo.estimation.belief import Belief
 from credo.estimation.estimate import estimate
 from credo.families import FAMILIES
 from credo.storage.files import SEPARATOR, describe
-from credo.storage.packing import ALIGNMENT, DTYPES, FEW, VERSION
+from credo.storage.packing import ALIGNMENT, DTYPES, LISTED_LEVELS, VERSION
 from credo.storage.schemas import BY_NAME, BY_PLACE
 from tests.laws.cases import CASES, Case
 
@@ -162,7 +162,7 @@ LEVELS = {
 
 
 @pytest.mark.parametrize("level", LEVELS.values(), ids=LEVELS.keys())
-@pytest.mark.parametrize("count", [1, 2, FEW, FEW + 1])
+@pytest.mark.parametrize("count", [1, 2, LISTED_LEVELS, LISTED_LEVELS + 1])
 def test_levels_of_every_type(level: Callable[[int], Any], count: int, path: Path) -> None:
     values = list(dict.fromkeys(level(i) for i in range(count)))
     belief = credo.DirichletCategorical(1).update(values)
@@ -204,8 +204,14 @@ def test_a_hundred_thousand_levels(path: Path) -> None:
 
 
 def test_a_slice_of_levels_is_stored_as_what_it_shows(path: Path) -> None:
-    whole = pa.array([f"{i}·" for i in range(3 * FEW)])
-    for levels in (whole[5:20], whole[FEW:], whole[:0], pa.array([""] * 2 * FEW), pa.array([None, *range(FEW)])):
+    whole = pa.array([f"{i}·" for i in range(3 * LISTED_LEVELS)])
+    for levels in (
+        whole[5:20],
+        whole[LISTED_LEVELS:],
+        whole[:0],
+        pa.array([""] * 2 * LISTED_LEVELS),
+        pa.array([None, *range(LISTED_LEVELS)]),
+    ):
         loaded = through(Column("x", "category", levels), path)
         assert same(loaded.levels, levels)
 

@@ -81,7 +81,7 @@ def test_kernel_has_the_digits_of_mpmath() -> None:
 @pytest.mark.parametrize("times", [1, 1000])
 def test_both_ways_have_the_digits_of_mpmath(times: int) -> None:
     p, a, b, x = np.tile(KNOWN, (times, 1)).T
-    assert (p.size >= special.SMALL) == (times > 1)
+    assert (p.size >= special.FEW_QUANTILES) == (times > 1)
     assert relative(beta_quantile(p, a, b), x).max() < 2e-12
     p, a, b, x = np.tile(KNOWN_SMALL, (3 * times, 1)).T
     assert (relative(beta_quantile(p, a, b), x) * np.minimum(a, b)).max() < 1e-14
@@ -96,7 +96,7 @@ def test_as_scipy_on_a_wide_grid(whole: bool, most: float, tolerance: float) -> 
     a, b = side[:, None, None], side[None, :, None]
     found = beta_quantile(p, a, b)
     assert found.shape == (70, 70, 9)
-    assert found.size >= special.SMALL
+    assert found.size >= special.FEW_QUANTILES
     assert relative(found, special.scipy_low(p, *np.broadcast_arrays(a, b))).max() < tolerance
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import credo
 from credo import Schema
-from credo.data import HEAVY, ROWS, Batch, batch_rows, recut, source
+from credo.data import BATCH_ROWS, HEAVY, Batch, batch_rows, recut, source
 from credo.errors import DataError
 
 SIZE = 120
@@ -360,20 +360,20 @@ def test_a_relation_whose_reading_stops_frees_its_connection() -> None:
 
 
 def test_an_array_reaches_the_batch_as_it_lies() -> None:
-    x = RNG.normal(size=(3 * ROWS // 2, 3))
+    x = RNG.normal(size=(3 * BATCH_ROWS // 2, 3))
     batches = list(source(x).batches(["x0", "x1", "x2"]))
-    assert [batch.rows for batch in batches] == [ROWS, ROWS // 2]
+    assert [batch.rows for batch in batches] == [BATCH_ROWS, BATCH_ROWS // 2]
     for batch in batches:
         block = batch.matrix(["x0", "x1", "x2"])
         assert np.shares_memory(block, x)
         assert block.flags.c_contiguous
         assert np.shares_memory(batch.numbers("x1"), x)
     assert np.shares_memory(batches[0].only(["x0", "x1", "x2"]).matrix(["x0", "x1", "x2"]), x)
-    assert np.array_equal(batches[1].matrix(["x2", "x0"]), x[ROWS:][:, [2, 0]])
+    assert np.array_equal(batches[1].matrix(["x2", "x0"]), x[BATCH_ROWS:][:, [2, 0]])
 
 
 def test_a_float_column_reaches_the_batch_as_it_lies() -> None:
-    x = RNG.normal(size=ROWS + 5)
+    x = RNG.normal(size=BATCH_ROWS + 5)
     frame, polar = pd.DataFrame({"x": x}), pl.DataFrame({"x": x})
     for form, memory in (({"x": x}, x), (pa.table({"x": x}), x), (frame, frame["x"]), (polar, polar["x"]), (x, x)):
         assert all(np.shares_memory(batch.numbers("x"), np.asarray(memory)) for batch in source(form).batches(["x"]))
@@ -381,7 +381,7 @@ def test_a_float_column_reaches_the_batch_as_it_lies() -> None:
 
 @pytest.mark.parametrize("sizes", [[10], [1] * 10, [3, 7, 0, 5], [0, 0, 4]], ids=str)
 def test_batches_dont_depend_on_how_rows_came(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.data.cutting.ROWS", 4)
+    monkeypatch.setattr("credo.data.cutting.BATCH_ROWS", 4)
     total, cuts = sum(sizes), np.cumsum([0, *sizes])
     parts = [Batch(0, n, {"x": pa.array(range(at, at + n))}) for at, n in zip(cuts, sizes, strict=False)]
     batches = list(recut(parts))
@@ -395,7 +395,7 @@ def test_batches_dont_depend_on_how_rows_came(sizes: list[int], monkeypatch: pyt
 
 
 def test_wide_rows_make_short_batches() -> None:
-    assert batch_rows(8) == ROWS
+    assert batch_rows(8) == BATCH_ROWS
     assert batch_rows(80_000) * 80_000 <= HEAVY
     wide = scipy.sparse.csr_array((2000, 100_000))
     sizes = {batch.rows for batch in source(wide).batches(source(wide).names)}
@@ -405,15 +405,15 @@ def test_wide_rows_make_short_batches() -> None:
 
 
 def test_files_are_read_batch_by_batch(tmp_path: Path) -> None:
-    n = 6 * ROWS
+    n = 6 * BATCH_ROWS
     table = pa.table({"x": np.arange(n), "word": pa.array(["a word"] * n)})
     pa.csv.write_csv(table, tmp_path / "a.csv")
     pq.write_table(table, tmp_path / "a.parquet")
     for path in (tmp_path / "a.csv", tmp_path / "a.parquet"):
         batches = source(path).batches(["x", "word"])
         first = next(batches)
-        assert (first.start, first.rows) == (0, ROWS)
-        assert first.column("x").to_pylist() == list(range(ROWS))
+        assert (first.start, first.rows) == (0, BATCH_ROWS)
+        assert first.column("x").to_pylist() == list(range(BATCH_ROWS))
         batches.close()  # type: ignore[attr-defined]
 
 
@@ -421,7 +421,7 @@ def test_files_are_read_batch_by_batch(tmp_path: Path) -> None:
 def halves(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same rows as one file and as several, in three formats; enough of them for some batches."""
     folder = tmp_path_factory.mktemp("halves")
-    rng, n = np.random.default_rng(7), 3 * ROWS + 100
+    rng, n = np.random.default_rng(7), 3 * BATCH_ROWS + 100
     table = pa.table({"g": [f"g{k}" for k in rng.integers(0, 50, n)], "x": rng.normal(1e6, 1, n)})
     json_lines = [f'{{"g": "{g}", "x": {x!r}}}\n' for g, x in zip(*table.to_pydict().values(), strict=True)]
     for i, (start, stop) in enumerate([(0, n), (0, 1), (1, 70_001), (70_001, n)]):

@@ -177,7 +177,7 @@ def test_many_entries_are_added_slice_by_slice(monkeypatch: pytest.MonkeyPatch) 
     tables: list[Any] = [rng.integers(0, 3, (50, 4)) * 1.0 for _ in range(3)]
     places = [(rng.permutation(70)[:50], rng.permutation(4)) for _ in range(3)]
     sums = [Sparse.gather([Sparse.dense(t, 0 * t) for t in tables], places, (70, 4))]
-    monkeypatch.setattr("credo.core.sparse.MANY", 20)
+    monkeypatch.setattr("credo.core.sparse.SLICED_ENTRIES", 20)
     sums.append(Sparse.gather([Sparse.dense(t, 0 * t) for t in tables], places, (70, 4)))
     for field in ("starts", "columns", "high", "low"):
         np.testing.assert_array_equal(*(getattr(each, field) for each in sums))

@@ -78,7 +78,7 @@ def test_a_tree_for_each_pattern_of_missing_cells(net: Network, seed: int) -> No
     """As for rows that visit too many cells of the tree for any evidence."""
     rows = rows_of(net, seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(expectations, "HELD", -1)
+        patch.setattr(expectations, "KEPT_PRODUCT", -1)
         assert net.expectations.tree is None
         check(net, rows, net.expect(rows))
 
@@ -98,7 +98,7 @@ def test_messages_in_logarithms(net: Network, seed: int) -> None:
     """As for rows whose messages would underflow."""
     rows = rows_of(net, seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(expectations, "HELD", -1)
+        patch.setattr(expectations, "KEPT_PRODUCT", -1)
         patch.setattr(junction, "propagate", lambda *_: np.nan)
         patch.setattr(junction.Tree, "_prepared", property(lambda tree: tree._bare))
         check(net, rows, net.expect(rows))

@@ -38,8 +38,8 @@ def engine(request: Any) -> Any:
             patch.setattr(elimination, "is_loaded", lambda: False)
             patch.setattr(elimination, "PATIENCE", np.inf)
         if request.param in (EACH, EACH_IN_LOGARITHMS):
-            patch.setattr(trees, "SMALL", 0)
-            patch.setattr(trees, "MIDDLE", 0)
+            patch.setattr(trees, "SMALL_TREE", 0)
+            patch.setattr(trees, "MIDDLE_TREE", 0)
         if request.param in (LOGARITHMS, EACH_IN_LOGARITHMS):
             in_floats = propagation.propagate
             patch.setattr(
@@ -205,7 +205,7 @@ def test_rows_that_take_long_are_answered_by_a_tree_of_their_own(monkeypatch: py
     net = Network.example("asia")
     table = {"XRay": ["yes", None, "no"], "Smoking": [None, "yes", "no"]}
     quick = net.predict_proba("LungCancer", table), net.log_prob(table), net.impute(table)
-    for slow in ("BUDGET", "HELD"):
+    for slow in ("BUDGET", "KEPT_PRODUCT"):
         monkeypatch.setattr(rows, slow, 0)
         assert net.predict_proba("LungCancer", table) == pytest.approx(quick[0], abs=1e-12)
         assert net.log_prob(table) == pytest.approx(quick[1], abs=1e-12)
@@ -229,10 +229,10 @@ def test_sets_of_states_hold_when_sampling() -> None:
 
 def test_trees_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elimination, "is_loaded", lambda: True)
-    monkeypatch.setattr(trees, "KEPT", 100)
+    monkeypatch.setattr(trees, "CACHED_CELLS", 100)
     monkeypatch.setattr(whole, "CELLS", 0)
-    monkeypatch.setattr(trees, "SMALL", 0)
-    monkeypatch.setattr(trees, "MIDDLE", 0)
+    monkeypatch.setattr(trees, "SMALL_TREE", 0)
+    monkeypatch.setattr(trees, "MIDDLE_TREE", 0)
     net = Network.example("asia")
     wanted = {name: net.query("Smoking", {name: "yes"}) for name in net.variables}
     again = {name: net.query("Smoking", {name: "yes"}) for name in net.variables}
@@ -244,7 +244,7 @@ def test_trees_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_threads_share_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """Different patterns and values at once, of trees that several threads use and that make room for others."""
     monkeypatch.setattr(elimination, "is_loaded", lambda: True)
-    monkeypatch.setattr(trees, "KEPT", 2000)
+    monkeypatch.setattr(trees, "CACHED_CELLS", 2000)
     names = [f"x{i}" for i in range(12)]
     random = np.random.default_rng(3)
     above = {name: tuple(names[max(0, i - 3) : i]) for i, name in enumerate(names)}

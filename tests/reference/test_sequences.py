@@ -49,7 +49,7 @@ def expected(rows: dict[str, Any], order: str | None = None) -> list[list[Any]]:
 
 @pytest.fixture
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credo.data.cutting.ROWS", 8)
+    monkeypatch.setattr("credo.data.cutting.BATCH_ROWS", 8)
 
 
 @pytest.mark.usefixtures("_small")

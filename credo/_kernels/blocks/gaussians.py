@@ -18,6 +18,7 @@ Codes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
 TILE = 64  # rows
+WIDE, APART = 128, 8  # rows, and floats between a tile's columns: lanes a power of two apart share cache lines
 
 
 @late_kernel
@@ -36,24 +37,44 @@ def add_normals(x: Array, shift: Array, centre: Array, half: Array, constant: Ar
     """out (rows, classes) += Σⱼ constantₖⱼ - halfₖⱼ (xᵢⱼ - shiftⱼ - centreₖⱼ)², over the cells that aren't NaN."""
     rows, columns = x.shape
     classes = centre.shape[0]
-    tile = np.zeros((columns, TILE))
-    total = np.empty(TILE)
-    for start in range(0, rows, TILE):
-        size = min(TILE, rows - start)
+    tile, total = np.zeros((columns, WIDE + APART)), np.zeros((classes, WIDE + APART))
+    for start in range(0, rows, WIDE):
+        size = min(WIDE, rows - start)
+        whole = True
         for r in range(size):
             for j in range(columns):
-                tile[j, r] = x[start + r, j] - shift[j]
+                v = x[start + r, j] - shift[j]
+                tile[j, r] = v
+                whole &= v == v
         for k in range(classes):
-            for r in range(TILE):
-                total[r] = 0.0
-            for j in range(columns):
+            peak, fours = 0.0, 0
+            if whole:
+                fours = columns // 4 * 4
+                for j in range(columns):
+                    peak += constant[k, j]
+            for r in range(WIDE):
+                total[k, r] = peak
+            for j in range(0, fours, 4):  # four at a time: a quarter of the stores
+                m, n, o, p = centre[k, j], centre[k, j + 1], centre[k, j + 2], centre[k, j + 3]
+                e, f, g, h = half[k, j], half[k, j + 1], half[k, j + 2], half[k, j + 3]
+                for r in range(WIDE):
+                    s, t = tile[j, r] - m, tile[j + 1, r] - n
+                    u, v = tile[j + 2, r] - o, tile[j + 3, r] - p
+                    total[k, r] -= (e * s * s + f * t * t) + (g * u * u + h * v * v)
+            for j in range(fours, columns):
                 m, h, c = centre[k, j], half[k, j], constant[k, j]
-                for r in range(TILE):
-                    v = tile[j, r] - m
-                    t = c - h * v * v
-                    total[r] += t if t == t else 0.0
-            for r in range(size):
-                out[start + r, k] += total[r]
+                if whole:
+                    for r in range(WIDE):
+                        v = tile[j, r] - m
+                        total[k, r] -= h * v * v
+                else:
+                    for r in range(WIDE):
+                        v = tile[j, r] - m
+                        t = c - h * v * v
+                        total[k, r] += t if t == t else 0.0
+        for r in range(size):
+            for k in range(classes):
+                out[start + r, k] += total[k, r]
 
 
 @late_kernel_of(lambda x, *rest: 1.5 * x.size * len(rest[1]))

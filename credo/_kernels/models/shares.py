@@ -30,6 +30,35 @@ def lower_to_top(x: Array) -> int:
 
 
 @late_kernel
+def take_top(x: Array, top: Array) -> None:
+    """Each row less its largest, which is written to top (rows,); a row that has nothing above -∞ stays."""
+    rows, columns = x.shape
+    for i in range(rows):
+        most = -math.inf
+        for j in range(columns):
+            most = x[i, j] if x[i, j] > most else most
+        top[i] = most
+        if most > -math.inf:
+            for j in range(columns):
+                x[i, j] -= most
+
+
+@late_kernel
+def share_out(x: Array, factor: Array, total: Array) -> None:
+    """Each row over its sum, which is written to total (rows,), times its factor; a row of zeros stays."""
+    rows, columns = x.shape
+    for i in range(rows):
+        sum_ = 0.0
+        for j in range(columns):
+            sum_ += x[i, j]
+        total[i] = sum_
+        if sum_ > 0.0:
+            share = factor[i] / sum_
+            for j in range(columns):
+                x[i, j] *= share
+
+
+@late_kernel
 def divide_by_total(x: Array) -> None:
     """Each row over its sum."""
     rows, columns = x.shape

@@ -17,7 +17,7 @@ Integers = NDArray[np.int64]
 Planes = NDArray[np.uint64]  # (states, words): a bit for each row
 
 STIRLING = 10.0  # from here on, the series of log Γ is exact to the last digits
-FEW = 10  # factors of Γ(α + n)/Γ(α) that are multiplied one by one
+FEW_FACTORS = 10  # factors of Γ(α + n)/Γ(α) that are multiplied one by one
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -41,7 +41,7 @@ def log_rising(n: float, a: float, log_gamma: float) -> float:
     """log Γ(a + n)/Γ(a), where log_gamma is log Γ(a)."""
     if n <= 0.0:
         return 0.0
-    if n <= FEW and n == math.floor(n):
+    if n <= FEW_FACTORS and n == math.floor(n):
         product = a
         for i in range(1, int(n)):
             product *= a + i

@@ -18,7 +18,7 @@ Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
 
 NOTHING = 1e-12  # a weight that is left of a word when its last document goes
-FEW = 16  # repetitions that are multiplied before a logarithm is taken
+FEW_REPETITIONS = 16  # repetitions that are multiplied before a logarithm is taken
 
 
 @late_kernel_of(lambda words, *rest: words.size * rest[1].shape[1])
@@ -59,7 +59,7 @@ def add_words(
                     out[i, k] = -math.inf
                 elif x == 1.0 or not drawn:
                     out[i, k] += x * math.log(z)
-                elif x <= FEW:
+                elif x <= FEW_REPETITIONS:
                     product = z
                     for t in range(1, int(x)):
                         product *= z + t

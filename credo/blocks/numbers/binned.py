@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo.blocks.block import Block, Parameter, Settings, column_labels
-from credo.blocks.capabilities import Draws, LogPrior, Scored, Tabular, Tallies
+from credo.blocks.capabilities import Draws, LogEvidence, LogPrior, Points, Scored, Tabular, Tallies
 from credo.blocks.categories import TableLikelihood, concentration
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -63,7 +63,7 @@ class Binned(Block, Tallies):
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         columns, parts = [], {}
         for name in self.names:
-            codes, levels = (Shortened(name).of(batch) if isinstance(member, Hard) else batch.encoded(Shortened(name)))
+            codes, levels = Shortened(name).of(batch) if isinstance(member, Hard) else batch.encoded(Shortened(name))
             columns.append(Column(name, "number", levels))
             parts[Label("column", name)] = Part((groups, name), Counts.of(codes, len(levels), member))
         return Evidence(Schema(tuple(columns)), parts)
@@ -261,7 +261,7 @@ class Sketch:
 
 
 @dataclass(frozen=True, eq=False)
-class BinnedLikelihood(Tabular, Scored, LogPrior, Draws):
+class BinnedLikelihood(Tabular, Scored, LogPrior, LogEvidence, Points, Draws):
     """log θ of the bin that each number falls into."""
 
     sketches: tuple[Sketch, ...]
@@ -355,6 +355,12 @@ class BinnedLikelihood(Tabular, Scored, LogPrior, Draws):
 
     def log_evidence(self) -> Array:
         return self.bins.log_evidence()
+
+    def log_likelihood_at(self, other: Self) -> float:
+        return self.bins.log_likelihood_at(other.bins)
+
+    def points(self, cells: Array) -> Array:
+        return self.bins.points(self._coded(cells))
 
     def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
         found, known = np.zeros(cells.shape[1]), ~np.isnan(cells[0])

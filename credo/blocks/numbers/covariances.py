@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo.core.statistics import ALONE
+from credo.core.statistics import ALONE, Positions
 from credo.errors import EvidenceError
 from credo.families.normal_inverse_wishart import JointGaussian
 from credo.numerics.exact import Array
@@ -38,3 +38,10 @@ def most_likely(n: Array, mean: Array, scatter: Array, tied: bool) -> JointGauss
             "each other): use estimate='bayes', whose prior has no such trouble"
         )
     return JointGaussian(mean, covariance)
+
+
+def regression(covariance: Array, given: Positions, absent: Positions) -> tuple[Array, Array]:
+    """The slopes of some columns on others, and the covariance that is left. (groups, absent, given or absent)"""
+    cross = covariance[:, given[:, None], absent]
+    slope = np.asarray(np.linalg.solve(covariance[:, given[:, None], given], cross).swapaxes(1, 2), dtype=np.float64)
+    return slope, covariance[:, absent[:, None], absent] - slope @ cross

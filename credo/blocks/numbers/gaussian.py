@@ -3,27 +3,35 @@
 The evidence is moments for each class and each pattern of missing cells, which adds. Where a pattern misses cells, EM
 completes the moments (the E-step fills in a row's missing cells by their regression on the known ones, and adds the
 covariance that is left), and what follows is computed as if the rows had been whole.
+
+Where classes are hidden, there is an EM around that one, and patterns are many (up to 2ᵈ). So what it expects of a
+batch are completed moments, one set a class (see completed_rows): both E-steps in one, after which the
+objective never falls. The prior knows the columns' scales from the known cells alone, which stay the same from step to
+step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from credo.blocks.block import Block, Parameter, Settings
-from credo.blocks.capabilities import Draws, Limits, LogPrior, OneTerm, Tallies
+from credo.blocks.block import Block, Likelihood, Parameter, Settings
+from credo.blocks.capabilities import Completes, Draws, Limits, LogEvidence, LogPrior, OneTerm, Points, Tallies
+from credo.blocks.numbers.completed_rows import Normals, begun
 from credo.blocks.numbers.covariances import most_likely, without_row
 from credo.blocks.numbers.missing import Completion, Filled, completed
+from credo.blocks.numbers.patterns import Flags, label_of, patterns
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, Label
-from credo.core.membership import Hard, Membership
+from credo.core.membership import Hard, Membership, Soft
+from credo.core.soft_sums import SMALL
 from credo.core.statistics import ALONE, CrossMoments, Moments, exceeds
 from credo.data import Batch
+from credo.data.batches import NumberMatrix
 from credo.data.schema import Column, Schema
 from credo.errors import EvidenceError
 from credo.families.normal_inverse_wishart import JointGaussian, JointParameters
@@ -34,33 +42,13 @@ from credo.numerics.multivariate import log_densities, log_density, mahalanobis,
 if TYPE_CHECKING:
     from credo.blocks.tally import Tally
 
-Flags = NDArray[np.bool_]
-
+COMPLETED, KNOWN = Label("completed"), Label("known")
 CHUNK = 2**22  # numbers of the matrices that are held at once
 CANCELLED = 1e-9  # of a variance: what is left of it has lost too many digits
 
 
-def label_of(known: Flags) -> Label:
-    return Label("joint", pattern=tuple(known.tolist()))
-
-
-def patterns(x: Array) -> Iterator[tuple[Flags, Any]]:
-    """Which columns are known, and in which rows just these."""
-    absent = np.isnan(x)
-    if not absent.any():
-        yield np.ones(x.shape[1], dtype=bool), slice(None)
-        return
-    packed = np.packbits(~absent, axis=1)
-    keys = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1])))[:, 0]
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(inverse, kind="stable")
-    cuts = np.flatnonzero(np.diff(inverse[order])) + 1
-    for rows in np.split(order, cuts):
-        yield ~absent[first[inverse[rows[0]]]], rows
-
-
 @dataclass(frozen=True)
-class Joint(Block, Limits, Tallies):
+class Joint(Block, Limits, Tallies, Completes):
     """x | class ~ N(μ, Σ), with a normal-inverse-Wishart prior: s rows of the pooled means and variances.
 
     NormalInverseWishart(pooled means, s, d + 1 + s, s · diag(pooled variances)). Columns without variance are ignored.
@@ -70,16 +58,16 @@ class Joint(Block, Limits, Tallies):
     covariance: Literal["full", "tied"]
 
     def keeps(self, label: Label) -> bool:
-        return label.counted == "joint"
+        return label.counted in ("joint", "completed", "known")
 
     def crowded(self, evidence: Evidence, slack: float) -> Label | None:
         """Each row has one pattern of missing cells."""
-        labels = self.labels(evidence)
+        labels = [label for label in self.labels(evidence) if label != KNOWN]
         total = np.sum([evidence[label].weight for label in labels], axis=0)
         return labels[0] if labels and exceeds(total, evidence[ROWS].weight, slack) else None
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
-        x = batch.matrix(self.names)
+        x = batch.encoded(NumberMatrix(self.names))
         parts = {}
         for known, rows in patterns(x):
             if known.any():
@@ -88,11 +76,22 @@ class Joint(Block, Limits, Tallies):
                 parts[label_of(known)] = Part((groups,), CrossMoments.of(inside, own))
         return Evidence(Schema(tuple(Column(name, "number") for name in self.names)), parts)
 
+    def expected(self, batch: Batch, member: Soft, groups: str, now: Likelihood | None) -> Evidence:
+        x = batch.encoded(NumberMatrix(self.names))
+        if not np.isnan(x).any():
+            return self.summarise(batch, member, groups)
+        filled = now.completed_moments(x, member) if isinstance(now, JointLikelihood) else begun(x, member)
+        known = Moments.of(x, Soft(member.weights.sum(1, keepdims=True)))
+        parts = {COMPLETED: Part((groups,), filled), KNOWN: Part((None, None), known)}
+        return Evidence(Schema(tuple(Column(name, "number") for name in self.names)), parts)
+
     def likelihood(self, evidence: Evidence, settings: Settings) -> JointLikelihood:
-        moments = {label: evidence[label] for label in self.labels(evidence)}
-        ordered = sorted(label for label, each in moments.items() if each.n.value.any())
-        seen = tuple(Pattern(np.array(label.pattern), moments[label]) for label in ordered)
-        return JointLikelihood(self.names, self.covariance, len(evidence[ROWS].n.value), seen, settings)
+        own = sorted(label for label in self.labels(evidence) if label.counted == "joint")
+        seen = [Pattern(np.array(label.pattern), evidence[label]) for label in own]
+        if COMPLETED in evidence.parts:
+            seen = with_completed(seen, evidence[COMPLETED], evidence[KNOWN])
+        used = tuple(pattern for pattern in seen if pattern.moments.n.value.any())
+        return JointLikelihood(self.names, self.covariance, len(evidence[ROWS].n.value), used, settings)
 
     def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.numbers.tallies import JointTally
@@ -107,6 +106,12 @@ class Pattern:
 
     known: Flags
     moments: CrossMoments
+    cells: Moments | None = None  # of what is known of the rows, where they were completed. (1, columns)
+
+    @property
+    def columns(self) -> Moments:
+        """Each column by itself, all classes together. (1, known)"""
+        return _columns(self.moments.pooled()) if self.cells is None else self.cells
 
     @property
     def rows(self) -> int:
@@ -117,8 +122,17 @@ class Pattern:
         return bool(self.known.all())
 
 
+def with_completed(seen: Sequence[Pattern], filled: CrossMoments, known: Moments) -> list[Pattern]:
+    """Patterns, and completed rows among those that were whole."""
+    whole = next((pattern for pattern in seen if pattern.whole), None)
+    if whole is not None:
+        filled, known = whole.moments + filled, whole.columns + known
+    rest = [pattern for pattern in seen if not pattern.whole]
+    return [*rest, Pattern(np.ones(filled.first.shape[1], dtype=bool), filled, known)]
+
+
 @dataclass(frozen=True, eq=False)
-class JointLikelihood(OneTerm, LogPrior, Draws):
+class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Draws):
     """log p(x | class): a multivariate t where parameters are integrated out, else a normal; missing cells drop out."""
 
     names: tuple[str, ...]
@@ -129,7 +143,7 @@ class JointLikelihood(OneTerm, LogPrior, Draws):
     weight: float = 1.0
 
     def read(self, batch: Batch) -> Array:
-        return batch.matrix(self.names)
+        return batch.encoded(NumberMatrix(self.names))
 
     @property
     def refits(self) -> bool:
@@ -147,7 +161,7 @@ class JointLikelihood(OneTerm, LogPrior, Draws):
         total = Moments(*(Exact.zeros((1, d)) for _ in range(3)))
         for pattern in self.patterns:
             places = [np.arange(1), np.flatnonzero(pattern.known)]
-            total = total + Moments.gather([_columns(pattern.moments.pooled())], [places], [1, d])
+            total = total + Moments.gather([pattern.columns], [places], [1, d])
         return total
 
     @cached_property
@@ -242,6 +256,30 @@ class JointLikelihood(OneTerm, LogPrior, Draws):
     def log_prior(self) -> float:
         return Completion(self, self.gaussians).log_prior() if self.size else 0.0
 
+    def log_evidence(self) -> Array:
+        return np.array([self.prior.log_evidence(*self.completed, self.tied) if self.size else 0.0])
+
+    def log_likelihood_at(self, other: Self) -> float:
+        if not other.size:
+            return 0.0
+        n, mean, scatter = self.completed
+        away = (self.shift - other.shift)[other.varying]  # rounding, since both have the same rows
+        return float(other.gaussians.log_likelihood(n, mean + away, scatter).sum())
+
+    def points(self, cells: Array) -> Array:
+        return np.asarray((cells - self.shift)[:, self.varying] / np.sqrt(self.prior_variance))
+
+    @property
+    def whole_gaussians(self) -> JointGaussian:
+        """The point estimate, of all columns and about 0; those without variance have their value, and are apart."""
+        d, inside = len(self.names), np.flatnonzero(self.varying)
+        mean = np.repeat(self.shift[None], self.classes, axis=0)
+        covariance = np.repeat(np.eye(d)[None], self.classes, axis=0)
+        if len(inside):
+            mean[:, inside] += self.gaussians.mean
+            covariance[:, inside[:, None], inside] = self.gaussians.covariance
+        return JointGaussian(mean, covariance)
+
     @property
     def _point(self) -> JointLikelihood:
         """With point estimates: posterior means in the place of integrals."""
@@ -277,10 +315,25 @@ class JointLikelihood(OneTerm, LogPrior, Draws):
     def add(self, cells: Array, out: Array) -> None:
         if not self.size or not self.weight:
             return
+        if self.settings.estimate != "bayes" and cells.size * self.classes >= SMALL:
+            self._normals.add(self._varying_cells(cells), self.weight, out)
+            return
         for known, rows, squared in self._distances(cells):
             _, _, log_determinant, degrees = self._root(known)
             found = log_density(squared, log_determinant, degrees, int(known.sum()))
             out[rows] += found if self.weight == 1 else self.weight * found
+
+    @cached_property
+    def _normals(self) -> Normals:
+        mean, white, log_determinant, _ = self._root(np.ones(self.size, dtype=bool))
+        return Normals.of(self.shift[self.varying], mean, white, log_determinant)
+
+    def _varying_cells(self, cells: Array) -> Array:
+        return cells if self.size == cells.shape[1] else cells[:, self.varying]
+
+    def completed_moments(self, cells: Array, member: Soft) -> CrossMoments:
+        """What is expected of whole rows, of those with any known cell."""
+        return self._normals.completed(cells, self.varying, self.shift, member)
 
     def by_column(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
         found = {name: np.zeros(shape) for name in self.names}

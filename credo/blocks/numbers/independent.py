@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -12,18 +12,29 @@ import numpy as np
 from credo._kernels.blocks.gaussians import add_left_out, add_normals, add_students
 from credo._kernels.core.sums import ALIKE
 from credo.blocks.block import Block, Parameter, Settings
-from credo.blocks.capabilities import CountsIgnored, Draws, Ignored, KnowsFarRows, LogPrior, SharedFactor, Tallies
+from credo.blocks.capabilities import (
+    CountsIgnored,
+    Draws,
+    Ignored,
+    KnowsFarRows,
+    LogEvidence,
+    LogPrior,
+    Points,
+    SharedFactor,
+    Tallies,
+)
 from credo.blocks.scoring import ScoredColumns
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Hard, Membership
 from credo.core.statistics import ALONE, Moments, Positions
 from credo.data import Batch
+from credo.data.batches import NumberMatrix
 from credo.data.cells import LARGEST
 from credo.data.schema import Column, Kind, Schema
 from credo.errors import DataError, EvidenceError
 from credo.families import NormalInverseGamma
-from credo.families.normal import Gaussian, StudentTerms
+from credo.families.normal import Gaussian, StudentTerms, log_likelihood
 from credo.families.priors import of_numbers
 from credo.numerics.exact import Array
 from credo.numerics.special import log_gamma_ratio
@@ -72,10 +83,14 @@ class Numbers(Block, Tallies):
         if self.logs:
             statistics = Moments.of(_logs(batch, self.names, self.strict), member)
         else:
-            statistics = Moments.of_tiles(batch.tiles(self.names), len(self.names), member)
+            statistics = Moments.of_tiles(self._tiles(batch, member), len(self.names), member)
             if not (statistics.second.high < LARGEST**2).all():
                 batch.matrix(self.names)  # which refuses the wrong cell by name
         return Evidence(_schema(self.names, self.kind), {self.label: Part((groups, None), statistics)})
+
+    def _tiles(self, batch: Batch, member: Membership) -> Iterable[tuple[int, Array]]:
+        """Soft sums are of rows that EM reads again and again."""
+        return batch.tiles(self.names) if isinstance(member, Hard) else [(0, batch.encoded(NumberMatrix(self.names)))]
 
     def taken_from(self, evidence: Evidence, wider: Numbers) -> Evidence:
         """Evidence of a block with more columns, of which only this one's are kept."""
@@ -122,7 +137,7 @@ def logarithms(x: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, CountsIgnored, Draws):
+class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, LogEvidence, Points, SharedFactor, CountsIgnored, Draws):
     """log p(x | class) of independent numbers: Student's t where parameters are integrated out, else a normal."""
 
     names: tuple[str, ...]
@@ -134,7 +149,7 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
     part_of: tuple[NumbersLikelihood, Positions] | None = None  # what each column has is found there once, for all
 
     def read(self, batch: Batch) -> Array:
-        x = batch.matrix(self.names)
+        x = batch.encoded(NumberMatrix(self.names))
         return logarithms(x) if self.logs else x
 
     def read_counting_ignored(self, batch: Batch) -> tuple[Array, Ignored]:
@@ -444,6 +459,14 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, SharedFactor, Cou
         """log p(column's cells | their classes). (columns,)"""
         found = self.prior.log_evidence(columns_as_groups(self.shifted)).sum(0)
         return np.where(self.varying, found, 0.0)
+
+    def log_likelihood_at(self, other: Self) -> float:
+        n, mean, scatter = _of(self.statistics.about(other.shift))
+        at = Gaussian(other.gaussian.mean, np.where(other.varying, other.gaussian.variance, 1.0))
+        return float(np.where(other.varying, log_likelihood(n, mean, scatter, at), 0.0).sum())
+
+    def points(self, cells: Array) -> Array:
+        return np.asarray((cells - self.shift)[:, self.varying] / np.sqrt(self._unit[self.varying]))
 
     def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
         """The same of a single column, without each row. (rows,)"""

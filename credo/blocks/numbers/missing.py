@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo import engines
-from credo.blocks.numbers.covariances import most_likely
+from credo.blocks.numbers.covariances import most_likely, regression
 from credo.core.em import Expected, em
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.statistics import CrossMoments, Statistics
+from credo.core.statistics import CrossMoments
 from credo.data.schema import Schema
 from credo.engines.partitions import Loaded
 from credo.families.normal_inverse_wishart import JointGaussian
@@ -48,7 +48,7 @@ class Filled(Loaded):
     def rows(self) -> int:
         return len(self.n)
 
-    def expected(self, parameters: JointGaussian) -> Statistics:
+    def expected(self, parameters: JointGaussian) -> CrossMoments:
         """E[Σx], E[Σxx′]: a missing cell is its regression on the known ones, and the covariance that is left adds."""
         given, classes, d = np.flatnonzero(self.known), len(self.n), len(self.known)
         absent = np.flatnonzero(~self.known)
@@ -56,26 +56,15 @@ class Filled(Loaded):
         slope[:, given, np.arange(len(given))] = 1.0
         left = np.zeros((classes, d, d))
         if len(absent):
-            cross = parameters.covariance[:, absent[:, None], given]
-            inner = np.linalg.solve(parameters.covariance[:, given[:, None], given], cross.swapaxes(1, 2)).swapaxes(
-                1, 2
-            )
-            slope[:, absent] = inner
-            rest = parameters.covariance[:, absent[:, None], absent] - inner @ cross.swapaxes(1, 2)
-            left[:, absent[:, None], absent] = rest
+            slope[:, absent], left[:, absent[:, None], absent] = regression(parameters.covariance, given, absent)
         centre = parameters.mean + np.einsum("kij,kj->ki", slope, self.mean - parameters.mean[:, given])
         n = self.n[:, None, None]
         second = slope @ self.scatter @ slope.swapaxes(1, 2) + n * (left + centre[:, :, None] * centre[:, None, :])
         return CrossMoments(Exact.of(self.n), Exact.of(self.n[:, None] * centre), Exact.of(second))
 
     def log_likelihood(self, parameters: JointGaussian) -> float:
-        given = np.flatnonzero(self.known)
-        covariance = parameters.covariance[:, given[:, None], given]
-        away = self.mean - parameters.mean[:, given]
-        scatter = self.scatter + self.n[:, None, None] * away[:, :, None] * away[:, None, :]
-        inner = np.trace(np.linalg.solve(covariance, scatter), axis1=1, axis2=2)
-        sizes = np.linalg.slogdet(covariance)[1] + len(given) * np.log(2 * np.pi)
-        return float(-0.5 * (self.n * sizes + inner).sum())
+        given = parameters.over(np.flatnonzero(self.known))
+        return float(given.log_likelihood(self.n, self.mean, self.scatter).sum())
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from credo._kernels.core.sums import ALIKE
 from credo.blocks.block import Block, Parameter, Settings
-from credo.blocks.capabilities import Draws, LogPrior, OneTerm, Tallies
+from credo.blocks.capabilities import Draws, LogEvidence, LogPrior, OneTerm, Points, Tallies
 from credo.blocks.numbers.independent import Numbers
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
@@ -18,7 +18,7 @@ from credo.core.membership import Hard, Membership
 from credo.core.statistics import ALONE, Moments
 from credo.data import Batch
 from credo.errors import EvidenceError
-from credo.families.normal import SharedVariance
+from credo.families.normal import Gaussian, SharedVariance, log_likelihood
 from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Spherical(Block, Tallies):
 
 
 @dataclass(frozen=True, eq=False)
-class SphericalLikelihood(OneTerm, LogPrior, Draws):
+class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Draws):
     """log p(x | class): a multivariate t where parameters are integrated out, else a normal."""
 
     names: tuple[str, ...]
@@ -99,9 +99,27 @@ class SphericalLikelihood(OneTerm, LogPrior, Draws):
         """Σ log N(μ; m, σ²/s) + log InverseGamma(σ²; 1 + s/2, s v/2), up to a constant."""
         if not self._varies:
             return 0.0
+        return float(self._own_prior.log_kernel(self.ball.mean, self._variance(self.ball)))
+
+    @property
+    def _own_prior(self) -> SharedVariance:
         n, place, total = (part[0] for part in self._about_shift(self.pooled))
-        prior = self._prior(self.settings.strength, place, _mean_variance(n, total))
-        return float(prior.log_kernel(self.ball.mean, self._variance(self.ball)))
+        return self._prior(self.settings.strength, place, _mean_variance(n, total))
+
+    def log_evidence(self) -> Array:
+        if not self._varies:
+            return np.zeros(1)
+        return self._own_prior.log_evidence(*self._about_shift(self.statistics)).reshape(1)
+
+    def log_likelihood_at(self, other: Self) -> float:
+        if not other._varies:
+            return 0.0
+        at = Gaussian(other.ball.mean, other._variance(other.ball))
+        return float(log_likelihood(*other._about_shift(self.statistics), at).sum())
+
+    def points(self, cells: Array) -> Array:
+        unit = np.sqrt(self.pooled.scatter.sum() / max(float(self.pooled.n.value.sum()), ALONE))
+        return np.asarray((cells - self.shift) / (unit if unit > 0 else 1.0))
 
     @property
     def _varies(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -154,10 +154,21 @@ class PresencesLikelihood(TextLikelihood):
 
     def log_prior(self) -> float:
         """Σ (l - 1) log θ (1 - θ), over the words and UNKNOWN."""
-        a = self._offset
-        unknown = a / np.maximum(self.texts + 2 * a, ALONE)
-        shares = np.concatenate([self.shares[self.weights > 0], unknown[None]])
+        shares = np.concatenate([self.shares[self.weights > 0], self._unknown_share[None]])
         return float(sum(log_kernel(each, self.settings.smoothing).sum() for each in (shares, 1 - shares)))
+
+    @property
+    def _unknown_share(self) -> Array:
+        """That some word is UNKNOWN. (classes,)"""
+        a = self._offset
+        return np.asarray(a / np.maximum(self.texts + 2 * a, ALONE))
+
+    def log_likelihood_at(self, other: Self) -> float:
+        from scipy.special import xlog1py, xlogy
+
+        there, shares = other.weights > 0, other.shares
+        words = xlogy(self.n[there], shares[there]) + xlog1py(self.texts - self.n[there], -shares[there])
+        return float(words.sum() + xlog1py(self.texts, -other._unknown_share).sum())
 
     def log_evidence(self) -> Array:
         """log p(which words each text holds | its class), parameters integrated out. (1,)"""

@@ -23,7 +23,9 @@ from credo.blocks.capabilities import (
     Draws,
     Ignored,
     Limits,
+    LogEvidence,
     LogPrior,
+    Points,
     Prunes,
     Tallies,
     WordByWord,
@@ -44,6 +46,7 @@ Flags = NDArray[np.bool_]
 
 KEPT = 8  # times max_words: beyond so many words, the rarest are dropped
 MOST_WORDS = 2**31  # of one text: Arrow's strings have no more bytes
+DIRECTIONS = 16  # of a random projection in which documents are points
 NEW_WORDS = "no word that was ever seen before"
 
 
@@ -234,7 +237,7 @@ def strings(batch: Batch, name: str) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class TextLikelihood(Averageable, LogPrior, CountsIgnored, WordByWord, Draws):
+class TextLikelihood(Averageable, LogPrior, LogEvidence, Points, CountsIgnored, WordByWord, Draws):
     """What multinomial and Bernoulli words share."""
 
     block: Texts
@@ -316,6 +319,19 @@ class TextLikelihood(Averageable, LogPrior, CountsIgnored, WordByWord, Draws):
         own, others = self.n[:, k], self.n.sum(1) - self.n[:, k]
         totals = [max((each[there] + a).sum(), ALONE) for each in (own, others)]
         return np.where(there, np.log((own + a) / totals[0]) - np.log((others + a) / totals[1]), -np.inf)
+
+    def points(self, cells: Documents) -> Array:
+        """Random directions of the words' logarithmic counts, rare words counting more; documents have length 1."""
+        with np.errstate(divide="ignore"):
+            rare = np.where(self.weights > 0, np.log1p(self.texts.sum()) - np.log(np.maximum(self.weights, ALONE)), 0.0)
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (len(rare), DIRECTIONS))
+        rows = np.repeat(np.arange(len(cells.known)), np.diff(cells.starts))
+        amounts = np.log1p(cells.counts) * np.maximum(rare[cells.words], 0.0)
+        found = np.zeros((len(cells.known), DIRECTIONS))
+        np.add.at(found, rows, amounts[:, None] * signs[cells.words])
+        length = np.sqrt(np.bincount(rows, amounts**2, len(found)))
+        found /= np.where(length > 0, length, 1.0)[:, None]
+        return np.where(cells.known[:, None], found, np.nan)
 
     def parameters(self) -> list[Parameter]:
         shares, words = self.shares, self.words.to_pylist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -125,6 +125,12 @@ class WordsLikelihood(TextLikelihood):
         """log p(the texts | their classes), the order of words given. (1,)"""
         a, there = np.asarray(self.settings.smoothing), self.weights > 0
         return np.array([dirichlet.log_evidence(self.n[there].T, a).sum()])
+
+    def log_likelihood_at(self, other: Self) -> float:
+        from scipy.special import xlogy
+
+        there = other.weights > 0
+        return float(xlogy(self.n[there], other.shares[there]).sum())
 
     def log_evidence_left_out(self, cells: Documents, own: Hard) -> Array:
         a = np.asarray(self.settings.smoothing)

@@ -27,7 +27,7 @@ STEPS = 5  # the fewest temperatures of a run
 SCOUTS, SCOUTED, LEAST = 20, 50, 1e-4  # runs that choose the steps; at most so many of theirs double β, from there on
 SWEPT = 10  # samples that a round through all variables counts for
 EFFORTS = (1, 4)  # multiples of the rounds, tried while the estimate is unreliable
-WORTH = 0.15  # effective runs, as a share of all, below which an estimate is unreliable
+LEAST_EFFECTIVE = 0.15  # effective runs, as a share of all, below which an estimate is unreliable
 SOFT_ZERO = 1e-6  # stands for 0 at intermediate temperatures, so that chains can leave impossible states
 DRAWN = 2**24  # numbers that all runs together may store
 
@@ -124,7 +124,9 @@ def total_of(log_weights: Array) -> Total:
     there = log_weights[log_weights > -np.inf]
     error = max(found.error, float(there.std() / np.sqrt(len(there)))) * widened(found.effective)
     error = max(float(np.hypot(error, found.error**2 / 2.0)), 1.0 / (len(log_weights) + 1.0))
-    return Total(found.log_value, error, found.effective, found.method, found.effective >= WORTH * len(log_weights))
+    return Total(
+        found.log_value, error, found.effective, found.method, found.effective >= LEAST_EFFECTIVE * len(log_weights)
+    )
 
 
 def runs_of(cells: int, rounds: int) -> tuple[int, int]:

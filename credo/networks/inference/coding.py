@@ -23,7 +23,7 @@ from credo.numerics.exact import Array
 Codes = NDArray[np.int32]
 SOME, MANY = 1000, 100_000  # rows of a batch, and of the table, from which on compiled code pays
 FEW_STATES = 32  # strings that are compared one by one
-FEW = 10_000  # values of a coded column that are looked up one by one
+FEW_VALUES = 10_000  # values of a coded column that are looked up one by one
 
 
 class Unseen(NamedTuple):
@@ -146,7 +146,7 @@ def _categories(batch: Batch, name: str) -> tuple[NDArray[Any], list[Any]]:
     import pyarrow as pa
 
     column = batch.column(name)
-    if not pa.types.is_dictionary(column.type) or len(column.dictionary) > FEW:
+    if not pa.types.is_dictionary(column.type) or len(column.dictionary) > FEW_VALUES:
         codes, levels = batch.categories(name)
         return codes, levels.to_pylist()
     codes = column.indices

@@ -22,22 +22,22 @@ from credo.networks.inference.simulated_annealing import best_found, best_of_som
 from credo.networks.inference.trees import Trees
 from credo.numerics.exact import Array
 
-KEPT = 16  # ways to cut the network that are kept for the next query
-SMALL = 2**12  # joint states up to which small parts are answered together
+CACHED_CUTS = 16  # ways to cut the network that are kept for the next query
+SMALL_COMPONENT = 2**12  # joint states up to which small parts are answered together
 EXACT = "exact"
 
 Check = Callable[[float], None]  # refuses impossible evidence, given its log-probability
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Component:
     """A connected component of the free variables, with their observed neighbours, as a network of its own."""
 
     variables: Integers  # their numbers in the whole network
     potentials: Potentials
 
     @classmethod
-    def of(cls, whole: Potentials, factors: Sequence[int], free: Integers) -> Part:
+    def of(cls, whole: Potentials, factors: Sequence[int], free: Integers) -> Component:
         """In a belief network each variable needs a table: observed ones whose own is elsewhere get ones."""
         scopes = whole.scopes
         there = np.unique(np.concatenate([free, *(np.array(scopes[f], dtype=np.int64) for f in factors)]))
@@ -80,7 +80,7 @@ class Part:
 class Cut:
     """The parts of a network that a query is about, and the factors of observed variables alone."""
 
-    parts: Sequence[Part]
+    parts: Sequence[Component]
     known: Sequence[int]
 
     @cached_property
@@ -163,7 +163,7 @@ class Components:
         found = self._cuts.get(key)
         if found is None:
             found = self._cuts[key] = self._made(observed, asked | observed)
-            while len(self._cuts) > KEPT:
+            while len(self._cuts) > CACHED_CUTS:
                 self._cuts.popitem(last=False)
         return found
 
@@ -182,14 +182,16 @@ class Components:
         there = ~observed & (used[np.argsort(held.children)] if held.directed else True)
         sizes = np.bincount(label[:n][there], held.log_card[there], minlength=int(label.max()) + 1)
         free, first = np.flatnonzero(there), int(label.max()) + 1
-        groups = np.where(sizes[label[:n][free]] <= log(SMALL), first, label[:n][free])  # all small ones together
+        groups = np.where(
+            sizes[label[:n][free]] <= log(SMALL_COMPONENT), first, label[:n][free]
+        )  # all small ones together
         touched = np.zeros(count, dtype=np.bool_)
         touched[held.factor_of[place]] = True
         group_of = np.full(first + 1, -1)
         group_of[label[:n][free]] = groups
         of_factor = group_of[label[n:]]
         parts = [
-            Part.of(held, np.flatnonzero(touched & (of_factor == each)).tolist(), free[groups == each])
+            Component.of(held, np.flatnonzero(touched & (of_factor == each)).tolist(), free[groups == each])
             for each in np.unique(groups).tolist()
         ]
         return Cut(parts, np.flatnonzero(used & ~touched).tolist())
@@ -231,7 +233,11 @@ class Components:
         return {i: JointQuery(variables, event) for i, (variables, event) in parts.items()}
 
     def _together(
-        self, group: JointQuery, findings: Findings, found: Sequence[tuple[Part, JointQuery, Estimate]], otherwise: str
+        self,
+        group: JointQuery,
+        findings: Findings,
+        found: Sequence[tuple[Component, JointQuery, Estimate]],
+        otherwise: str,
     ) -> Estimate:
         """∏ of independent tables, an axis for each variable of the query."""
         happens = all(allowed[findings.codes[v]] for v, allowed in group.event.items() if findings.codes[v] >= 0)
@@ -269,7 +275,7 @@ def _by(method: str) -> str:
 
 
 def _of_part(
-    part: Part, findings: Findings, asked: Sequence[JointQuery], method: str, samples: int, seed: int, check: Check
+    part: Component, findings: Findings, asked: Sequence[JointQuery], method: str, samples: int, seed: int, check: Check
 ) -> list[Estimate]:
     """Exact where it fits; a part that isn't queried must be possible, as far as that is known."""
     if method in ("auto", EXACT):
@@ -281,7 +287,7 @@ def _of_part(
     return estimates(part.potentials, findings, asked, method, samples, seed) if asked else []
 
 
-def _exactly(part: Part, findings: Findings, asked: Sequence[JointQuery], check: Check) -> Iterator[Estimate]:
+def _exactly(part: Component, findings: Findings, asked: Sequence[JointQuery], check: Check) -> Iterator[Estimate]:
     places = part.potentials.places
     if len(asked) == 1:
         table, found = _joint(part, findings, asked[0])
@@ -302,7 +308,7 @@ def _exactly(part: Part, findings: Findings, asked: Sequence[JointQuery], check:
             yield _sure(_joint(part, findings, group)[0])
 
 
-def _joint(part: Part, findings: Findings, group: JointQuery) -> tuple[Array, float]:
+def _joint(part: Component, findings: Findings, group: JointQuery) -> tuple[Array, float]:
     """P(variables, event | findings), and log P(findings)."""
     exact, p = part.exact, 1.0
     after: Findings | None = findings
@@ -322,7 +328,7 @@ def _sure(table: Array) -> Estimate:
     return Estimate(table, np.zeros_like(table), np.inf, EXACT, lambda _: 0.0)
 
 
-def _total(part: Part, findings: Findings, method: str, samples: int, seed: int) -> Total:
+def _total(part: Component, findings: Findings, method: str, samples: int, seed: int) -> Total:
     if method in ("auto", EXACT):
         try:
             return Total(part.exact.log_total(findings.codes, findings.weights), 0.0, np.inf, EXACT)
@@ -333,7 +339,7 @@ def _total(part: Part, findings: Findings, method: str, samples: int, seed: int)
 
 
 def _best(
-    part: Part, findings: Findings, asked: Sequence[int] | None, method: str, samples: int, seed: int
+    part: Component, findings: Findings, asked: Sequence[int] | None, method: str, samples: int, seed: int
 ) -> tuple[Integers, float | Total, bool]:
     """The most probable joint state of a part, its log-probability, and whether it is exact."""
     if asked is not None and not asked:

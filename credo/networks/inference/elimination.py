@@ -17,7 +17,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.networks.inference.trees import Trees
 
-MOST = 1000  # factors that a query may need
+MOST_FACTORS = 1000  # factors that a query may need
 STEP = 2**12  # cells that NumPy goes through while Python takes one step
 LARGEST = 2**22  # cells, and steps, that a query may take
 PATIENCE = 2**26  # steps of all queries, after which kernels are loaded
@@ -105,7 +105,7 @@ class Elimination:
 
     def _begun(self, codes: Integers, weights: Array, wanted: Collection[int], last: Sequence[int] = ()) -> Run | None:
         """The relevant factors, before anything is summed out; None: kernels do better."""
-        if is_loaded() or Elimination._spent > PATIENCE or len(wanted) > MOST:
+        if is_loaded() or Elimination._spent > PATIENCE or len(wanted) > MOST_FACTORS:
             return None
         factors = self._needed(wanted)
         if factors is None:
@@ -120,14 +120,14 @@ class Elimination:
     def _needed(self, wanted: Iterable[int]) -> list[int] | None:
         """The tables of the wanted variables and their ancestors, and factors that aren't tables; None: too many."""
         held = self.potentials
-        found = dict.fromkeys(held.unowned[: MOST + 1].tolist())
+        found = dict.fromkeys(held.unowned[: MOST_FACTORS + 1].tolist())
         waiting = [f for v in wanted if (f := int(held.owned[v])) >= 0]
-        while waiting and len(found) <= MOST:
+        while waiting and len(found) <= MOST_FACTORS:
             f = waiting.pop()
             if f not in found:
                 found[f] = None
                 waiting += [g for v in held.scope(f) if (g := int(held.owned[v])) >= 0 and g not in found]
-        return sorted(found) if len(found) <= MOST else None
+        return sorted(found) if len(found) <= MOST_FACTORS else None
 
 
 class Run:

@@ -29,7 +29,7 @@ from credo._kernels.networks.triangulation import (
 from credo.networks.inference.potentials import Integers
 from credo.numerics.exact import Array
 
-TRIES = 64  # cliques that are tried as a smaller parent
+TRIED_CLIQUES = 64  # cliques that are tried as a smaller parent
 
 
 class Graph(NamedTuple):
@@ -89,7 +89,7 @@ def triangulate(graph: Graph, log_size: Array, rule: int, chance: Integers | Non
     parent, made = parent[:count], made[:count]
     by_size = np.argsort(sizes[made], kind="stable")
     room = np.zeros(n + 2, dtype=np.int64), np.empty(len(members), dtype=np.int64)
-    attach_to_smaller(by_size, sizes, made, starts, members, parent, *room, TRIES)
+    attach_to_smaller(by_size, sizes, made, starts, members, parent, *room, TRIED_CLIQUES)
     return Order(order, starts, members, home, parent, made, float(np.exp(sizes[made]).sum()), new)
 
 

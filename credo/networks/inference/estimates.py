@@ -27,8 +27,8 @@ from credo.networks.inference.loopy import loopy
 from credo.networks.inference.potentials import Potentials
 from credo.numerics.exact import Array
 
-ENOUGH = 100  # effective samples below which likelihood weighting gives way to Gibbs sampling
-FEW = 10  # effective samples below which standard errors are unreliable
+ENOUGH_SAMPLES = 100  # effective samples below which likelihood weighting gives way to Gibbs sampling
+FEW_SAMPLES = 10  # effective samples below which standard errors are unreliable
 
 
 def estimates(
@@ -45,7 +45,7 @@ def estimates(
             found = estimates(potentials, findings, asked, "likelihood-weighting", samples, seed) if directed else []
         except EvidenceError:
             found = []
-        if found and found[0].sure >= min(ENOUGH, samples):
+        if found and found[0].sure >= min(ENOUGH_SAMPLES, samples):
             return found
         return gibbs(potentials, findings, asked, -(-samples // SWEPT), seed)
     if method == "gibbs":
@@ -67,9 +67,9 @@ def log_total(potentials: Potentials, findings: Findings, method: str, samples: 
         weights = np.concatenate([each for _, each in drawn(potentials, findings, samples, seed)])
         if method != "auto":
             found = mean_of(weights, method)
-            return replace(found, reliable=found.effective >= FEW)
+            return replace(found, reliable=found.effective >= FEW_SAMPLES)
         heaviest = most_weight(potentials, findings)
-        if np.exp(weights - heaviest).sum() >= ENOUGH:
+        if np.exp(weights - heaviest).sum() >= ENOUGH_SAMPLES:
             return mean_of(weights, "likelihood-weighting")
     elif method not in ("auto", "gibbs"):
         raise NetworkError(f'a network without arrows can\'t be sampled by {method}: use method="gibbs"')
@@ -118,6 +118,6 @@ def _averaged(
 
         variance = np.maximum(own * (1.0 - 2.0 * p) + p**2 * square, 0.0)
         error = np.maximum(np.sqrt(variance) / total, floors)
-        reliable = effective >= FEW or not group.unsure(findings)
+        reliable = effective >= FEW_SAMPLES or not group.unsure(findings)
         found.append(Estimate(p.reshape(shape), error.reshape(shape), effective, method, spread, sure, reliable))
     return found

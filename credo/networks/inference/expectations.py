@@ -14,7 +14,7 @@ from credo.networks.inference.junction import Plan, Structure, Tree
 from credo.networks.inference.potentials import Integers, Potentials
 from credo.networks.inference.rooted import rooted, walk_in
 from credo.networks.inference.rows import BUDGET
-from credo.networks.inference.sizes import HELD
+from credo.networks.inference.sizes import KEPT_PRODUCT
 from credo.networks.inference.trees import NOBODY, Trees
 from credo.numerics.exact import Array
 
@@ -36,7 +36,7 @@ class Expectations:
 
         def compiled() -> Structure | None:
             plan = Plan.of(trees.query(~everything, everything, NOBODY)).improved()
-            return None if plan.cells > HELD else Structure.of(plan)
+            return None if plan.cells > KEPT_PRODUCT else Structure.of(plan)
 
         structure = trees.structures.found(b"rows", compiled)
         if structure is None:

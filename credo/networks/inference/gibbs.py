@@ -14,8 +14,8 @@ from credo.errors import EvidenceError
 from credo.networks.inference.annealed_importance import (
     EFFORTS,
     FEWEST,
+    LEAST_EFFECTIVE,
     RUNS,
-    WORTH,
     Path,
     in_threads,
     run,
@@ -110,7 +110,7 @@ class Walked:
         """The runs' mean: equally weighted where they agree, else by importance weights if enough runs count."""
         halves, moved = self._of(number, group)
         runs, worth = len(self.weights), 1.0 / float(self.weights @ self.weights)
-        agree, weighed = agreed(halves.mean(0)), not self._all_agree and worth >= WORTH * runs
+        agree, weighed = agreed(halves.mean(0)), not self._all_agree and worth >= LEAST_EFFECTIVE * runs
         reliable = (agree or weighed) and runs >= FEWEST and not self._denied(group, halves, moved)
         pooled = Pooled(
             self.weights if weighed else np.full(runs, 1.0 / runs),

@@ -36,13 +36,13 @@ from credo.networks.inference import log_messages as logarithms
 from credo.networks.inference.elimination_order import Graph, connected, triangulate
 from credo.networks.inference.findings import NOTHING, Findings
 from credo.networks.inference.potentials import Flags, Integers, Numbered
-from credo.networks.inference.sizes import HELD
+from credo.networks.inference.sizes import KEPT_PRODUCT
 from credo.networks.inference.workspace import Space
 from credo.numerics.exact import Array
 
-FEW, MANY, TRIES = 2**12, 2**17, 8  # cells up to which one triangulation is enough; two; more
+ONE_TRY_CELLS, TWO_TRIES_CELLS, TRIES = 2**12, 2**17, 8  # cells up to which one triangulation is enough; two; more
 SPARSE, DENSE = 16, 128  # the same per variable: visiting few cells takes no longer than a triangulation
-SMALL, OFTEN = 2**15, 3  # cells up to which, or queries from which on, the product of constant factors is kept
+SMALL_PRODUCT, OFTEN = 2**15, 3  # cells up to which, or queries from which on, the product of constant factors is kept
 HOPELESS = 2.0**45  # cells from which on no other order would help
 
 
@@ -116,14 +116,14 @@ class Plan:
         held, stage = query.potentials, query.stage
         graph = connected(held.heads, held.axes, held.log_card, stage, query.together)
         best = triangulate(graph, held.log_card, FILL)
-        if best.new and best.cells > max(FEW, SPARSE * len(stage)):
+        if best.new and best.cells > max(ONE_TRY_CELLS, SPARSE * len(stage)):
             best = min(best, triangulate(graph, held.log_card, WEIGHT), key=lambda found: found.cells)
         return cls(query, graph, best)
 
     def improved(self) -> Plan:
         """Where tables are large: the best of several runs of both rules, ties broken at random."""
         best, log_card = self.found, self.query.potentials.log_card
-        if best.new and max(MANY, DENSE * len(log_card)) < best.cells < HOPELESS:
+        if best.new and max(TWO_TRIES_CELLS, DENSE * len(log_card)) < best.cells < HOPELESS:
             random = np.random.default_rng(0)
             for i in range(TRIES):
                 chance = random.integers(2**62, size=len(log_card))
@@ -196,7 +196,7 @@ class Tree:
     @cached_property
     def junction(self) -> Junction:
         """The tree with the product of the factors that evidence doesn't change, if it is small enough to be kept."""
-        if self.cells > HELD:
+        if self.cells > KEPT_PRODUCT:
             return Junction(*self._bare)
         begun, (tables, scales) = self._bare[-1].copy(), self._space.take()
         unknown = np.full(len(self.potentials.card), -1)
@@ -274,7 +274,7 @@ class Tree:
         """Messages in floats; in logarithms if floats underflow."""
         codes, weights = self.query.own(codes, weights)
         self._asked += 1
-        plain = self._prepared if self._asked >= OFTEN or self.cells <= SMALL else self._bare
+        plain = self._prepared if self._asked >= OFTEN or self.cells <= SMALL_PRODUCT else self._bare
         found = propagate(end, codes, weights, plain, *space, out)
         return logarithms.propagate(end, codes, weights, self, space[0], out) if np.isnan(found) else found
 

@@ -16,7 +16,7 @@ from credo.notices import tell
 from credo.numerics.exact import Array
 
 ROUNDS, SETTLED = 1000, 1e-12
-FEW, ALMOST = 100, 1e-3  # rounds, and changes, of a comparison
+COMPARED_ROUNDS, COMPARED_CHANGE = 100, 1e-3  # rounds, and changes, of a comparison
 
 
 def loopy(potentials: Potentials, findings: Findings, asked: Sequence[JointQuery]) -> list[Estimate]:
@@ -31,8 +31,8 @@ def loopy(potentials: Potentials, findings: Findings, asked: Sequence[JointQuery
 
 def settled_beliefs(potentials: Potentials, findings: Findings) -> Array | None:
     """Marginals of all states in one array; None if messages don't converge soon."""
-    beliefs, change = _propagated(potentials, findings, FEW)
-    return beliefs if change < ALMOST else None
+    beliefs, change = _propagated(potentials, findings, COMPARED_ROUNDS)
+    return beliefs if change < COMPARED_CHANGE else None
 
 
 def _propagated(potentials: Potentials, findings: Findings, rounds: int) -> tuple[Array, float]:

@@ -21,7 +21,7 @@ from credo.networks.inference.findings import NOTHING
 from credo.networks.inference.junction import Plan, Structure, Tree, TreeQuery
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.rooted import rooted, walk_in
-from credo.networks.inference.sizes import HELD
+from credo.networks.inference.sizes import KEPT_PRODUCT
 from credo.networks.inference.trees import NOBODY, Trees
 from credo.notices import listed, tell
 from credo.numerics.exact import Array
@@ -88,7 +88,7 @@ class RowQuery(ABC):
         wanted[together] = True
         query = self.model.trees.query(np.zeros(len(wanted), dtype=np.bool_), wanted, together)
         plan = Plan.of(query).improved()
-        return query, None if plan.cells > HELD else rooted(Tree(Structure.of(plan)))
+        return query, None if plan.cells > KEPT_PRODUCT else rooted(Tree(Structure.of(plan)))
 
     def _answered(
         self,

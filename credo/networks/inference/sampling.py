@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.engines.partitions import Loaded
 from credo.errors import DataError, SizeError, check_seed
-from credo.networks.inference.annealed_importance import WORTH
+from credo.networks.inference.annealed_importance import LEAST_EFFECTIVE
 from credo.networks.inference.estimate import UNRELIABLE
 from credo.networks.inference.findings import Findings, Given
 from credo.networks.inference.forward import BATCH, drawn_forward, mixed_seed, most_weight
@@ -24,8 +24,8 @@ from credo.notices import tell
 if TYPE_CHECKING:
     from credo.networks.network import Network
 
-ROWS = 2**16  # drawn by one thread at a time
-TRIED, RARE = 2**18, 1000  # proposals after which at least one in so many must be accepted
+ROWS_PER_TASK = 2**16  # drawn by one thread at a time
+FIRST_PROPOSALS, RARE = 2**18, 1000  # proposals after which at least one in so many must be accepted
 APART = 10  # rounds between rows of a chain
 
 
@@ -60,7 +60,7 @@ def _draw_into(codes: NDArray[Any], net: Network, given: Given, seed: int, metho
             if not _accepted(net, findings, seed, codes):
                 _in_turn(net, findings, seed, codes, error)
             return
-    parts = [RowNumbers(start, min(ROWS, size - start)) for start in range(0, size, ROWS)]
+    parts = [RowNumbers(start, min(ROWS_PER_TASK, size - start)) for start in range(0, size, ROWS_PER_TASK)]
     for part, drawn in zip(parts, engines.current().map(Draw(net, given, seed, codes.dtype), parts), strict=True):
         codes[:, part.start : part.start + part.rows] = drawn
 
@@ -110,7 +110,7 @@ def _accepted(net: Network, findings: Findings, seed: int, out: NDArray[Any]) ->
     most, there, tried = most_weight(potentials, findings), 0, 0
     codes = np.empty((len(out), BATCH), dtype=out.dtype)
     while there < out.shape[1]:
-        if tried >= TRIED and there * RARE < tried:
+        if tried >= FIRST_PROPOSALS and there * RARE < tried:
             return False
         kept = codes[:, np.log1p(-random.random(BATCH)) < draw(tried, codes) - most][:, : out.shape[1] - there]
         out[:, there : there + kept.shape[1]] = kept
@@ -136,5 +136,5 @@ def _in_turn(net: Network, findings: Findings, seed: int, out: NDArray[Any], err
         chosen = random.choice(count, size, p=weights) * each + random.integers(each, size=size)
     out[:] = rows[chosen // each, :, chosen % each].T
     need = needed(error)
-    doubt = "" if agree or worth >= WORTH * count else f"; {UNRELIABLE}"
+    doubt = "" if agree or worth >= LEAST_EFFECTIVE * count else f"; {UNRELIABLE}"
     tell(f"{need}: drawn by gibbs instead, about as good as {min(effective, size):.2g} independent rows{doubt}")

@@ -14,14 +14,14 @@ from credo.networks.inference.memory import ANSWER, setting
 Method = Literal["auto", "exact", "likelihood-weighting", "gibbs", "forward", "loopy"]
 SAMPLES, ROW_SAMPLES = 100_000, 10_000  # default samples of an estimate; for each row of a table
 
-HELD = 2**25  # cells up to which a tree keeps the product of its constant factors
+KEPT_PRODUCT = 2**25  # cells up to which a tree keeps the product of its constant factors
 LARGEST = 2**20  # cells of a joint table in a query
-LIMIT = 8 * 2**30  # bytes that an answer may take, unless CREDO_MEMORY says otherwise
+MEMORY_LIMIT = 8 * 2**30  # bytes that an answer may take, unless CREDO_MEMORY says otherwise
 
 
 def check_size(cells: float) -> None:
     """Refuse tables that don't fit, before they are made."""
-    need = cells * (16 if cells <= HELD else 8) * 1.1  # separators and walks are a small share of it
+    need = cells * (16 if cells <= KEPT_PRODUCT else 8) * 1.1  # separators and walks are a small share of it
     have = available()
     if need > have:
         raise SizeError(
@@ -44,14 +44,14 @@ def check_numbers(what: str, count: int) -> None:
 
 
 def available() -> float:
-    """Bytes that tables may take: three quarters of free memory, and at most LIMIT or CREDO_MEMORY."""
+    """Bytes that tables may take: three quarters of free memory, and at most MEMORY_LIMIT or CREDO_MEMORY."""
     try:
         with open("/proc/meminfo") as file:  # noqa: PTH123 - a pseudo-file
             free = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
     except (OSError, StopIteration):
         pages = getattr(os, "sysconf", lambda _: 0)
-        free = pages("SC_PHYS_PAGES") * pages("SC_PAGE_SIZE") or LIMIT
-    return min(setting(ANSWER, LIMIT), 0.75 * free)
+        free = pages("SC_PHYS_PAGES") * pages("SC_PAGE_SIZE") or MEMORY_LIMIT
+    return min(setting(ANSWER, MEMORY_LIMIT), 0.75 * free)
 
 
 def size_shown(size: float) -> str:

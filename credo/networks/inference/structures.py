@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from credo.networks.inference.junction import Plan
 
 Kept = TypeVar("Kept")  # a Structure; None: it would be too large
-MANY = 1000  # structures that are kept
+CACHED_STRUCTURES = 1000  # structures that are kept
 
 
 class Structures:
@@ -35,7 +35,7 @@ class Structures:
         made = compiled()
         with self._lock:
             self._structures[key] = made
-            while len(self._structures) > MANY:
+            while len(self._structures) > CACHED_STRUCTURES:
                 self._structures.popitem(last=False)
         return made
 

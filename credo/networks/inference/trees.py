@@ -18,10 +18,13 @@ from credo.networks.inference.sizes import check_size
 from credo.networks.inference.structures import Structures
 from credo.numerics.exact import Array
 
-# cells of the tree for any evidence: up to SMALL it answers all patterns of evidence, up to MIDDLE new ones
-SMALL, MIDDLE = 2**11, 2**15
+# cells of the tree for any evidence: up to SMALL_TREE it answers all patterns of evidence, up to MIDDLE_TREE new ones
+SMALL_TREE, MIDDLE_TREE = 2**11, 2**15
 SEEN = 10_000  # patterns of evidence that are remembered
-KEPT, MANY = 2**26, 1000  # cells of all trees that are kept for patterns that come again (unless CREDO_TREES says
+CACHED_CELLS, CACHED_TREES = (
+    2**26,
+    1000,
+)  # cells of all trees that are kept for patterns that come again (unless CREDO_TREES says
 # otherwise), and their largest number
 ALL, NOBODY = np.empty((2, 0), dtype=np.int64)  # sets of variables; ALL is recognised by identity
 
@@ -48,7 +51,7 @@ class Trees:
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
         """P(variables | evidence), an axis for each; and a log that is -inf if the evidence is impossible."""
         free = [v for v in variables if codes[v] < 0]
-        if len(free) == 1 and self._cells_of_any <= SMALL:
+        if len(free) == 1 and self._cells_of_any <= SMALL_TREE:
             own, places = np.empty(int(self.potentials.places[-1])), self.potentials.places
             found = self.marginals(codes, weights, own)
             table = own[places[free[0]] : places[free[0] + 1]]
@@ -84,7 +87,7 @@ class Trees:
     def _tree(self, codes: Integers, weights: Array, targets: Integers | None) -> Tree:
         """For the joint table of targets, for the marginals of ALL, or (None) for the sum of all."""
         any_do = targets is None or targets is ALL
-        if any_do and self._cells_of_any <= SMALL:
+        if any_do and self._cells_of_any <= SMALL_TREE:
             return self._whole
         observed = codes >= 0
         pattern = observed.tobytes()
@@ -102,7 +105,7 @@ class Trees:
 
     def _serves(self, pattern: bytes) -> bool:
         """Whether the tree for any evidence does for this pattern, too."""
-        if self._cells_of_any > MIDDLE or pattern in self._seen:
+        if self._cells_of_any > MIDDLE_TREE or pattern in self._seen:
             return False
         if len(self._seen) == SEEN:
             self._seen.clear()
@@ -120,10 +123,10 @@ class Trees:
 
     @cached_property
     def _cells_of_any(self) -> float:
-        """The cells of a tree for any evidence; infinite if it clearly has more than MIDDLE."""
+        """The cells of a tree for any evidence; infinite if it clearly has more than MIDDLE_TREE."""
         card = self.potentials.card
         at_least = card[card > 1].sum()  # of k variables, a clique has no fewer cells than they have states
-        return np.inf if at_least > MIDDLE else self._plan.cells
+        return np.inf if at_least > MIDDLE_TREE else self._plan.cells
 
     @cached_property
     def _whole(self) -> Tree:
@@ -163,7 +166,7 @@ class Trees:
             if key in self._trees:
                 self._trees.move_to_end(key)  # the least recently used goes first
                 return self._trees[key]
-        kept = setting(TREES, 8 * KEPT) / 8
+        kept = setting(TREES, 8 * CACHED_CELLS) / 8
         structure = self.structures.found(self._name(key), lambda: self._compiled(planned().improved(), kept))
         self._make_room(structure.cells, kept)
         tree = Tree(structure, self.potentials)
@@ -181,7 +184,7 @@ class Trees:
     def _make_room(self, cells: float, kept: float) -> None:
         """Drop the trees that were used least recently, until so many more cells may be kept."""
         with self._lock:
-            while self._trees and (cells + self._cells > kept or len(self._trees) >= MANY):
+            while self._trees and (cells + self._cells > kept or len(self._trees) >= CACHED_TREES):
                 _, gone = self._trees.popitem(last=False)
                 self._cells -= gone.cells
 

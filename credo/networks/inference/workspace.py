@@ -6,10 +6,10 @@ from threading import Lock
 
 import numpy as np
 
-from credo.networks.inference.sizes import HELD
+from credo.networks.inference.sizes import KEPT_PRODUCT
 from credo.numerics.exact import Array
 
-LARGE = 2**16  # cells from which on trees share memory: first touching a page costs more than writing to it
+SHARED_CELLS = 2**16  # cells from which on trees share memory: first touching a page costs more than writing to it
 Room = tuple[Array, Array]
 
 
@@ -25,12 +25,12 @@ class Space:
         try:
             return self._idle.pop()
         except IndexError:
-            tables = np.empty(self._cells) if self._cells < LARGE else shared.take(self._cells)
+            tables = np.empty(self._cells) if self._cells < SHARED_CELLS else shared.take(self._cells)
             return tables, np.empty((self._cliques, 3))
 
     def give_back(self, room: Room) -> None:
         """For the next call."""
-        if self._cells < LARGE:
+        if self._cells < SHARED_CELLS:
             self._idle.append(room)
         else:
             shared.give_back(room[0])
@@ -49,15 +49,19 @@ class Shared:
             at = next((i for i, room in enumerate(self._idle) if len(room) >= cells), len(self._idle) - 1)
             found = self._idle.pop(at) if self._idle else np.empty(0)
         # untouched memory costs nothing, and the next tree may need a little more
-        return found if len(found) >= cells else np.empty(1 << (cells - 1).bit_length() if cells <= HELD else cells)
+        return (
+            found
+            if len(found) >= cells
+            else np.empty(1 << (cells - 1).bit_length() if cells <= KEPT_PRODUCT else cells)
+        )
 
     def give_back(self, room: Array) -> None:
-        if len(room) > 2 * HELD:
+        if len(room) > 2 * KEPT_PRODUCT:
             return
         with self._lock:
             self._idle.append(room)
             self._idle.sort(key=len)
-            while sum(map(len, self._idle)) > 2 * HELD:
+            while sum(map(len, self._idle)) > 2 * KEPT_PRODUCT:
                 self._idle.pop(0)
 
 

@@ -17,8 +17,8 @@ from credo.networks.structure.screen import Screen
 from credo.numerics.exact import Array
 
 Places = NDArray[np.intp]
-ENOUGH = 1e-6  # a gain that is worth a move
-MANY = 200  # variables from which on pairs are screened
+LEAST_GAIN = 1e-6  # a gain that is worth a move
+SCREENED_VARIABLES = 200  # variables from which on pairs are screened
 SHAKEN = 6  # variables that are put somewhere else in a round, at most
 
 
@@ -73,7 +73,7 @@ class Order:
         now = int(self.place[v])
         best = lowest + int(scores[lowest : highest + 1].argmax())
         gain = float(scores[best] - scores[now])
-        if gain <= ENOUGH:
+        if gain <= LEAST_GAIN:
             return 0.0
         self._put(v, rest, best)
         return gain
@@ -179,7 +179,7 @@ def boss(
     random = np.random.default_rng(seed)
     rounds = max(100, 5 * size) if rounds is None else rounds
     patience = max(30, size // 2) if patience is None else patience
-    screen = Screen.of(score, constraints) if size > MANY else None
+    screen = Screen.of(score, constraints) if size > SCREENED_VARIABLES else None
     first = _places(first_order(start, constraints))
     best = Order(grow_shrink_trees(score, constraints, screen), precedence(constraints), first)
     best.settle(random)
@@ -188,7 +188,7 @@ def boss(
     for _ in range(rounds):
         new = best.shaken(random, int(random.integers(2, SHAKEN + 1)))
         new.settle(random)
-        best, waited = (new, 0) if new.total > best.total + ENOUGH else (best, waited + 1)
+        best, waited = (new, 0) if new.total > best.total + LEAST_GAIN else (best, waited + 1)
         if waited >= patience:
             break
     found = _widened(best, screen, random).graph

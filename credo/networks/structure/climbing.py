@@ -13,7 +13,7 @@ from credo.networks.structure.score import Constraints, Parents, Score, ancestor
 from credo.numerics.exact import Array
 
 Change = Literal["add", "delete", "reverse"]
-ENOUGH = 1e-6  # a gain that is worth a step
+LEAST_GAIN = 1e-6  # a gain that is worth a step
 TIE = 1e-7  # gains closer than this are equal: equivalent graphs differ by rounding
 
 
@@ -84,7 +84,7 @@ class Climber:
 
     def climb(self) -> None:
         """Until no change gains anything."""
-        while (move := self.best()) is not None and move.gain > ENOUGH:
+        while (move := self.best()) is not None and move.gain > LEAST_GAIN:
             self.step(move)
 
     def legal(self) -> list[Move]:
@@ -145,7 +145,7 @@ def tabu(
         recent.extend((y, x, not present) for y, x, present in _effects(move))
         climber.step(move)
         waited += 1
-        if climber.total > found + ENOUGH:
+        if climber.total > found + LEAST_GAIN:
             best, found, waited = climber.graph, climber.total, 0
     return best
 
@@ -166,6 +166,6 @@ def iterated(
             if some:
                 climber.step(some[random.integers(len(some))])
         climber.climb()
-        if climber.total > found + ENOUGH:
+        if climber.total > found + LEAST_GAIN:
             best, found = climber.graph, climber.total
     return best

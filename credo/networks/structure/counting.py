@@ -29,7 +29,7 @@ Integers = NDArray[np.int64]
 KERNELS = Path(__file__).parents[2] / "_kernels" / "structure"
 PRICE = Price(KERNELS, "counting.score_by_planes-", COMPILING + 4 * COMPILING_CODE * 400)
 NUMPY_CALL, NUMPY_ROW = 60.0, 0.02  # steps of plain Python that NumPy takes for a table, and for a row of it
-TRIED, SHORTER = 5000, 4  # first rows that tell whether many are alike; by how much the table must be shorter
+FIRST_ROWS, SHORTER = 5000, 4  # first rows that tell whether many are alike; by how much the table must be shorter
 PLANES = 16  # states of a variable that has bit planes, at most
 WORD, ROW = 0.35, 1.0  # ns that kernels take for a word of a plane, and for a row
 KEYS = 1024  # joint states that have planes, at most
@@ -56,7 +56,7 @@ class CodedTable:
 
     def collapsed(self) -> CodedTable:
         """Equal rows once, with the sum of their weights, where that makes the table several times shorter."""
-        if self.rows > TRIED and len(np.unique(_hashed(self.codes[:, :TRIED]))) * SHORTER > TRIED:
+        if self.rows > FIRST_ROWS and len(np.unique(_hashed(self.codes[:, :FIRST_ROWS]))) * SHORTER > FIRST_ROWS:
             return self
         _, first, which = np.unique(_hashed(self.codes), return_index=True, return_inverse=True)
         if len(first) * SHORTER > self.rows or (self.codes[:, first[which]] != self.codes).any():

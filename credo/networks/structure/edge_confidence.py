@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Way = Literal["auto", "exact", "mcmc", "bootstrap"]
 GraphPrior = Literal["orders", "dags"]
 EXACT = 20  # variables up to which "auto" is exact
-MOST = {"orders": 22, "dags": 13}  # variables up to which sums are feasible
+MOST_VARIABLES = {"orders": 22, "dags": 13}  # variables up to which sums are feasible
 EXACT_PATHS = 14  # variables up to which those of paths are, over orders
 
 
@@ -141,10 +141,12 @@ def confidence_of(
 def exact_confidence(score: Score, constraints: Constraints, prior: GraphPrior = "orders") -> EdgeConfidence:
     """Sums over all orders, or over all graphs."""
     n = len(score.variables)
-    if n > MOST[prior]:
+    if n > MOST_VARIABLES[prior]:
         other = 'method="mcmc"' if prior == "orders" else 'prior="orders"'
         over = "orders" if prior == "orders" else "graphs"
-        raise SizeError(f"exact sums over all {over} are for up to {MOST[prior]} variables, not {n}: use {other}")
+        raise SizeError(
+            f"exact sums over all {over} are for up to {MOST_VARIABLES[prior]} variables, not {n}: use {other}"
+        )
     sums = FamilySums.of(Families.of(score, constraints, "the sum over structures"))
     over_all: OverOrders | OverGraphs = OverOrders(sums) if prior == "orders" else OverGraphs(sums)
     arrows = over_all.arrows()

@@ -14,7 +14,7 @@ from credo.notices import tell
 from credo.numerics.exact import Array
 
 Integers = NDArray[np.int64]
-MOST = 600_000  # families that are scored
+MOST_FAMILIES = 600_000  # families that are scored
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ def most_parents(constraints: Constraints, what: str) -> int:
         return sum(sum(comb(len(free), k) for k in range(max(limit - len(own), 0) + 1)) for own, free in sizes)
 
     limit = most
-    while limit > max(fewest, 1) and count(limit) > MOST:
+    while limit > max(fewest, 1) and count(limit) > MOST_FAMILIES:
         limit -= 1
     if limit < most and constraints.max_parents is None:
         tell(f"{what} tries sets of up to {limit} parents: max_parents= sets another limit")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from credo.networks.structure.set_score import KEPT, Members
+from credo.networks.structure.set_score import CACHED_SCORES, Members
 from credo.numerics.exact import Array
 
 
@@ -26,7 +26,7 @@ class FamilyScore(ABC):
         key = node, tuple(sorted(parents))
         found = self._values.get(key)
         if found is None:
-            if len(self._values) > KEPT:
+            if len(self._values) > CACHED_SCORES:
                 self._values.clear()
             found = self._values[key] = self.value(*key)
         return found

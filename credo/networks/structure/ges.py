@@ -15,12 +15,12 @@ from credo.errors import NetworkError
 from credo.networks.equivalence import PartialOrientation, cpdag_of, extension
 from credo.networks.structure.score import Constraints, Parents, Score
 
-ENOUGH = 1e-9  # a gain that is worth a step
+LEAST_GAIN = 1e-9  # a gain that is worth a step
 
 Set = frozenset[int]
 
 
-class Step(NamedTuple):
+class Operator(NamedTuple):
     """An edge x - y that is inserted or deleted, and neighbours of y that the step turns, too."""
 
     x: int
@@ -55,13 +55,13 @@ class _Greedy:
 
     def _climb(
         self,
-        steps_into: Callable[[int, Iterable[int]], Iterator[tuple[float, Step]]],
-        may: Callable[[Step], bool],
-        apply: Callable[[Step], PartialOrientation | None],
+        steps_into: Callable[[int, Iterable[int]], Iterator[tuple[float, Operator]]],
+        may: Callable[[Operator], bool],
+        apply: Callable[[Operator], PartialOrientation | None],
     ) -> int:
         """The best valid step, as long as one gains; how many were made. A step's gain is counted again only where
         what it depends on has changed."""
-        heap: list[tuple[float, int, Step, int]] = []
+        heap: list[tuple[float, int, Operator, int]] = []
         stamp: dict[tuple[int, int], int] = {}
         size, count, made = len(self.graph), 0, 0
 
@@ -71,13 +71,13 @@ class _Greedy:
             for x in xs:
                 stamp[x, y] = stamp.get((x, y), 0) + 1
             for gain, step in steps_into(y, xs):
-                if gain > ENOUGH:
+                if gain > LEAST_GAIN:
                     count += 1
                     heappush(heap, (-gain, count, step, stamp[step.x, y]))
 
         for y in range(size):
             push(y, range(size))
-        aside: list[tuple[float, int, Step, int]] = []
+        aside: list[tuple[float, int, Operator, int]] = []
         while heap:
             item = heappop(heap)
             step = item[2]
@@ -97,7 +97,7 @@ class _Greedy:
                 push(y, range(size) if y in changed else (step.x, step.y))
         return made
 
-    def _changed(self, after: PartialOrientation, step: Step) -> set[int]:
+    def _changed(self, after: PartialOrientation, step: Operator) -> set[int]:
         """Variables whose steps have another score, or another validity."""
         before, both = self.graph, {step.x, step.y}
         return {
@@ -108,9 +108,9 @@ class _Greedy:
             or both <= after.neighbours[y]
         }
 
-    def _insertions(self, y: int, xs: Iterable[int]) -> Iterator[tuple[float, Step]]:
+    def _insertions(self, y: int, xs: Iterable[int]) -> Iterator[tuple[float, Operator]]:
         graph = self.graph
-        together: dict[Set, list[Step]] = {}  # by the other parents that y would have
+        together: dict[Set, list[Operator]] = {}  # by the other parents that y would have
         above, near_y = frozenset(graph.parents[y]), frozenset(graph.neighbours[y])
         for x in xs:
             if graph.are_adjacent(x, y):
@@ -122,13 +122,13 @@ class _Greedy:
             for turned in self._cliques(common, sorted(near_y - near_x)):
                 base = above | common | turned
                 if len(base) < self.most:
-                    together.setdefault(base, []).append(Step(x, y, turned))
+                    together.setdefault(base, []).append(Operator(x, y, turned))
         for base, steps in together.items():
             grown = self.score.grown(y, sorted(base), [step.x for step in steps])
             alone = self.score.family(y, sorted(base))
             yield from ((float(own) - alone, step) for own, step in zip(grown, steps, strict=True))
 
-    def _deletions(self, y: int, xs: Iterable[int]) -> Iterator[tuple[float, Step]]:
+    def _deletions(self, y: int, xs: Iterable[int]) -> Iterator[tuple[float, Operator]]:
         graph = self.graph
         above = graph.parents[y]
         for x in xs:
@@ -138,7 +138,7 @@ class _Greedy:
             for kept in self._cliques(frozenset(), sorted(common)):
                 base = (above | kept) - {x}
                 gain = self.score.family(y, sorted(base)) - self.score.family(y, sorted(base | {x}))
-                yield gain, Step(x, y, common - kept)
+                yield gain, Operator(x, y, common - kept)
 
     def _is_clique(self, some: Set) -> bool:
         return all(self.graph.are_adjacent(a, b) for a, b in combinations(some, 2))
@@ -155,7 +155,7 @@ class _Greedy:
                     yield grown
                     waiting.append((grown, i + 1))
 
-    def _may_insert(self, step: Step) -> bool:
+    def _may_insert(self, step: Operator) -> bool:
         """Whether each semi-directed path from y to x is blocked."""
         graph = self.graph
         blocked = (graph.neighbours[step.y] & graph.adjacent(step.x)) | step.turned
@@ -170,14 +170,14 @@ class _Greedy:
                     waiting.append(to)
         return True
 
-    def _inserted(self, step: Step) -> PartialOrientation | None:
+    def _inserted(self, step: Operator) -> PartialOrientation | None:
         after = self.graph.copy()
         after.direct(step.x, step.y)
         for t in step.turned:
             after.direct(t, step.y)
         return _completed(after)
 
-    def _deleted(self, step: Step) -> PartialOrientation | None:
+    def _deleted(self, step: Operator) -> PartialOrientation | None:
         after = self.graph.copy()
         after.separate(step.x, step.y)
         for h in step.turned:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from credo.networks.structure.score import Constraints, Score
 
-LEAST = 1e-7  # gain for which a parent is added, or removed
+LEAST_GAIN = 1e-7  # gain for which a parent is added, or removed
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.intp]
 
@@ -78,7 +78,7 @@ class GrowShrinkTree:
             vertex.branches = others
             return
         scores = self._score.grown(self._node, above, others.tolist())
-        better = np.flatnonzero(scores > vertex.score + LEAST)
+        better = np.flatnonzero(scores > vertex.score + LEAST_GAIN)
         better = better[np.argsort(-scores[better], kind="stable")]
         vertex.branches = others[better]
         passed = vertex.passed
@@ -104,7 +104,7 @@ class GrowShrinkTree:
                 fewer = [[*self._required, *kept[:i], *kept[i + 1 :]] for i in range(len(kept))]
                 scores = self._score.families(self._node, fewer)
                 at = int(scores.argmax())
-                if scores[at] <= score + LEAST:
+                if scores[at] <= score + LEAST_GAIN:
                     break
                 score = float(scores[at])
                 del kept[at]

@@ -7,7 +7,7 @@ import numpy as np
 from credo.networks.structure.orders import first_order
 from credo.networks.structure.score import Constraints, Parents, Score
 
-ENOUGH = 1e-7  # gain for which a parent is added
+LEAST_GAIN = 1e-7  # gain for which a parent is added
 
 
 def k2_search(score: Score, constraints: Constraints, start: Parents, seed: int = 0) -> Parents:  # noqa: ARG001
@@ -20,7 +20,7 @@ def k2_search(score: Score, constraints: Constraints, start: Parents, seed: int 
         while len(above) < constraints.most:
             others = [v for v in found if constraints.allows(v, node) and v not in above]
             scores = score.grown(node, above, others) if others else np.empty(0)
-            if not len(scores) or scores.max() <= now + ENOUGH:
+            if not len(scores) or scores.max() <= now + LEAST_GAIN:
                 break
             now = float(scores.max())
             above.append(others[int(scores.argmax())])

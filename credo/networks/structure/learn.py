@@ -120,7 +120,7 @@ class Task:
         return Network(arrows, states=self.columns.states)
 
     def fitted(self, columns: Columns, parents: Parents, prior: Any) -> Network:
-        """With tables learned from rows, which are complete."""
+        """With tables learned from rows: counted, or by EM where cells are missing."""
         return self.named(parents).fit(columns.arrow(), prior=prior, weight=columns.weight)
 
 

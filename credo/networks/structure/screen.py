@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from credo.networks.structure.score import Constraints, Parents, Score
 
-LEAST = 1e-7  # gain for which two variables depend on each other
+LEAST_GAIN = 1e-7  # gain for which two variables depend on each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Screen:
             others = np.flatnonzero(self._hidden(node, above))
             if len(others) and len(above) < self.constraints.most:
                 gains = self.score.grown(node, above, others.tolist()) - self.score.family(node, above)
-                found = others[gains > LEAST]
+                found = others[gains > LEAST_GAIN]
                 self.near[node, found] = self.near[found, node] = True
         return int(self.near.sum()) > before
 

@@ -14,7 +14,7 @@ import numpy as np
 from credo.numerics.exact import Array
 
 Members = tuple[int, ...]  # in order
-KEPT = 3_000_000  # values, at most: more would take the memory
+CACHED_SCORES = 3_000_000  # values, at most: more would take the memory
 
 
 class SetScore(ABC):
@@ -67,7 +67,7 @@ class SetScore(ABC):
         found = [known.get(key) for key in keys]
         new = [i for i, value in enumerate(found) if value is None]
         if new:
-            if len(known) > KEPT:
+            if len(known) > CACHED_SCORES:
                 known.clear()
             for i, value in zip(new, self.values(base, [others[i] for i in new]).tolist(), strict=True):
                 found[i] = known[keys[i]] = value

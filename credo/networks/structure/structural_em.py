@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 COMPLETIONS = 5  # of each row with missing cells
 ROUNDS = 10  # of expectation and search, at most
 TABLES = 3  # expectations for the same arrows, so that tables fit them before the arrows change again
-MANY = 100  # complete rows that are enough to begin with
-ENOUGH = 1e-6  # gain in score for which arrows are changed
+ENOUGH_ROWS = 100  # complete rows that are enough to begin with
+LEAST_GAIN = 1e-6  # gain in score for which arrows are changed
 
 
 def structural_em(task: Task, start: Parents, prior: Any) -> Network:
-    """A graph and its tables, each the best for rows that are completed under the other, until the graph stays."""
+    """A graph and its tables, each the best for rows that are completed under the other, until the graph stays. The
+    tables of the last graph are fitted by EM, to the rows as they are."""
     rows, parents = repeated(task.columns), start
     known = _complete_rows(task.columns)
     if known is not None:
@@ -39,12 +40,12 @@ def structural_em(task: Task, start: Parents, prior: Any) -> Network:
         complete = completed(rows, net, task.seed)
         score = task.scored(complete)
         found = task.found(complete, parents)
-        better = total(score, found) > total(score, parents) + ENOUGH
-        parents = found if better else parents
-        net = _with_tables(task, rows, task.fitted(complete, parents, prior), parents, prior)
+        better = total(score, found) > total(score, parents) + LEAST_GAIN
         if not better:
             break
-    return net
+        parents = found
+        net = _with_tables(task, rows, task.fitted(complete, parents, prior), parents, prior)
+    return task.fitted(task.columns, parents, prior)
 
 
 def _with_tables(task: Task, rows: Columns, net: Network, parents: Parents, prior: Any) -> Network:
@@ -83,7 +84,7 @@ def _mutual_information(one: CategoryColumn, other: CategoryColumn, weight: np.n
 def _complete_rows(columns: Columns) -> Columns | None:
     """Those, if they are enough to begin with, and show each state."""
     complete = np.all([column.codes >= 0 for column in columns.categories], axis=0)
-    if complete.sum() < MANY:
+    if complete.sum() < ENOUGH_ROWS:
         return None
     some = tuple(replace(column, codes=column.codes[complete]) for column in columns.categories)
     if any(len(np.unique(column.codes)) < len(column.levels) for column in some):

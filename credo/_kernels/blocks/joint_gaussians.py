@@ -1,0 +1,260 @@
+"""Gaussians of many groups, over rows some of whose cells are missing: log-densities, and expected products.
+
+Where cells m are missing, their most probable values given the others are u, with P the inverse of the covariance:
+Pₘₘ uₘ = -Pₘₖ uₖ. With these, the squared distance u′Pu is that of the known cells alone, the log-determinant of their
+covariance is log|Σ| + log|Pₘₘ|, and Pₘₘ⁻¹ is the covariance that is left. So rows are completed for each group, and
+from there on they are as good as whole.
+
+Rows come in an order in which those that miss the same cells follow each other. They are turned in tiles that stay in
+the processor's cache, column by column; between a tile's columns lie a few floats more, since lanes a power of two
+apart share cache lines.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.jit import fast_kernel
+
+Array = NDArray[np.float64]
+Positions = NDArray[np.int64]
+
+TILE = 128  # rows
+APART = 8  # floats between a tile's columns
+LOG_2PI = math.log(2 * math.pi)
+
+
+@fast_kernel
+def turn_tile(x: Array, order: Positions, start: int, size: int, shift: Array, cells: Array) -> None:
+    """cells (d, tile) = the rows order[start], order[start + 1], ... less the shift."""
+    for r in range(size):
+        i = order[start + r]
+        for j in range(len(shift)):
+            cells[j, r] = x[i, j] - shift[j]
+
+
+@fast_kernel
+def find_runs(
+    cells: Array, size: int, ends: Positions, place: int, start: int, runs: Positions, absent: Positions
+) -> int:
+    """Which of a tile's rows miss the same cells: runs (runs, 2) = where they end in the tile, and how many cells they
+    miss, absent (runs, d) = which ones. How many runs there are. place: that of the first row among all, which end at
+    ends; start: the tile's."""
+    count, begin = 0, 0
+    while begin < size:
+        end = min(size, ends[place + count] - start)
+        missing = 0
+        for j in range(cells.shape[0]):
+            if cells[j, begin] != cells[j, begin]:
+                absent[count, missing] = j
+                missing += 1
+        runs[count, 0] = end
+        runs[count, 1] = missing
+        begin = end
+        count += 1
+    return count
+
+
+@fast_kernel
+def fill_missing(away: Array, begin: int, end: int, absent: Positions, m: int, precision: Array, root: Array) -> float:
+    """Rows begin to end of a tile (d, tile), away from a group's mean, get the most probable values of m missing cells.
+
+    root becomes the triangle of Pₘₘ, whose log-determinant is returned.
+    """
+    size = 0.0
+    for a in range(m):
+        for b in range(a + 1):
+            v = precision[absent[a], absent[b]]
+            for c in range(b):
+                v -= root[a, c] * root[b, c]
+            root[a, b] = math.sqrt(v) if a == b else v / root[b, b]
+        size += 2.0 * math.log(root[a, a])
+        for r in range(begin, end):
+            away[absent[a], r] = 0.0
+    for a in range(m):
+        row = absent[a]
+        n = 0
+        for j in range(precision.shape[0]):
+            if n < m and absent[n] == j:
+                n += 1
+                continue
+            p = precision[row, j]
+            for r in range(begin, end):
+                away[row, r] -= p * away[j, r]
+        for b in range(a):
+            p = root[a, b]
+            for r in range(begin, end):
+                away[row, r] -= p * away[absent[b], r]
+        p = 1.0 / root[a, a]
+        for r in range(begin, end):
+            away[row, r] *= p
+    for a in range(m - 1, -1, -1):
+        row = absent[a]
+        for b in range(a + 1, m):
+            p = root[b, a]
+            for r in range(begin, end):
+                away[row, r] -= p * away[absent[b], r]
+        p = 1.0 / root[a, a]
+        for r in range(begin, end):
+            away[row, r] *= p
+    return size
+
+
+@fast_kernel
+def add_joint_normals(
+    x: Array,
+    order: Positions,
+    ends: Positions,
+    shift: Array,
+    mean: Array,
+    white: Array,
+    precision: Array,
+    log_determinant: Array,
+    weight: float,
+    out: Array,
+) -> None:
+    """out (rows, groups) += weight · log N(xᵢ - shift; meanₖ, Σₖ) over the cells that aren't NaN.
+
+    white (groups, d, d + 3): W with W′W = Σ⁻¹, lower triangular; precision: Σ⁻¹; ends: of each run of rows that miss
+    the same cells.
+    """
+    rows, d = len(order), len(shift)
+    groups = len(mean)
+    cells, away = np.zeros((d, TILE + APART)), np.zeros((d + 3, TILE + APART))
+    total, flat, root = np.zeros((groups, TILE + APART)), np.zeros(TILE), np.zeros((d, d))
+    runs, absent = np.zeros((TILE, 2), dtype=np.int64), np.zeros((TILE, d), dtype=np.int64)
+    place = 0
+    for start in range(0, rows, TILE):
+        size = min(TILE, rows - start)
+        turn_tile(x, order, start, size, shift, cells)
+        while ends[place] <= start:
+            place += 1
+        count = find_runs(cells, size, ends, place, start, runs, absent)
+        for k in range(groups):
+            for j in range(d):
+                m = mean[k, j]
+                for r in range(TILE):
+                    away[j, r] = cells[j, r] - m
+            begin = 0
+            for s in range(count):
+                end, missing = runs[s, 0], runs[s, 1]
+                constant = log_determinant[k] + (d - missing) * LOG_2PI
+                if missing:
+                    constant += fill_missing(away, begin, end, absent[s], missing, precision[k], root)
+                    constant = constant if missing < d else 0.0
+                for r in range(begin, end):
+                    total[k, r] = constant
+                begin = end
+            for j in range(d):
+                a, b, c, e = white[k, j, 0], white[k, j, 1], white[k, j, 2], white[k, j, 3]
+                for r in range(TILE):
+                    flat[r] = (a * away[0, r] + b * away[1, r]) + (c * away[2, r] + e * away[3, r])
+                for i in range(4, j + 1, 4):
+                    a, b, c, e = white[k, j, i], white[k, j, i + 1], white[k, j, i + 2], white[k, j, i + 3]
+                    for r in range(TILE):
+                        flat[r] += (a * away[i, r] + b * away[i + 1, r]) + (c * away[i + 2, r] + e * away[i + 3, r])
+                for r in range(TILE):
+                    total[k, r] += flat[r] * flat[r]
+        half = -0.5 * weight
+        for r in range(size):
+            i = order[start + r]
+            for k in range(groups):
+                out[i, k] += half * total[k, r]
+
+
+@fast_kernel
+def add_expected_products(
+    x: Array,
+    order: Positions,
+    ends: Positions,
+    shift: Array,
+    mean: Array,
+    precision: Array,
+    weights: Array,
+    n: Array,
+    first: Array,
+    second: Array,
+) -> None:
+    """n (groups,), first (groups, d), second (groups, d, d + 3) += Σᵢ wᵢₖ E[(1, u, uu′)], u = xᵢ - shift - meanₖ, given
+    the cells that aren't NaN. Of the products, the lower triangle counts."""
+    rows, d = len(order), len(shift)
+    groups = len(mean)
+    cells, away = np.zeros((d, TILE + APART)), np.zeros((d + 3, TILE + APART))
+    shares, weighted = np.zeros((groups, TILE + APART)), np.zeros(TILE)
+    root, left = np.zeros((d, d)), np.zeros(d)
+    runs, absent = np.zeros((TILE, 2), dtype=np.int64), np.zeros((TILE, d), dtype=np.int64)
+    place = 0
+    for start in range(0, rows, TILE):
+        size = min(TILE, rows - start)
+        turn_tile(x, order, start, size, shift, cells)
+        while ends[place] <= start:
+            place += 1
+        count = find_runs(cells, size, ends, place, start, runs, absent)
+        for r in range(size):
+            i = order[start + r]
+            for k in range(groups):
+                shares[k, r] = weights[i, k]
+        for r in range(size, TILE):
+            for j in range(d):
+                cells[j, r] = 0.0
+            for k in range(groups):
+                shares[k, r] = 0.0
+        for k in range(groups):
+            for j in range(d):
+                m = mean[k, j]
+                for r in range(TILE):
+                    away[j, r] = cells[j, r] - m
+            begin = 0
+            for s in range(count):
+                end, missing = runs[s, 0], runs[s, 1]
+                if missing:
+                    fill_missing(away, begin, end, absent[s], missing, precision[k], root)
+                    total = 0.0
+                    for r in range(begin, end):
+                        total += shares[k, r]
+                    add_inverse(root, missing, absent[s], total, left, second[k])
+                begin = end
+            total = 0.0
+            for r in range(TILE):
+                total += shares[k, r]
+            n[k] += total
+            for j in range(d):
+                total = 0.0
+                for r in range(TILE):
+                    v = shares[k, r] * away[j, r]
+                    weighted[r] = v
+                    total += v
+                first[k, j] += total
+                for m in range(0, j + 1, 4):
+                    a = b = c = e = 0.0
+                    for r in range(TILE):
+                        v = weighted[r]
+                        a += v * away[m, r]
+                        b += v * away[m + 1, r]
+                        c += v * away[m + 2, r]
+                        e += v * away[m + 3, r]
+                    second[k, j, m] += a
+                    second[k, j, m + 1] += b
+                    second[k, j, m + 2] += c
+                    second[k, j, m + 3] += e
+
+
+@fast_kernel
+def add_inverse(root: Array, m: int, absent: Positions, factor: float, left: Array, out: Array) -> None:
+    """out at the absent cells += factor (R R′)⁻¹, the lower triangle, R (m, m) triangular; left (m,) is scratch."""
+    for column in range(m):
+        for a in range(m):
+            v = 1.0 if a == column else 0.0
+            for b in range(a):
+                v -= root[a, b] * left[b]
+            left[a] = v / root[a, a]
+        for a in range(m - 1, -1, -1):
+            v = left[a]
+            for b in range(a + 1, m):
+                v -= root[b, a] * left[b]
+            left[a] = v / root[a, a]
+        for a in range(column, m):
+            out[absent[a], absent[column]] += factor * left[a]

@@ -1,0 +1,113 @@
+"""Grouped sums under soft membership, about a pivot for each group: plain floats, since nothing cancels about a mean.
+
+Rows are turned in tiles that stay in the processor's cache, column by column, so that sums run in vector registers.
+Between a tile's columns lie a few floats more: lanes a power of two apart share cache lines.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.jit import fast_kernel
+
+Array = NDArray[np.float64]
+
+TILE = 128  # rows
+APART = 8  # floats between a tile's columns
+
+
+@fast_kernel
+def add_moments_soft(x: Array, weights: Array, pivot: Array, n: Array, first: Array, second: Array) -> None:
+    """n, first, second (groups, columns) += Σᵢ wᵢₖ (1, zᵢⱼ, zᵢⱼ²), z = x - pivotₖⱼ, over the cells that aren't NaN."""
+    rows, columns = x.shape
+    groups = weights.shape[1]
+    cells, shares = np.zeros((columns, TILE + APART)), np.zeros((groups, TILE + APART))
+    for start in range(0, rows, TILE):
+        size = min(TILE, rows - start)
+        whole = True
+        for r in range(size):
+            for j in range(columns):
+                v = x[start + r, j]
+                cells[j, r] = v
+                whole &= v == v
+            for k in range(groups):
+                shares[k, r] = weights[start + r, k]
+        for r in range(size, TILE):
+            for k in range(groups):
+                shares[k, r] = 0.0
+        for k in range(groups):
+            total = 0.0
+            for r in range(TILE):
+                total += shares[k, r]
+            for j in range(columns):
+                p, known, once, twice = pivot[k, j], total, 0.0, 0.0
+                if whole:
+                    for r in range(TILE):
+                        z = cells[j, r] - p
+                        v = shares[k, r] * z
+                        once += v
+                        twice += v * z
+                else:
+                    known = 0.0
+                    for r in range(TILE):
+                        z = cells[j, r] - p
+                        w = shares[k, r] if z == z else 0.0
+                        z = z if z == z else 0.0
+                        v = w * z
+                        known += w
+                        once += v
+                        twice += v * z
+                n[k, j] += known
+                first[k, j] += once
+                second[k, j] += twice
+
+
+@fast_kernel
+def add_products_soft(x: Array, weights: Array, pivot: Array, n: Array, first: Array, second: Array) -> None:
+    """n (groups,), first (groups, d), second (groups, d, d + 3) += Σᵢ wᵢₖ (1, zᵢ, zᵢzᵢ′), z = x - pivotₖ.
+
+    Of the products, the lower triangle counts: four of a row are summed at a time, and some lie beyond it.
+    """
+    rows, d = x.shape
+    groups = weights.shape[1]
+    cells, away = np.zeros((d, TILE + APART)), np.zeros((d + 3, TILE + APART))
+    shares, weighted = np.zeros((groups, TILE + APART)), np.zeros(TILE)
+    for start in range(0, rows, TILE):
+        size = min(TILE, rows - start)
+        for r in range(size):
+            for j in range(d):
+                cells[j, r] = x[start + r, j]
+            for k in range(groups):
+                shares[k, r] = weights[start + r, k]
+        for r in range(size, TILE):
+            for k in range(groups):
+                shares[k, r] = 0.0
+        for k in range(groups):
+            total = 0.0
+            for r in range(TILE):
+                total += shares[k, r]
+            n[k] += total
+            for j in range(d):
+                p = pivot[k, j]
+                for r in range(TILE):
+                    away[j, r] = cells[j, r] - p
+            for j in range(d):
+                total = 0.0
+                for r in range(TILE):
+                    v = shares[k, r] * away[j, r]
+                    weighted[r] = v
+                    total += v
+                first[k, j] += total
+                for m in range(0, j + 1, 4):
+                    a = b = c = e = 0.0
+                    for r in range(TILE):
+                        v = weighted[r]
+                        a += v * away[m, r]
+                        b += v * away[m + 1, r]
+                        c += v * away[m + 2, r]
+                        e += v * away[m + 3, r]
+                    second[k, j, m] += a
+                    second[k, j, m + 1] += b
+                    second[k, j, m + 2] += c
+                    second[k, j, m + 3] += e

@@ -1,0 +1,97 @@
+"""Rows of numbers that covary, completed by what is expected of their missing cells.
+
+For a row and a group, a missing cell is expected to be its regression on the known ones; the covariance that is left
+adds to the products. EM over hidden groups and missing cells needs no more of the rows than the sums of these, one set
+of moments a group, whatever the patterns of missing cells are. They are sums at the parameters of one step, and of no
+use at others: neither can rows be forgotten from them, nor is a model that was fitted to them refitted.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.blocks.numbers.missing import Filled
+from credo.blocks.numbers.patterns import patterns, runs_of
+from credo.core.membership import Soft
+from credo.core.soft_sums import SMALL, CentredSums, symmetric
+from credo.core.statistics import ALONE, CrossMoments, Moments
+from credo.families.normal_inverse_wishart import JointGaussian
+from credo.numerics.exact import Array
+
+PADDED = 3  # columns after each matrix's own, for kernels that take four at a time
+
+
+class Normals(NamedTuple):
+    """N(μ, Σ) of each group, about a shift, as kernels take it."""
+
+    shift: Array  # (d,)
+    mean: Array  # (groups, d)
+    white: Array  # (groups, d, d + 3): W with W′W = Σ⁻¹, lower triangular
+    precision: Array  # (groups, d, d): Σ⁻¹
+    log_determinant: Array  # (groups,), of Σ
+
+    @classmethod
+    def of(cls, shift: Array, mean: Array, white: Array, log_determinant: Array) -> Normals:
+        padded = np.pad(white, ((0, 0), (0, 0), (0, PADDED)))
+        return cls(shift, np.ascontiguousarray(mean), padded, white.swapaxes(1, 2) @ white, log_determinant)
+
+    def add(self, x: Array, weight: float, out: Array) -> None:
+        """out (rows, groups) += weight · log N(x), over the known cells."""
+        from credo._kernels.blocks.joint_gaussians import add_joint_normals
+
+        add_joint_normals(np.ascontiguousarray(x), *runs_of(x), *self, weight, out)
+
+    def completed(self, x: Array, used: NDArray[np.bool_], shift: Array, member: Soft) -> CrossMoments:
+        """Of rows with columns of which these are used; the others stay at their shift."""
+        own = x if used.all() else x[:, used]
+        some = ~np.isnan(own).all(1)
+        sums = (own, member.weights) if some.all() else (own[some], member.weights[some])
+        n, first, second = self._sums(*sums)
+        wide = np.ix_(np.arange(len(n)), np.flatnonzero(used), np.flatnonzero(used))
+        d = len(shift)
+        pivot, once, twice = np.tile(shift, (len(n), 1)), np.zeros((len(n), d)), np.zeros((len(n), d, d))
+        pivot[:, used] += self.mean
+        once[:, used], twice[wide] = first, second
+        return CrossMoments.of_centred(CentredSums(n, once, twice, pivot))
+
+    def _sums(self, x: Array, weights: Array) -> tuple[Array, Array, Array]:
+        """n, E[Σu] and E[Σuu′], u being x less the shift and a group's mean."""
+        groups, d = self.mean.shape
+        if x.size * groups < SMALL:
+            return self._sums_by_pattern(x, weights)
+        from credo._kernels.blocks.joint_gaussians import add_expected_products
+
+        n, first, second = np.zeros(groups), np.zeros((groups, d)), np.zeros((groups, d, d + PADDED))
+        rows = np.ascontiguousarray(x), *runs_of(x)
+        about = self.shift, self.mean, self.precision, np.ascontiguousarray(weights)
+        add_expected_products(*rows, *about, n, first, second)
+        return n, first, symmetric(second[:, :, :d])
+
+    def _sums_by_pattern(self, x: Array, weights: Array) -> tuple[Array, Array, Array]:
+        """The same from the moments of each pattern: of few rows."""
+        groups, d = self.mean.shape
+        n, first, second = np.zeros(groups), np.zeros((groups, d)), np.zeros((groups, d, d))
+        parameters = JointGaussian(self.mean, np.linalg.inv(self.precision))
+        for known, rows in patterns(x - self.shift) if len(x) else ():
+            moments = CrossMoments.of((x - self.shift)[rows][:, known], Soft(weights[rows]))
+            whole = Filled(known, moments.n.value, moments.mean, moments.scatter).expected(parameters)
+            away, rows_of_group = whole.mean - self.mean, whole.n.value[:, None]
+            n, first = n + whole.n.value, first + rows_of_group * away
+            second = second + whole.scatter + rows_of_group[:, :, None] * away[:, :, None] * away[:, None, :]
+        return n, first, second
+
+
+def begun(x: Array, member: Soft) -> CrossMoments:
+    """Where EM starts: a missing cell is expected to be its column's mean in the group, with the column's variance."""
+    each, some = Moments.of(x, member), ~np.isnan(x).all(1)
+    everyone = each.pooled()
+    n, seen = each.n.value, each.n.value > 0
+    mean = np.where(seen, each.mean, everyone.mean)
+    alike = everyone.scatter / np.maximum(everyone.n.value, ALONE)
+    variance = np.where(seen, each.scatter / np.where(seen, n, 1.0), alike)
+    n = member.weights[some].sum(0)
+    scatter = (n[:, None] * variance)[:, :, None] * np.eye(x.shape[1])
+    return CrossMoments.of_centred(CentredSums(n, np.zeros_like(mean), scatter, mean))

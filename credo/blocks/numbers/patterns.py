@@ -1,0 +1,62 @@
+"""Patterns of missing cells: which rows miss the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.core.labels import Label
+from credo.numerics.exact import Array
+
+Flags = NDArray[np.bool_]
+
+BITS = 62  # columns whose missing cells are one whole number
+
+
+class Runs(NamedTuple):
+    """An order of rows in which those that miss the same cells follow each other, and where each run of them ends."""
+
+    order: NDArray[np.int64]  # (rows,)
+    ends: NDArray[np.int64]  # (runs,)
+
+
+def label_of(known: Flags) -> Label:
+    return Label("joint", pattern=tuple(known.tolist()))
+
+
+def runs_of(x: Array) -> Runs:
+    """
+    >>> runs_of(np.array([[1.0, np.nan], [2.0, 3.0], [np.nan, 4.0], [5.0, 6.0]]))
+    Runs(order=array([1, 3, 2, 0]), ends=array([2, 3, 4]))
+    """
+    absent, rows = np.isnan(x), len(x)
+    if not absent.any():
+        return Runs(np.arange(rows), np.array([rows]))
+    keys = _keys(absent)
+    order = np.argsort(keys, kind="stable")
+    return Runs(order, np.append(np.flatnonzero(np.diff(keys[order])) + 1, rows))
+
+
+def _keys(absent: Flags) -> NDArray[np.int64]:
+    """A number for each row: the same for those that miss the same cells, 0 for whole rows of few columns."""
+    if absent.shape[1] <= BITS:
+        keys = np.zeros(len(absent), dtype=np.int64)
+        for j, column in enumerate(absent.T):
+            keys |= column.astype(np.int64) << j
+        return keys
+    packed = np.packbits(absent, axis=1)
+    each = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1])))[:, 0]
+    return np.asarray(np.unique(each, return_inverse=True)[1], dtype=np.int64)
+
+
+def patterns(x: Array) -> Iterator[tuple[Flags, Any]]:
+    """Which columns are known, and in which rows just these."""
+    order, ends = runs_of(x)
+    if len(ends) == 1 and not np.isnan(x[:1]).any():
+        yield np.ones(x.shape[1], dtype=bool), slice(None)
+        return
+    for rows in np.split(order, ends[:-1]):
+        yield ~np.isnan(x[rows[0]]), rows

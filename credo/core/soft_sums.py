@@ -1,0 +1,72 @@
+"""Sums under soft membership: n, Σ wz and Σ wz² or Σ wzz′ about a pivot near each group's mean.
+
+Shares of rows are expected, and expected statistics are never forgotten. So these are plain floats, which lose nothing
+about the mean; evidence holds what they are about 0, in pairs of floats.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from credo.numerics.exact import Array
+
+SAMPLE = 1024  # rows, evenly spaced, that show where a group's mean is
+SMALL = 2**18  # rows x groups x columns: below it, NumPy takes less time than Numba takes to load
+FAINT = 1e-290  # of a group's weight: as if there were no rows
+
+
+class CentredSums(NamedTuple):
+    """About a pivot for each group and column."""
+
+    n: Array  # (groups, columns), or (groups,) of products
+    first: Array  # (groups, columns)
+    second: Array  # (groups, columns), or (groups, columns, columns)
+    pivot: Array  # (groups, columns)
+
+
+def moments(x: Array, weights: Array) -> CentredSums:
+    """Of each column by itself, over the cells that aren't NaN."""
+    pivot = _pivot(x, weights)
+    if x.size * weights.shape[1] < SMALL:
+        known = ~np.isnan(x)
+        z = np.where(known[:, None], x[:, None] - pivot, 0.0)  # (rows, groups, columns)
+        once = weights[:, :, None] * z
+        return CentredSums(weights.T @ known, once.sum(0), (once * z).sum(0), pivot)
+    from credo._kernels.core.soft_sums import add_moments_soft
+
+    n, first, second = np.zeros((3, *pivot.shape))
+    add_moments_soft(np.ascontiguousarray(x), np.ascontiguousarray(weights), pivot, n, first, second)
+    return CentredSums(n, first, second, pivot)
+
+
+def products(x: Array, weights: Array) -> CentredSums:
+    """Of columns together; no cell is NaN."""
+    pivot = _pivot(x, weights)
+    groups, d = pivot.shape
+    if x.size * groups < SMALL:
+        z = x - pivot[:, None]  # (groups, rows, columns)
+        once = weights.T[:, :, None] * z
+        return CentredSums(weights.sum(0), once.sum(1), once.swapaxes(1, 2) @ z, pivot)
+    from credo._kernels.core.soft_sums import add_products_soft
+
+    n, first, second = np.zeros(groups), np.zeros((groups, d)), np.zeros((groups, d, d + 3))
+    add_products_soft(np.ascontiguousarray(x), np.ascontiguousarray(weights), pivot, n, first, second)
+    return CentredSums(n, first, symmetric(second[:, :, :d]), pivot)
+
+
+def symmetric(lower: Array) -> Array:
+    """Matrices, of which the lower triangle counts."""
+    lower = np.tril(lower)
+    return np.asarray(lower + np.tril(lower, -1).swapaxes(-1, -2))
+
+
+def _pivot(x: Array, weights: Array) -> Array:
+    """The groups' means in some of the rows; of a group without weight there, the mean of all. (groups, columns)"""
+    step = max(1, len(x) // SAMPLE)
+    x, weights = x[::step], weights[::step]
+    known = ~np.isnan(x)
+    centre: Array = np.where(known, x, 0.0).sum(0) / np.maximum(known.sum(0), 1)
+    n, first = weights.T @ known, weights.T @ np.where(known, x - centre, 0.0)
+    return np.asarray(centre + np.where(n > FAINT, first / np.where(n > FAINT, n, 1.0), 0.0))

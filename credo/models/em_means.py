@@ -1,0 +1,185 @@
+"""credo.em_means: EM as the lectures introduce it, for the means of k Gaussians that share one known variance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from credo.core.em import Expected, em_steps
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
+from credo.core.membership import Soft
+from credo.data import Batch, Source, source
+from credo.data.schema import Schema
+from credo.errors import DataError, counted
+from credo.families.normal import NormalMean
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TOLERANCE = 1e-10  # of the log-likelihood's size: EM ends where it grows by less
+
+
+class MeansStep(NamedTuple):
+    """The means after a step, and the log-likelihood that they have."""
+
+    means: Array  # (k,)
+    log_likelihood: float
+
+
+@dataclass(frozen=True, eq=False)
+class EqualGaussians:
+    """p(x | h) = 1/k Σⱼ N(x; μⱼ, σ²), where h = (μ₁ ... μₖ): a model for `em`, without a prior."""
+
+    means: Array  # (k,)
+    family: NormalMean  # which knows σ
+    column: str
+
+    @property
+    def label(self) -> Label:
+        return Label("column", self.column)
+
+    def log_joint(self, x: Array) -> Array:
+        """log 1/k + log N(x; μⱼ, σ²). (rows, k)"""
+        return np.asarray(self.family.log_density(x, self.means) - np.log(len(self.means)))
+
+    def expect(self, batch: Batch, /) -> Expected:
+        x = batch.numbers(self.column)
+        x = x[~np.isnan(x)]
+        member, log_likelihood = responsibilities(self.log_joint(x))
+        moments = self.family.statistics(x, Soft(member))
+        return Evidence(Schema(()), {self.label: Part((None,), moments)}), float(log_likelihood.sum())
+
+    def with_evidence(self, evidence: Evidence, /) -> Self:
+        """μⱼ ← Σᵢ E[zᵢⱼ] xᵢ / Σᵢ E[zᵢⱼ]; a mean that no observation belongs to stays where it is."""
+        found = self.family.maximum_likelihood(evidence[self.label])
+        return type(self)(np.where(np.isnan(found), self.means, found), self.family, self.column)
+
+    def log_prior(self) -> float:
+        return 0.0
+
+
+def responsibilities(log_joint: Array) -> tuple[Array, Array]:
+    """E[zᵢⱼ] = p(xᵢ, j)/Σₗ p(xᵢ, l), and log p(xᵢ). (rows, k) and (rows,)"""
+    log_likelihood = np.logaddexp.reduce(log_joint, axis=1)
+    return np.exp(log_joint - log_likelihood[:, None]), log_likelihood
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMeans:
+    """Where EM ended, and the way there."""
+
+    x: Array  # the observations, without missing ones
+    sd: float
+    history: tuple[MeansStep, ...]  # the start, and each step
+    converged: bool
+
+    @property
+    def means(self) -> Array:
+        return self.history[-1].means
+
+    @property
+    def log_likelihood(self) -> float:
+        return self.history[-1].log_likelihood
+
+    @property
+    def responsibilities(self) -> Array:
+        """E[zᵢⱼ] = exp(-(xᵢ - μⱼ)²/2σ²) / Σₗ exp(-(xᵢ - μₗ)²/2σ²): the probability that mean j generated xᵢ. (n, k)"""
+        return responsibilities(_gaussians(self.means, self.sd).log_joint(self.x))[0]
+
+    def q(self, means: ArrayLike) -> float:
+        """Q(h′ | h) = E[log p(x, z | h′)], z having the distribution that it has under h, which are these means."""
+        other = np.asarray(means, dtype=np.float64)
+        if other.shape != self.means.shape or not np.isfinite(other).all():
+            raise DataError(f"h′ must be {counted(len(self.means), 'mean')}, but is {means!r}")
+        return float((self.responsibilities * _gaussians(other, self.sd).log_joint(self.x)).sum())
+
+    def plot(self) -> Figure:
+        """The observations, how the means move to their places, and how the log-likelihood grows."""
+        from credo.present.em_plot import plot_means
+
+        return plot_means(self)
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{mean:.4g}" for mean in self.means)
+        steps = counted(len(self.history) - 1, "step")
+        ended = f"converged after {steps}" if self.converged else f"stopped after {steps}, before it converged"
+        return f"means {means} (sd {self.sd:g}), log-likelihood {self.log_likelihood:.6g}, {ended}"
+
+
+def em_means(
+    x: object,
+    k: int = 2,
+    *,
+    sd: float,
+    start: ArrayLike | None = None,
+    steps: int = 1000,
+    column: str | None = None,
+) -> FittedMeans:
+    """The maximum-likelihood means of k Gaussians with the same known standard deviation, each as probable, by EM.
+
+    E-step: E[zᵢⱼ] = exp(-(xᵢ - μⱼ)²/2σ²) / Σₗ exp(-(xᵢ - μₗ)²/2σ²).  M-step: μⱼ = Σᵢ E[zᵢⱼ] xᵢ / Σᵢ E[zᵢⱼ].
+
+    Without a start, the means begin at k evenly spaced quantiles. Missing observations are left out.
+
+    >>> em_means([-2.0, -1.0, 1.0, 2.0], k=2, sd=0.5).means.round(3).tolist()
+    [-1.5, 1.5]
+    """
+    table = source(x)
+    name = _column(table, column)
+    observed = np.concatenate([batch.numbers(name) for batch in table.batches([name])] or [np.empty(0)])
+    observed = observed[~np.isnan(observed)]
+    _check(observed, k, sd, steps)
+    model = _gaussians(_start(observed, k, start), float(sd))
+    return _watched(model, observed, steps)
+
+
+def _watched(model: EqualGaussians, x: Array, steps: int) -> FittedMeans:
+    table = source({model.column: x})
+    climb = em_steps(model, lambda: table.partitions([model.column]))
+    history: list[MeansStep] = []
+    converged = False
+    for step in islice(climb, steps + 1):
+        grown = step.objective - history[-1].log_likelihood if history else np.inf
+        history.append(MeansStep(step.model.means, step.objective))
+        if converged := bool(grown <= TOLERANCE * abs(step.objective)):
+            break
+    return FittedMeans(x, float(model.family.noise_sd), tuple(history), converged)
+
+
+def _gaussians(means: Array, sd: float) -> EqualGaussians:
+    noise_only = NormalMean(mean=0.0, sd=1.0, noise_sd=sd)  # its belief about the mean isn't asked for
+    return EqualGaussians(means, noise_only, "x")
+
+
+def _column(table: Source, column: str | None) -> str:
+    if column is None and len(table.names) != 1:
+        raise DataError(f"the data has {counted(len(table.names), 'column')}: name the one to read, column=...")
+    name = table.names[0] if column is None else column
+    table.require([name])
+    return name
+
+
+def _start(x: Array, k: int, start: ArrayLike | None) -> Array:
+    if start is None:
+        return np.asarray(np.quantile(x, (np.arange(k) + 0.5) / k))
+    means = np.asarray(start, dtype=np.float64)
+    if means.shape != (k,) or not np.isfinite(means).all():
+        raise DataError(f"start must be {counted(k, 'mean')}, but is {start!r}")
+    return means
+
+
+def _check(x: Array, k: int, sd: float, steps: int) -> None:
+    if not len(x):
+        raise DataError("the data is empty: there are no observations to learn from")
+    if not isinstance(k, int) or k < 1:
+        raise DataError(f"k must be a whole number, 1 or more, but is {k!r}")
+    if not (np.isfinite(sd) and sd > 0):
+        raise DataError(f"sd must be a positive number, but is {sd!r}")
+    if not isinstance(steps, int) or steps < 0:
+        raise DataError(f"steps must be a whole number, 0 or more, but is {steps!r}")

@@ -1,0 +1,321 @@
+"""credo.Hypotheses: a finite set of hypotheses with a prior, and what data say about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from credo.core.records import with_fields
+from credo.errors import DataError, EvidenceError, PriorError, check_seed, counted, suggest
+from credo.models.votes import Prediction, Votes, tally, vote_of
+from credo.numerics.exact import Array, Exact
+
+Likelihood = Mapping[Any, float] | ArrayLike | Callable[..., Any]  # P(d | h) of every hypothesis
+SUMS_TO_1 = 1e-6  # how far a prior's sum may be from 1: numbers as people write them
+SHOWN = 5  # hypotheses in a repr
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Hypotheses:
+    """P(h | D) = P(D | h) P(h) / Σ P(D | h′) P(h′)
+
+    A test finds 98% of the cancers, and 3% of healthy people test positive.
+
+    >>> people = Hypotheses({"cancer": 0.008, "healthy": 0.992})
+    >>> tested = people.update({"cancer": 0.98, "healthy": 0.03})
+    >>> round(tested.posterior["cancer"], 4), tested.most_probable()
+    (0.2085, 'healthy')
+
+    A NumPy array of hypotheses is handed to a likelihood function whole, so that a million of them take no loop.
+    """
+
+    hypotheses: Sequence[Any] | NDArray[Any]
+    prior: Array  # (hypotheses,)
+    n: int = field(init=False, default=0)  # data learned
+    evidence: Exact = field(init=False)  # Σ log P(d | h) over data that are possible under h; it adds. (hypotheses,)
+    impossible: NDArray[np.int64] = field(init=False)  # how many data aren't. (hypotheses,)
+
+    def __init__(
+        self, hypotheses: Mapping[Any, float] | Iterable[Any], prior: Mapping[Any, float] | ArrayLike | None = None
+    ) -> None:
+        if isinstance(hypotheses, Mapping):
+            if prior is not None:
+                raise PriorError("the prior is given twice: with the hypotheses, and as prior=")
+            prior, hypotheses = [*hypotheses.values()], [*hypotheses]
+        names = hypotheses if isinstance(hypotheses, np.ndarray) else tuple(hypotheses)
+        if not len(names):
+            raise PriorError("there are no hypotheses")
+        _check_different(names)
+        set_ = object.__setattr__
+        set_(self, "hypotheses", names)
+        set_(self, "prior", _prior(names, prior))
+        set_(self, "n", 0)
+        set_(self, "evidence", Exact.zeros(len(names)))
+        set_(self, "impossible", np.zeros(len(names), dtype=np.int64))
+
+    # Learning
+
+    def update(self, likelihood: Likelihood, data: Iterable[Any] | None = None) -> Hypotheses:
+        """Multiply by P(d | h): {hypothesis: probability}, numbers in the order of the hypotheses, or a function of
+        (datum, hypothesis), with the data."""
+        return self._with(*self._summed(likelihood, data), 1)
+
+    def forget(self, likelihood: Likelihood, data: Iterable[Any] | None = None) -> Hypotheses:
+        """Take data out again that were learned."""
+        return self._with(*self._summed(likelihood, data), -1)
+
+    def __add__(self, other: Hypotheses) -> Hypotheses:
+        """With the data of both; the prior counts once."""
+        if not np.array_equal(_as_array(self.hypotheses), _as_array(other.hypotheses)):
+            raise EvidenceError("the two have different hypotheses and can't be merged")
+        if not np.array_equal(self.prior, other.prior):
+            raise EvidenceError("the two have different priors and can't be merged")
+        return self._with(other.n, other.evidence, other.impossible, 1)
+
+    def _with(self, n: int, evidence: Exact, impossible: NDArray[np.int64], sign: int) -> Hypotheses:
+        new = with_fields(
+            self,
+            n=self.n + sign * n,
+            evidence=self.evidence + evidence if sign > 0 else self.evidence - evidence,
+            impossible=self.impossible + sign * impossible,
+        )
+        if new.n < 0 or (new.impossible < 0).any() or (new.impossible > new.n).any():
+            raise EvidenceError("these data weren't learned: they can't be forgotten")
+        if not ((new.impossible == 0) & (self.prior > 0)).any():
+            raise EvidenceError("the data are impossible: every hypothesis gives them the probability 0")
+        return new
+
+    def _summed(self, likelihood: Likelihood, data: Iterable[Any] | None) -> tuple[int, Exact, NDArray[np.int64]]:
+        """How many data, Σ log P(d | h), and how many are impossible under h."""
+        n, logs, zeros = 0, Exact.zeros(len(self.prior)), np.zeros(len(self.prior), dtype=np.int64)
+        for each in self._likelihoods(likelihood, data):
+            impossible = each == 0.0
+            logs = logs + Exact.of(np.log(np.where(impossible, 1.0, each)))
+            zeros += impossible
+            n += 1
+        return n, logs, zeros
+
+    def _likelihoods(self, likelihood: Likelihood, data: Iterable[Any] | None) -> Iterable[Array]:
+        """P(d | h) of each datum. (hypotheses,) each"""
+        if not callable(likelihood):
+            if data is not None:
+                raise DataError("data go with a function of (datum, hypothesis); the likelihoods are numbers already")
+            return [self._checked(likelihood)]
+        if data is None:
+            raise DataError("a likelihood function needs data: update(function, data)")
+        return (self._checked(self._called(likelihood, datum)) for datum in data)
+
+    def _called(self, function: Callable[..., Any], datum: Any) -> Any:
+        if isinstance(self.hypotheses, np.ndarray):
+            return np.broadcast_to(np.asarray(function(datum, self.hypotheses), dtype=np.float64), self.prior.shape)
+        return [function(datum, each) for each in self.hypotheses]
+
+    def _checked(self, likelihood: Any) -> Array:
+        if isinstance(likelihood, Mapping):
+            likelihood = _in_order(likelihood, self.hypotheses, "likelihood", DataError)
+        found = np.asarray(likelihood, dtype=np.float64)
+        if found.shape != self.prior.shape:
+            raise DataError(
+                f"there must be a likelihood for each of {counted(len(self.prior), 'hypothesis')}, "
+                f"but the shape is {found.shape}"
+            )
+        wrong = np.flatnonzero(~((found >= 0) & np.isfinite(found)))
+        if len(wrong):
+            raise DataError(
+                f"a likelihood must be a number of at least 0, but that of {self.hypotheses[wrong[0]]!r:.60} "
+                f"is {found[wrong[0]]:g}"
+            )
+        return found
+
+    # What is believed
+
+    @cached_property
+    def log_likelihood(self) -> Array:
+        """log P(D | h). (hypotheses,)"""
+        return np.where(self.impossible > 0, -np.inf, self.evidence.value)
+
+    @cached_property
+    def _log_joint(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.prior) + self.log_likelihood)
+
+    def log_evidence(self) -> float:
+        """log P(D) = log Σ P(D | h) P(h): the theorem of total probability."""
+        return float(np.logaddexp.reduce(self._log_joint))
+
+    @cached_property
+    def probabilities(self) -> Array:
+        """P(h | D), in the order of the hypotheses."""
+        return np.asarray(np.exp(self._log_joint - self.log_evidence()))
+
+    @property
+    def posterior(self) -> dict[Any, float]:
+        """{hypothesis: P(h | D)}"""
+        return dict(zip(_as_list(self.hypotheses), self.probabilities.tolist(), strict=True))
+
+    def most_probable(self) -> Any:
+        """The MAP hypothesis, by looking at all of them; the first of equal ones."""
+        return self.hypotheses[int(self._log_joint.argmax())]
+
+    def maximum_likelihood(self) -> Any:
+        """The hypothesis under which the data are most probable, whatever the prior; the first of equal ones."""
+        if not self.n:
+            raise EvidenceError("nothing was learned yet: without data, no hypothesis is the most likely one")
+        return self.hypotheses[int(self.log_likelihood.argmax())]
+
+    def probability(self, predicate: Callable[[Any], bool]) -> float:
+        """P(predicate | D): the sum over the hypotheses for which it holds.
+
+        >>> round(Hypotheses(range(1, 7)).probability(lambda h: h % 2 == 0), 6)
+        0.5
+        """
+        if isinstance(self.hypotheses, np.ndarray):
+            holds = np.broadcast_to(np.asarray(predicate(self.hypotheses), dtype=bool), self.prior.shape)
+        else:
+            holds = np.array([bool(predicate(each)) for each in self.hypotheses])
+        return float(self.probabilities[holds].sum())
+
+    def total_probability(self, likelihood: Likelihood) -> float:
+        """P(d | D) = Σ P(d | h) P(h | D): how probable the next datum is.
+
+        >>> people = Hypotheses({"cancer": 0.008, "healthy": 0.992})
+        >>> round(people.total_probability({"cancer": 0.98, "healthy": 0.03}), 4)
+        0.0376
+        """
+        if callable(likelihood):
+            raise DataError("give the likelihoods of one datum: numbers, or {hypothesis: probability}")
+        return float(self._checked(likelihood) @ self.probabilities)
+
+    # What is predicted
+
+    def classify(self, votes: Votes) -> Prediction:
+        """The Bayes-optimal classifier: P(v | D) = Σ P(v | h) P(h | D), over what the hypotheses predict.
+
+        Votes are {hypothesis: value}, or {hypothesis: {value: P(v | h)}}, values in the order of the hypotheses, or a
+        function of a hypothesis.
+
+        >>> three = Hypotheses({"h1": 0.4, "h2": 0.3, "h3": 0.3})
+        >>> found = three.classify({"h1": "+", "h2": "-", "h3": "-"})
+        >>> found.best, round(found["-"], 6)
+        ('-', 0.6)
+        """
+        return tally(votes, self.hypotheses, self.probabilities)
+
+    def gibbs(self, votes: Votes, seed: int = 0) -> Any:
+        """The Gibbs classifier: draw one hypothesis from the posterior, and predict as it does. In the mean over
+        targets drawn from the prior it errs at most twice as often as the Bayes-optimal classifier."""
+        drawn = np.random.default_rng(check_seed(seed)).choice(len(self.prior), p=self.probabilities)
+        return vote_of(votes, self.hypotheses, int(drawn)).best
+
+    def evolution(self, data: Iterable[Any], likelihood: Callable[..., Any] | None = None) -> Evolution:
+        """The posterior after each datum: data are likelihoods, or what a likelihood function takes."""
+        steps = [self]
+        for datum in data:
+            last = steps[-1]
+            steps.append(last.update(datum) if likelihood is None else last.update(likelihood, [datum]))
+        return Evolution(self.hypotheses, np.array([step.probabilities for step in steps]))
+
+    def __len__(self) -> int:
+        return len(self.prior)
+
+    def __getitem__(self, hypothesis: Any) -> float:
+        """P(h | D)"""
+        try:
+            return float(self.probabilities[_as_list(self.hypotheses).index(hypothesis)])
+        except ValueError:
+            known = suggest(hypothesis, _as_list(self.hypotheses)[:1000])
+            raise DataError(f"there is no hypothesis {hypothesis!r:.60}; {known}") from None
+
+    def __repr__(self) -> str:
+        order = np.argsort(-self.probabilities, kind="stable")[:SHOWN]
+        lines = [f"  {self.hypotheses[i]!s:.60}: {self.probabilities[i]:.4g}" for i in order]
+        more = [f"  ... {len(self) - SHOWN} more"] if len(self) > SHOWN else []
+        return "\n".join([f"{counted(len(self), 'hypothesis')}, after {counted(self.n, 'observation')}", *lines, *more])
+
+
+@dataclass(frozen=True, eq=False)
+class Evolution:
+    """The posterior before any datum, and after each."""
+
+    hypotheses: Sequence[Any] | NDArray[Any]
+    probabilities: Array  # (data + 1, hypotheses)
+
+    def __getitem__(self, n: int) -> dict[Any, float]:
+        """The posterior after n data."""
+        return dict(zip(_as_list(self.hypotheses), self.probabilities[n].tolist(), strict=True))
+
+    def __len__(self) -> int:
+        return len(self.probabilities)
+
+    def table(self) -> Any:
+        """A row for each number of data, a column for each hypothesis, as an Arrow table."""
+        import pyarrow as pa
+
+        columns = {str(each): p for each, p in zip(_as_list(self.hypotheses), self.probabilities.T, strict=True)}
+        return pa.table({"data": np.arange(len(self))} | columns)
+
+    def plot(self) -> Any:
+        """Bars of the posterior, one panel for each number of data."""
+        from credo.present.hypotheses_plot import plot_evolution
+
+        return plot_evolution(self)
+
+
+def _prior(names: Sequence[Any] | NDArray[Any], given: Any) -> Array:
+    if given is None:
+        return np.full(len(names), 1.0 / len(names))
+    if isinstance(given, Mapping):
+        given = _in_order(given, names, "prior", PriorError)
+    found = np.asarray(given, dtype=np.float64)
+    if found.shape != (len(names),):
+        raise PriorError(f"there are {counted(len(names), 'hypothesis')}, but the prior has the shape {found.shape}")
+    wrong = np.flatnonzero(~((found >= 0) & (found <= 1 + SUMS_TO_1)))
+    if len(wrong):
+        raise PriorError(f"a prior must be between 0 and 1, but that of {names[wrong[0]]!r:.60} is {found[wrong[0]]:g}")
+    total = float(found.sum())
+    if abs(total - 1) > SUMS_TO_1:
+        raise PriorError(f"the prior must sum to 1, but sums to {total:.6g}: divide it by its sum")
+    return found / total
+
+
+def _in_order(given: Mapping[Any, float], names: Any, what: str, error: type[Exception]) -> list[float]:
+    known = _as_list(names)
+    unknown = [each for each in given if each not in {*known}]
+    if unknown:
+        raise error(f"a {what} is given for {unknown[0]!r:.60}, which is no hypothesis; {suggest(unknown[0], known)}")
+    for each in known:
+        if each not in given:
+            raise error(f"there is no {what} for {each!r:.60}: give one for each hypothesis")
+    return [given[each] for each in known]
+
+
+def _check_different(names: Any) -> None:
+    if isinstance(names, np.ndarray):
+        if names.ndim == 1 and len(np.unique(names)) < len(names):
+            raise PriorError("two hypotheses are the same")
+        return
+    try:
+        different = len({*names})
+    except TypeError:
+        raise PriorError("hypotheses must be hashable, such as names, numbers or tuples") from None
+    if different < len(names):
+        twice = next(each for i, each in enumerate(names) if each in names[:i])
+        raise PriorError(f"the hypothesis {twice!r:.60} is given twice")
+
+
+def _as_list(names: Any) -> list[Any]:
+    found: list[Any] = names.tolist() if isinstance(names, np.ndarray) else [*names]
+    return [tuple(each) for each in found] if isinstance(names, np.ndarray) and names.ndim > 1 else found
+
+
+def _as_array(names: Any) -> NDArray[Any]:
+    if isinstance(names, np.ndarray):
+        return names
+    found = np.empty(len(names), dtype=object)
+    found[:] = names
+    return found

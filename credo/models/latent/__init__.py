@@ -1,0 +1,1 @@
+"""What mixtures and hidden Markov models share: columns given a hidden group, starts, and approximate evidence."""

@@ -1,0 +1,63 @@
+"""The rules of probability, with checks: numbers that can't be probabilities of one world are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from credo.errors import DataError
+
+ROUNDING = 1e-9
+
+
+def product_rule(a: float, b_given_a: float) -> float:
+    """P(A and B) = P(A) P(B | A)
+
+    >>> product_rule(0.5, 0.25)
+    0.125
+    """
+    return _probability(a, "P(A)") * _probability(b_given_a, "P(B | A)")
+
+
+def sum_rule(a: float, b: float, both: float) -> float:
+    """P(A or B) = P(A) + P(B) - P(A and B)
+
+    >>> sum_rule(0.5, 0.5, 0.25)
+    0.75
+    """
+    _probability(a, "P(A)"), _probability(b, "P(B)"), _probability(both, "P(A and B)")
+    if both > min(a, b) + ROUNDING:
+        raise DataError(f"P(A and B) = {both:g} is above P(A) = {a:g} or P(B) = {b:g}: that can't be")
+    if a + b - both > 1 + ROUNDING:
+        raise DataError(f"P(A) + P(B) - P(A and B) = {a + b - both:g} is above 1: that can't be")
+    return a + b - both
+
+
+def total_probability(given: Sequence[float], cases: Sequence[float]) -> float:
+    """P(B) = Σ P(B | Aᵢ) P(Aᵢ), over cases Aᵢ of which exactly one is true.
+
+    >>> round(total_probability([0.98, 0.03], [0.008, 0.992]), 4)
+    0.0376
+    """
+    if len(given) != len(cases):
+        raise DataError(f"there must be a P(B | A) for each case: {len(given)} are given, for {len(cases)} cases")
+    if abs(sum(_probability(each, "P(A)") for each in cases) - 1) > 1e-6:
+        raise DataError(f"the probabilities of the cases must sum to 1, but sum to {sum(cases):.6g}")
+    return sum(_probability(b, "P(B | A)") * a for b, a in zip(given, cases, strict=True))
+
+
+def bayes_rule(prior: float, likelihood: float, otherwise: float) -> float:
+    """P(A | B) = P(B | A) P(A) / (P(B | A) P(A) + P(B | not A) P(not A))
+
+    >>> round(bayes_rule(0.008, likelihood=0.98, otherwise=0.03), 4)
+    0.2085
+    """
+    total = total_probability([likelihood, otherwise], [prior, 1 - _probability(prior, "P(A)")])
+    if total == 0:
+        raise DataError("P(B) = 0: what is impossible can't be observed")
+    return likelihood * prior / total
+
+
+def _probability(p: float, what: str) -> float:
+    if not 0 <= p <= 1:
+        raise DataError(f"{what} must be between 0 and 1, but is {p:g}")
+    return p

@@ -1,0 +1,31 @@
+"""How a posterior over hypotheses changes as data come: bars, a panel for each number of data."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credo.present.plotting import Figure
+
+if TYPE_CHECKING:
+    from credo.models.hypotheses import Evolution
+
+PANELS, ACROSS = 12, 4  # at most; in a row
+NAMED = 12  # hypotheses whose names are still legible
+
+
+def plot_evolution(evolution: Evolution) -> Figure:
+    """Where the data are many, evenly spaced numbers of them."""
+    steps = np.unique(np.linspace(0, len(evolution) - 1, min(PANELS, len(evolution))).round().astype(int)).tolist()
+    across = min(ACROSS, len(steps))
+    figure = Figure(figsize=(2.4 * across, 2.0 * ceil(len(steps) / across)), layout="constrained")
+    names = [str(each) for each in evolution.hypotheses] if len(evolution.hypotheses) <= NAMED else None
+    top = 1.05 * float(evolution.probabilities[steps].max())
+    for panel, step in enumerate(steps):
+        axes = figure.add_subplot(ceil(len(steps) / across), across, panel + 1)
+        axes.bar(np.arange(len(evolution.hypotheses)), evolution.probabilities[step], color="tab:blue")
+        axes.set(title=f"after {step}" if step else "prior", ylim=(0, top))
+        axes.set_xticks(np.arange(len(names)) if names else [], names or [], rotation=30)
+    return figure
