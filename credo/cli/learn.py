@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PICTURES = (".png", ".svg", ".pdf")
 MODELS = ("auto", "naive-bayes", "gaussian", "tan", "aode", "kdb")
-NETWORK = "network"  # whose tables are learned
+NETWORK = "network"  # with a target: whose arrows are learned; without: whose tables are
 KINDS = ("category", "number", "count", "date", "text", "ignore")
 FORMS = ("log", "binned")  # of a number
 TABLE_OPTIONS = ("network", "table_prior", "strength", "hidden", "method", "starts")
@@ -84,6 +84,7 @@ def learn(
       credo learn visits.parquet -t bought --kind zip=category --kind price=log
       credo learn survey.csv -t answer --weight persons --model naive-bayes
       credo learn cars.csv -t class --model tan
+      credo learn cars.csv -t class --model network
 
     With --network, the tables of a belief network are learned instead: by counting, and by EM where cells are missing
     or variables are hidden.
@@ -102,7 +103,7 @@ def learn(
     tables = {name: how.pop(name) for name in TABLE_OPTIONS}
     ctx = click.get_current_context()
     given = {each.name for each in ctx.command.params if ctx.get_parameter_source(each.name or "") in GIVEN}
-    if how["model"] == NETWORK or tables["network"] is not None:
+    if tables["network"] is not None or (how["model"] == NETWORK and target is None):
         refuse_options(given & CLASSIFIER_OPTIONS, "a network's tables are learned without")
         return learn_tables(data, weight=how["weight"], output=output, **tables)
     refuse_options(given & {*TABLE_OPTIONS}, "only a network (--network) has")

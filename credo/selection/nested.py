@@ -35,7 +35,7 @@ from credo.selection.widening import widened
 FOLDS, FEW_FOLDS, FEW = 10, 5, 1000  # rows below which there are more folds
 ENOUGH = 2000  # held-out rows, after which no further fold is looked at
 MANY = 2000  # rows, above which the candidates of a fold are as good as those of all rows
-BLANKED, BLANKED_FOLDS = 200, 4  # rows of a fold with cells blanked, and folds in which some are
+BLANKED, BLANKED_FOLDS = 400, 4  # rows of a fold with cells blanked, and folds in which some are
 CLEARLY = 2.0  # standard errors, by which pairs of columns must be better
 ROUNDS_ALONE = 4  # of EM for label noise, of a candidate alone
 SHARES = "class shares"

@@ -22,7 +22,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.blocks.dependence.scoring import DependenceScorer
 
-MOST = 32  # pairs that are weighed
+MOST = 64  # pairs that are weighed, between two classes; the more classes, the fewer
 Pair = tuple[int, int]
 
 
@@ -42,7 +42,7 @@ class PairwiseLikelihood(DependenceLikelihood):
         the class than if it doesn't."""
         gains = self.log_bayes_factors - replace(self, counts=self.counts.sum(0, keepdims=True)).log_bayes_factors
         ranked = sorted(self.pairs, key=lambda pair: -gains[pair])
-        return sorted(ranked[:MOST])
+        return sorted(ranked[: max(1, MOST // max(len(self.counts) - 1, 1))])
 
     def name_of(self, pair: Pair) -> str:
         return json.dumps([self.names[pair[0]], self.names[pair[1]]])
