@@ -41,6 +41,7 @@ class SeveralParents(Augmented):
         super().__post_init__()
         if self.arrows is not None:
             check_arrows("arrows", self.arrows)
+            object.__setattr__(self, "arrows", {name: tuple(own) for name, own in self.arrows.items()})
 
     @abstractmethod
     def found_parents(self, table: Source, weight: Weight) -> Parents:

@@ -25,7 +25,7 @@ from credo.data import Batch, Source
 from credo.data.fingerprints import Fingerprints, mixed
 from credo.errors import DataError
 from credo.models.copies import Repeats
-from credo.models.forms import CELL_FORMS, TEXT_FORMS
+from credo.models.forms import TEXT_FORMS
 from credo.numerics.exact import Array
 from credo.selection.jobs import Draw, Piece
 
@@ -152,8 +152,7 @@ class Sample:
 
 def drawn(model: Any, table: Source, weights: Weights, terms: int) -> Sample:
     """The rows of a table, or a sample of them where there are many: drawn by their fingerprints, with all copies."""
-    in_cells = any(not set(CELL_FORMS).isdisjoint(forms) for forms in model.views.values())
-    most = min(ROWS_IN_CELLS if in_cells else ROWS, max(100, CELLS // (len(model.classes) * max(terms, 1))))
+    most = min(ROWS_IN_CELLS if model.counts_cells else ROWS, max(100, CELLS // (len(model.classes) * max(terms, 1))))
     stride = max(1, -(-row_count(model, table, weights) // most))
     names = model.needs(table.without(weights.column))
 
