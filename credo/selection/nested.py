@@ -33,8 +33,8 @@ from credo.selection.weighting import Weighting, pooled
 from credo.selection.widening import widened
 
 FOLDS, FEW_FOLDS = 10, 5
-FEW, FEW_IN_CELLS = 2000, 1000  # rows up to which there are more folds; the same where cells are counted together
-ENOUGH = 2000  # held-out rows, after which no further fold is looked at
+FEW, FEW_IN_CELLS = 2000, 999  # rows up to which there are more folds; the same where cells are counted together
+ENOUGH, ENOUGH_IN_CELLS = 2000, 1500  # held-out rows, after which no further fold is looked at
 MANY = 2000  # rows, above which the candidates of a fold are as good as those of all rows
 BLANKED, BLANKED_FOLDS = 400, 4  # rows of a fold with cells blanked, and folds in which some are
 CLEARLY = 2.0  # standard errors, by which pairs of columns must be better
@@ -91,7 +91,7 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int) -> Outc
     sample = encoded(model, drawn(model, table, Weights.of(weight), terms))
     if sample.rows < 2:
         raise DataError("tuning needs at least two different rows that have a class")
-    fold, folds = _folds(sample, seed, FEW_IN_CELLS if model.counts_cells else FEW)
+    fold, folds = _folds(sample, seed, model.counts_cells)
     learned = taught(model, sample)
     excess = excess_of_factors(learned, sample)
     judged = [_judged(learned, sample, fold == k, excess, blanks=k < BLANKED_FOLDS) for k in folds]
@@ -155,10 +155,12 @@ class _Judged:
         return HeldOut.of(names, log_odds, self.rows, self.missing, fold)
 
 
-def _folds(sample: Sample, seed: int, few: int) -> tuple[NDArray[np.intp], range]:
-    """Which fold each row is in, and the folds that are looked at; there are more of them where rows are few."""
+def _folds(sample: Sample, seed: int, in_cells: bool) -> tuple[NDArray[np.intp], range]:
+    """Which fold each row is in, and the folds that are looked at; fewer where a fold takes longer, as cells of several
+    columns are counted together."""
+    few, enough = (FEW_IN_CELLS, ENOUGH_IN_CELLS) if in_cells else (FEW, ENOUGH)
     count = max(2, min(FOLDS if sample.rows <= few else FEW_FOLDS, sample.rows))
-    looked_at = min(count, max(1, -(-ENOUGH * count // sample.rows)))
+    looked_at = min(count, max(1, -(-enough * count // sample.rows)))
     return sample.folds(count, seed), range(looked_at)
 
 
