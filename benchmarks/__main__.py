@@ -13,11 +13,11 @@ from pathlib import Path
 BENCHMARKS = (
     "first_use", "beta_intervals", "group_by", "million_groups", "classifiers", "learning_time", "quality", "trust",
     "text", "text_quality", "networks", "network_learning", "structure", "arrow_confidence",
-    "soft_membership", "em_iteration",
+    "soft_membership", "em_iteration", "hidden_markov",
 )  # fmt: skip
 PEERS = (
     "credo-bayes", "numpy", "scipy", "numba", "pyarrow", "duckdb", "conjugate-models", "scikit-learn", "river",
-    "vowpalwabbit", "fasttext-wheel", "pyagrum", "pgmpy",
+    "vowpalwabbit", "fasttext-wheel", "pyagrum", "pgmpy", "hmmlearn",
 )  # fmt: skip
 RESULTS = Path(__file__).with_name("RESULTS.md")
 TITLE = """# Measured

@@ -22,10 +22,12 @@ _PUBLIC = {
     "GammaExponential": "credo.families.gamma",
     "GammaPoisson": "credo.families.gamma",
     "GaussianDiscriminant": "credo.models.discriminant",
+    "HiddenMarkov": "credo.models.hidden_markov.model",
     "Hypotheses": "credo.models.hypotheses",
     "KDependence": "credo.models.several_parents",
     "LinearRegression": "credo.families.linear_regression",
     "MarkovNetwork": "credo.networks.markov_network",
+    "Mixture": "credo.models.mixture.model",
     "NaiveBayes": "credo.models.naive_bayes",
     "Network": "credo.networks.network",
     "NetworkClassifier": "credo.models.several_parents",
@@ -47,6 +49,7 @@ _PUBLIC = {
     "Text": "credo.models.forms",
     "TreeAugmented": "credo.models.augmented",
     "TunedClassifier": "credo.selection.tuned",
+    "Word": "credo.models.forms",
     "ask": "credo.asking",
     "bayes_factor": "credo.estimation.comparison",
     "bayes_rule": "credo.numerics.probability_rules",
@@ -102,7 +105,10 @@ if TYPE_CHECKING:
     from credo.models.em_means import em_means as em_means
     from credo.models.forms import Number as Number
     from credo.models.forms import Text as Text
+    from credo.models.forms import Word as Word
+    from credo.models.hidden_markov.model import HiddenMarkov as HiddenMarkov
     from credo.models.hypotheses import Hypotheses as Hypotheses
+    from credo.models.mixture.model import Mixture as Mixture
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.models.several_parents import KDependence as KDependence
     from credo.models.several_parents import NetworkClassifier as NetworkClassifier

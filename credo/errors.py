@@ -128,5 +128,16 @@ def check_seed(seed: Any) -> Any:
     return seed
 
 
+def check_whole(name: str, value: Any, least: int, error: type[CredoError] = NetworkError) -> int:
+    """An option that is a whole number, as Python's own: NumPy's are taken, too.
+
+    >>> check_whole("rounds", 3, 1)
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise error(f"{name} must be a whole number of at least {least}, but is {value!r:.60}")
+    return int(value)
+
+
 class Notice(UserWarning):
     """Something was done that may be unexpected."""

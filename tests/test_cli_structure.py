@@ -23,7 +23,7 @@ def test_arrows_come_with_their_strength_and_direction(asia: str, tmp_path: Path
     text = ran("structure", asia, "-o", str(net), "--plot", str(picture), columns=300)
     lines = text.splitlines()
     assert "network of 8 variables and " in lines[0]
-    assert "(score bic, search boss)" in lines[0]
+    assert "(score bic, search exact)" in lines[0]
     read = credo.Network.read(net)
     assert isinstance(read, credo.Network)
     expected = credo.learn_structure(asia)
@@ -31,10 +31,19 @@ def test_arrows_come_with_their_strength_and_direction(asia: str, tmp_path: Path
     for parent, child in expected.graph().arrows:
         (line,) = [line for line in lines if f"{parent} -> {child} " in line]
         compelled = (parent, child) in expected.cpdag().arrows
-        assert ("told by the data" in line) == compelled
-        assert ("either way" in line) != compelled
+        assert ("compelled" in line) == compelled
+        assert ("reversible" in line) != compelled
     assert "Strength: by how many nats the score falls without the arrow." in text
     assert picture.read_text().startswith("<?xml")
+
+
+def test_constraints_compel_only_what_follows_from_them(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    rows = [("x", "x", "u", "u"), ("y", "y", "v", "v"), ("x", "x", "v", "v"), ("y", "y", "u", "u")] * 30
+    path.write_text("a,b,c,d\n" + "\n".join(",".join(row) for row in rows))
+    text = ran("structure", str(path), "--forbidden", "b -> a", columns=300)
+    assert "compelled" in next(line for line in text.splitlines() if "a -> b" in line)
+    assert "reversible" in next(line for line in text.splitlines() if "c -> d" in line or "d -> c" in line)
 
 
 def test_confidence_adds_probabilities(asia: str, tmp_path: Path) -> None:
@@ -112,11 +121,9 @@ def test_a_model_is_no_table(tmp_path: Path) -> None:
 
 
 def test_the_names_are_those_of_the_library() -> None:
-    from credo.cli.structure import DEFAULT
     from credo.cli.structure import SCORES as OFFERED
     from credo.cli.structure import SEARCHES as WAYS
     from credo.networks.structure.searches import SCORES, SEARCHES
 
     assert {*OFFERED} == {"auto", *SCORES}
-    assert {*WAYS} == {"auto", *SEARCHES} - {"tan"}  # which needs a target: credo learn has one
-    assert DEFAULT in SEARCHES
+    assert {*WAYS} == {*SEARCHES} - {"tan"}  # which needs a target: credo learn has one

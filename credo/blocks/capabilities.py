@@ -128,6 +128,23 @@ class Points(Capability):
         """Coordinates with a variance of about 1 each, NaN where a cell is missing. (rows, coordinates)"""
 
 
+class Expects(Capability):
+    """Says what cells are expected to be."""
+
+    @abstractmethod
+    def expected_cells(self, cells: Any, shares: Array) -> dict[str, Any]:
+        """Of rows that belong to groups with these probabilities (rows, groups): the mean of a number given the row's
+        known ones, the most probable value of a category; NaN or None where nothing is known of a column."""
+
+
+class DrawsGiven(Capability):
+    """Generates cells given the others of a row, with which they covary."""
+
+    @abstractmethod
+    def sample_given(self, cells: Any, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        """As `Draws.sample`, given the known cells, which stay."""
+
+
 class SharedFactor(Capability):
     """Leaves a factor of p(cells | class) out of `add`, since all classes share it."""
 

@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 
 from credo._kernels.data.codes import add_tables, add_tables_but_own, add_tables_left_out
 from credo.blocks.block import UNSEEN_VALUES, Block, Parameter, Settings, column_labels
-from credo.blocks.capabilities import CountsIgnored, Draws, Ignored, LogEvidence, LogPrior, Points, Tabular, Tallies
+from credo.blocks.capabilities import (
+    CountsIgnored,
+    Draws,
+    Expects,
+    Ignored,
+    LogEvidence,
+    LogPrior,
+    Points,
+    Tabular,
+    Tallies,
+)
 from credo.blocks.scoring import ScoredColumns, TableScorer
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -312,12 +322,20 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
 
 
 @dataclass(frozen=True, eq=False)
-class CategoriesLikelihood(TableLikelihood, CountsIgnored, Draws):
+class CategoriesLikelihood(TableLikelihood, CountsIgnored, Expects, Draws):
     """The columns are the data's own: unseen values are counted, and values can be drawn."""
 
     def read_counting_ignored(self, batch: Batch) -> tuple[Codes, Ignored]:
         codes, unseen = self._coded(batch)
         return codes, {(name, UNSEEN_VALUES): int(n) for name, n in zip(self.names, unseen, strict=True) if n}
+
+    def expected_cells(self, cells: Codes, shares: Array) -> dict[str, Any]:  # noqa: ARG002 - columns are independent
+        found: dict[str, Any] = {}
+        for column, share in zip(self.columns, self.shares, strict=True):
+            values = np.array([*column.values, None], dtype=object)
+            best = (shares @ share).argmax(1) if share.shape[1] else np.zeros(len(shares), dtype=np.intp)
+            found[column.name] = values[best]
+        return found
 
     def sample(self, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
         drawn: dict[str, Any] = {}

@@ -11,7 +11,7 @@ import numpy as np
 
 from credo._kernels.data.codes import add_tables
 from credo.blocks.block import Block, Parameter, Settings, column_labels
-from credo.blocks.capabilities import Averageable, Draws, LogEvidence, LogPrior, Points, Tallies
+from credo.blocks.capabilities import Averageable, Draws, Expects, LogEvidence, LogPrior, Points, Tallies
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership
@@ -85,7 +85,7 @@ def _codes(x: Array) -> Codes | None:
 
 
 @dataclass(frozen=True, eq=False)
-class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Draws):
+class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Expects, Draws):
     """log p(x | class): negative binomial where rates are integrated out, else Poisson."""
 
     names: tuple[str, ...]
@@ -190,6 +190,11 @@ class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Draws):
                 total += float((xlogy(FAMILY.events(own), rate) - FAMILY.exposure(own) * rate).sum())
                 total += float(own.log_base.value.sum())
         return total
+
+    def expected_cells(self, cells: Array, shares: Array) -> dict[str, Any]:  # noqa: ARG002 - columns are independent
+        pairs = zip(self.names, self.beliefs, self.statistics, strict=True)
+        known = ((name, self._rate(belief, own), own.n.value.any()) for name, belief, own in pairs)
+        return {name: shares @ rate if seen else np.full(len(shares), np.nan) for name, rate, seen in known}
 
     def points(self, cells: Array) -> Array:
         """2√x, whose variance is about 1 for a Poisson count, in its own deviations."""

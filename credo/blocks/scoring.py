@@ -66,6 +66,15 @@ class Scorer(ABC):
         """log p(cells | classes)/p(cells) of each column; None where columns aren't independent."""
         return None
 
+    def beside(self, scorers: Sequence[Any]) -> Scorer | None:  # noqa: ARG002 - of use to those who override
+        """Several of its kind, of the same columns under the same settings, as one whose columns are those of all, one
+        after another; None where columns aren't independent."""
+        return None
+
+    def moved(self, cells: Cells, nth: int) -> Cells:  # noqa: ARG002 - of use to those who override
+        """The cells as they are of the nth one's columns in such a scorer."""
+        return cells
+
     def unseen(self, cells: Cells) -> NDArray[np.bool_]:
         """Which cells hold values without evidence. (rows, columns)"""
         return np.zeros((len(cells), len(self.names)), dtype=bool)
@@ -197,6 +206,16 @@ class TableScorer(Scorer):
 
     def log_bayes_factors(self) -> Array:
         return np.asarray(self._tables.log_evidence().sum(0) - self._tables.pooled().log_evidence()[0])
+
+    def beside(self, scorers: Sequence[TableScorer]) -> TableScorer:
+        return replace(
+            self,
+            names=self.names * len(scorers),
+            counts=np.concatenate([each.counts for each in scorers], axis=1),
+            sizes=np.concatenate([each.sizes for each in scorers]),
+            declared=np.concatenate([each.declared for each in scorers]),
+            shares=None if self.shares is None else np.tile(self.shares, len(scorers)),
+        )
 
 
 def whole_numbers(weights: Sequence[Array]) -> bool:

@@ -25,14 +25,16 @@ COMMANDS = {
     "predict": "Predict the class of each row, with its probability.",
     "ask": "Answer questions such as P(Fire | Storm=yes).",
     "sample": "Draw rows from a network or a classifier.",
-    "impute": "Fill in missing cells with a network.",
+    "impute": "Fill in missing cells with a network or a mixture.",
     "explain": "Explain a prediction by the weight of evidence of each column.",
-    "update": "Learn from more rows, with the same result as learning all at once.",
+    "update": "Learn from more rows; if they are complete, with the same result as learning all at once.",
     "forget": "Unlearn rows, with the same result as never having learned them.",
     "merge": "Merge what several models learned.",
     "estimate": "Estimate a column's parameters, overall or by group.",
+    "cluster": "Find clusters of rows, and what sets them apart.",
     "structure": "Learn the arrows and tables of a belief network from a table.",
     "show": "Show the contents of a file: a table, a network, or a saved model.",
+    "report": "Write a page about a classifier or a mixture.",
     "convert": "Convert a network from one file format to another.",
     "demo": "A tour in a minute, on data that ships with credo.",
 }
@@ -124,7 +126,7 @@ def in_options(sentence: str, command: str | None = "estimate") -> str:
         if command == "estimate":
             return f"--kind {how}" if how else "--kind"
         option = f"--kind {quote(f'{name}={how or CHOSEN}')}"
-        return option if command in ("learn", "structure") else f"credo learn {option}"
+        return option if command in ("learn", "structure", "cluster") else f"credo learn {option}"
 
     if command == "structure":
         sentence = SETTING.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}".rstrip(), sentence)

@@ -10,6 +10,7 @@ from click.core import ParameterSource
 from credo.cli.network_tables import learn_tables, learns_tables
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
+from credo.cli.sequences import learn_sequences, learns_sequences
 from credo.cli.streams import remark
 
 if TYPE_CHECKING:
@@ -18,9 +19,12 @@ if TYPE_CHECKING:
 PICTURES = (".png", ".svg", ".pdf")
 MODELS = ("auto", "naive-bayes", "gaussian", "tan", "aode", "kdb")
 NETWORK = "network"  # with a target: whose arrows are learned; without: whose tables are
+HMM = "hmm"  # a hidden Markov model is about sequences
 KINDS = ("category", "number", "count", "date", "text", "ignore")
 FORMS = ("log", "binned")  # of a number
+WORD = "word"  # a category whose new values are judged by their spelling
 TABLE_OPTIONS = ("network", "table_prior", "strength", "hidden", "method", "starts")
+SEQUENCE_OPTIONS = ("states", "sequence", "order")
 CLASSIFIER_OPTIONS = {"target", "kinds", "top", "report", "curve", "plot"}
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
@@ -30,8 +34,8 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
     asked: dict[str, str] = {}
     for value in values:
         name, _, kind = value.rpartition("=")
-        if not name or kind not in (*KINDS, *FORMS):
-            known = ", ".join((*KINDS, *FORMS))
+        if not name or kind not in (*KINDS, *FORMS, WORD):
+            known = ", ".join((*KINDS, *FORMS, WORD))
             message = f"{value!r} isn't a column and a kind, as in zip=category; the kinds are {known}"
             raise click.BadParameter(message, ctx, param)
         asked[name] = kind
@@ -42,12 +46,16 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.argument("data")
 @click.option("--target", "-t", metavar="COLUMN", help="The column that holds the classes.  [required]")
 @click.option(
-    "--model", type=click.Choice((*MODELS, NETWORK)), default="auto", show_default=True, help="Which models are tried."
+    "--model",
+    type=click.Choice((*MODELS, NETWORK, HMM)),
+    default="auto",
+    show_default=True,
+    help="Which models are tried.",
 )
 @click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
 @click.option(
     "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
-    help="How to read a column: category, number, count, date, text, ignore; or a number's form, log or binned.",
+    help="How to read a column: category, number, count, date, text, ignore; a number's form, log or binned; or word.",
 )  # fmt: skip
 @click.option(
     "--top", metavar="N", type=click.IntRange(min=1), default=15, show_default=True, help="How many columns to print."
@@ -57,6 +65,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--learning-curve", "curve", is_flag=True, help="Scores on a held-out third by the rows learned.")
 @click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the learning curve.")
 @learns_tables
+@learns_sequences
 @reads_data
 def learn(
     data: str,
@@ -92,6 +101,12 @@ def learn(
     \b
       credo learn patients.csv --network alarm.bif --strength 50 -o alarm.credo
       credo learn fires.csv --network 'Storm -> Fire <- Camp' --hidden Camp=2
+
+    With --model hmm, rows are sequences, and their hidden states are found by EM; or counted, where --target has them.
+
+    \b
+      credo learn visits.csv --model hmm --sequence visitor --states 3 -o visits.credo
+      credo learn tagged.tsv --model hmm --sequence sentence --target tag --kind word=word
     """
     from credo.cli.arguments import check_no_model, column_asked_for
     from credo.cli.output import MODEL, PAGE, check
@@ -101,8 +116,14 @@ def learn(
 
     check_no_model("learn", data)
     tables = {name: how.pop(name) for name in TABLE_OPTIONS}
+    sequences = {name: how.pop(name) for name in SEQUENCE_OPTIONS}
     ctx = click.get_current_context()
     given = {each.name for each in ctx.command.params if ctx.get_parameter_source(each.name or "") in GIVEN}
+    if how["model"] == HMM:
+        refuse_options(given & {*TABLE_OPTIONS, "top", "report", "curve", "plot"}, "a hidden Markov model has no")
+        asked = as_kinds(how["kinds"])
+        return learn_sequences(data, target=target, weight=how["weight"], kinds=asked, output=output, **sequences)
+    refuse_options(given & {*SEQUENCE_OPTIONS}, "only a hidden Markov model (--model hmm) has")
     if tables["network"] is not None or (how["model"] == NETWORK and target is None):
         refuse_options(given & CLASSIFIER_OPTIONS, "a network's tables are learned without")
         return learn_tables(data, weight=how["weight"], output=output, **tables)
@@ -141,6 +162,13 @@ def learned(data: Any, target: str, *, model: Any, weight: str | None, kinds: di
     """The pooled model of all kinds, or of one."""
     import credo
 
-    asked = {name: credo.Number(kind) if kind in FORMS else kind for name, kind in kinds.items()}  # type: ignore[arg-type]
-    found: Classifier = credo.learn(data, target, model=model, kinds=asked or None, weight=weight)
+    found: Classifier = credo.learn(data, target, model=model, kinds=as_kinds(kinds) or None, weight=weight)
     return found
+
+
+def as_kinds(kinds: dict[str, str]) -> dict[str, Any]:
+    """Names of forms as what they stand for."""
+    import credo
+
+    forms = {form: credo.Number(form) for form in FORMS}  # type: ignore[arg-type]
+    return {name: credo.Word() if kind == WORD else forms.get(kind, kind) for name, kind in kinds.items()}

@@ -17,25 +17,34 @@ MOST_UPDATES = 1000  # of which a file keeps a record
 def loaded_classifier(path: str) -> Classifier:
     from credo.storage.files import load
 
-    return _classifier(load(path), path)
+    return as_classifier(load(path), path)
 
 
-def _classifier(model: Any, path: str) -> Classifier:
+def as_classifier(model: Any, path: str) -> Classifier:
+    """A classifier; a mixture is one, whose classes are its components."""
     from credo.models.classifier import Classifier
+    from credo.models.mixture.model import Mixture
 
+    if isinstance(model, Mixture):
+        return model.classifier
     if not isinstance(model, Classifier):
         raise StorageError(f"{path} holds a {type(model).__name__}, not a classifier; `credo learn` makes one")
     return model
 
 
 def loaded_learner(path: str) -> Any:
-    """A belief, beliefs by group, a classifier or a learned network: a model that learns by adding evidence."""
+    """A belief, beliefs by group, a classifier, a mixture, a hidden Markov model or a learned network: a model that has
+    learned from rows."""
     from credo.core.learning import Additive
+    from credo.models.hidden_markov.model import HiddenMarkov
+    from credo.models.mixture.model import Mixture
     from credo.networks.network import Network
     from credo.storage.files import load
 
     model = load(path)
-    if not isinstance(model, Additive) and not (isinstance(model, Network) and model.evidence is not None):
+    if not isinstance(model, Additive | Mixture | HiddenMarkov) and not (
+        isinstance(model, Network) and model.evidence is not None
+    ):
         raise StorageError(f"{path} holds a {type(model).__name__}, which has learned no rows")
     return model
 
@@ -89,10 +98,11 @@ def merged(paths: Sequence[str]) -> Any:
 def predicted(
     path: str, data: object, target: str | None, proba: bool, class_prior: str | None = None
 ) -> Generator[Any]:
-    """Predictions of a classifier, or of a network's variable."""
+    """Predictions of a classifier, of a network's variable, or of hidden states."""
+    from credo.models.hidden_markov.model import HiddenMarkov
     from credo.networks.graphical_model import GraphicalModel
     from credo.storage.files import load
-    from credo.streaming.predictions import network_predictions, predictions
+    from credo.streaming.predictions import network_predictions, predictions, sequence_predictions
 
     model = loaded(path) if is_network(path) else load(path)
     if isinstance(model, GraphicalModel):
@@ -102,7 +112,11 @@ def predicted(
         return network_predictions(model, target, data, proba)
     if target is not None:
         raise StorageError(f"{path} holds a {type(model).__name__}: --target is for networks only")
-    learned = _classifier(model, path)
+    if isinstance(model, HiddenMarkov):
+        if class_prior:
+            raise StorageError(f"{path} holds a HiddenMarkov: --class-prior is for classifiers only")
+        return sequence_predictions(model, data, proba)
+    learned = as_classifier(model, path)
     return predictions(learned.with_class_prior(_shares(learned, class_prior)) if class_prior else learned, data, proba)
 
 
@@ -132,9 +146,15 @@ def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
     """Rows from a network or a classifier, as an Arrow table."""
     from credo.asking.networks import findings_in
     from credo.models.classifier import Classifier
+    from credo.models.hidden_markov.model import HiddenMarkov
+    from credo.models.mixture.model import Mixture
     from credo.networks.graphical_model import GraphicalModel
 
     model = loaded(path)
+    if isinstance(model, HiddenMarkov) and not given:
+        return model.sample(rows, seed)
+    if isinstance(model, Mixture):
+        model = model.classifier
     if isinstance(model, Classifier) and not given:
         return model.sample(rows, seed)
     if isinstance(model, Classifier):
@@ -148,12 +168,26 @@ def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
 
 def loaded_network(path: str) -> Any:
     """From a file of any format that holds networks."""
+    return _net(loaded(path), path)
+
+
+def _net(model: Any, path: str) -> Any:
     from credo.networks.graphical_model import GraphicalModel
 
-    net = loaded(path)
-    if not isinstance(net, GraphicalModel):
-        raise StorageError(f"{path} holds a {type(net).__name__}, not a network")
-    return net
+    if not isinstance(model, GraphicalModel):
+        raise StorageError(f"{path} holds a {type(model).__name__}, not a network")
+    return model
+
+
+def imputed(path: str, data: object) -> Generator[Any]:
+    """The rows of a table, their missing cells filled in by a network or a mixture."""
+    from credo.models.mixture.model import Mixture
+    from credo.streaming.predictions import mixture_imputations, network_imputations
+
+    model = loaded(path)
+    return (
+        mixture_imputations(model, data) if isinstance(model, Mixture) else network_imputations(_net(model, path), data)
+    )
 
 
 def loaded(path: str) -> Any:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
     from credo.networks.structure.confidence import EdgeConfidence
 
-DEFAULT = "boss"  # search
 SCORES = ("auto", "bdeu", "bds", "k2", "bic", "aic", "mdl", "qnml", "bge", "conditional-gaussian")
 SEARCHES = ("auto", "boss", "hill-climbing", "tabu", "iterated", "exact", "ges", "pc", "k2", "chow-liu")
 
@@ -69,17 +68,16 @@ def structure(data: str, top: int, output: str | None, plot: str | None, confide
     _check_outputs(data, output, plot)
     how["required"], how["forbidden"] = "\n".join(how["required"]), "\n".join(how["forbidden"])
     how["tiers"] = parsed_tiers(how["tiers"])
-    known = bool(how["required"] or how["forbidden"] or how["tiers"])
     with shown_progress("searching"):
         table = opened_data(data).held()
-        net, strengths, sure, title = learned(table, data, confidence, **how)
+        net, strengths, sure, compelled, title = learned(table, data, confidence, **how)
         if output:  # before printing, which a reader may cut short
             _write(net, output)
         if plot:
             from credo.present.plotting import save_figure
 
             save_figure(sure.plot() if sure is not None else net.plot(), plot)
-    show(structure_content(net, title, strengths, sure, known, top))
+    show(structure_content(net, title, strengths, sure, compelled, top))
     for path in filter(None, (output, plot)):
         remark(f"wrote {path}")
 
@@ -87,28 +85,34 @@ def structure(data: str, top: int, output: str | None, plot: str | None, confide
 def learned(table: Source, data: str, confidence: bool, **how: Any) -> Learned:
     """The network, the strength of its arrows, and how sure they are."""
     import credo
+    from credo.networks.equivalence import numbered
+    from credo.networks.structure.default_search import chosen_search
     from credo.networks.structure.edge_confidence import completed_task
+    from credo.networks.structure.essential_graph import essential_graph
     from credo.networks.structure.learn import task_of
     from credo.networks.structure.strengths import arrow_strengths
     from credo.present.numbers import count_of
 
     score, search = how.pop("score"), how.pop("search")
-    search = DEFAULT if search == "auto" else search
     net = credo.learn_structure(table, score, search, **how)
     sure = credo.edge_confidence(table, score=score, **how) if confidence else None
     reading = {name: how[name] for name in ("bins", "kinds", "weight")}
-    task = completed_task(task_of(table, score, DEFAULT, **reading))
+    constraints = {name: how[name] for name in ("required", "forbidden", "tiers", "max_parents")}
+    task = completed_task(task_of(table, score, constraints=constraints, **reading))
     strengths = arrow_strengths(task.scored(task.columns), net.parents)
+    compelled = essential_graph(numbered(net.parents), task.constraints).named(net.variables).arrows
     arrows = sum(map(len, net.parents.values()))
     size = f"{count_of(len(net.parents), 'variable')} and {count_of(arrows, 'arrow')}"
+    search = chosen_search(search, len(net.parents))
     how_found = "tests of independence" if search == "pc" else f"score {task.score}, search {search}"
-    return Learned(net, strengths, sure, f"{data}: network of {size} ({how_found})")
+    return Learned(net, strengths, sure, compelled, f"{data}: network of {size} ({how_found})")
 
 
 class Learned(NamedTuple):
     net: Network
     strengths: dict[tuple[str, str], float]
     sure: EdgeConfidence | None
+    compelled: frozenset[tuple[str, str]]
     title: str
 
 

@@ -18,7 +18,7 @@ from credo.cli.streams import echo_done, remark
 @click.option("--output", "-o", help="A .credo file for the result; else MODEL is replaced, whole or not at all.")
 @reads_data
 def update(model: str, data: str, weight: str | None, output: str | None) -> None:
-    """Learn from more rows, with the same result as learning all at once.
+    """Learn from more rows; if they are complete, with the same result as learning all at once.
 
     MODEL is a .credo file: a classifier, a learned network, or what `credo estimate` saved. Classes, groups and values
     may be new.

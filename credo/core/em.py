@@ -17,6 +17,7 @@ import numpy as np
 from credo import engines
 from credo.core.evidence import Evidence
 from credo.errors import DataError, EvidenceError
+from credo.notices import tell
 from credo.numerics.exact import Array
 
 ROUNDING = 1e-9  # relative rounding error of the objective
@@ -102,6 +103,19 @@ def em(model: Model, batches: Batches, *, steps: int = 500, tolerance: float = 1
     """At most so many steps from the model's parameters, or until the objective grows by less than tolerance of its
     size. An objective that falls is an error: the M-step doesn't fit the E-step."""
     return _fitted(em_steps(model, batches), steps, tolerance)
+
+
+def interruptible_em(model: Model, batches: Batches, *, steps: int = 500, tolerance: float = 1e-10) -> Fitted[Model]:
+    """The same; Ctrl-C ends it, after the first step, and what the last whole step found is kept."""
+    return _fitted(_until_interrupted(em_steps(model, batches)), steps, tolerance)
+
+
+def _until_interrupted(climb: Iterator[Step[Model]]) -> Iterator[Step[Model]]:
+    yield next(climb)
+    try:
+        yield from climb
+    except KeyboardInterrupt:
+        tell("EM was interrupted: the parameters of its last whole step are kept")
 
 
 def em_steps(model: Model, batches: Batches) -> Iterator[Step[Model]]:

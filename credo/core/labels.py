@@ -24,6 +24,8 @@ Counted = Literal[
     "documents",  # that hold each word
     "logs",  # logarithms of how often a document holds each word
     "odds",  # the same, over the norm of the document
+    "initial",  # first states of sequences
+    "transitions",  # states that follow states
 ]
 
 

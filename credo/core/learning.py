@@ -23,7 +23,7 @@ from credo.core.statistics import ROUNDING, Positions
 from credo.data import Batch, Source, cells, source
 from credo.data.fingerprints import cell_prints, fingerprints
 from credo.engines import Partition
-from credo.errors import DataError, EvidenceError
+from credo.errors import DataError, EvidenceError, check_whole
 from credo.numerics.exact import Array
 
 Weight = Any  # None, a column's name, or an array with one weight a row
@@ -261,8 +261,7 @@ def fold_scores(
     """
     if table.once:
         raise DataError("cross-validation reads the data twice, and an iterator can be read only once: give a table")
-    if folds < 2:
-        raise DataError(f"there must be at least 2 folds, but there are {folds}")
+    folds = check_whole("folds", folds, 2, DataError)
     weights = Weights.of(weight)
     names = learner.needs(table.without(weight))
     plan = Folds(learner, tuple(names), folds, seed, weights.of_a_row, score, copied)
@@ -275,6 +274,11 @@ def fold_scores(
     scores = engines.current().map(FoldScores(plan, models), weights.partitions(table, names))
     found = [*map(np.concatenate, zip(*scores, strict=True))]
     return found if with_folds else found[:-1], Evidence.total(parts).ordered()
+
+
+def folds_of(batch: Batch, folds: int, seed: int) -> Positions:
+    """The fold of each row, which follows from the seed and the batch's place alone."""
+    return np.random.default_rng([seed, batch.start]).permutation(batch.rows) % folds
 
 
 @dataclass(frozen=True)
@@ -298,7 +302,7 @@ class Folds:
     copied: NDArray[np.uint64] | None = None
 
     def split(self, batch: Batch) -> list[tuple[Positions, Batch, Array]]:
-        drawn = np.random.default_rng([self.seed, batch.start]).permutation(batch.rows) % self.folds
+        drawn = folds_of(batch, self.folds, self.seed)
         if self.copied is not None and len(self.copied):
             prints = fingerprints(cell_prints(batch, self.names))
             place = np.minimum(np.searchsorted(self.copied, prints), len(self.copied) - 1)

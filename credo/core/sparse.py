@@ -21,6 +21,8 @@ from credo.numerics.exact import Array, Exact
 SLICED_ENTRIES = 2**16  # entries from which on they are put in order slice by slice: so many take 4 MB on the way
 SLICES = 8  # at most: each looks at all rows
 FEW_CELLS = 2**20  # of counts by group: up to here, a table with all zeros is kept
+FEW_ENTRIES = 2**16  # that NumPy adds up sooner than Numba is loaded
+MOST_TIMES = 1000  # that entries of the same cell are added so
 DENSE = 4  # times as many cells as entries: up to there, adding them up in a table with all zeros is faster
 
 
@@ -58,7 +60,7 @@ class Sparse:
         cls, rows: Codes, starts: NDArray[np.int64], columns: Codes, values: Array, shape: tuple[int, int]
     ) -> Sparse:
         """The same of entries that come in lists, from each start on to the next, of one column each (-1: of none)."""
-        if shape[0] * shape[1] > DENSE * len(rows):
+        if shape[0] * shape[1] > DENSE * len(rows) or (len(rows) <= FEW_ENTRIES and not add_lists.is_ready):
             each = np.repeat(columns, np.diff(starts))
             kept = slice(None) if (columns >= 0).all() else each >= 0
             return cls.of(rows[kept], each[kept], values[kept], shape)
@@ -95,6 +97,10 @@ class Sparse:
 
     @classmethod
     def _summed(cls, rows: Codes, columns: Codes, values: Exact, shape: tuple[int, int]) -> Sparse:
+        if len(rows) <= FEW_ENTRIES and not add_entries.is_ready:  # NumPy is faster than loading Numba
+            found = cls._summed_by_cells(rows, columns, values, shape)
+            if found is not None:
+                return found
         order, after = np.arange(len(rows)), np.empty(len(rows), dtype=np.int64)
         order_by(columns, order, np.zeros(shape[1] + 1, dtype=np.int64), after)
         order_by(rows, after, np.zeros(shape[0] + 1, dtype=np.int64), order)
@@ -104,6 +110,24 @@ class Sparse:
         if size < len(own):
             own, high, low = own[:size].copy(), high[:size].copy(), low[:size].copy()
         return cls._made(starts, own, Exact(high, low), shape[1])
+
+    @classmethod
+    def _summed_by_cells(cls, rows: Codes, columns: Codes, values: Exact, shape: tuple[int, int]) -> Sparse | None:
+        """The same bits: the first entry of each cell, then each cell's second one is added, and so on; None where a
+        cell has too many."""
+        keys = rows.astype(np.int64) * shape[1] + columns
+        order = np.argsort(keys, kind="stable")
+        first = np.flatnonzero(np.diff(keys[order], prepend=-1))
+        sizes, total = np.diff(np.append(first, len(keys))), values[order[first]]
+        if (most := int(sizes.max(initial=0))) > MOST_TIMES:
+            return None
+        for nth in range(1, most):
+            there = np.flatnonzero(sizes > nth)
+            more = total[there] + values[order[first[there] + nth]]
+            total.high[there], total.low[there] = more.high, more.low
+        kept = order[first]
+        starts = np.append(0, np.cumsum(np.bincount(rows[kept], minlength=shape[0]))).astype(np.int64)
+        return cls._made(starts, columns[kept], total, shape[1])
 
     @property
     def rows(self) -> Codes:
@@ -148,6 +172,16 @@ class Sparse:
         if not len(keys):
             return np.zeros(len(asked))
         return np.where(keys[place] == asked, self.cells[place].value, 0.0)
+
+    def only_at(self, other: Sparse) -> Exact | None:
+        """The other's values at the cells of this one; None if it has others. (cells,)"""
+        keys, asked = self._keys, other._keys
+        place = np.searchsorted(keys, asked)
+        if self.shape != other.shape or (place == len(keys)).any() or (keys[place] != asked).any():
+            return None
+        found, cells = Exact.zeros(len(keys)), other.cells
+        found.high[place], found.low[place] = cells.high, cells.low
+        return found
 
     @property
     def _everywhere(self) -> tuple[Positions, Positions]:
@@ -356,8 +390,11 @@ class WordSums(Statistics):
 
 def _without(whole: Sparse, part: Sparse) -> Sparse | None:
     """What is left of sums of weights; None if the part can't have been in it."""
-    left = whole - part
-    before = whole + part * 0.0  # at the same cells
+    before, taken = whole, whole.only_at(part)
+    if taken is None:
+        before, left = whole + part * 0.0, whole - part
+    else:
+        left = Sparse._made(whole.starts, whole.columns, whole.cells - taken, whole.width)
     if (left.high < -ROUNDING * before.high).any() or not np.isfinite(before.high).all():
         return None
     gone = left.high <= ROUNDING * before.high

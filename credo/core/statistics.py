@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from credo._kernels.core.sums import ALIKE, FAINT, add_moments_hard, add_products_hard, add_sums_hard, add_weights_soft
 from credo._kernels.data.codes import count_pairs
 from credo.core import soft_sums
+from credo.core.few_products import FEW_PRODUCTS, add_few_products
 from credo.core.membership import Codes, Hard, Membership, Soft
 from credo.errors import EvidenceError
 from credo.numerics.arrays import Positions as Positions
@@ -359,7 +360,9 @@ class CrossMoments(Statistics):
     def _of_products(cls, x: Array, member: Hard) -> CrossMoments:
         size = x.shape[1] + 1
         high, low = np.zeros((2, member.groups, size, size))
-        add_products_hard(np.column_stack([np.ones(len(x)), x]), member.codes, member.weight, high, low)
+        cells = np.column_stack([np.ones(len(x)), x]), member.codes, member.weight
+        few = len(x) * size**2 <= FEW_PRODUCTS and not add_products_hard.is_ready
+        (add_few_products if few else add_products_hard)(*cells, high, low)
         return cls.of_pairs(high, low)
 
     def _close(self, member: Hard) -> NDArray[np.bool_]:

@@ -36,6 +36,9 @@ class Encodings:
     def __init__(self) -> None:
         self._found: dict[Encoding[Any], Any] = {}
 
+    def __contains__(self, encoding: Encoding[Any]) -> bool:
+        return encoding in self._found
+
     def of(self, encoding: Encoding[Encoded], batch: Batch) -> Encoded:
         if encoding not in self._found:
             self._found[encoding] = encoding.of(batch)
@@ -64,6 +67,14 @@ class NumberMatrix:
 
 
 @dataclass(frozen=True, eq=False)
+class Inside:
+    """Where rows lie in a larger batch, from which they may take what was encoded there."""
+
+    whole: Batch
+    rows: NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
 class Batch(Loaded):
     """Some rows of a table."""
 
@@ -75,6 +86,7 @@ class Batch(Loaded):
     taken: NDArray[np.intp] | None = None  # which rows after the start these are, where they don't follow each other
     weight: Array | None = None  # (rows,) where weights were given beside the table
     encodings: Encodings = field(default_factory=Encodings, repr=False)
+    inside: Inside | None = field(default=None, repr=False)
 
     def number(self, row: int) -> int:
         """What a row is called, the table's first being 1."""
@@ -105,6 +117,10 @@ class Batch(Loaded):
         weight = None if self.weight is None else self.weight[rows]
         return Batch(self.start, len(rows), columns, block, self.block_names, taken, weight)
 
+    def part(self, rows: NDArray[np.intp]) -> Batch:
+        """Some of the rows, where many such parts are read: what takes long to encode is encoded once for all."""
+        return replace(self.take(rows), inside=Inside(self, rows))
+
     def slice(self, offset: int, rows: int) -> Batch:
         """Some rows that follow each other, as a view."""
         rows = max(0, min(rows, self.rows - offset))
@@ -118,7 +134,7 @@ class Batch(Loaded):
 
     def with_columns(self, columns: Mapping[str, Any]) -> Batch:
         """With other columns, or the same ones in another form."""
-        return replace(self, columns={**self.columns, **columns}, encodings=Encodings())
+        return replace(self, columns={**self.columns, **columns}, encodings=Encodings(), inside=None)
 
     def encoded(self, encoding: Encoding[Encoded]) -> Encoded:
         """The rows in another form, made once: several blocks, or all steps of EM, may ask for it."""

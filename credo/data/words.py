@@ -11,11 +11,11 @@ import re
 import zlib
 from array import array as packed
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,8 +80,8 @@ class Reading:
         if self.stop_words:
             tokens = [token for token in tokens if token not in self.stop_words]
         if self.ngrams == 2:
-            pairs = ((second, f"{first} {second}") for first, second in pairwise(tokens))
-            tokens = tokens[:1] + [word for both in pairs for word in both]
+            pairs = zip(tokens[1:], map(" ".join, pairwise(tokens)), strict=False)
+            tokens = [*tokens[:1], *chain.from_iterable(pairs)]
         if self.buckets:
             tokens = [f"#{zlib.crc32(token.encode()) % self.buckets}" for token in tokens]
         return tokens
@@ -143,11 +143,7 @@ def learned(array: Any, how: Reading) -> tuple[Documents, Any]:
     (['to', 'be', 'or', 'not'], [2, 2, 1, 1], [True, False])
     """
     if _plainly(array.nbytes, how):
-        codes: dict[str, int] = {}
-        documents = _counted_plainly(array, how, lambda word: codes.setdefault(word, len(codes)))
-        return documents, pa.array(
-            list(codes), pa.string() if sum(map(len, codes)) <= MOST_WORDS // 4 else pa.large_string()
-        )
+        return _counted_plainly(array, how)
     table, rules = _started(how)
     documents, table = _counted(array, how.lowercase, rules, table)
     if how.buckets:
@@ -166,7 +162,17 @@ def pairs_alone(documents: Documents, words: Any) -> tuple[Documents, Any]:
     >>> words.to_pylist(), documents.words.tolist()
     (['to be', 'be or'], [0, 1])
     """
-    there = pc.match_substring(words, " ").to_numpy(zero_copy_only=False)
+    return _only(documents, words, pc.match_substring(words, " ").to_numpy(zero_copy_only=False))
+
+
+def of_some(documents: Documents, words: Any) -> tuple[Documents, Any]:
+    """Without the words that none of the documents has: they are some of those the words are of."""
+    there = np.zeros(len(words), dtype=np.bool_)
+    there[documents.words] = True
+    return _only(documents, words, there)
+
+
+def _only(documents: Documents, words: Any, there: Truths) -> tuple[Documents, Any]:
     codes = np.where(there, np.cumsum(there) - 1, -1).astype(np.int32)
     return _recoded(documents, codes), words.filter(pa.array(there))
 
@@ -196,12 +202,17 @@ class Vocabulary:
 
     def read(self, array: Any) -> Documents:
         if _plainly(array.nbytes, self.how):
-            return _counted_plainly(array, self.how, self._code_of)
+            return self.recoded(*_counted_plainly(array, self.how))
         if len(array) == 1 and array.nbytes < LITTLE:
             return self._read_alone(array[0].as_py() or "")
         table, rules, codes = self._index
         documents, _ = _counted(array, self.how.lowercase, rules, table)
         return documents if codes is None else _recoded(documents, codes)
+
+    def recoded(self, documents: Documents, words: Any) -> Documents:
+        """The same for documents whose words are known already, by other codes."""
+        codes = pc.index_in(words, value_set=self.words.cast(words.type)).fill_null(-1)
+        return _recoded(documents, codes.to_numpy(zero_copy_only=False))
 
     def read_one(self, document: str) -> tuple[list[int], list[int], int]:
         """The same for one document: codes, counts, and how many of its words are unseen."""
@@ -259,9 +270,6 @@ class Vocabulary:
 
         table, rules, codes = self._index
         return read_document, _letters(self.how.lowercase), (*rules,), (*table,), codes
-
-    def _code_of(self, word: str) -> int:
-        return self._codes.get(word, -1)
 
     @cached_property
     def _codes(self) -> dict[str, int]:
@@ -331,22 +339,25 @@ def _plainly(length: int, how: Reading) -> bool:
     return True
 
 
-def _counted_plainly(array: Any, how: Reading, code_of: Callable[[str], int]) -> Documents:
-    starts, words, counts, unseen, known = packed("q", [0]), packed("i"), packed("i"), packed("q"), []
+def _counted_plainly(array: Any, how: Reading) -> tuple[Documents, Any]:
+    codes = defaultdict[str, int](count().__next__)
+    starts, words, counts, known = packed("q", [0]), packed("i"), packed("i"), []
     for cell in array:
         document = cell.as_py() or ""
-        found = Counter(map(code_of, how.words(document))) if document else Counter[int]()
+        found = Counter(map(codes.__getitem__, how.words(document))) if document else Counter[int]()
         known.append(document != "")
-        unseen.append(found.pop(-1, 0))
         words.extend(found)
         counts.extend(found.values())
         starts.append(len(words))
-    return Documents(
+    documents = Documents(
         np.array(starts, np.int64),
         np.array(words, np.int32),
         np.array(counts, np.int32),
         np.array(known, np.bool_),
-        np.array(unseen, np.int64),
+        np.zeros(len(known), np.int64),
+    )
+    return documents, pa.array(
+        list(codes), pa.string() if sum(map(len, codes)) <= MOST_WORDS // 4 else pa.large_string()
     )
 
 

@@ -13,7 +13,7 @@ from credo.errors import EvidenceError
 from credo.families.family import Family
 from credo.numerics.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, Seed, StudentT, shown
 from credo.numerics.exact import Array
-from credo.numerics.special import log_gamma_ratio
+from credo.numerics.special import log_gamma, log_gamma_ratio
 
 
 class Gaussian(NamedTuple):
@@ -162,9 +162,7 @@ class NormalInverseGamma(Family):
         return self.posterior(statistics)._log_normaliser() - self._log_normaliser() - n / 2 * LOG_2PI
 
     def _log_normaliser(self) -> Array:
-        from scipy.special import gammaln
-
-        return np.asarray(gammaln(self.shape) - self.shape * np.log(self.scale) - np.log(self.strength) / 2)
+        return np.asarray(log_gamma(self.shape) - self.shape * np.log(self.scale) - np.log(self.strength) / 2)
 
     def marginals(self) -> tuple[Distribution, ...]:
         self._require_proper()

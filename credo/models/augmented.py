@@ -18,7 +18,7 @@ from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.learning import Weight
 from credo.data import Source
-from credo.errors import DataError, PriorError, SchemaError, suggest
+from credo.errors import DataError, PriorError, SchemaError, check_whole, suggest
 from credo.models.classifier import Classifier
 from credo.models.form_blocks import blocks_of
 from credo.models.forms import DEPENDENT_KINDS, Views
@@ -47,6 +47,8 @@ class Augmented(Classifier):
         check_bins(self.bins)
         if isinstance(self.bins, Mapping):
             object.__setattr__(self, "bins", {name: sorted_cuts(cuts) for name, cuts in self.bins.items()})
+        elif self.bins is not None:
+            object.__setattr__(self, "bins", int(self.bins))
 
     @property
     def settings(self) -> Settings:
@@ -225,9 +227,8 @@ def dependent_columns(
 
 
 def check_bins(bins: Bins) -> None:
-    wrong = f"bins must be {{column: cut points}} or a number of bins of at least 2, but is {bins!r:.60}"
-    if isinstance(bins, bool) or not isinstance(bins, int | Mapping | None) or (isinstance(bins, int) and bins < 2):
-        raise PriorError(wrong)
+    if bins is not None and not isinstance(bins, Mapping):
+        check_whole("bins, if it isn't {column: cut points},", bins, 2, PriorError)
     for name, cuts in bins.items() if isinstance(bins, Mapping) else ():
         try:
             fine = bool(np.isfinite(np.asarray([*cuts], dtype=np.float64)).all())

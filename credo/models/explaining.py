@@ -239,21 +239,26 @@ def _said(model: Classifier, batch: Batch) -> tuple[Array, dict[str, list[Array]
     whole = np.zeros((batch.rows, len(model.classes)))
     hidden: dict[str, list[Array]] = {}
     for _, likelihood in model.terms.likelihoods:
-        cells, said = likelihood.read(batch), np.zeros_like(whole)
-        likelihood.add(cells, said)
+        said, parts = _said_by(likelihood, batch, whole.shape)
         whole += said
-        if len(likelihood.names) == 1:
-            parts = {likelihood.names[0]: said}
-        elif (columns := Independent.of(likelihood)) is not None:
-            parts = columns.by_column(cells, said.shape)
-        elif (hides := Hides.of(likelihood)) is not None:
-            parts = hides.hidden(cells, said)
-        else:
-            with np.errstate(invalid="ignore"):
-                parts = {name: said - _without(likelihood, batch, name, said.shape) for name in likelihood.names}
         for name, part in parts.items():
             hidden.setdefault(name, []).append(part)
     return whole, hidden
+
+
+def _said_by(likelihood: Likelihood, batch: Batch, shape: tuple[int, int]) -> tuple[Array, dict[str, Array]]:
+    """What one block says, and what of it goes with each column."""
+    cells, said = likelihood.read(batch), np.zeros(shape)
+    if len(likelihood.names) > 1 and (columns := Independent.of(likelihood)) is not None:
+        parts = columns.by_column(cells, shape)
+        return sum(parts.values(), said), parts
+    likelihood.add(cells, said)
+    if len(likelihood.names) == 1:
+        return said, {likelihood.names[0]: said}
+    if (hides := Hides.of(likelihood)) is not None:
+        return said, hides.hidden(cells, said)
+    with np.errstate(invalid="ignore"):
+        return said, {name: said - _without(likelihood, batch, name, shape) for name in likelihood.names}
 
 
 def _without(likelihood: Likelihood, batch: Batch, name: str, shape: tuple[int, int]) -> Array:

@@ -20,7 +20,7 @@ from credo.blocks.numbers.independent import Numbers
 from credo.blocks.numbers.spherical import Spherical
 from credo.blocks.one_hot import OneHotGaussian
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.forms import CALENDAR_FORMS, FAMILY_FORM, GAUSSIAN_FORMS, PAIR_FORMS, TEXT_FORMS, Text, Views
+from credo.models.forms import CALENDAR_FORMS, FAMILY_FORM, GAUSSIAN_FORMS, PAIR_FORMS, TEXT_FORMS, Text, Views, Word
 
 
 class FamilySettings(NamedTuple):
@@ -55,6 +55,11 @@ def blocks_of(
         names = tuple(name for name, forms in views.items() if form in forms)
         if names:
             found.append((form, block(names)))
+    found += [
+        (form, how.block(name))
+        for name, (form, *_) in views.items()
+        if isinstance(how := (asked or {}).get(name), Word)
+    ]
     for name, forms in views.items():
         texts = [form for form in forms if form in TEXT_FORMS]
         if texts:

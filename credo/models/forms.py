@@ -24,7 +24,7 @@ PairForm = Literal["tree", "one-dependence", "pairwise"]
 FamilyForm = Literal["k-dependence"]
 Form = Literal[
     "category", "count", "gaussian", "log", "binned", "coarse", "date", "weekday", "month", "hour",
-    "words", "binary", "logs", "presences", "odds", "pairs",
+    "words", "binary", "logs", "presences", "odds", "pairs", "word",
 ]  # fmt: skip
 NUMBER_FORMS: tuple[Form, ...] = ("gaussian", "log", "coarse", "binned")  # the plainest first
 CALENDAR_FORMS: tuple[CalendarPart, ...] = ("weekday", "month", "hour")  # of dates, beside the date as a number
@@ -127,6 +127,30 @@ class Text:
         return block
 
 
+@dataclass(frozen=True)
+class Word:
+    """How a column of single words is read: as a category in which new words are judged by their ending (of at most so
+    many letters) and their shape. strength: words that a shorter ending is worth beside a longer one."""
+
+    endings: int = 5
+    strength: float = 5.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.endings, int) or isinstance(self.endings, bool) or not 0 <= self.endings <= 20:
+            raise SchemaError(f"endings must be a whole number from 0 to 20, but is {self.endings!r:.60}")
+        if not (isinstance(self.strength, int | float) and 0 < self.strength < float("inf")):
+            raise SchemaError(f"strength must be positive, but is {self.strength!r:.60}")
+
+    @property
+    def form(self) -> Form:
+        return "word"
+
+    def block(self, name: str) -> Block:
+        from credo.blocks.spelled import Spelled
+
+        return Spelled((name,), self.endings, self.strength)
+
+
 BUCKETS, MOST_BUCKETS = 2**18, 2**26
 FORM_OF: dict[Kind, Form] = {
     "category": "category", "count": "count", "number": "gaussian", "date": "date", "text": "words",
@@ -140,7 +164,7 @@ def settled_views(table: Source, features: Sequence[str], kinds: Mapping[str, An
     asked = dict(kinds or {})
     if unseen := [name for name in asked if name not in features and name in table.names]:
         raise SchemaError(f"kinds names {unseen[0]!r}, which holds classes or weights: it isn't learned from")
-    forms: dict[str, Form] = {name: how.form for name, how in asked.items() if isinstance(how, Number | Text)}
+    forms: dict[str, Form] = {name: how.form for name, how in asked.items() if isinstance(how, Number | Text | Word)}
     named = checked_kinds({name: how for name, how in asked.items() if name not in forms}, table.names)
     checked_kinds(dict.fromkeys(forms, "number"), table.names)
     unsure = [name for name in features if name not in asked]

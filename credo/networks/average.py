@@ -15,7 +15,6 @@ from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.networks.inference.findings import Given
-    from credo.networks.structure.score import Parents
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,20 +40,6 @@ class NetworkAverage:
             ):
                 raise NetworkError("networks that are averaged must have the same variables and states")
         object.__setattr__(self, "weights", weights / weights.sum())
-
-    @classmethod
-    def of(
-        cls, variables: Sequence[str], graphs: Mapping[Parents, float], data: object, prior: Any, structures: int
-    ) -> NetworkAverage:
-        """The heaviest graphs, with tables learned from the data."""
-        if structures < 1:
-            raise NetworkError(f"an average needs at least one structure, not {structures}")
-        chosen = [*graphs.items()][:structures]
-        nets = []
-        for graph, _ in chosen:
-            parents = {name: tuple(variables[p] for p in own) for name, own in zip(variables, graph, strict=True)}
-            nets.append(Network(parents).fit(data, prior=prior))
-        return cls(tuple(nets), np.array([weight for _, weight in chosen]))
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -93,12 +78,18 @@ class NetworkAverage:
         """P(variable | the row's other cells), any of which may be missing. (rows, states)"""
         rows = _without(data, variable)
         logs = np.stack([np.asarray(net.log_prob(rows)) for net in self.networks])  # of the other cells
+        for row in np.flatnonzero(np.isneginf(logs).all(0)).tolist():
+            self.networks[0].predict_proba(variable, rows.slice(row, 1))  # the error names the cells
+            raise EvidenceError(f"row {row + 1} is impossible under each of the networks")
         own = self.states[variable]
         total = np.zeros((logs.shape[1], len(own)))
         share = self.weights[:, None] * np.exp(logs - logs.max(0))
         for net, weight in zip(self.networks, share / share.sum(0), strict=True):
-            order = [net.states[variable].index(state) for state in own]
-            total += weight[:, None] * np.asarray(net.predict_proba(variable, rows))[:, order]
+            possible = np.flatnonzero(weight > 0)
+            if len(possible):
+                order = [net.states[variable].index(state) for state in own]
+                found = np.asarray(net.predict_proba(variable, rows.take(possible)))[:, order]
+                total[possible] += weight[possible, None] * found
         return total
 
     def predict(self, variable: str, data: object) -> Any:

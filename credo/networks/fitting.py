@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 import numpy as np
@@ -13,7 +14,7 @@ from credo.core.em import Fitted, accelerated_em
 from credo.core.evidence import Evidence, Part
 from credo.data import source
 from credo.engines.partitions import Loaded
-from credo.errors import DataError, NetworkError, SchemaError, check_seed, counted, suggest
+from credo.errors import DataError, NetworkError, SchemaError, check_seed, check_whole, counted, suggest
 from credo.networks.gradient import gradient_ascent, lbfgs
 from credo.networks.incomplete import Hidden, IncompleteRows, Observed, observed
 from credo.networks.inference.expectations import CHUNK
@@ -54,11 +55,10 @@ class Fitting:
         if self.method not in get_args(Method):
             raise NetworkError(f"tables are fitted by a method; {suggest(self.method, get_args(Method))}")
         for name in ("starts", "steps"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise NetworkError(f"{name} must be a whole number of at least 1, but is {value!r:.60}")
-        if not self.tolerance >= 0:
-            raise NetworkError(f"tolerance must be at least 0, but is {self.tolerance!r:.60}")
+            check_whole(name, getattr(self, name), 1)
+        tolerance: Any = self.tolerance
+        if not isinstance(tolerance, Real) or not float(tolerance) >= 0:
+            raise NetworkError(f"tolerance must be a number of at least 0, but is {tolerance!r:.60}")
         check_seed(self.seed)
 
     @property
@@ -139,7 +139,9 @@ class Problem:
         """The network at the best optimum found."""
         best = self.best([*self.starts(how, start)], how)
         if not best.converged:
-            tell(f"{how.method} ended after {counted(how.steps, 'step')}, before it converged: steps= allows more")
+            ended = f"{how.method} ended after {counted(len(best.history) - 1, 'step')}, before it converged"
+            more = "steps= allows more" if len(best.history) > how.steps else 'method="em" may go on'
+            tell(f"{ended}: {more}")
         parts = self.evidence.parts.items()  # with the schema as it was: what EM works with has declared states
         total = {label: Part(part.axes, part.statistics + best.evidence[label]) for label, part in parts}
         return self.rows.network.with_evidence(Evidence(self.evidence.schema, total), best.history)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from credo.core.em import Batches, Fitted, expected
+from credo.core.em import Batches, Expected, Fitted, expected
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
+from credo.errors import EvidenceError
 from credo.networks.learning import TableEM
 from credo.networks.table_priors import dirichlet_of
 from credo.numerics.exact import Array
@@ -17,6 +18,7 @@ RATE = 0.05  # of the first step: by how much it moves the entries of a row, whe
 FASTER, SLOWER = 1.5, 0.5  # what becomes of the rate after a step that was taken, and after one that wasn't
 SMALLEST = 1e-12  # rate at which it ends
 SLOPE = 1e-9  # of the rows, at which L-BFGS ends
+ABORTED = 1e-5  # slope above which a line search that finds no better point isn't at the optimum, but for rounding
 
 
 def gradient_ascent(
@@ -34,7 +36,7 @@ def gradient_ascent(
         before = objective
         while rate > SMALLEST:
             moved = _stepped(model, evidence, rate)
-            found, value = expected(moved, batches)
+            found, value = _expected_if_possible(moved, batches, evidence)
             if value >= objective:
                 model, evidence, objective, rate = moved, found, value, rate * FASTER
                 break
@@ -43,6 +45,14 @@ def gradient_ascent(
         if objective - before <= tolerance * abs(objective):
             return Fitted(model, evidence, tuple(history), True)
     return Fitted(model, evidence, tuple(history), False)
+
+
+def _expected_if_possible(model: TableEM, batches: Batches, otherwise: Evidence) -> Expected:
+    """As `expected`; -∞ where a step led to entries of 0 that make rows impossible."""
+    try:
+        return expected(model, batches)
+    except EvidenceError:
+        return otherwise, -np.inf
 
 
 def _stepped(model: TableEM, evidence: Evidence, rate: float) -> TableEM:
@@ -102,7 +112,8 @@ def lbfgs(model: TableEM, batches: Batches, *, steps: int = 1000, tolerance: flo
     )  # fmt: skip
     model = at(np.asarray(found.x))
     evidence, _ = expected(model, batches)
-    return Fitted(model, evidence, tuple(history), bool(found.status != 1))
+    aborted = found.status == 2 and float(np.abs(found.jac).max(initial=0.0)) > ABORTED * max(1.0, weight)
+    return Fitted(model, evidence, tuple(history), found.status != 1 and not aborted)
 
 
 def _counts(model: TableEM, evidence: Evidence) -> dict[Label, tuple[Array, Array]]:

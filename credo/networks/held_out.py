@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from credo import engines
-from credo.core.learning import RowWeights, Validation, Weights
+from credo.core.learning import RowWeights, Validation, Weights, folds_of
 from credo.data import Batch, Source, source
-from credo.errors import DataError, EvidenceError
+from credo.errors import DataError, EvidenceError, check_whole
 from credo.networks.learning import BY_EM, ROUNDING, TableLearner
 from credo.networks.table_priors import dirichlet_of
+from credo.notices import quietly
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.core.membership import Codes
+    from credo.networks.fitting import FittingOptions
     from credo.networks.network import Network
     from credo.networks.nodes import Node
 
@@ -80,32 +83,40 @@ def leave_one_out(network: Network, data: object, weight: Any) -> Validation:
     return Validation(logs, np.arange(len(logs)), own)
 
 
-def cross_validated(network: Network, data: object, folds: int, weight: Any, seed: int) -> Validation:
+def cross_validated(
+    network: Network, data: object, folds: int, weight: Any, hidden: Mapping[str, Any] | None, how: FittingOptions
+) -> Validation:
     """By the evidence of the other folds where all rows are complete; else by refits."""
-    from credo.networks.fitting import hidden_states
+    from credo.networks.fitting import Fitting, hidden_states
     from credo.networks.incomplete import observed
 
-    learner, table = TableLearner.of(network), source(data)
+    learner, table, folds = TableLearner.of(network), source(data), check_whole("folds", folds, 2, DataError)
+    seed = Fitting(**how).seed
     if table.once:
         raise DataError(f"cross-validation {TWICE}")
-    found = observed(network, table, weight, hidden_states(network, None, table.without(weight).names))
+    states = hidden_states(network, hidden, table.without(weight).names)
+    found = observed(network, table, weight, states)
     if not found.incomplete:
         return learner.cross_validate(table, folds, weight=weight, seed=seed)
     bare = network.with_evidence((found.complete * 0.0).ordered())  # all states are known in all folds
-    return _refitted(bare, table, folds, weight, seed)
+    return _refitted(bare, table, folds, weight, states, how)
 
 
-def _refitted(bare: Network, table: Source, folds: int, weight: Any, seed: int) -> Validation:
+def _refitted(
+    bare: Network, table: Source, folds: int, weight: Any, hidden: Mapping[str, Any], how: FittingOptions
+) -> Validation:
     weights, names = Weights.of(weight), [name for name in bare.variables if name in table.names]
     fold_of, every = list[Any](), list[Array]()
-    for batch in table.batches(weights.beside(names)):
-        fold_of.append(np.random.default_rng([seed, batch.start]).permutation(batch.rows) % folds)
+    for batch in weights.batches(table, names):
+        fold_of.append(folds_of(batch, folds, how.get("seed", 0)))
         every.append(weights.of_rows(batch))
     held, own = np.concatenate(fold_of), np.concatenate(every)
-    if folds < 2 or len(held) < folds:
-        raise DataError(f"{folds} folds need at least {max(folds, 2)} rows, and there must be at least 2 folds")
+    if len(held) < folds:
+        raise DataError(f"{folds} folds need at least {folds} rows")
     logs, cells = np.empty(len(held)), table.without(weight)
+    start = type(bare)(bare.parents)  # without tables: those of no rows are uniform, from which EM finds no way
     for k in range(folds):
-        fitted = bare.update(cells.where(held != k), weight=own[held != k], seed=seed)
-        logs[held == k] = fitted.log_prob(cells.where(held == k))
+        with nullcontext() if k == 0 else quietly():  # what is told of one fold holds for all
+            fitted = bare._updated(cells.where(held != k), own[held != k], hidden, how, start)
+            logs[held == k] = fitted.log_prob(cells.where(held == k))
     return Validation(logs, held, own)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.core.em import Expected
 from credo.core.evidence import Evidence, Part
@@ -16,7 +17,7 @@ from credo.core.membership import Codes
 from credo.core.statistics import Counts
 from credo.data import Batch, Source
 from credo.data.schema import Column, Schema
-from credo.errors import DataError, EvidenceError, NetworkError, suggest
+from credo.errors import DataError, EvidenceError, NetworkError, SchemaError, suggest
 from credo.networks.inference.coding import CodedRows, Coder
 from credo.networks.inference.expectations import CHUNK
 from credo.networks.inference.rows import states_array
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 INCOMPLETE = "tables are counted from complete rows"
 BY_EM = "EM or by gradient ascent"
 LEAST_LOG_RATIO = -600.0  # log of the smallest ratio in a row of a table that a step of EM may lead to, unless it is 0
+MOST_WHOLE = 256  # different whole numbers that are taken for states
 ROUNDING = 1e-9  # by which the weights of rows behind two tables may differ
 
 
@@ -172,8 +174,29 @@ def _check_complete(codes: Mapping[str, Codes], batch: Batch) -> None:
 def inferred(batch: Batch, names: Sequence[str]) -> tuple[dict[str, Codes], Schema]:
     """Codes and columns of the values that there are."""
     found = {name: batch.categories(name) for name in names}
+    for name, (_, levels) in found.items():
+        _check_states(name, batch.column(name).type, levels)
     columns = tuple(Column(name, "category", levels) for name, (_, levels) in found.items())
     return {name: codes for name, (codes, _) in found.items()}, Schema(columns)
+
+
+def _check_states(name: str, kind: Any, levels: Any) -> None:
+    """Refuse a state for each of many numbers. Whole numbers may be states, if they are few, and what is a category
+    already."""
+    import pyarrow as pa
+
+    if not len(levels) or not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+        return
+    values = levels.to_numpy(zero_copy_only=False)
+    whole = not pa.types.is_floating(levels.type)
+    fractions = np.flatnonzero(np.zeros(0) if whole else values != np.floor(values))
+    if len(fractions) or len(values) > MOST_WHOLE:
+        example = values[fractions[0]] if len(fractions) else values[0]
+        what = "numbers" if len(fractions) else "many whole numbers"
+        raise SchemaError(
+            f"column {name!r} has {what}, such as {example:.6g}, and a table has a state for each: declare states= if "
+            "they are meant, or cut numbers in bins, as learn_structure(data, bins=5) does"
+        )
 
 
 def add_tied(parts: dict[Label, Part], label: Label, new: Part) -> None:
@@ -186,13 +209,18 @@ def coded_batch(network: Network, batch: Batch, weight: Array) -> CodedRows:
     """All variables of a batch, missing where it has no such column; a value that is no state is an error."""
     names = [name for name in network.variables if name in batch.names]
     index = StateIndex(network.variables, tuple(network.states.values()))
+    codes = np.full((len(network.variables), batch.rows), -1, dtype=np.int32)
+    codes[[index.number[name] for name in names]] = state_codes(index, names, batch)
+    return CodedRows(batch.start, codes, weight)
+
+
+def state_codes(index: StateIndex, names: Sequence[str], batch: Batch) -> NDArray[np.int32]:
+    """Some columns as numbers of states; a value that is no state is an error. (columns, rows)"""
     coded = Coder(index, names).coded(batch)
     for name, unseen in coded.unknown.items():
-        known = suggest(unseen.value, network.states[name])
+        known = suggest(unseen.value, index.states[index.number[name]])
         raise DataError(f"column {name!r} has the value {unseen.value!r:.60}, which is no state; {known}")
-    codes = np.full((len(network.variables), batch.rows), -1, dtype=np.int32)
-    codes[[index.number[name] for name in names]] = coded.columns
-    return CodedRows(batch.start, codes, weight)
+    return coded.columns
 
 
 def coded_rows(network: Network, data: object, weight: Any = None) -> Iterator[CodedRows]:

@@ -19,6 +19,7 @@ from credo.networks.fixed import Fixed
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.inference.sizes import SAMPLES, Method
 from credo.networks.tables import States, checked_ties, states_of, table_of
+from credo.notices import tell
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -280,6 +281,8 @@ class Network(DirectedGraph, GraphicalModel):
     def update(self, data: object, *, weight: Weight = None, **how: Unpack[FittingOptions]) -> Network:
         """Learn from more rows. Where their cells are missing, EM continues: what was expected of earlier rows stays,
         and counts as known."""
+        if self.history:
+            tell("earlier rows keep what EM expected of their missing cells then: to fit all rows at once, use fit")
         return self._updated(data, weight, None, how, self)
 
     def _updated(
@@ -325,11 +328,20 @@ class Network(DirectedGraph, GraphicalModel):
         """The same as adding them up."""
         return self._learner.merge(*(other._learner for other in others)).network
 
-    def cross_validate(self, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0) -> Validation:
-        """log P(row) of each row, by tables learned from the other folds; refitted where cells are missing."""
+    def cross_validate(
+        self,
+        data: object,
+        folds: int = 10,
+        *,
+        weight: Weight = None,
+        hidden: Mapping[str, Any] | None = None,
+        **how: Unpack[FittingOptions],
+    ) -> Validation:
+        """log P(row) of each row, by tables learned from the other folds; refitted where cells are missing, with the
+        options of `fit`. The seed decides which rows are in which fold, too."""
         from credo.networks.held_out import cross_validated
 
-        return cross_validated(self, data, folds, weight, seed)
+        return cross_validated(self, data, folds, weight, hidden, how)
 
     def leave_one_out(self, data: object, *, weight: Weight = None) -> Validation:
         """log P(row) of each learned row, by tables learned from all others, exactly; nothing is refitted."""
@@ -434,7 +446,7 @@ class Network(DirectedGraph, GraphicalModel):
 
     def average(self, data: object, *, prior: Any = 1.0, structures: int = 100, **how: Any) -> NetworkAverage:
         """The average over structures of these variables, weighed by their posterior probability: what
-        credo.edge_confidence(data, **how).average(data) gives."""
+        credo.edge_confidence(data, **how).average() gives."""
         from credo.networks.structure.strengths import averaged
 
         return averaged(self, data, prior, structures, how)

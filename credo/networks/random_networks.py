@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.errors import NetworkError, check_seed
+from credo.errors import NetworkError, check_seed, check_whole
 
 MOST_PARENTS = 4  # by default
 
@@ -58,8 +58,7 @@ def random_network_parts(
     names = _names(variables)
     n = len(names)
     least, most = _range(states)
-    if not _is_whole(max_parents) or max_parents < 0:
-        raise NetworkError(f"max_parents must be a whole number of at least 0, but is {max_parents!r:.60}")
+    max_parents = check_whole("max_parents", max_parents, 0)
     if not 0 < concentration < np.inf:
         raise NetworkError(f"concentration must be a number above 0, but is {concentration!r:.60}")
     room = sum(min(i, max_parents) for i in range(n))

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -20,6 +19,7 @@ from credo.networks.inference.estimate import check_samples
 from credo.networks.inference.findings import Given, state
 from credo.networks.inference.rows import states_array
 from credo.networks.table_priors import dirichlet_of
+from credo.notices import tell
 from credo.numerics.distributions import checked_mass
 from credo.numerics.exact import Array
 
@@ -33,7 +33,8 @@ FEW_DRAWS = 100.0  # effective draws below which an interval is unreliable
 class AveragedOverTables(Estimated):
     """P(variables | given), averaged over tables drawn from their posterior; `interval` is where it lies.
 
-    Each draw counts by how probable it makes the evidence. The mean then is what a query with mean tables says.
+    Each draw counts by how probable it makes the evidence. The mean then is what a query with mean tables says, unless
+    nodes are tied: drawn, they have the same table, and a row shows them several times over.
     """
 
     draws: Array  # (draws, states)
@@ -49,6 +50,11 @@ class AveragedOverTables(Estimated):
         low, high = (self.draws[order[end, places], places] for end in ends)
         return {key: (float(a), float(b)) for key, a, b in zip(self, low, high, strict=True)}
 
+    def spread(self, x: Array) -> float:
+        """The standard error of Σ x·P."""
+        away = self.draws - self.weights @ self.draws
+        return float(np.sqrt(self.weights**2 @ (away @ x) ** 2))
+
     def __repr__(self) -> str:
         each = (f"{key!r}: {self[key]:.4f} ({low:.4f} to {high:.4f})" for key, (low, high) in self.interval().items())
         return f"{{{', '.join(each)}}}{'' if self.reliable else ' (unreliable)'}"
@@ -59,6 +65,7 @@ def belief(network: Network, name: str, given: Mapping[str, Any] | None) -> Beli
     if name not in network.parents:
         raise SchemaError(f"there is no variable {name!r}; {suggest(name, network.parents)}")
     prior, counts = _learned(network, name)
+    _tell_of_expected(network)
     above, given = network.parents[name], given or {}
     for other in (other for other in given if other not in above):
         known = ", ".join(above) or "none"
@@ -80,15 +87,23 @@ def averaged(
     """Σ P(variables | given, θ) over draws of θ, each weighted by P(given | θ)."""
     check_samples(DRAWS if samples is None else samples)
     random = np.random.default_rng(check_seed(seed))
-    size, answers, logs, keys = DRAWS if samples is None else int(samples), list[list[float]](), list[float](), ()
+    size, answers, logs = DRAWS if samples is None else int(samples), list[Mapping[Any, float]](), list[float]()
     alphas = concentrations(network)
+    _tell_of_expected(network)
     for _ in range(size):
         drawn = network._like(tables=drawn_tables(network, alphas, random))
-        logs.append(float(drawn.log_probability(given, method="exact")))
-        found: Mapping[Any, float] = drawn.query(variables, given, event=event, method="exact")
-        keys = tuple(found)
-        answers.append([*found.values()])
-    return _summed(keys, np.array(answers), np.array(logs))
+        log = float(drawn.log_probability(given, method="exact"))
+        if log > -np.inf:  # else the draw has no weight: a table of small concentrations has entries that underflow
+            logs.append(log)
+            answers.append(drawn.query(variables, given, event=event, method="exact"))
+    if not answers:
+        network.query(variables, given, event=event, method="exact")  # the error names the findings
+        raise EvidenceError(
+            f"the evidence is next to impossible under each of {size} tables drawn from their posterior: more samples= "
+            'may find one, or tables="mean" answers'
+        )
+    keys = tuple(answers[0])
+    return _summed(keys, np.array([[*each.values()] for each in answers]), np.array(logs), size)
 
 
 def concentrations(network: Network) -> dict[Label, Array]:
@@ -108,18 +123,20 @@ def drawn_tables(network: Network, alphas: Mapping[Label, Array], random: np.ran
 
 
 def _drawn_rows(alpha: Array, random: np.random.Generator) -> Array:
-    """Dirichlet draws; a row whose concentrations are next to 0 is one state, as probable as its share of them."""
-    gammas = random.standard_gamma(alpha)
-    total = gammas.sum(-1, keepdims=True)
-    empty: NDArray[np.bool_] = total[..., 0] <= 0.0
-    if empty.any():
-        shares = alpha[empty] / alpha[empty].sum(-1, keepdims=True)
-        gammas[empty] = np.stack([random.multinomial(1, row) for row in shares])
-        total = gammas.sum(-1, keepdims=True)
-    return np.asarray(gammas / total)
+    """Dirichlet draws, by gamma draws in log space: log G(α) = log G(α + 1) + log(U)/α. Where all of a row
+    overflow, the state is drawn that has the largest log(U)/α."""
+    uniform = np.log(random.random(alpha.shape))
+    with np.errstate(divide="ignore", over="ignore"):
+        logs = np.log(random.standard_gamma(alpha + 1.0)) + uniform / alpha
+        race = uniform / (alpha / alpha.max(-1, keepdims=True))
+    top = logs.max(-1, keepdims=True)
+    logs = np.where(np.isneginf(top), np.where(race == race.max(-1, keepdims=True), 0.0, -np.inf), logs)
+    shares = np.exp(logs - logs.max(-1, keepdims=True))
+    return np.asarray(shares / shares.sum(-1, keepdims=True))
 
 
-def _summed(keys: Sequence[Any], answers: Array, logs: Array) -> AveragedOverTables:
+def _summed(keys: Sequence[Any], answers: Array, logs: Array, size: int) -> AveragedOverTables:
+    """The mean of the draws that make the evidence possible; the others have no weight."""
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
     mean = weights @ answers
@@ -127,10 +144,17 @@ def _summed(keys: Sequence[Any], answers: Array, logs: Array) -> AveragedOverTab
     told = AveragedOverTables(zip(keys, mean.tolist(), strict=True))
     told.draws, told.weights, told.method = answers, weights, "tables drawn from their posterior"
     told.effective_samples = float(1.0 / (weights**2).sum())
-    told.reliable = told.effective_samples >= min(FEW_DRAWS, len(weights) / 2)
+    told.reliable = told.effective_samples >= min(FEW_DRAWS, size / 2)
     told.standard_error = dict(zip(keys, np.sqrt(weights**2 @ away**2).tolist(), strict=True))
-    told.spread = lambda x: float(np.sqrt(weights**2 @ (away @ x) ** 2))
     return told
+
+
+def _tell_of_expected(network: Network) -> None:
+    if network.history:
+        tell(
+            "the tables were fitted by EM: cells that were missing count as if they had been observed, so that the "
+            "tables are less certain than their intervals say"
+        )
 
 
 def _learned(network: Network, name: str) -> tuple[DirichletCategorical, Counts]:

@@ -6,8 +6,10 @@ log P(class) = offset + features · θ - log Σ, maximised by Newton steps that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +18,9 @@ from credo.numerics.exact import Array
 
 STEPS = 100
 PRECISELY, NEARLY, ROUGHLY = 1e-7, 1e-5, 1e-4  # gains, relative to the log-posterior, at which it ends
-FEW_COEFFICIENTS = 8  # up to which several fits are solved at once
+FEW_COEFFICIENTS = 8  # up to which several fits of the same rows are solved at once
 MOST_CELLS = 2**18  # rows x classes of fits that are done together
+MOST_FEATURES = 2**20  # of regressions that are done together: rows x classes x coefficients
 SHORTEST = 1e-6  # of the Newton step, before the search gives up
 
 
@@ -31,15 +34,61 @@ class GaussianPrior:
 
 
 class LogisticRegression:
-    """The log-posterior of coefficients, given rows whose weights may differ each time."""
+    """The log-posterior of coefficients, given rows whose weights may differ each time.
+
+    Several fits are done at once. They share all but their weights, or each has features and a prior of its own.
+    """
 
     def __init__(self, features: Array, offset: Array, truth: NDArray[np.integer], prior: GaussianPrior) -> None:
-        """features: (rows, classes, coefficients); offset: (rows, classes); truth: (rows,) codes."""
-        self.prior = prior
-        self._features = np.ascontiguousarray(features[:, 1:] - features[:, :1])  # against the first class
-        self._flat = self._features.reshape(-1, features.shape[2])
-        self._offset = offset[:, 1:] - offset[:, :1]
-        self._truth = np.arange(1, offset.shape[1]) == truth[:, None]
+        """features: (rows, classes, coefficients), or (fits, ...); offset: (rows, classes); truth: (rows,) codes."""
+        each = np.swapaxes(features if features.ndim == 4 else features[None], 1, 2)
+        self._features = np.ascontiguousarray(each[:, 1:]) - each[:, :1]  # against the first class
+        self._offset = np.ascontiguousarray((offset[:, 1:] - offset[:, :1]).T)[None]
+        self._truth = (np.arange(1, offset.shape[1])[:, None] == truth)[None]
+        self._mean, self._precision, self._bounds = prior.mean[None], prior.precision[None], prior.bounded[None]
+
+    # Axes: (fits, classes - 1, rows, coefficients): NumPy sums over classes fast where rows lie side by side. Of fits
+    # there is one where all share it.
+
+    @classmethod
+    def stacked(cls, regressions: Sequence[LogisticRegression]) -> LogisticRegression:
+        """A fit for each: with rows and coefficients of no consequence, where they have less than others."""
+        shapes = np.array([each._features.shape[1:] for each in regressions])
+        (classes, rows, size), fits, new = shapes.max(0), len(regressions), cls.__new__(cls)
+        new._features, new._offset = np.zeros((fits, classes, rows, size)), np.zeros((fits, classes, rows))
+        new._truth, new._mean = np.zeros((fits, classes, rows), dtype=bool), np.zeros((fits, size))
+        new._precision, new._bounds = np.tile(np.eye(size), (fits, 1, 1)), np.zeros((fits, size), dtype=bool)
+        for f, (each, (_, r, c)) in enumerate(zip(regressions, shapes.tolist(), strict=True)):
+            new._features[f, :, :r, :c], new._offset[f, :, :r] = each._features[0], each._offset[0]
+            new._truth[f, :, :r] = each._truth[0]
+            new._mean[f, :c], new._bounds[f, :c] = each._mean[0], each._bounds[0]
+            new._precision[f, :c, :c] = each._precision[0]
+        return new
+
+    def _of(self, fits: NDArray[np.bool_]) -> Self:
+        """Some of the fits."""
+        if self._share or fits.all():
+            return self
+        new = type(self).__new__(type(self))
+        for name in ("_features", "_offset", "_truth", "_mean", "_precision", "_bounds"):
+            own = getattr(self, name)
+            setattr(new, name, own if len(own) == 1 else own[fits])
+        return new
+
+    @property
+    def _share(self) -> bool:
+        """Whether fits share all but their weights."""
+        return len(self._features) == 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(classes - 1, rows, coefficients)"""
+        return self._features.shape[1:]
+
+    @cached_property
+    def _flat(self) -> Array:
+        """(fits, classes x rows, coefficients)"""
+        return self._features.reshape(len(self._features), -1, self._features.shape[3])
 
     def mode(self, weight: Array, start: Array | None = None, enough: float = PRECISELY) -> Array:
         """The most probable coefficients, rows being worth `weight` each."""
@@ -47,28 +96,31 @@ class LogisticRegression:
 
     def modes(self, weights: Array, start: Array | None = None, enough: float = PRECISELY) -> Array:
         """The same for several weightings of the rows at once. (fits, rows) -> (fits, coefficients)"""
+        starts = np.repeat(self._mean, len(weights) // len(self._mean), axis=0) if start is None else start
+        if not self._share:
+            return self._modes(weights, starts, enough)
         step = max(1, MOST_CELLS // max(self._offset.size, 1))
-        starts = np.repeat(self.prior.mean[None], len(weights), axis=0) if start is None else start
-        parts = [slice(i, i + step) for i in range(0, len(weights), step)]
+        parts = [slice(first, first + step) for first in range(0, len(weights), step)]
         return np.concatenate([self._modes(weights[part], starts[part], enough) for part in parts])
 
     def _modes(self, weights: Array, start: Array, enough: float) -> Array:
-        theta = self._bounded(start)
+        own, theta = self, self._bounded(start)
         best, probability = self._log_posteriors(theta, weights)
         open_ = np.arange(len(weights))  # fits that still gain
         for _ in range(STEPS):
-            step = self._newton(theta[open_], probability, weights[open_])
-            moved, value, found, stuck = self._search(theta[open_], step, best[open_], weights[open_])
+            step = own._newton(theta[open_], probability, weights[open_])
+            moved, value, found, stuck = own._search(theta[open_], step, best[open_], weights[open_])
             gained = value - best[open_]
             going = ~stuck & (gained > enough * np.maximum(1.0, np.abs(value)))
             theta[open_[~stuck]], best[open_[~stuck]] = moved[~stuck], value[~stuck]
             open_, probability = open_[going], found[going] if not going.all() else found
             if not len(open_):
                 break
+            own = own._of(going)
         return theta
 
     def _bounded(self, theta: Array) -> Array:
-        return np.where(self.prior.bounded, np.maximum(theta, 0.0), theta)
+        return np.where(self._bounds, np.maximum(theta, 0.0), theta)
 
     def _search(
         self, theta: Array, step: Array, best: Array, weights: Array
@@ -81,45 +133,45 @@ class LogisticRegression:
             size /= 2
             if size <= SHORTEST:
                 break
-            some = np.flatnonzero(falls)
-            moved[some] = self._bounded(theta[some] + size * step[some])
-            value[some], found[some] = self._log_posteriors(moved[some], weights[some])
+            some, own = np.flatnonzero(falls), self._of(falls)
+            moved[some] = own._bounded(theta[some] + size * step[some])
+            value[some], found[some] = own._log_posteriors(moved[some], weights[some])
             falls[some] = ~(value[some] >= best[some] - 1e-12 * np.abs(best[some]))
         return moved, value, found, falls
 
-    def log_occam_factor(self, mode: Array, weight: Array) -> float:
-        """log of what integrating θ out leaves of the likelihood at its mode, by Laplace's method.
+    def log_occam_factors(self, modes: Array, weights: Array) -> Array:
+        """log of what integrating θ out leaves of the likelihood at its mode, by Laplace's method. (fits,)
 
         -½ (mode - mean)′precision (mode - mean) - ½ log|1 + precision⁻¹ curvature|, the curvature being that of
         coefficients that aren't at their bound.
         """
-        _, probability = self._log_posteriors(mode[None], weight[None])
-        free = np.flatnonzero(~self.prior.bounded | (mode > 0))
-        curvature = self._curvature(probability[0], weight, free)
-        precision, away = self.prior.precision[np.ix_(free, free)], mode - self.prior.mean
-        _, wide = np.linalg.slogdet(precision + curvature)
-        _, narrow = np.linalg.slogdet(precision)
-        return -0.5 * float(away @ self.prior.precision @ away) - 0.5 * float(wide - narrow)
+        _, probability = self._log_posteriors(modes, weights)
+        free, one, away = ~self._bounds | (modes > 0), np.eye(modes.shape[1]), modes - self._mean
+        both = free[:, :, None] & free[:, None, :]
+        _, wide = np.linalg.slogdet(np.where(both, self._precision + self._curvatures(probability, weights), one))
+        _, narrow = np.linalg.slogdet(np.where(both, self._precision, one))
+        return np.asarray(-0.5 * np.einsum("fc,fc->f", _times(away, self._precision), away) - 0.5 * (wide - narrow))
 
     def _log_posteriors(self, theta: Array, weights: Array) -> tuple[Array, Array]:
-        """Up to a constant; and the probabilities of all classes but the first. (fits,), (fits, rows, classes - 1)"""
-        logits = (theta @ self._flat.T).reshape(len(theta), *self._offset.shape)
+        """Up to a constant; and the probabilities of all classes but the first. (fits,), (fits, classes - 1, rows)"""
+        product = theta @ self._flat[0].T if self._share else np.matmul(self._flat, theta[:, :, None])
+        logits = product.reshape(len(theta), *self._offset.shape[1:])
         logits += self._offset
-        top = np.maximum(logits.max(2, initial=0.0), 0.0)
-        true = np.einsum("frk,rk->fr", logits, self._truth)
-        logits -= top[:, :, None]
+        top = logits.max(1, initial=0.0)
+        true = (logits * self._truth).sum(1)
+        logits -= top[:, None]
         odds = np.exp(logits, out=logits)
-        total = odds.sum(2) + np.exp(-top)
+        total = odds.sum(1) + np.exp(-top)
         fit = np.einsum("fr,fr->f", weights, true - top - np.log(total))
-        odds /= total[:, :, None]
-        away = theta - self.prior.mean
-        return fit - 0.5 * np.einsum("fc,fc->f", away @ self.prior.precision, away), odds
+        odds /= total[:, None]
+        away = theta - self._mean
+        return fit - 0.5 * np.einsum("fc,fc->f", _times(away, self._precision), away), odds
 
     def _newton(self, theta: Array, probability: Array, weights: Array) -> Array:
-        residual = weights[:, :, None] * (self._truth - probability)
-        slope = residual.reshape(len(theta), -1) @ self._flat - (theta - self.prior.mean) @ self.prior.precision
-        free = ~(self.prior.bounded & (theta <= 0) & (slope <= 0))
-        if theta.shape[1] <= FEW_COEFFICIENTS:
+        residual = (weights[:, None] * (self._truth - probability)).reshape(len(theta), -1)
+        slope = _times(residual, self._flat) - _times(theta - self._mean, self._precision)
+        free = ~(self._bounds & (theta <= 0) & (slope <= 0))
+        if theta.shape[1] <= FEW_COEFFICIENTS or not self._share:
             return self._solved_together(slope, probability, weights, free)
         step = np.zeros_like(theta)
         for f in range(len(theta)):
@@ -129,38 +181,90 @@ class LogisticRegression:
 
     def _solved_together(self, slope: Array, probability: Array, weights: Array, free: NDArray[np.bool_]) -> Array:
         """Newton steps of all fits at once; coefficients that aren't free stay where they are."""
-        size = self._features.shape[2]
-        worth = (probability * weights[:, :, None]).reshape(len(slope), -1)
-        expected = np.einsum("frk,rkc->frc", probability, self._features)
-        curvature = (worth @ self._products).reshape(len(slope), size, size) + self.prior.precision
-        curvature -= np.matmul(expected.swapaxes(1, 2) * weights[:, None], expected)
-        curvature = np.where(free[:, :, None] & free[:, None, :], curvature, np.eye(size))
+        curvature = self._curvatures(probability, weights) + self._precision
+        curvature = np.where(free[:, :, None] & free[:, None, :], curvature, np.eye(slope.shape[1]))
         slope = np.where(free, slope, 0.0)
         try:
             return np.asarray(np.linalg.solve(curvature, slope[:, :, None])[:, :, 0])
         except np.linalg.LinAlgError:
             return np.stack([_least_squares(*each) for each in zip(curvature, slope, strict=True)])
 
+    def _curvatures(self, probability: Array, weights: Array) -> Array:
+        """Minus the second derivatives of the log-likelihoods. (fits, coefficients, coefficients)"""
+        fits, size = len(weights), self._features.shape[3]
+        worth = (probability * weights[:, None]).reshape(fits, -1)
+        features = np.broadcast_to(self._features, (fits, *self.shape))
+        expected = np.einsum("fkr,fkrc->frc", probability, features)
+        if self._share:
+            found = (worth @ self._products).reshape(fits, size, size)
+        else:
+            scaled = self._flat * np.sqrt(worth)[:, :, None]
+            found = np.matmul(scaled.swapaxes(1, 2), scaled)
+        return np.asarray(found - np.matmul(expected.swapaxes(1, 2) * weights[:, None], expected))
+
     @cached_property
     def _products(self) -> Array:
-        """Of each pair of features. (rows x classes, coefficients²)"""
-        flat = self._flat
+        """Of each pair of features that all fits share. (classes x rows, coefficients²)"""
+        flat = self._flat[0]
         return np.asarray((flat[:, :, None] * flat[:, None, :]).reshape(len(flat), -1))
 
     def _solved(self, slope: Array, probability: Array, weight: Array, free: NDArray[np.intp]) -> Array:
-        curvature = self._curvature(probability, weight, free) + self.prior.precision[np.ix_(free, free)]
+        curvature = self._curvature(probability, weight, free) + self._precision[0][np.ix_(free, free)]
         try:
             return np.asarray(np.linalg.solve(curvature, slope[free]))
         except np.linalg.LinAlgError:
             return _least_squares(curvature, slope[free])
 
     def _curvature(self, probability: Array, weight: Array, free: NDArray[np.intp]) -> Array:
-        """Minus the second derivative of the log-likelihood, in some of the coefficients."""
-        flat = self._flat if len(free) == self._flat.shape[1] else self._flat[:, free]
-        features = flat.reshape(*self._offset.shape, len(free))
-        expected = np.matmul(probability[:, None, :], features)[:, 0]
-        scaled = flat * np.sqrt(probability * weight[:, None]).reshape(-1, 1)
+        """Minus the second derivative of the log-likelihood, in some of the coefficients that all fits share."""
+        whole = self._flat[0]
+        flat = whole if len(free) == whole.shape[1] else whole[:, free]
+        expected = np.einsum("kr,krc->rc", probability, flat.reshape(*self._offset.shape[1:], len(free)))
+        scaled = flat * np.sqrt(probability * weight).reshape(-1, 1)
         return np.asarray(scaled.T @ scaled - expected.T @ (expected * weight[:, None]))
+
+
+def modes_of(
+    regressions: Sequence[LogisticRegression], weights: Sequence[Array], starts: Sequence[Array | None], enough: float
+) -> list[Array]:
+    """The modes of several regressions, each with the weights of its rows; those of one size are found together."""
+    found: dict[int, Array] = {}
+    for some in _of_one_size(regressions):
+        own = [regressions[i] for i in some]
+        if len(some) == 1:
+            found[some[0]] = own[0].mode(weights[some[0]], starts[some[0]], enough)
+            continue
+        together = LogisticRegression.stacked(own)
+        weight, start = np.zeros((len(some), together.shape[1])), together._mean.copy()
+        for f, i in enumerate(some):
+            weight[f, : len(weights[i])] = weights[i]
+            if (begun := starts[i]) is not None:
+                start[f, : len(begun)] = begun
+        for i, regression, theta in zip(some, own, together.modes(weight, start, enough), strict=True):
+            found[i] = theta[: regression.shape[2]]
+    return [found[i] for i in range(len(regressions))]
+
+
+def _of_one_size(regressions: Sequence[LogisticRegression]) -> list[list[int]]:
+    """Those with as many classes, and about as many rows and coefficients; alone where they are large."""
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for i, each in enumerate(regressions):
+        classes, rows, size = each.shape
+        large = 2 * rows * classes * size > MOST_FEATURES
+        alike.setdefault((i,) if large else (-1, classes, rows.bit_length(), size.bit_length()), []).append(i)
+    found = []
+    for some in alike.values():
+        classes, rows, size = np.max([regressions[i].shape for i in some], axis=0).tolist()
+        step = max(1, MOST_FEATURES // max(rows * classes * size, 1))
+        found += [some[first : first + step] for first in range(0, len(some), step)]
+    return found
+
+
+def _times(vectors: Array, matrices: Array) -> Array:
+    """Each fit's vector by its matrix, or all by one. (fits, n), (fits, n, m) -> (fits, m)"""
+    if len(matrices) == 1:
+        return np.asarray(vectors @ matrices[0])
+    return np.asarray(np.matmul(vectors[:, None, :], matrices)[:, 0])
 
 
 def _least_squares(curvature: Array, slope: Array) -> Array:

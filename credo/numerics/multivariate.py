@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from credo.numerics.exact import Array
+from credo.numerics.special import log_rising
 
 TILE = 1024  # rows whose products stay in the processor's cache
 
@@ -42,11 +43,9 @@ def squared_distances(z: Array, mean: Array, white: Array, shared: bool) -> Arra
 
 def log_density(squared: Array, log_determinant: Array, degrees: Array, d: Any) -> Array:
     """log Γ((ν+d)/2)/Γ(ν/2) - ½ log|Σ| - d/2 log πν - (ν+d)/2 log(1 + v′Σ⁻¹v/ν); of a normal where ν is infinite."""
-    from scipy.special import gammaln
-
     if np.isinf(degrees).any():
         return np.asarray(-0.5 * (squared + log_determinant + d * np.log(2 * np.pi)))
-    peak = gammaln((degrees + d) / 2) - gammaln(degrees / 2) - d / 2 * np.log(np.pi * degrees) - log_determinant / 2
+    peak = log_rising(degrees / 2, d / 2) - d / 2 * np.log(np.pi * degrees) - log_determinant / 2
     return np.asarray(peak - (degrees + d) / 2 * np.log1p(squared / degrees))
 
 

@@ -19,6 +19,9 @@ Array = NDArray[np.float64]
 
 SERIES = 20.0  # from where on four terms are exact to the last digit
 STIRLING_FROM = 100.0  # from where on Stirling's series is exact to the last digits
+SHIFT = 8.0  # from where on seven terms of Stirling's series are exact to the last digits
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 FEW_QUANTILES = 10_000  # quantiles that SciPy finds in 10 ms; to load Numba takes half a second
 CHUNK = 16_384
 
@@ -128,11 +131,9 @@ def filled(fill: Callable[..., None], inputs: tuple[Array, ...], outputs: int = 
 
 def log_gamma_ratio(shape: Array) -> Array:
     """log Γ(a + ½)/Γ(a), by its series where a difference of the two would lose digits."""
-    from scipy.special import gammaln
-
     a = np.maximum(shape, SERIES)
     series = 0.5 * np.log(a) - 1 / (8 * a) + 1 / (192 * a**3) - 1 / (640 * a**5) + 17 / (14336 * a**7)
-    return np.where(shape > SERIES, series, gammaln(shape + 0.5) - gammaln(shape))
+    return np.where(shape > SERIES, series, _log_gamma_difference(np.minimum(shape, SERIES), 0.5))
 
 
 def log_rising(z: Array, x: Array | float) -> Array:
@@ -141,13 +142,44 @@ def log_rising(z: Array, x: Array | float) -> Array:
     >>> log_rising(np.array([2.0]), 3).round(6)  # log 2·3·4
     array([3.178054])
     """
-    from scipy.special import gammaln
-
     z = np.maximum(z, 1e-300)
     if (small := z < STIRLING_FROM).all():
-        return np.asarray(gammaln(z + x) - gammaln(z))
+        return _log_gamma_difference(z, x)
     large = np.maximum(z, STIRLING_FROM)
     high = large + x
     series = (large - 0.5) * np.log1p(x / large) + x * np.log(high) - x
     series += (1 / high - 1 / large) / 12 - (1 / high**3 - 1 / large**3) / 360
-    return np.where(small, gammaln(z + x) - gammaln(z), series) if small.any() else np.asarray(series)
+    if not small.any():
+        return np.asarray(series)
+    return np.where(small, _log_gamma_difference(np.where(small, z, 1.0), x), series)
+
+
+def _log_gamma_difference(z: Array, x: Array | float) -> Array:
+    """log Γ(z + x) - log Γ(z)"""
+    both = log_gamma(np.stack(np.broadcast_arrays(z + x, z)))
+    return np.asarray(both[0] - both[1])
+
+
+def log_gamma(x: ArrayLike) -> Array:
+    """log Γ(x), x > 0, by Stirling's series, from Γ(x) = Γ(x + 8)/x(x + 1)...(x + 7) where x is small.
+
+    It is within 1e-14 of SciPy's, relative to the larger of 1 and the value. To import that one takes longer than to
+    learn a small table.
+
+    >>> log_gamma(np.array([0.5, 5.0])).round(6)  # log √π, log 24
+    array([0.572365, 3.178054])
+    """
+    x = np.asarray(x, dtype=np.float64)
+    low = x < SHIFT
+    z = np.where(low, x + SHIFT, x)
+    inverse = 1 / z
+    square, series = inverse * inverse, np.full(z.shape, STIRLING[-1])
+    for coefficient in STIRLING[-2::-1]:
+        series *= square
+        series += coefficient
+    series *= inverse
+    found = (z - 0.5) * np.log(z) - z + (HALF_LOG_2PI + series)
+    if low.any():
+        pair = np.where(low, x * (x + 7), 1.0)  # (x + 1)(x + 6) is 6 more, ...
+        found -= np.where(low, np.log(pair * (pair + 6) * (pair + 10) * (pair + 12)), 0.0)
+    return np.asarray(found)

@@ -18,7 +18,7 @@ PRIORS = {"orders": "a uniform prior over orders", "dags": "a uniform prior over
 def how(found: EdgeConfidence) -> str:
     """How the probabilities were found, in a sentence."""
     if found.method == "bootstrap":
-        return f"Shares of {count_of(len(found.drawn), 'bootstrap sample')} in which a search finds the arrow"
+        return f"Shares of {count_of(found.replicates, 'bootstrap sample')} in which a search finds the arrow"
     prior = PRIORS[found.prior]
     if found.convergence is None:
         paths = f"; paths from {count_of(found.paths_drawn, 'drawn graph')}" if found.paths_drawn else ""

@@ -121,6 +121,14 @@ def curve_figure(curve: LearningCurve) -> str:
         return _svg(figure, "learning curve")
 
 
+def climb_figure(history: Sequence[float]) -> str:
+    """EM's objective by its steps."""
+    with _drawing((5.2, 2.4)) as (figure, axes):
+        axes.plot(range(len(history)), history, "o-", color=PALETTE[0], ms=3, lw=1.2)
+        axes.set(xlabel="step", ylabel="objective")
+        return _svg(figure, "EM's objective")
+
+
 def regions_figure(model: Classifier, columns: Sequence[str], classes: Sequence[int]) -> str | None:
     """Decision regions over two numeric columns; pale where the model is unsure."""
     shapes = [shape_of(model, name) for name in columns]

@@ -99,10 +99,14 @@ def page_of(model: Classifier, examples: object = None, curve: LearningCurve | N
     if report is not None:
         parts += [f'<div class="pair">{_calibration(report.scores)}{_confusion(report.scores)}</div>']
     parts += [_curve(curve), strongest_words(model), documents(model, examples)]
-    parts += [_regions(model, heaviest), _densities(model, report, heaviest), _footer(model)]
-    title = f"Predicting {escape(str(model.target))}"
+    parts += [decision_regions(model, heaviest), columns_by_class(model, heaviest, report), footer(model)]
+    return whole_page(f"Predicting {model.target}", parts)
+
+
+def whole_page(title: str, parts: Sequence[str]) -> str:
+    """Parts, which are HTML, under a title, which is text."""
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{STYLE}</style></head>\n'
         f"<body>\n{chr(10).join(filter(None, parts))}\n</body></html>\n"
@@ -205,7 +209,7 @@ def _legend(model: Classifier, classes: Sequence[int]) -> str:
     return f'<p class="faint">{keys}{f"; {rest:,} more classes not shown" if rest else ""}</p>'
 
 
-def _regions(model: Classifier, classes: Sequence[int]) -> str:
+def decision_regions(model: Classifier, classes: Sequence[int]) -> str:
     """Decision regions, where the model reads two columns and both are numbers."""
     numbers = [name for name, forms in model.views.items() if forms[0] in NUMERIC_FORMS]
     if len(model.views) != 2 or len(numbers) != 2:
@@ -218,7 +222,8 @@ def _regions(model: Classifier, classes: Sequence[int]) -> str:
     return f'<h2>Decision regions</h2>\n{_legend(model, classes)}\n<div class="pair">{drawn}</div>'
 
 
-def _densities(model: Classifier, report: Report | None, classes: Sequence[int]) -> str:
+def columns_by_class(model: Classifier, classes: Sequence[int], report: Report | None = None) -> str:
+    """The densities of columns, those that matter most first."""
     names = list(model.views) if report is None else [each.name for each in report.important if each.form]
     drawn = [_density(model, name, classes) for name in names[:DRAWN]]
     shown = "\n".join(filter(None, drawn))
@@ -256,6 +261,6 @@ def _value_bars(shape: Shape, classes: Sequence[int]) -> str:
     return tabulated((), rows, "values") + more
 
 
-def _footer(model: Classifier) -> str:
+def footer(model: Classifier) -> str:
     tuning = f" Tuned: {escape(model.tuning.described(model.n))}." if model.tuning is not None else ""
     return f'<p class="faint">Made by credo {__version__}.{tuning}</p>'

@@ -1,8 +1,8 @@
-"""A learned structure on a terminal: its arrows, how strong they are, and whether the data tell their direction."""
+"""A learned structure on a terminal: its arrows, how strong they are, and whether their direction is compelled."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from credo.errors import counted
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from credo.networks.structure.confidence import EdgeConfidence
 
 TOP = 30  # arrows
-DIRECTED, OPEN = "told by the data", "either way"
+COMPELLED, REVERSIBLE = "compelled", "reversible"
 NAMED = 12  # variables without arrows
 
 
@@ -23,22 +23,23 @@ def structure_content(
     title: str,
     strengths: Mapping[tuple[str, str], float],
     confidence: EdgeConfidence | None = None,
-    known: bool = False,
+    compelled: Collection[tuple[str, str]] | None = None,
     top: int = TOP,
 ) -> list[Content]:
-    """Arrows, the strongest first; with constraints, directions may be known from these."""
+    """Arrows, the strongest first. Compelled are those that all equivalent networks have, by default, or those that
+    are given: constraints compel more."""
+    compelled = net.cpdag().arrows if compelled is None else compelled
     arrows = sorted(strengths, key=lambda arrow: -strengths[arrow])
-    shown, compelled = arrows[:top], net.cpdag().arrows
-    told = "told by data or constraints" if known else DIRECTED
+    shown = arrows[:top]
     columns = [
         TableColumn("arrow", [f"{a} -> {b}" for a, b in shown], longest=60),
         TableColumn("strength", [strengths[arrow] for arrow in shown], ",.1f"),
     ]
     if confidence is not None:
         columns.append(TableColumn("probability", [confidence[arrow] for arrow in shown], ".3f"))
-        columns.append(TableColumn("either way", [confidence.edge(*arrow) for arrow in shown], ".3f"))
+        columns.append(TableColumn("either direction", [confidence.edge(*arrow) for arrow in shown], ".3f"))
     else:
-        directions = [told if arrow in compelled or known else OPEN for arrow in shown]
+        directions = [COMPELLED if arrow in compelled else REVERSIBLE for arrow in shown]
         columns.append(TableColumn("direction", directions, rank=1))
     drawing = Drawing("bars", [max(0.0, strengths[arrow]) for arrow in shown], widest=20)
     contents: list[Content] = [Paragraph(title, "title"), GAP]
@@ -46,7 +47,7 @@ def structure_content(
         contents += [Table(columns, drawing, ("more column",), "a wider terminal shows all"), GAP]
     if len(arrows) > top:
         contents.append(Paragraph(f"{count_of(len(arrows) - top, 'weaker arrow')}: --top prints more"))
-    contents += [Paragraph(text, "note") for text in _notes(net, arrows, shown, confidence, known)]
+    contents += [Paragraph(text, "note") for text in _notes(net, arrows, shown, confidence, compelled)]
     return contents
 
 
@@ -55,7 +56,7 @@ def _notes(
     arrows: Sequence[tuple[str, str]],
     shown: Sequence[tuple[str, str]],
     confidence: EdgeConfidence | None,
-    known: bool,
+    compelled: Collection[tuple[str, str]],
 ) -> list[str]:
     from credo.present.confidence import how
 
@@ -64,8 +65,8 @@ def _notes(
         notes.append("Strength: by how many nats the score falls without the arrow.")
     if confidence is not None:
         notes.append(f"{how(confidence)}.")
-    elif not known and any(arrow not in net.cpdag().arrows for arrow in shown):
-        notes.append('"either way": a network with the arrow reversed explains the data as well.')
+    elif any(arrow not in compelled for arrow in shown):
+        notes.append("Reversible: an allowed network with the arrow reversed explains the data as well.")
     alone = [name for name in net.parents if not any(name in arrow for arrow in arrows)]
     if alone and arrows:
         names = ", ".join(alone[:NAMED]) + (", ..." if len(alone) > NAMED else "")

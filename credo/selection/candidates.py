@@ -23,6 +23,9 @@ from credo.models.forms import (
     WORD_FORMS,
 )
 from credo.numerics.exact import Array
+from credo.numerics.logistic import ROUGHLY
+from credo.selection.in_step import Run
+from credo.selection.requests import Factors, ScoresOfTerms
 from credo.selection.sample import Sample
 from credo.selection.terms import Forms, Taught, Term, TermScores, beside
 from credo.selection.texts import chosen_readings, gains
@@ -31,7 +34,7 @@ from credo.selection.weighting import Group, Regression, Weighting, relevances
 # What is tried beside what was asked for, less or more of it, while it helps. (More smoothing: rare levels of a column
 # whose other levels tell the class are known from a few rows each, and chance shows in them.)
 OTHERS: dict[str, tuple[tuple[float, ...], ...]] = {
-    "smoothing": ((0.1, 0.01), (10.0,)),
+    "smoothing": ((0.1, 0.01), (10.0, 100.0)),
     "strength": ((10.0,),),
     "shrinkage": ((0.1, 0.01),),
 }
@@ -66,7 +69,7 @@ class Candidates:
     weightings: dict[str, Weighting]
 
 
-def candidates(taught: Taught, sample: Sample, excess: Mapping[str, float] | None = None) -> Candidates:
+def candidates(taught: Taught, sample: Sample, excess: Mapping[str, float] | None = None) -> Run[Candidates]:
     """What the rows of a sample, left out one by one, say of a model's terms.
 
     The excess of columns' log Bayes factors is taken from them.
@@ -77,17 +80,20 @@ def candidates(taught: Taught, sample: Sample, excess: Mapping[str, float] | Non
     texts = {name: tuple(form for form in own if form in TEXT_FORMS) for name, own in views.items()}
     texts |= chosen_texts
     columns = _columns(taught)
-    relevance = {} if settings.estimate == "ml" else relevances(_log_factors(taught, columns, settings), excess or {})
+    relevance: dict[str, float] = {}
+    if settings.estimate != "ml":
+        factors = yield Factors(taught, columns, settings)
+        relevance = relevances(_averaged(factors), excess or {})
     columns = {name: forms if relevance.get(name, 1.0) >= IRRELEVANT else [] for name, forms in columns.items()}
     joint = {name: [form for form in own if form in GAUSSIAN_FORMS] for name, own in views.items()}
     pairs = {name: [form for form in own if form in CELL_FORMS] for name, own in views.items()}
     every = {name: (*columns[name], *texts[name], *joint[name]) for name in views}
-    scores = taught.left_out(sample, every, settings)
+    scores = yield ScoresOfTerms(taught, sample, every, settings)
     chosen = chosen_forms(scores, columns)
     forms = {name: (*chosen[name], *texts[name], *joint[name]) for name in views}
     scores = scores.of([term for term in scores.terms if term.name == ALL or term.form in forms[term.name]])
-    settings, scores, start = _resettled(taught, sample, forms, settings, scores, relevance)
-    found = _weightings(scores, relevance, start)
+    settings, scores, start = yield from _resettled(taught, sample, forms, settings, scores, relevance)
+    found = yield from _weightings(scores, relevance, start)
     if any(pairs.values()):
         settings = _with_backoff(taught, sample, pairs, settings)
         jointly = taught.left_out(sample, pairs, settings)
@@ -135,8 +141,10 @@ def excess_of_factors(taught: Taught, sample: Sample) -> dict[str, float]:
         return {}
     shuffles = max(1, min(-(-SHUFFLED // max(len(columns), 1)), MOST_SHUFFLES))
     others = [other for salt in range(shuffles) if (other := taught.shuffled(sample, salt)) is not None]
-    factors = [_log_factors(other, columns, settings) for other in others]
-    if not factors or not factors[0]:
+    if not others:
+        return {}
+    factors = [_averaged(each) for each in Factors.answered([Factors(other, columns, settings) for other in others])]
+    if not factors[0]:
         return {}
     means = _log_means([[each[name] for each in factors] for name in factors[0]])
     usual = means[means <= FAR]
@@ -149,10 +157,10 @@ def _columns(taught: Taught) -> dict[str, list[str]]:
     return {n: [f for f in v if f not in (*TEXT_FORMS, *JOINT_FORMS)] for n, v in taught.model.choices.items()}
 
 
-def _log_factors(taught: Taught, columns: Forms, settings: Settings) -> dict[str, float]:
+def _averaged(log_factors: Mapping[Term, float]) -> dict[str, float]:
     """Bayes factors of columns, averaged over their forms."""
     factors: dict[str, list[float]] = {}
-    for term, value in taught.log_bayes_factors(columns, settings).items():
+    for term, value in log_factors.items():
         factors.setdefault(term.name, []).append(value)
     return dict(zip(factors, _log_means(list(factors.values())).tolist(), strict=True))
 
@@ -204,7 +212,7 @@ def _losses(scores: TermScores) -> Array:
 
 def _resettled(
     taught: Taught, sample: Sample, forms: Forms, settings: Settings, scores: TermScores, relevance: Mapping[str, float]
-) -> tuple[Settings, TermScores, Array | None]:
+) -> Run[tuple[Settings, TermScores, Array | None]]:
     """With smoothing, strength and shrinkage, one after the other, as they predict best; and the coefficients of one
     weight a group, if they were needed."""
     best: _OneWeight | None = None
@@ -215,15 +223,17 @@ def _resettled(
         if not own or not open_:
             continue
         touched = {name: tuple(form for form in each if form in depends) for name, each in forms.items()}
-        best = _OneWeight.of(scores, relevance) if best is None else best
+        if best is None:
+            best = yield from _one_weight(scores, relevance)
         asked = getattr(settings, name)
         for values in ways:
             for value in values if getattr(settings, name) == asked else ():  # else the other way helped
                 if value == asked:
                     continue
                 other = replace(settings, **{name: value})  # type: ignore[arg-type]
-                moved = scores.replaced(taught.left_out(sample, touched, other).of(own))
-                found = _OneWeight.of(moved, relevance)
+                own_scores = yield ScoresOfTerms(taught, sample, touched, other)
+                moved = scores.replaced(own_scores.of(own))
+                found = yield from _one_weight(moved, relevance)
                 if found.loss >= best.loss:
                     break
                 settings, scores, best = other, moved, found
@@ -236,29 +246,30 @@ class _OneWeight(NamedTuple):
     loss: float
     theta: Array
 
-    @classmethod
-    def of(cls, scores: TermScores, relevance: Mapping[str, float]) -> _OneWeight:
-        regression = Regression(scores, _groups(scores.terms, relevance, own=False))
-        theta = regression.roughly()
-        return cls(float(np.average(regression.losses(theta), weights=scores.weight)), theta)
+
+def _one_weight(scores: TermScores, relevance: Mapping[str, float]) -> Run[_OneWeight]:
+    regression = Regression(scores, _groups(scores.terms, relevance, own=False))
+    theta = yield regression.mode(enough=ROUGHLY)
+    return _OneWeight(float(np.average(regression.losses(theta), weights=scores.weight)), theta)
 
 
-def _weightings(scores: TermScores, relevance: Mapping[str, float], start: Array | None) -> dict[str, Weighting]:
+def _weightings(scores: TermScores, relevance: Mapping[str, float], start: Array | None) -> Run[dict[str, Weighting]]:
     joint = [term for term in scores.terms if term.form in JOINT_FORMS]
     columns = scores.of([term for term in scores.terms if term.form not in JOINT_FORMS])
     textual = _textual(scores)
     found = {}
     if columns.terms:
         groups = _groups(columns.terms, relevance, own=False)
-        found[ONE_WEIGHT] = Regression(columns, groups).fitted(label_noise=textual)
+        found[ONE_WEIGHT] = yield from Regression(columns, groups).fitting(label_noise=textual)
     tied = next((term for term in joint if term.form == "tied"), None)
     if tied is not None:
         alone = scores.of([tied])
-        found[TIED] = Regression(alone, [Group((tied,), np.ones(1))], mixed=tied).fitted()
+        found[TIED] = yield from Regression(alone, [Group((tied,), np.ones(1))], mixed=tied).fitting()
     groups = _groups(scores.terms, relevance, own=True)
     if joint or any(len(group.terms) > 1 for group in groups):  # else it is the first again
         regression = Regression(scores, groups, mixed=tied)
-        found[EVERY_TERM] = regression.fitted(textual, None if start is None else regression.widened(start))
+        begun = None if start is None else regression.widened(start)
+        found[EVERY_TERM] = yield from regression.fitting(textual, begun)
     return found or {ONE_WEIGHT: Weighting((), np.zeros(0), np.zeros(scores.classes))}  # where no column is relevant
 
 

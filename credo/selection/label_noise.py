@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from credo.numerics.arrays import over_last
 from credo.numerics.exact import Array
 
 RARE = 0.5  # over n + 1: the least noise of a class with n rows, since rows unlike those n are to be expected
@@ -21,10 +22,10 @@ def noise_rates(noise: float, n: Array) -> Array:
 
 def with_label_noise(log_joint: Array, log_prior: Array, rates: Array) -> Array:
     """log P(class | row) under label noise; a row that no class allows stays so. (rows, classes)"""
-    possible = ~np.isneginf(log_joint.max(-1, keepdims=True))
+    possible = ~np.isneginf(over_last(np.maximum, log_joint))
     told = log_joint + np.log1p(-rates)
-    told = told - np.logaddexp.reduce(np.where(possible, told, 0.0), axis=-1, keepdims=True)
-    alone = log_prior - np.logaddexp.reduce(log_prior, axis=-1, keepdims=True)
-    rest = np.log1p(-(rates * np.exp(alone)).sum(-1, keepdims=True))
+    told = told - over_last(np.logaddexp, np.where(possible, told, 0.0))
+    alone = log_prior - over_last(np.logaddexp, log_prior)
+    rest = np.log1p(-over_last(np.add, rates * np.exp(alone)))
     with np.errstate(divide="ignore"):
         return np.where(possible, np.logaddexp(rest + told, np.log(rates) + alone), log_joint)

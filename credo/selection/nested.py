@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,11 @@ from credo.models.metrics import Scores
 from credo.notices import tell
 from credo.numerics.exact import Array
 from credo.selection.candidates import OF_PAIRS, Candidates, candidates, excess_of_factors
+from credo.selection.in_step import Run, alone, together
 from credo.selection.report import Tried
+from credo.selection.requests import ScoresOfTerms
 from credo.selection.sample import Sample, drawn, encoded
-from credo.selection.stacking import HeldOut, Stack, cross_fitted, stacked, with_discount
+from credo.selection.stacking import HeldOut, Stack, cross_fitted, cross_fitted_alone, stacked, with_discount
 from credo.selection.terms import Taught, TermScores, taught
 from credo.selection.tuned import TunedClassifier
 from credo.selection.tuning import Tuning
@@ -37,8 +40,8 @@ FEW, FEW_IN_CELLS = 2000, 999  # rows up to which there are more folds; the same
 ENOUGH, ENOUGH_IN_CELLS = 2000, 1500  # held-out rows, after which no further fold is looked at
 MANY = 2000  # rows, above which the candidates of a fold are as good as those of all rows
 BLANKED, BLANKED_FOLDS = 400, 4  # rows of a fold with cells blanked, and folds in which some are
+MOST_IN_STEP = 2**22  # scores (rows x classes x terms) of all folds, up to which these are tuned in step
 CLEARLY = 2.0  # standard errors, by which pairs of columns must be better
-ROUNDS_ALONE = 4  # of EM for label noise, of a candidate alone
 SHARES = "class shares"
 
 
@@ -94,14 +97,18 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int) -> Outc
     fold, folds = _folds(sample, seed, model.counts_cells)
     learned = taught(model, sample)
     excess = excess_of_factors(learned, sample)
-    judged = [_judged(learned, sample, fold == k, excess, blanks=k < BLANKED_FOLDS) for k in folds]
+    runs = [_judged(learned, sample, fold == k, excess, blanks=k < BLANKED_FOLDS) for k in folds]
+    in_step = sample.rows * len(model.classes) * terms * len(folds) <= MOST_IN_STEP
+    whole = [candidates(learned, sample, excess)] if sample.rows <= MANY else []
+    found: list[Any] = together([*runs, *whole]) if in_step else [alone(run) for run in (*runs, *whole)]
+    judged: list[_Judged] = found[: len(runs)]
     names = tuple(dict.fromkeys(name for each in judged for name in each.candidates.weightings))
     held_out = HeldOut.joined([each.candidates_as_terms(names, k) for k, each in enumerate(judged)])
     nobody = held_out.take(np.zeros_like(held_out.fold, dtype=bool))
     blanks = [each.blanked.candidates_as_terms(names, k) for k, each in enumerate(judged) if each.blanked is not None]
     blanked = HeldOut.joined([nobody, *blanks])
     known = model.class_weights
-    final = judged[0].candidates if sample.rows > MANY else candidates(learned, sample, excess)
+    final: Candidates = found[-1] if whole else judged[0].candidates
     if not held_out.rows.rows:
         tell("each class has one row (copies counted once): none can be held out, so how good it is can't be known")
         held_out = _by_shares(model, sample, names)
@@ -166,20 +173,21 @@ def _folds(sample: Sample, seed: int, in_cells: bool) -> tuple[NDArray[np.intp],
 
 def _judged(
     learned: Taught, sample: Sample, held_out: NDArray[np.bool_], excess: Mapping[str, float], blanks: bool
-) -> _Judged:
+) -> Run[_Judged]:
     part, rest = sample.take(held_out), sample.take(~held_out)
     others = learned.without(sample, held_out)
-    found = candidates(others, rest, excess)
-    own = _said(others, part, found)
+    found = yield from candidates(others, rest, excess)
+    own = yield from _said(others, part, found)
     used = [name for name, forms in found.forms.items() if forms]
     if not blanks or not used:
         return own
-    return replace(own, blanked=_said(others, part.thinned(BLANKED).blanked(used, seed=0), found))
+    blanked = yield from _said(others, part.thinned(BLANKED).blanked(used, seed=0), found)
+    return replace(own, blanked=blanked)
 
 
-def _said(taught: Taught, part: Sample, found: Candidates) -> _Judged:
+def _said(taught: Taught, part: Sample, found: Candidates) -> Run[_Judged]:
     """What candidates say of rows that are held out."""
-    every = taught.held_out(part, found.forms, found.settings)
+    every = yield ScoresOfTerms(taught, part, found.forms, found.settings, left_out=False)
     known = taught.class_weights[every.truth] > 0
     rows = every.take(known)
     log_odds = {name: each.log_odds(rows) for name, each in found.weightings.items()}
@@ -220,9 +228,9 @@ def _tried(
     each fold would have another one.
     """
     found = []
-    for j, (name, share) in enumerate(shares.items()):
-        alone = cross_fitted(held_out.only([j]), blanked.only([j]), model.class_weights, ROUNDS_ALONE)
-        found.append(_outcome(model, held_out.rows, name, alone, share))
+    each = cross_fitted_alone(held_out, blanked, model.class_weights)
+    for (name, share), log_probabilities in zip(shares.items(), each, strict=True):
+        found.append(_outcome(model, held_out.rows, name, log_probabilities, share))
     log_prior = held_out.rows.log_prior
     prior = log_prior - np.logaddexp.reduce(log_prior, axis=1, keepdims=True)
     own = _outcome(model, held_out.rows, SHARES, prior, max(0.0, 1 - sum(shares.values())))

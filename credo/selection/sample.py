@@ -29,6 +29,7 @@ from credo.models.forms import TEXT_FORMS
 from credo.numerics.exact import Array
 from credo.selection.jobs import Draw, Piece
 
+FEW_ROWS = 2000  # rows of a part, up to which all its texts are cut into words once: many folds read them
 ROWS, CELLS = 20_000, 4_000_000  # at most, and of their scores (rows x classes x terms): more rows are sampled
 ROWS_IN_CELLS = 10_000  # at most, of columns that depend on each other: scoring these takes as long as all else
 
@@ -74,6 +75,11 @@ class Sample:
     def rows(self) -> int:
         return len(self.codes)
 
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """Among all rows of the parts."""
+        return np.arange(self.rows) if self.chosen is None else self.chosen
+
     @cached_property
     def parts(self) -> tuple[Batch, ...]:
         """The rows themselves."""
@@ -85,7 +91,8 @@ class Sample:
             first, last = np.searchsorted(self.chosen, [end - part.rows, end])
             if last > first:
                 rows = self.chosen[first:last] - (end - part.rows)
-                found.append(part if len(rows) == part.rows else part.take(rows))
+                taken = part.part if part.rows <= FEW_ROWS else part.take
+                found.append(part if len(rows) == part.rows else taken(rows))
         return tuple(found)
 
     def take(self, chosen: NDArray[np.bool_]) -> Sample:

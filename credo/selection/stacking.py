@@ -14,15 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
-from credo.numerics.logistic import GaussianPrior, LogisticRegression
+from credo.numerics.logistic import MOST_FEATURES, GaussianPrior, LogisticRegression
 from credo.selection.label_noise import noise_rates, with_label_noise
 from credo.selection.terms import Term, TermScores
 from credo.selection.tuning import worth
-from credo.selection.weighting import with_noise
+from credo.selection.weighting import products, with_noise
 
 ROUNDS = 12  # of EM for label noise
 LARGEST_DISCOUNT, DISCOUNTS, ROUNDS_OF_DISCOUNTS = 4.0, 9, 3  # tried at once, ever closer to the best
-ENOUGH = 50.0  # nats, beyond which the other side is lost in rounding
+MOST_PROBABILITIES = 2**20  # of blanked rows that are found at once
+ENOUGH_NATS = 50.0  # beyond which the other side is lost in rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,29 +69,46 @@ class Stack:
         log_odds = worth(held_out.missing, self.discount)[:, None] * (rows.log_likelihood @ self.shares)
         return with_label_noise(rows.log_prior + log_odds, rows.log_prior, noise_rates(self.noise, class_weights))
 
-    def true_log_probabilities(self, held_out: HeldOut, class_weights: Array) -> Array:
-        """log P(truth) of held-out rows. (rows,)"""
-        found = self.log_probabilities(held_out, class_weights)
-        return np.asarray(found[np.arange(held_out.rows.rows), held_out.rows.truth])
-
 
 def with_discount(stack: Stack, blanked: HeldOut, class_weights: Array) -> Stack:
     """With the most probable discount d, by rows with cells blanked; d ~ Exponential(1) beforehand."""
-    if not blanked.rows.rows or not stack.shares.any():
-        return stack
+    return with_discounts([stack], blanked, blanked.rows.weight[None], class_weights)[0]
 
-    rows, rates = blanked.rows, noise_rates(stack.noise, class_weights)
-    log_odds, own = rows.log_likelihood @ stack.shares, np.arange(rows.rows)
 
-    def log_posterior(d: Array) -> Array:
-        log_joint = rows.log_prior + worth(blanked.missing, d[:, None])[:, :, None] * log_odds
-        return with_label_noise(log_joint, rows.log_prior, rates)[:, own, rows.truth] @ rows.weight - d
+def with_discounts(stacks: Sequence[Stack], blanked: HeldOut, weights: Array, class_weights: Array) -> list[Stack]:
+    """The same for several, each with its own weights of the blanked rows. weights: (stacks, rows)"""
+    if not blanked.rows.rows or not any(stack.shares.any() for stack in stacks):
+        return list(stacks)
+    step = max(1, MOST_PROBABILITIES // (DISCOUNTS * blanked.rows.log_prior.size))
+    return [
+        replace(stack, discount=float(discount))
+        for first in range(0, len(stacks), step)
+        for stack, discount in zip(
+            stacks[first : first + step],
+            _discounts(stacks[first : first + step], blanked, weights[first : first + step], class_weights),
+            strict=True,
+        )
+    ]
 
-    best, step = 0.0, LARGEST_DISCOUNT
+
+def _discounts(stacks: Sequence[Stack], blanked: HeldOut, weights: Array, class_weights: Array) -> Array:
+    """(stacks,)"""
+    rows, own = blanked.rows, np.arange(blanked.rows.rows)
+    rates = np.stack([noise_rates(stack.noise, class_weights) for stack in stacks])[:, None, None]
+    log_odds = np.stack([rows.log_likelihood @ stack.shares for stack in stacks])[:, None]  # (stacks, 1, rows, classes)
+
+    def log_posteriors(d: Array) -> Array:
+        """(stacks, discounts)"""
+        log_joint = rows.log_prior + worth(blanked.missing, d[:, :, None])[..., None] * log_odds
+        told = with_label_noise(log_joint, rows.log_prior, rates)[:, :, own, rows.truth]
+        return np.asarray(np.matmul(told, weights[:, :, None])[:, :, 0] - d)
+
+    best, step = np.zeros(len(stacks)), np.full(len(stacks), LARGEST_DISCOUNT)
     for _ in range(ROUNDS_OF_DISCOUNTS):
-        tried, step = np.linspace(max(best - step, 0.0), min(best + step, LARGEST_DISCOUNT), DISCOUNTS, retstep=True)
-        best = float(tried[np.argmax(log_posterior(tried))])
-    return replace(stack, discount=best)
+        bounds = np.maximum(best - step, 0.0), np.minimum(best + step, LARGEST_DISCOUNT)
+        tried, step = np.linspace(*bounds, DISCOUNTS, retstep=True, axis=1)
+        best = tried[np.arange(len(stacks)), np.argmax(log_posteriors(tried), axis=1)]
+    return best
 
 
 def stacked(held_out: TermScores) -> Stack:
@@ -98,34 +116,71 @@ def stacked(held_out: TermScores) -> Stack:
     return stacks(held_out, held_out.weight[None])[0]
 
 
-def stacks(held_out: TermScores, weights: Array, rounds: int = ROUNDS) -> list[Stack]:
+def stacks(held_out: TermScores, weights: Array) -> list[Stack]:
     """The same for several weightings of the rows. weights: (fits, rows)"""
-    count = len(held_out.terms)
+    return _stacks(held_out, held_out.log_likelihood, weights)
+
+
+def stacks_of_each(held_out: TermScores, weights: Array) -> list[list[Stack]]:
+    """The same for each candidate alone."""
+    count, fits = len(held_out.terms), len(weights)
+    step = max(1, MOST_FEATURES // max(fits * held_out.log_prior.size, 1))
+    found: list[list[Stack]] = []
+    for first in range(0, count, step):
+        each = np.moveaxis(held_out.log_likelihood[:, :, first : first + step], 2, 0)[..., None]
+        own = _stacks(held_out, np.repeat(each, fits, axis=0), np.tile(weights, (len(each), 1)))
+        found += [own[j * fits : (j + 1) * fits] for j in range(len(each))]
+    return found
+
+
+def _stacks(held_out: TermScores, features: Array, weights: Array) -> list[Stack]:
+    """By what candidates say, the same for all fits or different. (rows, classes, candidates), or (fits, ...)"""
+    count, many = features.shape[-1], np.full(held_out.classes, np.inf)  # rows of each class: all have the same noise
     prior = GaussianPrior(np.full(count, 1 / count), np.eye(count) * count, np.ones(count, dtype=bool))
-    regression = LogisticRegression(held_out.log_likelihood, held_out.log_prior, held_out.truth, prior)
-    theta = regression.modes(weights)
-    found = with_noise(regression, held_out.log_likelihood, held_out, theta, weights, rounds)
-    whole = HeldOut(held_out, np.zeros(held_out.rows), np.zeros(held_out.rows, dtype=np.intp))
-    many = np.full(held_out.classes, np.inf)  # rows of each class: all have the same rate of noise
-    alone = Stack(np.zeros(count), 0.0).true_log_probabilities(whole, many)
-    stacks = []
-    for own, shares, noise, told in zip(weights, *found, strict=True):
-        gained = float(own @ (Stack(shares, float(noise)).true_log_probabilities(whole, many) - alone))
-        log_factor = gained + regression.log_occam_factor(shares, told)
-        stacks.append(Stack(shares / (1 + np.exp(-np.clip(log_factor, -ENOUGH, ENOUGH))), float(noise)))
-    return stacks
+    regression = LogisticRegression(features, held_out.log_prior, held_out.truth, prior)
+    shares, noise, told = with_noise(regression, features, held_out, regression.modes(weights), weights, ROUNDS)
+    rates = np.stack([noise_rates(float(rate), many) for rate in noise])[:, None]
+    rows, log_prior = np.arange(held_out.rows), held_out.log_prior
+    alone = with_label_noise(log_prior, log_prior, np.zeros(held_out.classes))[rows, held_out.truth]
+    known = with_label_noise(log_prior + products(features, shares), log_prior, rates)[:, rows, held_out.truth]
+    log_factors = np.einsum("fr,fr->f", weights, known - alone) + regression.log_occam_factors(shares, told)
+    averaged = shares / (1 + np.exp(-np.clip(log_factors, -ENOUGH_NATS, ENOUGH_NATS)))[:, None]
+    return [Stack(own, float(rate)) for own, rate in zip(averaged, noise, strict=True)]
 
 
-def cross_fitted(held_out: HeldOut, blanked: HeldOut, class_weights: Array, rounds: int = ROUNDS) -> Array:
+def cross_fitted(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> Array:
     """log P(class | row), rows of each fold by shares that the other folds gave; of one fold, by halves of it."""
-    found = np.empty_like(held_out.rows.log_prior)
-    if len(np.unique(held_out.fold)) == 1:
-        held_out, blanked = (replace(each, fold=np.arange(each.rows.rows) % 2) for each in (held_out, blanked))
+    held_out, blanked = _in_folds(held_out, blanked)
+    return _predicted(held_out, blanked, class_weights, stacks(held_out.rows, _weights_of_others(held_out)))
+
+
+def cross_fitted_alone(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> list[Array]:
+    """The same for each candidate alone."""
+    held_out, blanked = _in_folds(held_out, blanked)
+    found = stacks_of_each(held_out.rows, _weights_of_others(held_out))
+    return [_predicted(held_out.only([j]), blanked.only([j]), class_weights, own) for j, own in enumerate(found)]
+
+
+def _in_folds(held_out: HeldOut, blanked: HeldOut) -> tuple[HeldOut, HeldOut]:
+    if len(np.unique(held_out.fold)) > 1:
+        return held_out, blanked
+    halves = [replace(each, fold=np.arange(each.rows.rows) % 2) for each in (held_out, blanked)]
+    return halves[0], halves[1]
+
+
+def _weights_of_others(held_out: HeldOut) -> Array:
+    """Of the rows that don't lie in each fold. (folds, rows)"""
     folds = np.unique(held_out.fold)
-    weights = np.stack([np.where(held_out.fold == k, 0.0, held_out.rows.weight) for k in folds])
-    for k, stack in zip(folds, stacks(held_out.rows, weights, rounds), strict=True):
+    return np.where(held_out.fold == folds[:, None], 0.0, held_out.rows.weight)
+
+
+def _predicted(held_out: HeldOut, blanked: HeldOut, class_weights: Array, stacks: Sequence[Stack]) -> Array:
+    """log P(class | row), by the stack of each row's fold."""
+    folds, found = np.unique(held_out.fold), np.empty_like(held_out.rows.log_prior)
+    if held_out.missing.any():
+        others = np.where(blanked.fold == folds[:, None], 0.0, blanked.rows.weight)
+        stacks = with_discounts(stacks, blanked, others, class_weights)
+    for k, stack in zip(folds, stacks, strict=True):
         rows = held_out.fold == k
-        if held_out.missing[rows].any():
-            stack = with_discount(stack, blanked.take(blanked.fold != k), class_weights)
         found[rows] = stack.log_probabilities(held_out.take(rows), class_weights)
     return found

@@ -7,8 +7,9 @@ one by one, in closed form; rows of a held-out fold are scored by the evidence o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -183,6 +184,21 @@ class TaughtByEvidence(Taught):
 
 
 @dataclass(frozen=True, eq=False)
+class Chosen:
+    """A scorer of some columns, and the cells that it scores."""
+
+    form: str
+    base: Scorer
+    settings: Settings | None  # None: the scorer's own
+    cells: Cells
+    places: Positions  # of the columns
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        return self.base if self.settings is None else self.base.under(self.settings)
+
+
+@dataclass(frozen=True, eq=False)
 class TaughtByScorers(Taught):
     """Rows are encoded, and subtracted as arrays."""
 
@@ -198,24 +214,30 @@ class TaughtByScorers(Taught):
         return TaughtByScorers(self.model, weights, scorers)
 
     def left_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
-        own = sample.member(len(self.class_weights))
-        terms, found = list[Term](), []
-        for form, scorer, cells, places in self._chosen(sample, forms, settings):
-            terms += [Term(form, name) for name in scorer.term_names(places)]
-            found.append(scorer.each_left_out(cells, own, places))
-        return self._scores(sample, terms, found, self._log_prior_left_out(own))
+        chosen, own = list(self.chosen(sample, forms, settings).values()), sample.member(len(self.class_weights))
+        found = [each.scorer.each_left_out(each.cells, own, each.places) for each in chosen]
+        return self.scores_of(sample, chosen, found, left_out=True)
 
     def held_out(self, sample: Sample, forms: Forms, settings: Settings) -> TermScores:
-        shape = (sample.rows, len(self.class_weights))
-        terms, found = list[Term](), []
-        for form, scorer, cells, places in self._chosen(sample, forms, settings):
-            terms += [Term(form, name) for name in scorer.term_names(places)]
-            found.append(scorer.each(cells, places))
-        return self._scores(sample, terms, found, np.broadcast_to(self._log_prior(self.class_weights), shape))
+        chosen = list(self.chosen(sample, forms, settings).values())
+        return self.scores_of(
+            sample, chosen, [each.scorer.each(each.cells, each.places) for each in chosen], left_out=False
+        )
+
+    def scores_of(self, sample: Sample, chosen: Sequence[Chosen], found: Sequence[Array], left_out: bool) -> TermScores:
+        """What scorers found of rows that are left out, or weren't in the evidence."""
+        terms = tuple(Term(each.form, name) for each in chosen for name in each.base.term_names(each.places))
+        if left_out:
+            log_prior = self._log_prior_left_out(sample.member(len(self.class_weights)))
+        else:
+            shape = (sample.rows, len(self.class_weights))
+            log_prior = np.broadcast_to(self._log_prior(self.class_weights), shape)
+        joined = np.concatenate([np.empty((*log_prior.shape, 0)), *found], axis=2)
+        return _scores(terms, (joined, log_prior, sample.codes, sample.weight))
 
     def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[Term, float]:
         found: dict[Term, float] = {}
-        for form, scorer in self._under(settings):
+        for form, scorer in self.under(settings):
             each = scorer.log_bayes_factors()
             if each is not None:
                 pairs = zip(scorer.names, each, strict=True)
@@ -242,22 +264,33 @@ class TaughtByScorers(Taught):
         chosen = [sample.encoded.names[name] for name in names]
         return np.asarray(absent[:, chosen].sum(1) / max(len(chosen), 1))
 
-    def _under(self, settings: Settings) -> list[tuple[str, Scorer]]:
-        own = self.model.settings  # what was found before under these is kept
-        return [(form, scorer if settings == own else scorer.under(settings)) for form, scorer in self.scorers]
+    def under(self, settings: Settings) -> list[tuple[str, Scorer]]:
+        other = self._other(settings)
+        return [(form, scorer if other is None else scorer.under(other)) for form, scorer in self.scorers]
 
-    def _chosen(
-        self, sample: Sample, forms: Forms, settings: Settings
-    ) -> Iterator[tuple[str, Scorer, Cells, Positions]]:
-        """The scorers of these forms, with the places of their columns."""
-        for (form, scorer), cells in zip(self._under(settings), _cells(sample), strict=True):
+    def _other(self, settings: Settings) -> Settings | None:
+        """None if they are the model's: what was found before under these is kept."""
+        return None if settings == self.model.settings else settings
+
+    def chosen(self, sample: Sample, forms: Forms, settings: Settings) -> dict[int, Chosen]:
+        """The scorers of these forms, by their place among all."""
+        found, other = {}, self._other(settings)
+        for slot, ((form, scorer), cells) in enumerate(zip(self.scorers, _cells(sample), strict=True)):
             places = [j for j, name in enumerate(scorer.names) if form in forms.get(name, ())]
             if places:
-                yield form, scorer, cells, np.array(places, dtype=np.intp)
+                found[slot] = Chosen(form, scorer, other, cells, np.array(places, dtype=np.intp))
+        return found
 
-    def _scores(self, sample: Sample, terms: Sequence[Term], found: Sequence[Array], log_prior: Array) -> TermScores:
-        joined = np.concatenate([np.empty((*log_prior.shape, 0)), *found], axis=2)
-        return _scores(tuple(terms), (joined, log_prior, sample.codes, sample.weight))
+    def joined(self, scorers: Sequence[Scorer]) -> Scorer | None:
+        """Several of them as one (see Scorer.beside), made once."""
+        key = tuple(map(id, scorers))
+        if key not in self._joined:
+            self._joined[key] = scorers, scorers[0].beside(scorers)
+        return self._joined[key][1]
+
+    @cached_property
+    def _joined(self) -> dict[tuple[int, ...], tuple[Sequence[Scorer], Scorer | None]]:
+        return {}
 
     def _log_prior(self, n: Array) -> Array:
         found: Array = self.model.log_class_prior(n)

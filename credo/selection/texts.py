@@ -20,7 +20,7 @@ from credo.numerics.exact import Array
 from credo.selection.jobs import Grid, GridScores
 from credo.selection.sample import Sample
 from credo.selection.terms import Forms, Taught, Term, TermScores, beside, centred
-from credo.selection.weighting import Group, Regression
+from credo.selection.weighting import Group, Regression, losses_of_each
 
 CELLS, ROWS = 40_000, (500, 6000)  # documents x classes that choices are made on; the fewest and the most documents
 CLEARLY = 2.0  # standard errors by which a likelihood must be better where documents are many: it takes time, too
@@ -76,10 +76,10 @@ def _best_of_grids(
     *said, prior, truth, weight = sample.mapped(GridScores(model, likelihoods, grids), len(model.classes))
     found = []
     for (form, likelihood), scores, grid in zip(likelihoods, said, grids, strict=True):
-        scores, term = centred(scores.reshape(*scores.shape[:2], -1)), Term(form, likelihood.block.name)
-        each = [TermScores((term,), scores[:, :, m : m + 1], prior, truth, weight) for m in range(scores.shape[2])]
-        best = int(np.argmin([np.average(_losses(one), weights=weight) for one in each]))
-        found.append((list(product(*grid))[best], each[best]))
+        points, term = list(product(*grid)), Term(form, likelihood.block.name)
+        every = TermScores((term,) * len(points), centred(scores.reshape(*scores.shape[:2], -1)), prior, truth, weight)
+        best = int(np.argmin(losses_of_each(every) @ weight))
+        found.append((points[best], every.only([best])))
     return found
 
 

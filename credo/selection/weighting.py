@@ -15,8 +15,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.numerics.arrays import over_last
 from credo.numerics.exact import Array
-from credo.numerics.logistic import NEARLY, PRECISELY, ROUGHLY, GaussianPrior, LogisticRegression
+from credo.numerics.logistic import MOST_FEATURES, NEARLY, PRECISELY, ROUGHLY, GaussianPrior, LogisticRegression
+from credo.selection.in_step import Run, alone
+from credo.selection.requests import Mode
 from credo.selection.terms import Term, TermScores
 
 OWN, SHARED, BIAS, MIXING = 16.0, 1.0, 1.0, 16.0  # precisions of δ, τ, biases and mixtures
@@ -86,12 +89,21 @@ class Regression:
 
     def fitted(self, label_noise: bool = False, start: Array | None = None) -> Weighting:
         """The most probable weights; label noise, if rows may have it, is estimated beside them by EM."""
-        regression, weight = self._regression(), self.scores.weight
+        return alone(self.fitting(label_noise, start))
+
+    def fitting(self, label_noise: bool = False, start: Array | None = None) -> Run[Weighting]:
+        """The same, in step with others."""
         enough = ROUGHLY if label_noise else PRECISELY if len(self._prior.mean) <= FEW_COEFFICIENTS else NEARLY
-        theta = regression.mode(weight, start, enough)
+        asked = self.mode(start, enough)
+        theta = yield asked
         if label_noise:
-            theta = with_noise(regression, self._features, self.scores, theta[None], weight[None])[0][0]
+            weight = self.scores.weight[None]
+            theta = with_noise(asked.regression, self._features, self.scores, theta[None], weight)[0][0]
         return self._weighting(theta)
+
+    def mode(self, start: Array | None = None, enough: float = PRECISELY) -> Mode:
+        """What asks for the most probable coefficients."""
+        return Mode(self._regression(), self.scores.weight, start, enough)
 
     def roughly(self) -> Array:
         """The coefficients at the mode, for comparing a few choices."""
@@ -189,14 +201,39 @@ class Regression:
         return Weighting(tuple(weights), np.array(list(weights.values())), biases, mixed, mixture)
 
 
+def losses_of_each(scores: TermScores) -> Array:
+    """-log P(class) of each row by each term alone, with its best weight. (terms, rows)"""
+    first = scores.only([0])
+    one = Regression(first, [Group(first.terms, np.ones(1))])
+    step, found = max(1, MOST_FEATURES // one._features.size), []
+    for start in range(0, len(scores.terms), step):
+        said = np.moveaxis(scores.log_likelihood[:, :, start : start + step], 2, 0)
+        features = np.repeat(one._features[None], len(said), axis=0)
+        features[..., 0] = said
+        regression = LogisticRegression(features, scores.log_prior, scores.truth, one._prior)
+        theta = regression.modes(np.repeat(scores.weight[None], len(said), axis=0), enough=ROUGHLY)
+        found.append(true_probabilities(features, scores, theta))
+    return np.asarray(-np.log(np.maximum(np.concatenate(found), np.finfo(float).tiny)))
+
+
+def products(features: Array, theta: Array) -> Array:
+    """features · θ of several fits, whose features may differ: (rows, classes, coefficients), or (fits, ...).
+
+    (fits, coefficients) -> (fits, rows, classes)
+    """
+    rows, classes, size = features.shape[-3:]
+    flat = features.reshape(*features.shape[:-3], -1, size)
+    found = theta @ flat.T if features.ndim == 3 else np.matmul(flat, theta[:, :, None])
+    return np.asarray(found.reshape(-1, rows, classes))
+
+
 def true_probabilities(features: Array, scores: TermScores, theta: Array) -> Array:
     """P(truth) of each row, by several fits. (fits, coefficients) -> (fits, rows)"""
-    rows, classes, size = features.shape
-    logits = (theta @ features.reshape(-1, size).T).reshape(-1, rows, classes) + scores.log_prior
-    top = logits.max(2)
-    own = logits[:, np.arange(rows), scores.truth] - top
-    logits -= top[:, :, None]
-    return np.asarray(np.exp(own) / np.exp(logits, out=logits).sum(2))
+    logits = products(features, theta) + scores.log_prior
+    top = over_last(np.maximum, logits)
+    own = logits[:, np.arange(scores.rows), scores.truth] - top[..., 0]
+    logits -= top
+    return np.asarray(np.exp(own) / over_last(np.add, np.exp(logits, out=logits))[..., 0])
 
 
 def with_noise(

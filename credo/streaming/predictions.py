@@ -12,8 +12,9 @@ from credo.errors import DataError
 if TYPE_CHECKING:
     from credo.data import Batch, Source
     from credo.models.classifier import Classifier
+    from credo.models.hidden_markov.model import HiddenMarkov
+    from credo.models.mixture.model import Mixture
     from credo.networks.graphical_model import GraphicalModel
-    from credo.numerics.exact import Array
 
 PREDICTED, PROBABILITY = "predicted", "probability"
 
@@ -46,12 +47,37 @@ def network_predictions(net: GraphicalModel, target: str, data: object, each: bo
     return _beside(batches, net.states[target], states_array(net.states[target]), each)
 
 
+def sequence_predictions(model: HiddenMarkov, data: object, each: bool = False) -> Generator[Any]:
+    """The same for sequences: the state of each row in its sequence's most probable path, and that state's probability
+    given all rows of the sequence.
+
+    >>> from credo import HiddenMarkov
+    >>> model = HiddenMarkov().fit({"walk": ["yes", "no"] * 9, "sky": ["sun", "rain"] * 9}, target="sky")
+    >>> next(sequence_predictions(model, {"walk": ["no"]})).column_names
+    ['walk', 'predicted', 'probability']
+    """
+    import pyarrow as pa
+
+    answers = ((batch, shares, path) for batch, path, shares in model.streamed(data))
+    return _beside(answers, model.names, pa.array(model.names), each)
+
+
 def network_imputations(net: GraphicalModel, data: object) -> Generator[Any]:
     """Arrow tables: the data, with the states in missing cells that are most probable together."""
     empty = True
     for _, part in _batches(data):
         empty = False
         yield net.impute(part)
+    if empty:
+        raise DataError("the data is empty: there are no rows to fill in")
+
+
+def mixture_imputations(mixture: Mixture, data: object) -> Generator[Any]:
+    """The same by a mixture: the mean of a number given the row's other cells, the most probable category."""
+    empty = True
+    for _, part in _batches(data):
+        empty = False
+        yield mixture.impute(part)
     if empty:
         raise DataError("the data is empty: there are no rows to fill in")
 
@@ -63,14 +89,14 @@ def _batches(data: object) -> Iterator[tuple[Batch, Source]]:
     return ((batch, Source.of_batch(batch)) for batch in table.batches(table.names))
 
 
-def _beside(answers: Iterable[tuple[Batch, Array]], values: Sequence[Any], named: Any, each: bool) -> Generator[Any]:
-    """The rows of each batch with their predictions."""
+def _beside(answers: Iterable[tuple[Any, ...]], values: Sequence[Any], named: Any, each: bool) -> Generator[Any]:
+    """The rows of each batch with their predictions: the most probable values, or those that come with them."""
     import pyarrow as pa
 
     empty = True
-    for batch, probabilities in answers:
+    for batch, probabilities, *chosen in answers:
         own = {name: batch.columns[name] if name in batch.columns else batch.column(name) for name in batch.names}
-        best = probabilities.argmax(1)
+        best = chosen[0] if chosen else probabilities.argmax(1)
         wanted = [PREDICTED, PROBABILITY, *(f"P({value})" for value in values if each)]
         names = unique_names(wanted, list(own))
         columns = [named.take(pa.array(best)), probabilities[np.arange(len(best)), best]]

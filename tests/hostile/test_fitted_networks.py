@@ -77,7 +77,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "leaving out before": (lambda: ab().leave_one_out(ROWS), "no rows were learned yet"),
     "leaving out once": (lambda: ab().fit(ROWS).leave_one_out(iter([pa.table(ROWS)])), "read only once"),
     "validating once": (lambda: ab().fit(ROWS).cross_validate(iter([pa.table(ROWS)])), "read only once"),
-    "one fold of holes": (lambda: ab().fit(ROWS).cross_validate(HOLES, 1), "at least 2 folds"),
+    "one fold of holes": (
+        lambda: ab().fit(ROWS).cross_validate(HOLES, 1),
+        "folds must be a whole number of at least 2",
+    ),
+    "half a fold": (lambda: ab().fit(ROWS).cross_validate(HOLES, 2.5), "folds must be a whole number"),  # type: ignore[arg-type]
+    "a tolerance of text": (lambda: ab().fit(HOLES, tolerance="x"), "tolerance must be"),  # type: ignore[arg-type]
     "a belief about nothing": (lambda: ab().fit(ROWS).belief("C"), "there is no variable 'C'"),
     "a belief without parents": (lambda: ab().fit(ROWS).belief("B"), "needs the state of each parent, and 'A'"),
     "a belief given others": (lambda: ab().fit(ROWS).belief("A", given={"B": "u"}), "'B' isn't one: use query"),
@@ -136,7 +141,8 @@ def test_a_state_that_the_data_never_shows_has_its_smoothed_mass() -> None:
     more = ab().fit(ROWS).update({"A": ["z"], "B": ["w"]})  # and one that the network didn't know
     assert more.states == {"A": ("x", "y", "z"), "B": ("u", "v", "w")}
     assert more.forget({"A": ["z"], "B": ["w"]}).states == ab().fit(ROWS).states
-    later = by_em().update({"A": ["z", None], "B": [None, "w"]})
+    with pytest.warns(credo.Notice, match="earlier rows keep"):
+        later = by_em().update({"A": ["z", None], "B": [None, "w"]})
     assert later.states == {"A": ("x", "y", "z"), "B": ("u", "v", "w")}
     assert later.n == pytest.approx(6)
 
@@ -152,3 +158,24 @@ def test_a_file_of_a_network_that_claims_nonsense(tmp_path: Path) -> None:
 def test_em_that_stops_early_says_so() -> None:
     with pytest.warns(Notice, match="so hidden"), pytest.warns(Notice, match="em ended after 1 step, before it conv"):
         STORM.fit({"Storm": ["yes", None, "no"] * 9, "ForestFire": [None, "yes", "yes"] * 9}, steps=1)
+
+
+@pytest.mark.parametrize(
+    ("x", "says"), [(np.linspace(0.1, 3.7, 60), "has numbers, such as 0.1"), (np.arange(600), "many whole numbers")]
+)
+def test_numbers_arent_taken_for_states(x: Any, says: str) -> None:
+    text = refused(Network("x -> y").fit, {"x": x, "y": ["u", "v"] * (len(x) // 2)})
+    assert "column 'x'" in text
+    assert says in text
+    assert "states=" in text
+    assert "bins=5" in text
+
+
+def test_few_whole_numbers_and_declared_ones_are_states() -> None:
+    y = ["u", "v", "u"]
+    assert Network("x -> y").fit({"x": [3, 1, 2], "y": y}).states["x"] == (1, 2, 3)
+    assert Network("x -> y").fit({"x": [3.0, None, 2.0], "y": y}).states["x"] == (2, 3)
+    declared = Network("x -> y", states={"x": [0.5, 1.5], "y": ["u", "v"]})
+    assert declared.fit({"x": [0.5, 1.5, 0.5], "y": y}).n == 3
+    named = credo.learn_structure({"x": [0.5, 1.5, 0.5] * 9, "y": y * 9}, kinds={"x": "category"})
+    assert len(named.states["x"]) == 2

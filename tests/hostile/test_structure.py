@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import credo
+from credo._kernels.jit import forced
+from credo.networks.structure.category_families import K2, BDs
+from credo.networks.structure.category_scores import bic
+from credo.networks.structure.columns import read_columns
+from credo.networks.structure.pc import independence_test
 from tests.hostile.refusals import refused
 
 RANDOM = np.random.default_rng(0)
@@ -53,6 +61,21 @@ def test_more_variables_than_rows() -> None:
         ({"tiers": "ab"}, "lists of names"),
         ({"max_parents": -1}, "max_parents"),
         ({"max_parents": 1.5}, "max_parents"),
+        ({"required": 5}, "required arrows are text"),
+        ({"required": {"a": 5}}, "required parents of 'a' must be a list of names, but are 5"),
+        ({"required": {"a": "b"}}, "required parents of 'a' must be a list of names, but are 'b'"),
+        ({"forbidden": [(["a"], "b")]}, "names ['a'], which is no column"),
+        ({"tiers": 5}, "lists of names"),
+        ({"tiers": [5]}, "tier 1 is 5"),
+        ({"tiers": [[["a"]]]}, "names ['a'], which is no column"),
+        ({"start": 5}, "start must be"),
+        ({"search": "boss", "rounds": "x"}, "rounds must be a whole number of at least 0"),
+        ({"search": "boss", "patience": 0}, "patience must be a whole number of at least 1"),
+        ({"search": "tabu", "length": -1}, "length must be a whole number of at least 0"),
+        ({"search": "iterated", "changes": 0.5}, "changes must be a whole number of at least 1"),
+        ({"search": "pc", "alpha": "x"}, "alpha must be between 0 and 1"),
+        ({"bins": 2.0}, "bins must be a whole number of at least 2"),
+        ({"bins": 10**6}, "bins must be at most"),
         ({"start": "a -> b; b -> a"}, "cycle"),
         ({"start": "a -> b", "forbidden": "a -> b"}, "starting network"),
         ({"start": "a -> q"}, "'q'"),
@@ -87,7 +110,11 @@ def test_a_number_with_a_score_of_categories(score: str) -> None:
 
 
 def test_a_mixed_table_with_a_score_of_numbers() -> None:
-    assert "conditional-gaussian" in refused(credo.learn_structure, {**DATA, **NUMBERS}, "bge")
+    for score in ("bge", "bic"):
+        text = refused(credo.learn_structure, {**DATA, **NUMBERS}, score)
+        assert f"'a' is a category and 'u' a number, and score={score!r} is for tables of one kind" in text
+        assert "conditional-gaussian" in text
+    assert "is for categories" in refused(credo.learn_structure, {**DATA, **NUMBERS}, "bdeu")
     text = refused(credo.learn_structure, {**DATA, **NUMBERS}, required="u -> a")
     assert "from a number to a category" in text
 
@@ -108,6 +135,41 @@ def test_a_column_of_many_levels() -> None:
     }
     found = credo.learn_structure(data, kinds={"id": "category"}, search="hill-climbing")
     assert {frozenset((p, c)) for c, above in found.parents.items() for p in above} == {frozenset(("group", "same"))}
+
+
+MANY_LEVELS = 5000
+
+
+def wide_rows() -> dict[str, Any]:
+    """Two columns with a level for each row: their table has 25,000,000 cells, of which 5,000 occur."""
+    random = np.random.default_rng(0)
+    data = {"id": np.arange(MANY_LEVELS).astype(str), "key": random.permutation(MANY_LEVELS).astype(str)}
+    return {**data, "group": np.where(random.random(MANY_LEVELS) < 0.5, "x", "y")}
+
+
+def peak(call: Callable[[], object]) -> int:
+    tracemalloc.start()
+    call()
+    found = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return found
+
+
+def test_two_columns_of_many_levels() -> None:
+    columns = read_columns(wide_rows(), {"id": "category", "key": "category"})
+    for score in (K2(columns.coded()), BDs(columns.coded()), bic(columns.coded())):
+        assert peak(partial(score.family, 0, (1,))) < 2**24
+    test = independence_test(columns)
+    assert peak(partial(test.p_value, 0, 1, ())) < 2**24
+    assert test.p_value(0, 1, ()) > 0.01
+
+
+@pytest.mark.slow
+def test_two_columns_of_many_levels_and_missing_cells() -> None:
+    rows = wide_rows()
+    rows["group"] = np.where(np.arange(MANY_LEVELS) % 3 == 0, None, rows["group"])
+    kinds = {"id": "category", "key": "category"}
+    assert peak(partial(credo.learn_structure, rows, search="hill-climbing", kinds=kinds)) < 2**26
 
 
 def test_an_empty_column_is_ignored_with_a_notice() -> None:
@@ -136,7 +198,122 @@ def test_one_column_and_one_row() -> None:
     assert len(credo.learn_structure({"a": ["x"], "b": ["y"]}).variables) == 2
 
 
-def test_states_that_no_later_row_may_have() -> None:
-    """An unseen state in new rows is the fitted network's own matter: it is told, or refused, by name."""
+def test_a_state_never_seen() -> None:
+    """Learned, it is a state; in a query it is unknown and told, or refused by name."""
     found = credo.learn_structure(DATA)
-    assert found.update({name: ["x"] for name in "abc"}).n == 61
+    new = {"a": ["z"], "b": ["x"], "c": ["x"]}
+    more = found.update(new)
+    assert more.n == 61
+    assert {*more.states["a"]} == {"x", "y", "z"}
+    with pytest.warns(credo.Notice, match="1 cell with unknown states, such as z|column 'a'"):
+        (log,) = found.log_prob(new)
+    assert log == pytest.approx(found.log_prob({**new, "a": [None]})[0])
+    assert "'a' has no state 'z'" in refused(found.query, "b", {"a": "z"})
+
+
+MIXED = {**DATA, "u": NUMBERS["u"]}
+HOLES = {**MIXED, "b": [*DATA["b"][:6], None, *DATA["b"][7:]]}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        credo.learn_structure,
+        credo.edge_confidence,
+        partial(credo.edge_confidence, method="bootstrap", replicates=2),
+        credo.Network("a -> b -> u; c -> u").score,
+    ],
+)
+@pytest.mark.parametrize("how", ["plain", "compiled"])
+def test_a_missing_category_beside_numbers(call: Any, how: str) -> None:
+    with forced(how):
+        text = refused(call, HOLES)
+    assert "'b' is missing in row 7" in text
+    assert "bins=5" in text
+    assert len(credo.learn_structure(HOLES, bins=3).variables) == 4
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    two: Any = np.int64(2)
+    hundreds: Any = np.array([100, 500])
+    found = credo.learn_structure({**DATA, **NUMBERS}, search="iterated", max_parents=two, bins=two, rounds=two)
+    assert len(found.states["u"]) == 2
+    sure = credo.edge_confidence(DATA, "bootstrap", replicates=two, seed=two)
+    assert len(sure.average(structures=two)) <= 2
+    credo.edge_confidence(DATA, "mcmc", chains=two, sweeps=hundreds[0])
+    holes = {**DATA, "a": [None, *DATA["a"][1:]]}
+    assert (
+        credo.Network("a -> b; c").fit(holes, starts=two, steps=hundreds[1]).cross_validate(holes, two).folds.max()
+        == 1
+    )
+    assert [
+        len(cuts) for cuts in credo.TreeAugmented(bins=two).fit({**NUMBERS, "y": DATA["a"]}, "y").cuts.values()
+    ] == [1] * 3
+
+
+@pytest.mark.parametrize("search", ["hill-climbing", "tabu", "boss", "exact", "iterated", "k2"])
+def test_required_parents_that_determine_a_number(search: str) -> None:
+    sums = {**NUMBERS, "z": NUMBERS["u"] + NUMBERS["v"]}
+    text = refused(credo.learn_structure, sums, "bic", search, required="u -> z; v -> z")
+    assert "'z' can't have the parents u, v" in text
+    assert "determine it" in text
+    assert credo.learn_structure(sums, "bic", search).parents
+
+
+@pytest.mark.parametrize("method", ["exact", "mcmc", "bootstrap"])
+def test_confidences_where_parents_determine_a_number(method: Any) -> None:
+    sums = {**NUMBERS, "z": NUMBERS["u"] + NUMBERS["v"]}
+    text = refused(credo.edge_confidence, sums, method, score="bic", required="u -> z; v -> z")
+    assert "'z' can't have the parents u, v" in text
+
+
+def test_bins_have_different_names_however_close_they_are() -> None:
+    data = {"u": 1e9 + NUMBERS["u"], "v": NUMBERS["v"]}
+    found = credo.learn_structure(data, bins=5)
+    assert len({*found.states["u"]}) == 5
+    assert found.states["v"][0].count(".") == 1
+    assert len(found.states["v"][0]) <= len("below -0.123456")
+
+
+@pytest.mark.parametrize("verb", ["log_prob", "update", "fit", "forget", "leave_one_out", "impute", "score"])
+def test_raw_numbers_for_a_network_of_bins(verb: str) -> None:
+    net = credo.learn_structure(NUMBERS, bins=3)
+    text = refused(getattr(net, verb), NUMBERS)
+    assert "column 'u' has numbers, such as" in text
+    assert "cut at the same places" in text
+    assert "no state 0.1; known: below" in refused(net.query, "v", {"u": 0.1})
+
+
+def test_declared_states_count_in_scores() -> None:
+    rows = {"a": ["x", "y"] * 20, "b": ["u", "v"] * 20}
+    three = credo.Network("a -> b", states={"a": ["x", "y", "z"], "b": ["u", "v"]})
+    two = credo.Network("a -> b")
+    more = three.score(rows, "bic")["a"] - two.score(rows, "bic")["a"]
+    assert more == pytest.approx(-0.5 * np.log(40))  # a parameter more
+    assert two.fit(rows).score(rows, "bdeu") == two.score(rows, "bdeu")
+    assert "which is no state" in refused(three.score, {"a": ["w", "x"], "b": ["u", "v"]})
+
+
+@pytest.mark.parametrize("search", ["ges", "chow-liu", "tan"])
+def test_searches_over_classes_of_mixed_tables(search: str) -> None:
+    """Nobody gave constraints."""
+    options: Any = {"target": "a"} if search == "tan" else {}
+    text = refused(credo.learn_structure, MIXED, search=search, **options)
+    assert "a category has no numbers as parents" in text
+    assert "required" not in text
+    assert "bins=5" in text
+    assert credo.learn_structure(MIXED, search=search, bins=3, **options).tables
+
+
+@pytest.mark.parametrize("search", ["ges", "chow-liu"])
+@pytest.mark.parametrize("score", ["k2", "bds"])
+def test_searches_over_classes_need_scores_that_are_equal_there(search: str, score: str) -> None:
+    text = refused(credo.learn_structure, DATA, score, search)
+    assert "equal for Markov-equivalent networks (bdeu, bic, aic, mdl, qnml)" in text
+    assert credo.learn_structure(DATA, "mdl", search).tables
+
+
+def test_more_families_than_are_feasible() -> None:
+    wide = {f"v{i}": RANDOM.choice(["x", "y"], 20).tolist() for i in range(30)}
+    text = refused(credo.learn_structure, wide, search="exact", max_parents=20)
+    assert "lower max_parents=20" in text

@@ -84,7 +84,7 @@ def test_random_networks_that_cant_be(how: dict[str, Any], says: str) -> None:
         ({"required": "a -> b", "forbidden": "a -> b"}, "both required and forbidden"),
         ({"max_parents": -1}, "max_parents must be"),
         ({"required": "a, b -> c", "max_parents": 1}, "2 required parents"),
-        ({"method": "bootstrap", "replicates": 0}, "at least 2 replicates"),
+        ({"method": "bootstrap", "replicates": 0}, "replicates must be a whole number of at least 2"),
         ({"method": "mcmc", "chains": 0}, "chains must be"),
         ({"method": "mcmc", "sweeps": 2.5}, "sweeps must be"),
         ({"method": "mcmc", "prior": "dags"}, "chains run over orders"),
@@ -161,9 +161,10 @@ def test_too_many_variables_for_exact_answers() -> None:
 
 def test_averages_that_cant_be() -> None:
     sure = credo.edge_confidence(COINS)
-    assert "at least one structure" in refused(sure.average, COINS, structures=0)
-    assert "no column 'c'" in refused(sure.average, {"a": COINS["a"], "b": COINS["b"]})
-    average = sure.average(COINS, structures=3)
+    for wrong in (0, 2.5, "x", True):
+        assert "structures must be a whole number of at least 1" in refused(sure.average, structures=wrong)
+    average = sure.average(structures=3)
+    assert "cut numbers in bins" in refused(credo.edge_confidence(NUMBERS).average)
     with pytest.raises(SchemaError):
         average.query("d")
     impossible = {"Rain": "no", "Wet": "yes"}

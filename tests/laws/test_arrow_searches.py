@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import credo
 from credo.errors import NetworkError
 from credo.networks import graph
 from credo.networks.network import Network
@@ -246,3 +247,31 @@ def test_first_orders_keep_to_required_arrows_and_tiers(asked: tuple[Constraints
 def test_k2_keeps_to_the_order_of_columns() -> None:
     found = k2_search(SCORE, Constraints.none(NAMES), empty(len(NAMES)), 0)
     assert all(parent < child for child, above in enumerate(found) for parent in above)
+
+
+def test_tabu_search_gives_constant_columns_no_parents() -> None:
+    """An arrow to a constant column changes no score, and isn't drawn."""
+    random = np.random.default_rng(0)
+    a, b = random.integers(0, 2, (2, 600))
+    rows = {"a": a, "b": b, "both": a & b, "same": np.zeros(600, dtype=int)}
+    table = {name: [f"s{value}" for value in values] for name, values in rows.items()}
+    found = credo.learn_structure(table, search="tabu")
+    assert found.parents["same"] == ()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_tabu_search_ends_no_lower_than_hill_climbing(seed: int) -> None:
+    table = credo.Network.example("asia").sample(400, seed=seed)
+    scores = [sum(credo.learn_structure(table, "bic", search).score(table, "bic").values()) for search in
+              ("hill-climbing", "tabu")]  # fmt: skip
+    assert scores[1] >= scores[0] - 1e-6
+
+
+def test_the_default_is_exact_where_variables_are_few() -> None:
+    """A lamp with two switches: no single arrow tells anything of it, so that greedy searches find none."""
+    random = np.random.default_rng(0)
+    up, down = random.integers(0, 2, (2, 1000))
+    lamp = up ^ down ^ (random.random(1000) < 0.05)
+    table = {name: [f"s{x}" for x in column] for name, column in (("up", up), ("down", down), ("lamp", lamp))}
+    assert sum(map(len, credo.learn_structure(table).parents.values())) == 2
+    assert credo.learn_structure(table) == credo.learn_structure(table, search="exact")

@@ -251,6 +251,23 @@ def test_drawn_rows_follow_the_model(kind: Any) -> None:
 
 
 @every
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_drawn_numbers_are_in_the_units_of_the_column(kind: Any, scale: float) -> None:
+    """Whether there are cut points or not: "flat" isn't informative about the class, and has none."""
+    rng = np.random.default_rng(0)
+    y = np.array(["p", "q"], dtype=object)[rng.integers(0, 2, 400)]
+    flat, steep = rng.normal(size=(2, 400)) * scale
+    table = {"flat": 5 * scale + flat, "steep": steep + 3 * scale * (y == "p"), "sky": ["sun", "fog"] * 200, TARGET: y}
+    for bins in (None, {"flat": [5 * scale], "steep": [scale]}):
+        made = kind(bins=bins).fit(table, TARGET).sample(4000, seed=0)
+        for name in ("flat", "steep"):
+            drawn = made[name].to_numpy()
+            assert np.isfinite(drawn).all()
+            assert drawn.mean() == pytest.approx(table[name].mean(), abs=0.4 * table[name].std())
+            assert drawn.std() == pytest.approx(table[name].std(), rel=0.5)
+
+
+@every
 def test_columns_with_too_many_values_are_read_by_themselves(kind: Any) -> None:
     n = 3000
     rng = np.random.default_rng(18)

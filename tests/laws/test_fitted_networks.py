@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +18,15 @@ from credo import engines
 from credo.core.em import accelerated_em, em, expected
 from credo.core.labels import Label
 from credo.engines import local
-from credo.errors import Notice
+from credo.errors import EvidenceError, Notice
 from credo.networks import incomplete
 from credo.networks.fitting import Climb, Fitting, Problem, Start
 from credo.networks.gradient import nearest_distributions
 from credo.networks.incomplete import observed
 from credo.networks.learning import TableEM
 from credo.networks.network import Network
-from credo.networks.table_beliefs import AveragedOverTables
+from credo.networks.table_beliefs import AveragedOverTables, _drawn_rows
+from credo.notices import quietly
 from tests.laws.test_learned_networks import lost
 from tests.networks import networks
 from tests.processes import Processes
@@ -303,11 +306,13 @@ def test_updating_continues_em() -> None:
     net, rows = cluster(2000)
     data = rows.drop_columns(["Cause"])
     first = Network(net.parents).fit(data.slice(0, 500), hidden={"Cause": 3})
-    more = first.update(data.slice(500))
+    with pytest.warns(credo.Notice, match="earlier rows keep"):
+        more = first.update(data.slice(500))
     assert more.n == pytest.approx(2000)
     assert (np.diff(more.history) >= -CLOSE * abs(more.history[-1])).all()
     assert float(more.log_prob(data).sum()) > float(first.log_prob(data).sum())
-    assert first.update(rows.slice(0, 3)).n == pytest.approx(503)  # complete rows are counted
+    with quietly():
+        assert first.update(rows.slice(0, 3)).n == pytest.approx(503)  # complete rows are counted
     half = more.discount(0.5)
     assert half.n == pytest.approx(1000)
     with pytest.raises(credo.EvidenceError, match="can't forget rows exactly"):
@@ -392,7 +397,79 @@ def test_tables_of_an_expert_are_uncertain_as_after_so_many_cases() -> None:
     assert low < asia.query("LungCancer")["yes"] < high
 
 
+def test_a_drawn_table_that_underflows_has_no_weight() -> None:
+    """Of little prior weight, an unseen state's probability is 0 in most draws, and in some it isn't."""
+    rows = {"A": ["y"] * 20, "B": ["y", "n"] * 10}
+    rare = Network("A -> B", states=["y", "n"]).fit(rows, prior=credo.BDeu(1e-4))
+    found = rare.query("B", {"A": "n"}, tables="sampled", samples=400)
+    assert isinstance(found, AveragedOverTables)
+    assert 0 < len(found.weights) < 100
+    assert sum(found.values()) == pytest.approx(1.0)
+    drawn = _drawn_rows(np.full((4000, 3), 1e-4) * [1, 2, 1], np.random.default_rng(0))
+    np.testing.assert_allclose(drawn.sum(1), 1.0)
+    np.testing.assert_allclose(drawn.mean(0), [0.25, 0.5, 0.25], atol=0.03)
+    tiny = _drawn_rows(np.full((4000, 3), 5e-324) * [1, 2, 1], np.random.default_rng(0))
+    np.testing.assert_allclose(tiny.mean(0), [0.25, 0.5, 0.25], atol=0.03)
+
+
+def test_evidence_that_no_draw_makes_possible() -> None:
+    rows = {"A": ["y"] * 20, "B": ["y", "n"] * 10}
+    rare = Network("A -> B", states=["y", "n"]).fit(rows, prior=credo.BDeu(1e-9))
+    with pytest.raises(EvidenceError, match="under each of 7 tables drawn"):
+        rare.query("B", {"A": "n"}, tables="sampled", samples=7)
+
+
+def test_tied_nodes_are_drawn_together() -> None:
+    """The mean over draws isn't what mean tables say where nodes share a table: E[θ²] isn't E[θ]²."""
+    rows = {"X0": ["a", "a", "b"], "X1": ["a", "b", "b"], "X2": ["a", "a", "b"]}
+    tied = Network("X0 -> X1 -> X2", states=["a", "b"], tied={"X1": "step", "X2": "step"}).fit(rows)
+    found = tied.query("X2", {"X0": "a"}, tables="sampled", samples=4000)
+    assert isinstance(found, AveragedOverTables)
+    assert abs(found["a"] - tied.query("X2", {"X0": "a"})["a"]) > 5 * found.standard_error["a"]
+    assert found.total([1.0, 0.0]).standard_error == pytest.approx(found.standard_error["a"])
+    assert pickle.loads(pickle.dumps(found)).interval() == found.interval()
+
+
 # Held-out rows
+
+
+def test_refits_of_folds_take_the_options_of_fit() -> None:
+    rows = STORM.sample(120, seed=1).drop_columns(["Lightning"])
+    fresh = Network(STORM.parents)
+    with warnings.catch_warnings(record=True, action="always") as told:
+        found = fresh.cross_validate(rows, 3, hidden={"Lightning": 2}, starts=2, steps=3, seed=4)
+    assert [str(each.message) for each in told] == ["em ended after 3 steps, before it converged: steps= allows more"]
+    held = found.folds == 1
+    with quietly():
+        taught = fresh.fit(rows.filter(~held), hidden={"Lightning": 2}, starts=2, steps=3, seed=4)
+    np.testing.assert_allclose(found.log_probabilities[held], taught.log_prob(rows.filter(held)), rtol=1e-6)
+    learned = fresh.fit(rows, hidden={"Lightning": 2}, starts=2, tolerance=1e-4)
+    with warnings.catch_warnings(record=True, action="always") as told:
+        learned.cross_validate(rows, 3, starts=1, tolerance=1e-4)
+    assert not told
+
+
+def test_folds_are_the_same_with_and_without_missing_cells() -> None:
+    rows = STORM.sample(60, seed=1).to_pydict()
+    whole = STORM.fit(rows).cross_validate(rows, 4, seed=3)
+    lost = {**rows, "Storm": [None, *rows["Storm"][1:]]}
+    np.testing.assert_array_equal(STORM.fit(rows).cross_validate(lost, 4, seed=3).folds, whole.folds)
+
+
+def test_an_aborted_line_search_has_not_converged(monkeypatch: pytest.MonkeyPatch) -> None:
+    import scipy.optimize
+
+    ended = scipy.optimize.minimize
+
+    def aborted(*args: Any, **options: Any) -> Any:
+        found = ended(*args, **{**options, "options": {**options["options"], "maxiter": 2}})
+        found.status = 2
+        return found
+
+    rows = holes(STORM.sample(100, seed=1), 0.3, 0)
+    monkeypatch.setattr(scipy.optimize, "minimize", aborted)
+    with pytest.warns(Notice, match="lbfgs ended after 2 steps, before it converged: method="):
+        Network(STORM.parents).fit(rows, method="lbfgs")
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
@@ -448,7 +525,8 @@ def test_saving_and_loading_keeps_priors_and_history(kind: str, tmp_path: Path) 
     assert loaded.prior == made.prior
     assert loaded.history == made.history
     assert bool(made.history) == (kind in ("em", "hidden"))
-    more, again = (each.update(rows.slice(0, 20)) for each in (made, loaded))
+    with quietly():
+        more, again = (each.update(rows.slice(0, 20)) for each in (made, loaded))
     assert all(np.array_equal(more.tables[name], again.tables[name]) for name in net.parents)
 
 
@@ -472,3 +550,31 @@ def test_progress_tells_the_rows_of_every_step() -> None:
     found = observed(Network(STORM.parents, states=STORM.states, prior=1.0), data, None, {})
     assert found.rows is not None
     assert sum(seen) >= 300 + len(found.rows.weight) * len(learned.history)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_gradient_ascent_steps_back_from_impossible_tables(seed: int) -> None:
+    """Steps to the border, where rows would be impossible, are halved."""
+    truth = credo.Network(
+        "H -> A; H -> B; H -> C; H -> D",
+        states={"H": (0, 1), **dict.fromkeys("ABCD", ("x", "y"))},
+        tables={
+            "H": [0.4, 0.6], "A": [[0.9, 0.1], [0.2, 0.8]], "B": [[0.8, 0.2], [0.3, 0.7]],
+            "C": [[0.7, 0.3], [0.1, 0.9]], "D": [[0.95, 0.05], [0.4, 0.6]],
+        },
+    )  # fmt: skip
+    rows = truth.sample(100, seed=seed).drop_columns(["H"])
+    with quietly():  # 60 steps may be too few
+        found = credo.Network(truth.parents).fit(rows, hidden={"H": 2}, method="gradient", starts=2, steps=60)
+    assert np.diff(found.history).min() >= 0
+
+
+def test_beliefs_after_em_are_said_to_be_too_certain() -> None:
+    rows = {"A": ["yes"] * 3 + ["no"] * 7 + [None] * 20, "B": ["u", "v"] * 15}
+    net = credo.Network("A; B").fit(rows)
+    with pytest.warns(credo.Notice, match="less certain"):
+        net.belief("A")
+    with pytest.warns(credo.Notice, match="less certain"):
+        net.query("A", tables="sampled", samples=20)
+    with pytest.warns(credo.Notice, match="earlier rows keep"):
+        net.update({"A": ["yes"], "B": ["u"]})

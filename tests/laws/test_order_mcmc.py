@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+import credo
 from credo._kernels.jit import forced
 from credo.networks.structure.exact_confidence import FamilySums, OverOrders
 from credo.networks.structure.families import Families
@@ -64,3 +67,34 @@ def test_chains_that_disagree_are_told_apart() -> None:
     assert r_hat(alike + np.arange(4)[:, None]) > 1.3
     assert r_hat(np.zeros((2, 10))) == 1.0
     assert np.isnan(r_hat(np.zeros((2, 2))))
+
+
+def six_causes() -> dict[str, np.ndarray]:
+    random = np.random.default_rng(0)
+    x = {f"x{i}": random.normal(size=300) for i in range(6)}
+    return {**x, "y": sum(x.values()) + 0.5 * random.normal(size=300), "z": random.normal(size=300)}
+
+
+def test_as_many_parents_as_the_search_finds() -> None:
+    """Six parents: of four at a time, each chain would find others."""
+    rows = six_causes()
+    constraints: Any = {"tiers": [[name for name in rows if name != "y"], ["y"]]}
+    sure = credo.edge_confidence(rows, "mcmc", chains=2, sweeps=400, **constraints)
+    exact = credo.edge_confidence(rows, "exact", **constraints)
+    assert all(sure[f"x{i}", "y"] > 0.99 for i in range(6))
+    np.testing.assert_allclose(sure.arrows, exact.arrows, atol=0.1)
+
+
+def test_a_limit_that_matters_is_told() -> None:
+    rows = six_causes()
+    tiers = [[name for name in rows if name != "y"], ["y"]]
+    no_search = lambda score, constraints, start, seed: start  # noqa: E731, ARG005
+    with pytest.warns(credo.Notice, match=r"up to 4 parents.*column 'y' often has as many: max_parents=6"):
+        credo.edge_confidence(rows, "mcmc", chains=2, sweeps=20, tiers=tiers, search=no_search)
+
+
+def test_no_parents_at_all() -> None:
+    score = RandomScore(4, 1, 1.5)
+    found = sample_orders(score, Constraints(score.variables, max_parents=0), empty(4), seed=0, sweeps=8, graphs=8)
+    assert not found.arrows.any()
+    assert {*found.graphs} == {empty(4)}

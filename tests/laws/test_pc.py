@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+import credo
 from credo.errors import NetworkError
 from credo.networks.equivalence import cpdag_of
 from credo.networks.graph import connected
@@ -155,6 +156,16 @@ def test_constant_and_empty_columns_are_independent_of_all() -> None:
     codes = np.array([[0, 1, 0, 1], [-1, -1, -1, -1], [0, 0, 0, 0]])
     test = CategoryTest(tuple("abc"), codes, (2, 0, 1))
     assert test.p_value(0, 1, ()) == test.p_value(0, 2, ()) == 1.0
+
+
+def test_a_limit_of_parents_is_met_by_another_member_of_the_class() -> None:
+    """Edges from a common cause: as few as one parent each, though another member has more."""
+    random = np.random.default_rng(0)
+    a = random.normal(size=800)
+    table = {name: a + 0.8 * random.normal(size=800) for name in ("p", "q", "r", "s")} | {"a": a}
+    found = credo.learn_structure(table, search="pc", max_parents=1)
+    assert max(map(len, found.parents.values())) == 1
+    assert len(found.graph().arrows) == 4
 
 
 def test_rows_of_a_gaussian_network_give_its_cpdag() -> None:

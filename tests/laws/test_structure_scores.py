@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from credo._kernels.jit import forced
-from credo.networks.structure import counting
+from credo.networks.structure import counting, normalised_likelihood
 from credo.networks.structure.category_families import K2, BDs
 from credo.networks.structure.category_scores import MDL, QNML, BDeu, aic, bic
 from credo.networks.structure.conditional_gaussian import ConditionalGaussian, MixedTable
@@ -120,6 +120,19 @@ def test_the_approximate_regret_goes_on_where_the_exact_one_ends() -> None:
     exact, near = Regret(5000.0), Regret(5000.0)._approximate
     assert near(2000) == pytest.approx(exact(2000), rel=1e-4)
     assert near(500) == pytest.approx(exact(500), rel=1e-4)
+
+
+@pytest.mark.parametrize("n", [1e4, 1e5])
+def test_the_regret_of_two_states_goes_on_where_it_is_summed_no_more(n: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    summed = Regret(n)
+    monkeypatch.setattr(normalised_likelihood, "SUMMED", 0)
+    series = Regret(n)
+    for states in (2, 3, 10, 100):
+        assert series(states) == pytest.approx(summed(states), abs=1e-6)
+
+
+def test_the_regret_does_not_jump() -> None:
+    assert Regret(100_001.0)(2) - Regret(100_000.0)(2) == pytest.approx(0.5e-5, rel=0.01)  # ½ log n
 
 
 @pytest.mark.parametrize("name", CATEGORY)

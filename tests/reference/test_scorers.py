@@ -19,6 +19,7 @@ from credo.models.naive_bayes import NaiveBayes
 from credo.selection import sample as samples
 from credo.selection import widening
 from credo.selection.candidates import candidates
+from credo.selection.in_step import together
 from credo.selection.sample import Sample, drawn, encoded
 from credo.selection.terms import TaughtByEvidence, TaughtByScorers, TermScores, taught
 from credo.selection.widening import joined, widened
@@ -163,7 +164,7 @@ def test_blanked_cells_are_missing() -> None:
 
 def test_candidates_are_the_same_either_way() -> None:
     model, plain, coded = both_ways(mixed(150))
-    slow, fast = candidates(TaughtByEvidence(model), plain), candidates(taught(model, coded), coded)
+    slow, fast = together([candidates(TaughtByEvidence(model), plain), candidates(taught(model, coded), coded)])
     assert fast.forms == slow.forms
     assert fast.settings == slow.settings
     for name, weighting in slow.weightings.items():

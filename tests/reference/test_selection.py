@@ -19,9 +19,10 @@ from credo.data.fingerprints import fingerprints as of_cells
 from credo.families.priors import of_joint_numbers
 from credo.models.naive_bayes import NaiveBayes
 from credo.numerics.exact import Array
-from credo.numerics.logistic import GaussianPrior, LogisticRegression
+from credo.numerics.logistic import GaussianPrior, LogisticRegression, modes_of
 from credo.selection.sample import drawn
-from credo.selection.terms import TaughtByEvidence, Term
+from credo.selection.terms import TaughtByEvidence, Term, TermScores
+from credo.selection.weighting import Group, Regression, losses_of_each
 from credo.selection.widening import joined, widened
 
 
@@ -80,7 +81,7 @@ def test_the_bayes_factor_is_an_integral() -> None:
         return float(np.exp(log_likelihood(theta) - log_likelihood(0.0)) * prior_density)
 
     mode = model.mode(weight)
-    found = log_likelihood(float(mode[0])) - log_likelihood(0.0) + model.log_occam_factor(mode, weight)
+    found = log_likelihood(float(mode[0])) - log_likelihood(0.0) + model.log_occam_factors(mode[None], weight[None])[0]
     assert found == pytest.approx(np.log(quad(density, -5, 10)[0]), abs=0.1)
 
 
@@ -267,3 +268,37 @@ def test_hard_rows_stay_as_they_are() -> None:
     (piece,) = sample.pieces(3)
     assert isinstance(piece.own, Hard)
     assert [model.classes[k] for k in piece.own.codes] == piece.batch.column("kind").to_pylist()
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_regressions_are_fitted_together_as_alone(classes: int) -> None:
+    """Of other rows, with other coefficients and priors, some at their bounds, from another start."""
+    rng, own = np.random.default_rng(classes), []
+    for rows, size in ((60, 3), (55, 3), (50, 2), (300, 7), (290, 6)):
+        features = rng.normal(size=(rows, classes, size))
+        features[:, :, 0] *= -1e-3
+        prior = GaussianPrior(rng.normal(size=size), np.diag(rng.uniform(0.5, 2, size)), rng.random(size) < 0.6)
+        truth = rng.integers(0, classes, rows)
+        features[np.arange(rows), truth] += 0.3
+        regression = LogisticRegression(features, rng.normal(size=(rows, classes)), truth, prior)
+        own.append((regression, rng.uniform(0.0, 2.0, rows), rng.normal(size=size) if size == 6 else None))
+    regressions, weights, starts = zip(*own, strict=True)
+    found = modes_of(regressions, weights, starts, 1e-12)
+    for theta, regression, weight, start in zip(found, regressions, weights, starts, strict=True):
+        np.testing.assert_allclose(theta, regression.mode(weight, start, 1e-12), rtol=1e-6, atol=1e-9)
+
+
+def test_terms_are_weighed_each_by_itself() -> None:
+    rng = np.random.default_rng(3)
+    terms = tuple(Term("words", name) for name in "abc")
+    scores = TermScores(
+        terms,
+        rng.normal(size=(80, 3, 3)),
+        rng.normal(size=(80, 3)),
+        rng.integers(0, 3, 80, np.int32),
+        rng.uniform(0.5, 2.0, 80),
+    )
+    found = losses_of_each(scores)
+    for j, term in enumerate(terms):
+        alone = Regression(scores.only([j]), [Group((term,), np.ones(1))]).losses()
+        np.testing.assert_allclose(found[j], alone, rtol=1e-6)

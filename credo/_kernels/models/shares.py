@@ -81,3 +81,35 @@ def lower_by_log_total(x: Array, weights: Array) -> None:
         total = math.log(total)
         for j in range(columns):
             x[i, j] -= total
+
+
+@late_kernel
+def lower_to_tops(x: Array, tops: Array) -> int:
+    """As lower_to_top; what each row was lowered by."""
+    rows, columns = x.shape
+    first = -1
+    for i in range(rows):
+        top = -math.inf
+        for j in range(columns):
+            top = x[i, j] if x[i, j] > top else top
+        tops[i] = top
+        if top == -math.inf:
+            first = i if first < 0 else first
+            continue
+        for j in range(columns):
+            x[i, j] -= top
+    return first
+
+
+@late_kernel
+def share_weights(x: Array, weight: Array, totals: Array) -> None:
+    """Each row over its sum, times its weight; the logarithm of its sum is added to its total."""
+    rows, columns = x.shape
+    for i in range(rows):
+        total = 0.0
+        for j in range(columns):
+            total += x[i, j]
+        totals[i] += math.log(total)
+        factor = weight[i] / total
+        for j in range(columns):
+            x[i, j] *= factor

@@ -15,6 +15,7 @@ from credo.blocks.block import UNSEEN_VALUES, Parameter, Settings
 from credo.blocks.capabilities import CountsIgnored, Draws, Hides, Ignored, Scored, Weighable
 from credo.blocks.dependence.cells import Cells, bin_name
 from credo.core.evidence import Evidence
+from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
 from credo.data import Batch
@@ -122,19 +123,40 @@ class CellLikelihood(Weighable, Scored, CountsIgnored, Draws, Hides):
         return np.asarray(np.minimum(self.cells.starts[column] + place, last), dtype=np.int32)
 
     def _as_values(self, codes: Codes, rng: np.random.Generator) -> dict[str, Any]:
-        """Cells as values; a number is drawn evenly from its bin, outermost bins being as wide as their neighbours."""
+        """Cells as values; a number is drawn evenly from its bin."""
         found: dict[str, Any] = {}
         for j, name in enumerate(self.names):
             values = np.array([*self.cells.values(name), None], dtype=object)
             drawn = values[np.where(codes[:, j] >= 0, codes[:, j] - self.cells.starts[j], -1)]
             found[name] = drawn
             if name in self.cells.cuts:
-                cuts = np.array(self.cells.cuts[name])
+                edges = self._edges(name)
                 found[name] = np.full(len(drawn), np.nan)
-                if len(cuts):
-                    width = (cuts[1] - cuts[0], cuts[-1] - cuts[-2]) if len(cuts) > 1 else (1.0, 1.0)
-                    edges = np.concatenate([[cuts[0] - width[0]], cuts, [cuts[-1] + width[1]]])
-                    known = codes[:, j] >= 0
-                    place = drawn[known].astype(np.intp)
-                    found[name][known] = edges[place] + rng.random(len(place)) * np.diff(edges)[place]
+                known = codes[:, j] >= 0
+                place = drawn[known].astype(np.intp)
+                found[name][known] = edges[place] + rng.random(len(place)) * np.diff(edges)[place]
         return found
+
+    def _edges(self, name: str) -> Array:
+        """Where a number's bins begin and end: √3 standard deviations about the mean hold a number that is spread
+        evenly; the outermost bins are at least a standard deviation wide."""
+        mean, deviation = self._spread(name)
+        cuts = np.array(self.cells.cuts[name])
+        low, high = mean - np.sqrt(3.0) * deviation, mean + np.sqrt(3.0) * deviation
+        if len(cuts):
+            low, high = min(low, cuts[0] - deviation), max(high, cuts[-1] + deviation)
+        return np.concatenate([[low], cuts, [high]])
+
+    def _spread(self, name: str) -> tuple[float, float]:
+        """The mean and standard deviation of a number, of all classes: as its own statistics say, or its cut points."""
+        kind = None if self.evidence is None else self.evidence.schema[name].kind
+        label = Label("dates" if kind == "date" else "numbers")
+        if self.evidence is not None and label in self.evidence.parts:
+            names = [column.name for column in self.evidence.schema if column.kind == kind]
+            own = self.evidence[label].pooled()
+            if name in names and own.n.shape[-1] == len(names):
+                j = names.index(name)
+                n = max(float(own.n.value[0, j]), ALONE)
+                return float(own.mean[0, j]), float(np.sqrt(own.scatter[0, j] / n))
+        cuts = np.array(self.cells.cuts[name])
+        return (float(cuts.mean()), float(cuts.std())) if len(cuts) else (np.nan, np.nan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -23,6 +24,13 @@ class Bins(NamedTuple):
     codes: NDArray[np.int32]  # of each value: its bin, counted in its column; -1 at the end, for missing cells
     sizes: Positions  # how many bins each column has
     counts: Array  # (classes, bins), column after column
+
+    @classmethod
+    def beside(cls, several: Sequence[Bins]) -> Bins:
+        """Those of several columns, one after another."""
+        codes = np.concatenate([*(each.codes[:-1] for each in several), several[0].codes[-1:]])
+        counts = np.concatenate([each.counts for each in several], axis=1)
+        return cls(codes, np.concatenate([each.sizes for each in several]), counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +130,26 @@ class BinScorer(Scorer):
 
     def log_bayes_factors(self) -> Array:
         return self._table.log_bayes_factors()
+
+    def beside(self, scorers: Sequence[BinScorer]) -> BinScorer:
+        entries = [
+            (classes, self.moved(places, nth), counts)
+            for nth, each in enumerate(scorers)
+            for classes, places, counts in [each.entries]
+        ]
+        classes, places, counts = (np.concatenate(each) for each in zip(*entries, strict=True))
+        known = [each.bins for each in scorers if each.bins is not None]
+        return replace(
+            self,
+            names=self.names * len(scorers),
+            values=self.values * len(scorers),
+            pooled=np.concatenate([each.pooled for each in scorers]),
+            entries=(classes, places, counts),
+            bins=Bins.beside(known) if len(known) == len(scorers) else None,
+        )
+
+    def moved(self, cells: Cells, nth: int) -> Cells:
+        return np.where(cells >= 0, cells + nth * len(self.pooled), cells) if nth else cells
 
 
 def _entries(cells: Cells, own: Hard) -> tuple[Positions, Positions, Array]:

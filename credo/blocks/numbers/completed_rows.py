@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.blocks.gaussians import add_normals
 from credo.blocks.numbers.missing import Filled
 from credo.blocks.numbers.patterns import patterns, runs_of
 from credo.core.membership import Soft
@@ -38,11 +39,21 @@ class Normals(NamedTuple):
         padded = np.pad(white, ((0, 0), (0, 0), (0, PADDED)))
         return cls(shift, np.ascontiguousarray(mean), padded, white.swapaxes(1, 2) @ white, log_determinant)
 
-    def add(self, x: Array, weight: float, out: Array) -> None:
-        """out (rows, groups) += weight · log N(x), over the known cells."""
+    def add(self, x: Array, weight: float, tied: bool, out: Array) -> None:
+        """out (rows, groups) += weight · log N(x), over the known cells; tied: whether all groups have one Σ."""
         from credo._kernels.blocks.joint_gaussians import add_joint_normals
 
+        if tied and not np.isnan(x).any():
+            self._add_independent(x, weight, out)
+            return
         add_joint_normals(np.ascontiguousarray(x), *runs_of(x), *self, weight, out)
+
+    def _add_independent(self, x: Array, weight: float, out: Array) -> None:
+        """The same of whole rows: in units of a Σ that all groups share, columns are independent of each other."""
+        white = self.white[0, :, : len(self.shift)].T
+        half, constant = np.full(self.mean.shape, 0.5 * weight), np.zeros(self.mean.shape)
+        constant[:, 0] = -0.5 * weight * (self.log_determinant + len(self.shift) * np.log(2 * np.pi))
+        add_normals((x - self.shift) @ white, np.zeros(len(self.shift)), self.mean @ white, half, constant, out)
 
     def completed(self, x: Array, used: NDArray[np.bool_], shift: Array, member: Soft) -> CrossMoments:
         """Of rows with columns of which these are used; the others stay at their shift."""
@@ -81,7 +92,7 @@ class Normals(NamedTuple):
             away, rows_of_group = whole.mean - self.mean, whole.n.value[:, None]
             n, first = n + whole.n.value, first + rows_of_group * away
             second = second + whole.scatter + rows_of_group[:, :, None] * away[:, :, None] * away[:, None, :]
-        return n, first, second
+        return n, first, symmetric(second)  # rounding isn't
 
 
 def begun(x: Array, member: Soft) -> CrossMoments:

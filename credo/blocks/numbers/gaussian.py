@@ -20,7 +20,18 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Parameter, Settings
-from credo.blocks.capabilities import Completes, Draws, Limits, LogEvidence, LogPrior, OneTerm, Points, Tallies
+from credo.blocks.capabilities import (
+    Completes,
+    Draws,
+    DrawsGiven,
+    Expects,
+    Limits,
+    LogEvidence,
+    LogPrior,
+    OneTerm,
+    Points,
+    Tallies,
+)
 from credo.blocks.numbers.completed_rows import Normals, begun
 from credo.blocks.numbers.covariances import most_likely, without_row
 from credo.blocks.numbers.missing import Completion, Filled, completed
@@ -132,7 +143,7 @@ def with_completed(seen: Sequence[Pattern], filled: CrossMoments, known: Moments
 
 
 @dataclass(frozen=True, eq=False)
-class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Draws):
+class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGiven, Draws):
     """log p(x | class): a multivariate t where parameters are integrated out, else a normal; missing cells drop out."""
 
     names: tuple[str, ...]
@@ -269,16 +280,41 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Draws):
     def points(self, cells: Array) -> Array:
         return np.asarray((cells - self.shift)[:, self.varying] / np.sqrt(self.prior_variance))
 
-    @property
-    def whole_gaussians(self) -> JointGaussian:
-        """The point estimate, of all columns and about 0; those without variance have their value, and are apart."""
+    def expected_cells(self, cells: Array, shares: Array) -> dict[str, Any]:
+        """A missing cell's regression on the known ones, in each group."""
+        from credo.blocks.numbers.imputing import expected_rows
+
+        point = self._point
+        law = point._of_all_columns(*point.gaussians) if self.size else self._of_all_columns(None, None)
+        return self._cells(expected_rows(cells, shares, law), cells)
+
+    def sample_given(self, cells: Array, classes: Any, rng: np.random.Generator) -> dict[str, Any]:
+        from credo.blocks.numbers.imputing import drawn_rows
+
+        if not self.size:
+            law, degrees = self._of_all_columns(None, None), np.full(self.classes, np.inf)
+        elif self.settings.estimate == "ml":
+            law, degrees = self._of_all_columns(*self.gaussians), np.full(self.classes, np.inf)
+        else:
+            mean, matrix, degrees = self._law(self.belief)
+            law = self._of_all_columns(mean, matrix)
+        return self._cells(drawn_rows(cells, np.asarray(classes), law, degrees, rng), cells)
+
+    def _of_all_columns(self, mean: Array | None, matrix: Array | None) -> JointGaussian:
+        """About 0; columns without variance have their value, and are apart."""
         d, inside = len(self.names), np.flatnonzero(self.varying)
-        mean = np.repeat(self.shift[None], self.classes, axis=0)
+        centre = np.repeat(self.shift[None], self.classes, axis=0)
         covariance = np.repeat(np.eye(d)[None], self.classes, axis=0)
-        if len(inside):
-            mean[:, inside] += self.gaussians.mean
-            covariance[:, inside[:, None], inside] = self.gaussians.covariance
-        return JointGaussian(mean, covariance)
+        if mean is not None and matrix is not None:
+            centre[:, inside] += mean
+            covariance[:, inside[:, None], inside] = matrix
+        return JointGaussian(centre, covariance)
+
+    def _cells(self, filled: Array, cells: Array) -> dict[str, Any]:
+        """Columns; one without variance has its value, and one that was never seen none."""
+        filled = np.where(self.varying | ~np.isnan(cells), filled, self.shift)
+        filled = np.where(self.pooled.n.value[0] > 0, filled, np.nan)
+        return {name: filled[:, j] for j, name in enumerate(self.names)}
 
     @property
     def _point(self) -> JointLikelihood:
@@ -316,7 +352,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Draws):
         if not self.size or not self.weight:
             return
         if self.settings.estimate != "bayes" and cells.size * self.classes >= SMALL:
-            self._normals.add(self._varying_cells(cells), self.weight, out)
+            self._normals.add(self._varying_cells(cells), self.weight, self.tied, out)
             return
         for known, rows, squared in self._distances(cells):
             _, _, log_determinant, degrees = self._root(known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -15,6 +15,7 @@ from credo.blocks.block import Block, Parameter, Settings
 from credo.blocks.capabilities import (
     CountsIgnored,
     Draws,
+    Expects,
     Ignored,
     KnowsFarRows,
     LogEvidence,
@@ -23,6 +24,7 @@ from credo.blocks.capabilities import (
     SharedFactor,
     Tallies,
 )
+from credo.blocks.numbers.logarithms import logarithms, logarithms_of
 from credo.blocks.scoring import ScoredColumns
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -32,7 +34,7 @@ from credo.data import Batch
 from credo.data.batches import NumberMatrix
 from credo.data.cells import LARGEST
 from credo.data.schema import Column, Kind, Schema
-from credo.errors import DataError, EvidenceError
+from credo.errors import EvidenceError
 from credo.families import NormalInverseGamma
 from credo.families.normal import Gaussian, StudentTerms, log_likelihood
 from credo.families.priors import of_numbers
@@ -81,7 +83,7 @@ class Numbers(Block, Tallies):
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         if self.logs:
-            statistics = Moments.of(_logs(batch, self.names, self.strict), member)
+            statistics = Moments.of(logarithms_of(batch, self.names, self.strict), member)
         else:
             statistics = Moments.of_tiles(self._tiles(batch, member), len(self.names), member)
             if not (statistics.second.high < LARGEST**2).all():
@@ -106,7 +108,7 @@ class Numbers(Block, Tallies):
         from credo.blocks.numbers.tallies import NumbersTally
 
         def logs(x: Array, number: int) -> Array:
-            return _logs(Batch(number, 1, {}, x, self.names), self.names, self.strict)
+            return logarithms_of(Batch(number, 1, {}, x, self.names), self.names, self.strict)
 
         return NumbersTally(self.names, self.label, evidence[self.label], logs if self.logs else None, self.kind)
 
@@ -117,27 +119,10 @@ def _schema(names: tuple[str, ...], kind: Kind) -> Schema:
     return Schema(tuple(Column(name, kind) for name in names))
 
 
-def _logs(batch: Batch, names: Sequence[str], strict: Collection[str]) -> Array:
-    """Logarithms; a number of at most 0 has none, which is an error in strict columns, and a missing cell in others."""
-    x = batch.matrix(names)
-    wrong = (x <= 0) & np.isin(names, list(strict))
-    if wrong.any():
-        row, j = np.argwhere(wrong)[0]
-        raise DataError(
-            f"column {names[j]!r} has the value {x[row, j]:g} (row {batch.number(int(row))}), which has no logarithm; "
-            f"use kinds={{{names[j]!r}: 'number'}}"
-        )
-    return logarithms(x)
-
-
-def logarithms(x: Array) -> Array:
-    """NaN where there is none."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(x > 0, np.log(x), np.nan)
-
-
 @dataclass(frozen=True, eq=False)
-class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, LogEvidence, Points, SharedFactor, CountsIgnored, Draws):
+class NumbersLikelihood(
+    ScoredColumns, KnowsFarRows, LogPrior, LogEvidence, Points, Expects, SharedFactor, CountsIgnored, Draws
+):
     """log p(x | class) of independent numbers: Student's t where parameters are integrated out, else a normal."""
 
     names: tuple[str, ...]
@@ -467,6 +452,13 @@ class NumbersLikelihood(ScoredColumns, KnowsFarRows, LogPrior, LogEvidence, Poin
 
     def points(self, cells: Array) -> Array:
         return np.asarray((cells - self.shift)[:, self.varying] / np.sqrt(self._unit[self.varying]))
+
+    def expected_cells(self, cells: Array, shares: Array) -> dict[str, Any]:  # noqa: ARG002 - columns are independent
+        """Of logarithms, the exponential of their mean."""
+        mean = shares @ self._centre + self.shift
+        mean = np.where(self.varying, mean, np.where(self.pooled.n.value[0] > 0, self.shift, np.nan))
+        mean = np.exp(mean) if self.logs else mean
+        return {name: mean[:, j] for j, name in enumerate(self.names)}
 
     def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
         """The same of a single column, without each row. (rows,)"""

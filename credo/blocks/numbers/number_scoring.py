@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from credo.errors import EvidenceError
 from credo.families import NormalInverseGamma
 from credo.families.normal import StudentTerms
 from credo.families.priors import of_numbers
-from credo.numerics.exact import Array
+from credo.numerics.exact import Array, Exact
 
 
 class CentredMoments(NamedTuple):
@@ -126,9 +127,24 @@ class NumberScorer(Scorer):
     def under(self, settings: Settings) -> NumberScorer:
         return replace(self, settings=settings, known=self._summary)
 
+    def beside(self, scorers: Sequence[NumberScorer]) -> NumberScorer:
+        shifts, each, pooled = zip(*(scorer._summary for scorer in scorers), strict=True)
+        return replace(self, known=CentredMoments(np.concatenate(shifts), _joined(each), _joined(pooled)))
+
     def log_bayes_factors(self) -> Array:
         apart = self._prior.log_evidence(self._summary.each).sum(0) - self._prior.log_evidence(self._summary.pooled)[0]
         return np.where(self._varies, apart, 0.0)
+
+
+def _joined(moments: Sequence[Moments]) -> Moments:
+    """Of the columns of all, one after another."""
+    sums = zip(*(each.sums for each in moments), strict=True)
+    return Moments(
+        *(
+            Exact(*(np.concatenate([getattr(part, half) for part in parts], axis=1) for half in ("high", "low")))
+            for parts in sums
+        )
+    )
 
 
 def summary_of_rows(x: Array, own: Hard) -> CentredMoments:

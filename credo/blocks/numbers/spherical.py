@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from credo._kernels.blocks.gaussians import add_normals
 from credo._kernels.core.sums import ALIKE
 from credo.blocks.block import Block, Parameter, Settings
-from credo.blocks.capabilities import Draws, LogEvidence, LogPrior, OneTerm, Points, Tallies
+from credo.blocks.capabilities import Draws, Expects, LogEvidence, LogPrior, OneTerm, Points, Tallies
 from credo.blocks.numbers.independent import Numbers
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Hard, Membership
 from credo.core.statistics import ALONE, Moments
 from credo.data import Batch
+from credo.data.batches import NumberMatrix
 from credo.errors import EvidenceError
 from credo.families.normal import Gaussian, SharedVariance, log_likelihood
 from credo.numerics.exact import Array, Exact
@@ -54,7 +56,7 @@ class Spherical(Block, Tallies):
 
 
 @dataclass(frozen=True, eq=False)
-class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Draws):
+class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws):
     """log p(x | class): a multivariate t where parameters are integrated out, else a normal."""
 
     names: tuple[str, ...]
@@ -64,7 +66,7 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Draws):
 
     def read(self, batch: Batch) -> Array:
         """Numbers; a column without evidence is ignored."""
-        x, seen = batch.matrix(self.names), self.pooled.n.value[0] > 0
+        x, seen = batch.encoded(NumberMatrix(self.names)), self.pooled.n.value[0] > 0
         return x if seen.all() else np.where(seen, x, np.nan)
 
     @cached_property
@@ -117,6 +119,10 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Draws):
         at = Gaussian(other.ball.mean, other._variance(other.ball))
         return float(log_likelihood(*other._about_shift(self.statistics), at).sum())
 
+    def expected_cells(self, cells: Array, shares: Array) -> dict[str, Any]:  # noqa: ARG002 - columns are independent
+        mean = np.where(self.pooled.n.value[0] > 0, shares @ self.ball.mean + self.shift, np.nan)
+        return {name: mean[:, j] for j, name in enumerate(self.names)}
+
     def points(self, cells: Array) -> Array:
         unit = np.sqrt(self.pooled.scatter.sum() / max(float(self.pooled.n.value.sum()), ALONE))
         return np.asarray((cells - self.shift) / (unit if unit > 0 else 1.0))
@@ -141,6 +147,12 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Draws):
 
     def add(self, cells: Array, out: Array) -> None:
         if not self._varies:
+            return
+        if self.settings.estimate != "bayes":
+            mean, variance = self.ball.mean, self._variance(self.ball)
+            half = np.full(mean.shape, 0.5 * self.weight / variance)
+            constant = np.full(mean.shape, -0.5 * self.weight * np.log(2 * np.pi * variance))
+            add_normals(cells, self.shift, mean, half, constant, out)
             return
         for rows in _chunks(len(cells), self.statistics.n.value.size):
             out[rows] += self.weight * self._log_density((cells[rows] - self.shift)[:, None], self.ball)

@@ -14,6 +14,7 @@ from credo._kernels.text.documents import add_presences
 from credo.blocks.block import Settings
 from credo.blocks.capabilities import Ignored
 from credo.blocks.text.column import TextLikelihood, Texts, WordsLeftOut
+from credo.blocks.text.few_documents import add_presences_of_few, are_few
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
@@ -95,10 +96,12 @@ class PresencesLikelihood(TextLikelihood):
         scores = np.repeat(absent.sum(0)[None], len(out), axis=0)
         rows = np.flatnonzero(own.codes >= 0)
         scores[rows, own.codes[rows]], zeros[rows] = self._nothing_there(own.take(rows))
-        add_presences(
-            cells.words, self.n, odds, absent, self.weights, self.least, self._offset, self.texts,
-            cells.starts, own.codes, own.weight, scores, unseen, zeros,
-        )  # fmt: skip
+        sums = self.n, odds, absent, self.weights, self.least, self._offset, self.texts
+        found = scores, unseen, zeros
+        if are_few(cells, out.shape[1]):
+            add_presences_of_few(cells, *sums, own, *found)
+        else:
+            add_presences(cells.words, *sums, cells.starts, own.codes, own.weight, *found)
         scores[rows[zeros[rows] > 0], own.codes[rows[zeros[rows] > 0]]] = -np.inf
         scores = np.where(self._lacking(cells, own), -np.inf, scores)
         scores += self._unknown(unseen, own)

@@ -37,7 +37,7 @@ from credo.core.sparse import Sparse, WordSums
 from credo.core.statistics import ALONE, Counts, exceeds
 from credo.data import Batch
 from credo.data.schema import Axis, Column, Derivation, Schema
-from credo.data.words import Documents, Reading, Vocabulary, learned
+from credo.data.words import Documents, Reading, Vocabulary, learned, of_some
 from credo.errors import DataError
 from credo.families.dirichlet import offset
 from credo.numerics.exact import Array
@@ -195,6 +195,9 @@ class Words:
     reading: Reading
 
     def of(self, batch: Batch) -> tuple[Documents, Any]:
+        if batch.inside is not None:
+            documents, words = batch.inside.whole.encoded(self)
+            return of_some(documents.take(batch.inside.rows), words)
         with _utf8(self.name):
             return learned(strings(batch, self.name), self.reading)
 
@@ -207,6 +210,9 @@ class KnownWords:
     vocabulary: Vocabulary
 
     def of(self, batch: Batch) -> Documents:
+        own = Words(self.name, self.vocabulary.how)
+        if batch.inside is not None or own in batch.encodings:
+            return self.vocabulary.recoded(*batch.encoded(own))
         with _utf8(self.name):
             return self.vocabulary.read(strings(batch, self.name))
 

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from credo._kernels.text.log_odds import add_odds, add_settled_odds, contribute, settle_odds
 from credo.blocks.block import Parameter, Settings
 from credo.blocks.capabilities import OneTerm, WordByWord
+from credo.blocks.text import few_log_odds
 from credo.blocks.text.column import Texts, Words
+from credo.blocks.text.few_log_odds import Settled, WordSums
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Hard
@@ -49,8 +51,11 @@ class Odds(Texts):
         return (self.label, self.documents)
 
     def terms(self, documents: Documents) -> dict[Label, NDArray[Any]]:
-        shares = np.empty(len(documents.words))
-        contribute(documents.counts, documents.starts, np.ones(len(documents.known)), shares)
+        if few_log_odds.hold_little(documents):
+            shares = few_log_odds.shares_of_words(documents)
+        else:
+            shares = np.empty(len(documents.words))
+            contribute(documents.counts, documents.starts, np.ones(len(documents.known)), shares)
         return dict(zip(self.tables, (shares, np.broadcast_to(1.0, len(shares))), strict=True))
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> OddsLikelihood:
@@ -132,8 +137,15 @@ class OddsLikelihood(OneTerm, WordByWord):
         spoken = self.table if there.all() else self.table.take(0, np.flatnonzero(there))
         return holding, spoken.along(1), everything
 
+    @property
+    def _word_sums(self) -> WordSums:
+        holding, totals, everything = self._sums
+        return WordSums(self.table, holding, self.block.cuts.least, totals, everything)
+
     def scores(self, cells: Documents, own: Hard, damping: Sequence[float], powers: Sequence[float]) -> Array:
         """Under each damping c and power p. (documents, classes, damping, powers)"""
+        if few_log_odds.are_few_scores(cells, self.table, len(damping) * len(powers)):
+            return few_log_odds.scores_left_out(cells, own, self._word_sums, np.array(damping), np.array(powers))
         holding, totals, everything = self._sums
         out = np.zeros((own.rows, self.table.width, len(damping), len(powers)))
         table = self.table.starts, self.table.columns, self.table.high
@@ -155,6 +167,8 @@ class OddsLikelihood(OneTerm, WordByWord):
         a = 0.1 * mass / everything[1]
         room = a * everything[0]
         base = np.log((totals + room) / (mass - totals + room))
+        if few_log_odds.is_small(self.table):
+            return few_log_odds.settled(self._word_sums, base, a, self.choice)
         settle_odds(
             self.table.starts, self.table.columns, self.table.high, holding, self.block.cuts.least, base, everything,
             a, *self.choice, rarity, never, nothing, more,
@@ -166,6 +180,8 @@ class OddsLikelihood(OneTerm, WordByWord):
 
     def _of_new(self, cells: Documents) -> Array:
         """Scores of documents that aren't in the evidence."""
+        if few_log_odds.are_few_scores(cells, self.table):
+            return few_log_odds.scores_of_new(cells, self.table, Settled(*self.settled), self.choice[0])
         found, table = np.zeros((len(cells.known), self.table.width)), (self.table.starts, self.table.columns)
         lists = cells.words, cells.counts, cells.starts
         add_settled_odds(*lists, *table, *self.settled, self.choice[0], found)

@@ -14,6 +14,7 @@ from credo._kernels.text.documents import add_words
 from credo._kernels.text.log_odds import GRID
 from credo.blocks.block import Settings
 from credo.blocks.text.column import TextLikelihood, Texts, WordsLeftOut
+from credo.blocks.text.few_documents import add_words_of_few, are_few
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
@@ -91,10 +92,11 @@ class WordsLikelihood(TextLikelihood):
         a, drawn = self._offset, self._drawn
         lost, tokens, gone = np.zeros_like(out), np.zeros(len(out)), np.zeros(len(out), dtype=np.int64)
         amounts = self.block.amounts(cells.counts).astype(np.float64)
-        add_words(
-            cells.words, amounts, self.n, self._logs, self.weights, self.least, a, drawn,
-            cells.starts, own.codes, own.weight, out, lost, tokens, gone,
-        )  # fmt: skip
+        sums, found = (self.n, self._logs, self.weights, self.least, a, drawn), (out, lost, tokens, gone)
+        if are_few(cells, out.shape[1]):
+            add_words_of_few(cells, amounts, *sums, own, *found)
+        else:
+            add_words(cells.words, amounts, *sums, cells.starts, own.codes, own.weight, *found)
         total = np.maximum(self._totals - lost, 0.0) + a * (self.size - gone[:, None])
         positions = tokens[:, None]
         out -= log_rising(total, positions) if drawn else positions * np.log(np.where(total > 0, total, 1.0))

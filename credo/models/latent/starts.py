@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,7 @@ from credo.models.conditional import Conditional
 from credo.numerics.exact import Array
 
 ROUNDS = 5  # of moving centres, after seeds were chosen
+FLAT = 1e-6  # a variance, in units of 1, that is none
 
 
 def points_of(conditional: Conditional, batch: Batch, weight: Array, levels: object) -> Array:
@@ -23,25 +26,47 @@ def points_of(conditional: Conditional, batch: Batch, weight: Array, levels: obj
     return np.concatenate([np.empty((batch.rows, 0)), *found], axis=1)
 
 
-def seeded_groups(points: Array, weight: Array, groups: int, rng: np.random.Generator, rounds: int = ROUNDS) -> Codes:
+def seeded_groups(
+    points: Array, weight: Array, groups: int, rng: np.random.Generator, *, rounds: int = ROUNDS,
+    known: Codes | None = None,
+) -> Codes:  # fmt: skip
     """The nearest seed of each row. Seeds are rows, each drawn with a probability in proportion to its squared distance
-    from those before it (Arthur and Vassilvitskii 2007); then they are moved to the middle of their rows."""
-    known = ~np.isnan(points)
-    filled = np.where(known, points, 0.0)
-    first = rng.choice(len(points), p=weight / weight.sum())
-    seeds = [int(first)]
-    nearest = squared_distances(filled, known, filled[seeds], known[seeds])[:, 0]
-    while len(seeds) < groups:
-        odds = weight * nearest
+    from those before it (Arthur and Vassilvitskii 2007); then they are moved to the middle of their rows.
+
+    `known` are groups of some rows (-1 of others): they stay, and their groups' first seeds are their middles.
+    """
+    there = ~np.isnan(points)
+    filled = np.where(there, points, 0.0)
+    own = np.full(len(points), -1, dtype=np.int32) if known is None else known
+    named = np.unique(own[own >= 0])
+    nowhere = np.zeros((groups, points.shape[1]))
+    centres, shown = _middles(filled, there, weight, own, nowhere, nowhere > 0)
+    nearest = np.full(len(points), np.inf)
+    if len(named):
+        nearest = squared_distances(filled, there, centres[named], shown[named]).min(1)
+    for k in [k for k in range(groups) if k not in named]:
+        odds = np.where(own < 0, weight * np.where(np.isinf(nearest), 1.0, nearest), 0.0)
         odds = odds if odds.sum() > 0 else weight  # fewer distinct rows than groups
-        seeds.append(int(rng.choice(len(points), p=odds / odds.sum())))
-        nearest = np.minimum(nearest, squared_distances(filled, known, filled[seeds[-1:]], known[seeds[-1:]])[:, 0])
-    centres, shown = filled[seeds], known[seeds]
-    codes = squared_distances(filled, known, centres, shown).argmin(1)
+        seed = int(rng.choice(len(points), p=odds / odds.sum()))
+        centres[k], shown[k] = filled[seed], there[seed]
+        nearest = np.minimum(nearest, squared_distances(filled, there, centres[k : k + 1], shown[k : k + 1])[:, 0])
+    codes = np.where(own >= 0, own, squared_distances(filled, there, centres, shown).argmin(1))
     for _ in range(rounds):
-        centres, shown = _middles(filled, known, weight, codes, centres, shown)
-        codes = squared_distances(filled, known, centres, shown).argmin(1)
+        centres, shown = _middles(filled, there, weight, codes, centres, shown)
+        codes = np.where(own >= 0, own, squared_distances(filled, there, centres, shown).argmin(1))
     return np.asarray(codes, dtype=np.int32)
+
+
+def whitened(points: Array, weight: Array) -> Array:
+    """Coordinates whose covariance is about the unit matrix; missing ones stay missing. A direction in which rows don't
+    differ stays as it is."""
+    there = ~np.isnan(points)
+    filled = np.where(there, points, 0.0)
+    centred = filled - weight @ filled / weight.sum()
+    covariance = (centred * weight[:, None]).T @ centred / weight.sum()
+    size, directions = np.linalg.eigh(covariance)
+    scale = np.where(size > FLAT * max(float(size.max(initial=0.0)), 1.0), 1 / np.sqrt(np.maximum(size, FLAT)), 1.0)
+    return np.where(there, centred @ (directions * scale) @ directions.T, np.nan)
 
 
 def squared_distances(x: Array, known: NDArray[np.bool_], centres: Array, shown: NDArray[np.bool_]) -> Array:
@@ -60,7 +85,7 @@ def squared_distances(x: Array, known: NDArray[np.bool_], centres: Array, shown:
 
 
 def _middles(
-    x: Array, known: NDArray[np.bool_], weight: Array, codes: NDArray[np.intp], old: Array, shown: NDArray[np.bool_]
+    x: Array, known: NDArray[np.bool_], weight: Array, codes: NDArray[Any], old: Array, shown: NDArray[np.bool_]
 ) -> tuple[Array, NDArray[np.bool_]]:
     """The mean of each group's known coordinates; a group without rows stays where it is."""
     member = (codes[:, None] == np.arange(len(old))) * weight[:, None]

@@ -89,6 +89,7 @@ class Coder:
                 count = int(np.isin(codes, unseen).sum())
                 there = [values[k] for k in unseen if (codes == k).any()]
                 self._check_letters(name, there)
+                self._check_numbers(name, there)
                 unknown |= {name: Unseen(count, there[0])} if count else {}
         return Coded(batch, columns, unknown)
 
@@ -104,6 +105,25 @@ class Coder:
         for value in values:
             if (meant := states.get(str(value).casefold())) is not None:
                 raise DataError(f"column {name!r} has the value {value!r}, which is no state. Did you mean {meant!r}?")
+
+    def _check_numbers(self, name: str, values: list[Any]) -> None:
+        """Refuse fractions where all states are words, such as names of bins."""
+        states = self.index.states[self.index.number[name]]
+        fractions = [value for value in values if isinstance(value, float) and not value.is_integer()]
+        if fractions and not any(map(_reads_as_number, states)):
+            known = ", ".join(map(repr, states[:2]))
+            raise DataError(
+                f"column {name!r} has numbers, such as {fractions[0]:.6g}, and its states are names ({known}, ...): "
+                "give the names; numbers that were cut in bins must be cut at the same places"
+            )
+
+
+def _reads_as_number(state: object) -> bool:
+    try:
+        float(str(state))
+    except ValueError:
+        return False
+    return True
 
 
 def pays(batch: Batch) -> bool:

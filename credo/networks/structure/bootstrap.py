@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from credo.networks.equivalence import cpdag_of
+from credo.networks.structure.essential_graph import random_members
 from credo.networks.structure.score import Constraints, Parents
 from credo.numerics.exact import Array
 
 REPLICATES = 100
+MEMBERS = 10  # graphs that stand for the class of equivalent ones that a search finds
 
 
 def bootstrap(
@@ -19,38 +20,26 @@ def bootstrap(
     constraints: Constraints,
     replicates: int = REPLICATES,
     seed: int = 0,
-) -> tuple[Array, tuple[Parents, ...]]:
-    """P(u -> v) as the share of replicates, and the graph that is found for each, given its rows' weights and a seed.
+) -> tuple[Parents, ...]:
+    """Graphs that are found for resampled rows, given their weights and a seed.
 
-    A replicate draws as many rows as there are, with replacement: how often each is drawn is its weight. An edge whose
-    direction the equivalence class leaves open counts half in each.
+    Of each replicate, several random members of the class of equivalent graphs: an edge whose direction the data and
+    the constraints leave open is found in either.
     """
-    random, n = np.random.default_rng(seed), len(constraints.variables)
-    share = np.zeros((n, n))
-    graphs = list[Parents]()
+    random, graphs = np.random.default_rng(seed), list[Parents]()
     for replicate in range(replicates):
-        drawn = random.multinomial(round(float(weight.sum())), weight / weight.sum()).astype(np.float64)
-        graph = found(drawn, seed + replicate)
-        graphs.append(graph)
-        share += directed_shares(graph, constraints) / replicates
-    return share, tuple(graphs)
+        graph = found(resampled(weight, random), seed + replicate)
+        graphs += random_members(graph, constraints, MEMBERS, random)
+    return tuple(graphs)
 
 
-def directed_shares(graph: Parents, constraints: Constraints) -> Array:
-    """1 for an arrow that its equivalence class has, 1/2 for each direction that it leaves open.
+def resampled(weight: Array, random: np.random.Generator) -> Array:
+    """New weights with the same sum: how often each row is drawn, with replacement. At least as many are drawn as there
+    are rows, however small the weights.
 
-    >>> directed_shares(((), (0,)), Constraints.none(("a", "b")))
-    array([[0. , 0.5],
-           [0.5, 0. ]])
+    >>> resampled(np.full(4, 0.25), np.random.default_rng(0)).sum()
+    1.0
     """
-    found = np.zeros((len(graph),) * 2)
-    known = bool(constraints.required or constraints.forbidden or constraints.tiers)
-    if known:  # constraints direct edges that the data leave open
-        for v, own in enumerate(graph):
-            found[[*own], v] = 1.0
-        return found
-    whole = cpdag_of(graph)
-    for v in range(len(graph)):
-        found[[*whole.parents[v]], v] = 1.0
-        found[[*whole.neighbours[v]], v] = 0.5
-    return found
+    whole = float(weight.sum())
+    draws = max(round(whole), len(weight))
+    return random.multinomial(draws, weight / whole).astype(np.float64) * (whole / draws)

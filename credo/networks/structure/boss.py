@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.errors import check_whole
 from credo.networks.structure.climbing import hill_climbing
 from credo.networks.structure.grow_shrink import Flags, GrowShrinkTree, Trace
 from credo.networks.structure.orders import first_order, precedence
@@ -177,8 +178,8 @@ def boss(
     """
     size = len(start)
     random = np.random.default_rng(seed)
-    rounds = max(100, 5 * size) if rounds is None else rounds
-    patience = max(30, size // 2) if patience is None else patience
+    rounds = max(100, 5 * size) if rounds is None else check_whole("rounds", rounds, 0)
+    patience = max(30, size // 2) if patience is None else check_whole("patience", patience, 1)
     screen = Screen.of(score, constraints) if size > SCREENED_VARIABLES else None
     first = _places(first_order(start, constraints))
     best = Order(grow_shrink_trees(score, constraints, screen), precedence(constraints), first)

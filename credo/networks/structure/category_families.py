@@ -19,14 +19,14 @@ class K2(FamilyScore):
 
     def __init__(self, table: CodedTable) -> None:
         super().__init__(table.variables)
-        self._counter = Counter(table)
+        self._counter, self._sizes = Counter(table), table.sizes
 
     def value(self, node: int, parents: Members) -> float:
         from scipy.special import gammaln
 
-        counts = self._counter.family(node, parents)  # (parents' states, own states)
-        states = counts.shape[1]
-        return float((gammaln(states) - gammaln(states + counts.sum(1))).sum() + gammaln(counts + 1).sum())
+        above, cells = self._counter.family(node, parents)
+        states = self._sizes[node]
+        return float((gammaln(states) - gammaln(states + above)).sum() + gammaln(cells + 1).sum())
 
 
 class BDs(FamilyScore):
@@ -36,14 +36,13 @@ class BDs(FamilyScore):
     def __init__(self, table: CodedTable, equivalent: float = 1.0) -> None:
         super().__init__(table.variables)
         self.equivalent = checked_size(equivalent)
-        self._counter = Counter(table)
+        self._counter, self._sizes = Counter(table), table.sizes
 
     def value(self, node: int, parents: Members) -> float:
         from scipy.special import gammaln
 
-        counts = self._counter.family(node, parents)
-        counts = counts[counts.sum(1) > 0]
-        row = self.equivalent / max(len(counts), 1)
-        cell = row / counts.shape[1]
-        rows = gammaln(row) - gammaln(row + counts.sum(1))
-        return float(rows.sum() + (gammaln(cell + counts) - gammaln(cell)).sum())
+        above, cells = self._counter.family(node, parents)
+        row = self.equivalent / max(len(above), 1)
+        cell = row / self._sizes[node]
+        rows = gammaln(row) - gammaln(row + above)
+        return float(rows.sum() + (gammaln(cell + cells) - gammaln(cell)).sum())

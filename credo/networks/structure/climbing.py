@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.errors import check_whole
 from credo.networks.structure.score import Constraints, Parents, Score, ancestors, total
 from credo.numerics.exact import Array
 
@@ -49,16 +50,21 @@ class Climber:
     def total(self) -> float:
         return float(self.family.sum())
 
-    def best(self, tabu: Collection[tuple[int, int, bool]] = ()) -> Move | None:
+    def best(self, tabu: Collection[tuple[int, int, bool]] = (), aspiration: float = np.inf) -> Move | None:
         """The change with the largest gain, whatever it is; among equal ones additions come first, then by number.
 
-        Changes that lead to an arrow that is tabu as present, or as absent, are left out.
+        Changes that lead to an arrow that is tabu as present, or as absent, are left out, unless they gain more than
+        the aspiration. Additions that change nothing are never the best: a constant column would take any parents.
         """
-        gains = np.where(self.above, -np.inf, self.added)
+        gains = np.where(self.above | (np.abs(self.added) <= TIE), -np.inf, self.added)
         for parent, child, present in tabu:
-            if present:
+            if present and gains[parent, child] <= aspiration:
                 gains[parent, child] = -np.inf
-        others = [move for move in self._shorter() if not any(effect in tabu for effect in _effects(move))]
+        others = [
+            move
+            for move in self._shorter()
+            if move.gain > aspiration or not any(effect in tabu for effect in _effects(move))
+        ]
         best = max([float(gains.max(initial=-np.inf)), *(move.gain for move in others)])
         if best == -np.inf:
             return None
@@ -135,13 +141,15 @@ def hill_climbing(score: Score, constraints: Constraints, start: Parents, seed: 
 def tabu(
     score: Score, constraints: Constraints, start: Parents, seed: int = 0, *, length: int = 100, patience: int = 100
 ) -> Parents:  # noqa: RUF100
-    """Hill climbing that goes on downhill for a while: changes that would undo one of the last `length` are tabu, and
-    it ends after `patience` steps without a new best graph. (Glover 1989)"""
+    """Hill climbing that then goes on downhill for a while: changes that would undo one of the last `length` are tabu
+    unless they lead to a new best graph, and it ends after `patience` steps without one. (Glover 1989)"""
     del seed
+    length, patience = check_whole("length", length, 0), check_whole("patience", patience, 1)
     climber = Climber(score, constraints, start)
+    climber.climb()
     best, found, waited = climber.graph, climber.total, 0
     recent: deque[tuple[int, int, bool]] = deque(maxlen=length)
-    while waited < patience and (move := climber.best(recent)) is not None:
+    while waited < patience and (move := climber.best(recent, found - climber.total + LEAST_GAIN)) is not None:
         recent.extend((y, x, not present) for y, x, present in _effects(move))
         climber.step(move)
         waited += 1
@@ -154,6 +162,7 @@ def iterated(
     score: Score, constraints: Constraints, start: Parents, seed: int = 0, *, rounds: int = 100, changes: int = 8
 ) -> Parents:
     """Hill climbing, then again from the best graph after a few random changes, `rounds` times."""
+    rounds, changes = check_whole("rounds", rounds, 0), check_whole("changes", changes, 1)
     random = np.random.default_rng(seed)
     best = hill_climbing(score, constraints, start)
     found = total(score, best)

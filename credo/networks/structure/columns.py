@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
@@ -16,6 +17,9 @@ from credo.data import Batch, Source, cells, source
 from credo.data.profile import infer_schema
 from credo.data.schema import Schema
 from credo.errors import DataError
+from credo.networks.inference.rows import states_array
+from credo.networks.inference.state_index import StateIndex
+from credo.networks.learning import state_codes
 from credo.networks.structure.constraints import Constraints, Parents
 from credo.networks.structure.counting import CodedTable
 from credo.networks.structure.number_scores import NumberTable
@@ -61,8 +65,16 @@ class Columns:
     def is_complete(self) -> bool:
         return all(column.is_complete for column in self.categories)
 
+    def check_complete(self) -> None:
+        """A missing cell is an error: scores read complete rows."""
+        for category in self.categories:
+            _refuse_missing(category.name, category.codes < 0, bool(self.numbers))
+        for number in self.numbers:
+            _refuse_missing(number.name, np.isnan(number.values), True)
+
     def coded(self) -> CodedTable:
-        """The categories, which are complete."""
+        """The categories; a missing cell is an error."""
+        self.check_complete()
         sizes = tuple(len(column.levels) for column in self.categories)
         kind = np.uint8 if max(sizes, default=0) <= NARROW else np.int32
         rows = len(self.categories[0].codes) if self.categories else self.rows
@@ -90,12 +102,7 @@ class Columns:
 
     def measured(self) -> NumberTable:
         """The numbers; a missing cell is an error."""
-        for column in self.numbers:
-            if (missing := np.isnan(column.values)).any():
-                raise DataError(
-                    f"{column.name!r} is missing in row {int(missing.argmax()) + 1}: scores of numbers need complete "
-                    "rows. Cut the numbers in bins (bins=5), which takes missing cells, or leave such rows out"
-                )
+        self.check_complete()
         x = np.stack([column.values for column in self.numbers], axis=1) if self.numbers else np.empty((self.rows, 0))
         return NumberTable(tuple(column.name for column in self.numbers), x, self.weight)
 
@@ -126,8 +133,16 @@ class ColumnSearch(Protocol):
     def of_columns(self, columns: Columns, constraints: Constraints) -> Parents: ...
 
 
-def read_columns(data: object, kinds: Mapping[str, str] | None = None, weight: Any = None) -> Columns:
-    """All columns but those that are ignored, texts, and the weights."""
+def read_columns(
+    data: object,
+    kinds: Mapping[str, str] | None = None,
+    weight: Any = None,
+    states: Mapping[str, tuple[Any, ...]] | None = None,
+) -> Columns:
+    """All columns but those that are ignored, texts, and the weights. Those whose states are declared have these and no
+    others."""
+    states = states or {}
+    kinds = {**(kinds or {}), **dict.fromkeys(states, "category")}
     table, weights = _held(source(data)), Weights.of(weight)
     if weights.column is not None:
         table.require([weights.column])
@@ -137,7 +152,7 @@ def read_columns(data: object, kinds: Mapping[str, str] | None = None, weight: A
     names = [column.name for column in schema if column.kind not in ("ignore", "text")]
     if not names:
         raise DataError("no column is a category or a number: there is nothing to draw arrows between")
-    job = ReadColumns(schema, tuple(names), weights.of_a_row)
+    job = ReadColumns(schema, tuple(names), weights.of_a_row, states)
     parts = [*engines.current().map(job, weights.partitions(table, names))]
     whole = {name: np.concatenate([part[0][name] for part in parts]) for name in names}
     weight = np.concatenate([part[1] for part in parts])
@@ -147,7 +162,9 @@ def read_columns(data: object, kinds: Mapping[str, str] | None = None, weight: A
     if not kept.all():
         whole, weight = {name: column[kept] for name, column in whole.items()}, weight[kept]
     categories = tuple(
-        _category(name, whole[name], schema[name].levels) for name in names if schema[name].kind == "category"
+        _category(name, whole[name], states_array(states[name]) if name in states else schema[name].levels)
+        for name in names
+        if schema[name].kind == "category"
     )
     numbers = tuple(NumberColumn(name, whole[name]) for name in names if schema[name].kind in NUMERIC)
     return Columns(tuple(names), categories, numbers, None if (weight == 1).all() else weight)
@@ -169,21 +186,39 @@ class ReadColumns:
     schema: Schema
     names: tuple[str, ...]
     weights: RowWeights
+    states: Mapping[str, tuple[Any, ...]]  # of columns whose states are declared
 
     def __call__(self, batch: Batch) -> tuple[dict[str, NDArray[Any]], Array]:
+        index = StateIndex(tuple(self.states), tuple(self.states.values()))
         found: dict[str, NDArray[Any]] = {}
         for name in self.names:
-            if self.schema[name].kind == "category":
+            if name in self.states:
+                found[name] = state_codes(index, [name], batch)[0]
+            elif self.schema[name].kind == "category":
                 found[name] = cells.codes_among(batch.column(name), self.schema[name].levels)[0]
             else:
                 found[name] = batch.numbers(name)
         return found, self.weights.of_rows(batch)
 
 
+def _refuse_missing(name: str, missing: NDArray[np.bool_], with_numbers: bool) -> None:
+    if missing.any():
+        what = "of tables with numbers" if with_numbers else "of given arrows"
+        bins = "Cut the numbers in bins (bins=5), which takes missing cells, or leave" if with_numbers else "Leave"
+        raise DataError(
+            f"{name!r} is missing in row {int(missing.argmax()) + 1}: scores {what} need complete rows. {bins} such "
+            "rows out"
+        )
+
+
 def _category(name: str, codes: NDArray[np.int32], levels: Any) -> CategoryColumn:
     if not len(levels):
         raise DataError(f"every cell of column {name!r} is missing: leave it out with kinds={{{name!r}: 'ignore'}}")
     return CategoryColumn(name, codes, levels)
+
+
+def _shown(cuts: Array, digits: int) -> list[str]:
+    return [f"{cut:.{digits}g}" for cut in cuts]
 
 
 def _binned(column: NumberColumn, bins: int) -> CategoryColumn:
@@ -194,9 +229,9 @@ def _binned(column: NumberColumn, bins: int) -> CategoryColumn:
     cuts = cuts[cuts > known.min()]  # a cut is the least value of the bin above it
     codes = np.searchsorted(cuts, column.values, side="right").astype(np.int32)
     codes[np.isnan(column.values)] = -1
-    shown = [f"{cut:.6g}" for cut in cuts]
-    if not shown:
+    if not len(cuts):
         return CategoryColumn(column.name, codes, pa.array(["all"]), ordered=True)
+    shown = next(texts for texts in map(partial(_shown, cuts), range(6, 18)) if len({*texts}) == len(cuts))
     between = [f"{low} to {high}" for low, high in pairwise(shown)]
     levels = pa.array([f"below {shown[0]}", *between, f"{shown[-1]} and above"])
     return CategoryColumn(column.name, codes, levels, ordered=True)

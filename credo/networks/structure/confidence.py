@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.errors import SchemaError, suggest
+from credo.errors import NetworkError, SchemaError, check_whole, suggest
 from credo.networks.mixed_graph import MixedGraph
 from credo.networks.structure.exact_confidence import OverGraphs, OverOrders
 from credo.networks.structure.order_mcmc import Convergence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from credo.networks.average import NetworkAverage
+    from credo.networks.structure.learn import Task
 
 DRAWN = 1000  # graphs that stand for all
 STRUCTURES = 100  # that are averaged
@@ -45,6 +46,8 @@ class EdgeConfidence(Mapping[tuple[str, str], float]):
     convergence: Convergence | None = None  # of chains
     drawn: tuple[Parents, ...] = ()
     sums: OverOrders | OverGraphs | None = None
+    replicates: int = 0  # of a bootstrap
+    task: Task | None = None  # what was asked for, with the rows that were read
 
     def __getitem__(self, arrow: tuple[str, str]) -> float:
         return float(self.arrows[self._places(*_pair(arrow))])
@@ -104,21 +107,43 @@ class EdgeConfidence(Mapping[tuple[str, str], float]):
     @cached_property
     def graphs(self) -> Mapping[Parents, float]:
         """Graphs drawn from the posterior, each with its weight, the heaviest first."""
-        if isinstance(self.sums, OverOrders | OverGraphs) and not self.drawn:
-            weights = self.sums.weighted(DRAWN, seed=0)
-        else:
-            counts = Counter(self.drawn)
-            weights = {graph: count / len(self.drawn) for graph, count in counts.items()}
-        return dict(sorted(weights.items(), key=lambda each: (-each[1], each[0])))
+        return dict(sorted(self._weighted(self._draws).items(), key=lambda each: (-each[1], each[0])))
 
-    def average(self, data: object, *, prior: Any = 1.0, structures: int = STRUCTURES) -> NetworkAverage:
-        """The average over the heaviest structures, with tables learned from data: P = Σ P(structure) P(· | structure).
+    @cached_property
+    def _draws(self) -> tuple[Parents, ...]:
+        return self.drawn or (() if self.sums is None else self.sums.sampled(DRAWN, seed=0))
+
+    def _weighted(self, drawn: Iterable[Parents]) -> dict[Parents, float]:
+        """Different graphs by their weight."""
+        counts = Counter(drawn)
+        weights = {each: n * (1.0 if self.sums is None else self.sums.weight(each)) for each, n in counts.items()}
+        total = sum(weights.values())
+        return {each: weight / total for each, weight in weights.items()}
+
+    def sampled_graphs(self, structures: int) -> dict[Parents, float]:
+        """Up to so many different graphs, and their weights: the first of the draws, in random order. The heaviest ones
+        would be a biased choice: of many variables, most graphs are drawn once."""
+        chosen, seen = list[Parents](), set[Parents]()
+        for i in np.random.default_rng(0).permutation(len(self._draws)).tolist():
+            seen.add(self._draws[i])
+            if len(seen) > structures:
+                break
+            chosen.append(self._draws[i])
+        return self._weighted(chosen)
+
+    def average(self, *, prior: Any = 1.0, structures: int = STRUCTURES) -> NetworkAverage:
+        """The average over structures drawn from their posterior, with tables learned from the same rows, weights and
+        bins: P = Σ P(structure) P(· | structure). Up to `structures` different ones are drawn.
 
         The prior of the tables is as in Network.fit.
         """
         from credo.networks.average import NetworkAverage
 
-        return NetworkAverage.of(self.variables, self.graphs, data, prior, structures)
+        structures = check_whole("structures", structures, 1)
+        if self.task is None:
+            raise NetworkError("these probabilities come from scores alone: credo.edge_confidence(data) knows the rows")
+        graphs = self.sampled_graphs(structures)
+        return NetworkAverage(tuple(self.task.fitted_to_all([*graphs], prior)), np.array([*graphs.values()]))
 
     def plot(self, least: float = 0.1, ax: Axes | None = None) -> Figure:
         """Lines as wide as an edge is probable, with the arrows' probabilities; those below `least` are left out."""
@@ -138,17 +163,22 @@ def _pair(arrow: object) -> tuple[str, str]:
     return arrow
 
 
-def path_shares(graphs: Mapping[Parents, float]) -> Array:
-    """The weight of the graphs in which a directed path leads from u to v, in row u and column v."""
-    total: Array = sum(weight * ancestors(graph).T.astype(np.float64) for graph, weight in graphs.items())  # type: ignore[assignment]
-    np.fill_diagonal(total, 0.0)
-    return np.clip(total, 0.0, 1.0)
-
-
-def arrow_shares(graphs: Mapping[Parents, float], size: int) -> Array:
-    """The weight of the graphs that have each arrow."""
-    found = np.zeros((size, size))
-    for graph, weight in graphs.items():
+def arrow_shares(graphs: Sequence[Parents]) -> Array:
+    """How many of the graphs have each arrow u -> v, in row u and column v, as a share of all."""
+    found = np.zeros((len(graphs[0]),) * 2)
+    for graph in graphs:
         for v, own in enumerate(graph):
-            found[[*own], v] += weight
-    return found
+            found[[*own], v] += 1
+    return found / len(graphs)
+
+
+def path_shares(graphs: Sequence[Parents], arrows: Array) -> Array:
+    """P(a directed path leads from u to v): P(u -> v), which is known better, and the share of the graphs in which only
+    longer paths do."""
+    longer = np.zeros_like(arrows)
+    for graph in graphs:
+        reached = ancestors(graph).T.copy()
+        for v, own in enumerate(graph):
+            reached[[*own, v], v] = False
+        longer += reached
+    return np.minimum(arrows + longer / len(graphs), 1.0)

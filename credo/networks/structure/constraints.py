@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.errors import NetworkError, suggest
+from credo.errors import NetworkError, check_whole, suggest
 from credo.networks import graph
 
 Parents = tuple[tuple[int, ...], ...]  # a directed acyclic graph: the parents of each variable, by number
@@ -122,9 +122,8 @@ class Constraints:
     def _check(self) -> None:
         for arrow in sorted(self.required & self.forbidden):
             raise NetworkError(f"the arrow {self._shown(arrow)} is both required and forbidden")
-        most = self.max_parents
-        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 0):
-            raise NetworkError(f"max_parents must be a whole number of at least 0, but is {most!r:.60}")
+        if self.max_parents is not None:
+            check_whole("max_parents", self.max_parents, 0)
         above = {name: list[str]() for name in self.variables}
         for parent, child in sorted(self.required):
             tiers = (self.tiers[parent], self.tiers[child]) if self.tiers else (0, 0)
@@ -147,7 +146,15 @@ def _arrows(given: Named, number: Mapping[str, int], what: str) -> frozenset[Arr
     """As numbers, from text, {child: parents} or pairs of a parent and a child."""
     if isinstance(given, str):
         given = graph.parse_arrows(given)
+    if not isinstance(given, Iterable):
+        raise NetworkError(
+            f"{what} arrows are text, as in 'A -> B', pairs of a parent and a child, or {{child: its parents}}, "
+            f"but are {given!r:.60}"
+        )
     if isinstance(given, Mapping):
+        for child, above in given.items():
+            if isinstance(above, str) or not isinstance(above, Iterable):
+                raise NetworkError(f"{what} parents of {child!r:.60} must be a list of names, but are {above!r:.60}")
         pairs: list[Any] = [(parent, child) for child, above in given.items() for parent in above]
     else:
         pairs = list(given)
@@ -155,7 +162,7 @@ def _arrows(given: Named, number: Mapping[str, int], what: str) -> frozenset[Arr
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise NetworkError(f"{what} arrows are pairs of a parent and a child, but one is {pair!r:.60}")
-        for unknown in (name for name in pair if name not in number):
+        for unknown in (name for name in pair if not isinstance(name, str) or name not in number):
             raise NetworkError(f"a {what} arrow names {unknown!r:.60}, which is no column; {suggest(unknown, number)}")
         if pair[0] == pair[1]:
             raise NetworkError(f"a {what} arrow leads from {pair[0]!r} to itself")
@@ -166,12 +173,14 @@ def _arrows(given: Named, number: Mapping[str, int], what: str) -> frozenset[Arr
 def _tiers(given: Sequence[str | Iterable[str]] | None, number: Mapping[str, int]) -> tuple[int, ...]:
     if given is None:
         return ()
-    if isinstance(given, str):
+    if isinstance(given, str) or not isinstance(given, Iterable):
         raise NetworkError(f"tiers are lists of names, the earliest first, but are {given!r:.60}")
     found: dict[str, int] = {}
     for tier, named in enumerate(given):
+        if not isinstance(named, Iterable):
+            raise NetworkError(f"a tier is a list of names, but tier {tier + 1} is {named!r:.60}")
         for name in [named] if isinstance(named, str) else named:
-            if name not in number:
+            if not isinstance(name, str) or name not in number:
                 raise NetworkError(f"tier {tier + 1} names {name!r:.60}, which is no column; {suggest(name, number)}")
             if name in found:
                 raise NetworkError(f"{name!r} is in two tiers, {found[name] + 1} and {tier + 1}")

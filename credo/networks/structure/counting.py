@@ -100,21 +100,21 @@ class Counter:
             return self._by_numpy(base, wanted, a)
         return self._by_kernels(np.asarray(base, dtype=np.int64), wanted, a, log_gamma)
 
-    def family(self, node: int, parents: Sequence[int]) -> Array:
-        """The counts of a node's states, in a row for each of the parents' joint states that occur."""
+    def family(self, node: int, parents: Sequence[int]) -> tuple[Array, Array]:
+        """The counts of the parents' joint states, and of these with the node's own: of those that occur."""
         keys, states = self._keys(parents)
         size = self.table.sizes[node]
-        cells = keys * size + self.table.codes[node]
-        return np.bincount(cells, self.table.weight, states * size).reshape(states, size).astype(np.float64)
+        _, above = occurring(keys, states, self.table.weight)
+        _, cells = occurring(keys * size + self.table.codes[node], states * size, self.table.weight)
+        return above, cells
 
     def _by_numpy(self, base: Sequence[int], others: Integers, prior: Array) -> Array:
         keys, _ = self._keys(base)
         found = np.empty(len(others))
         for j, v in enumerate(others):
             cells = keys * self.table.sizes[v] + self.table.codes[v]
-            if cells.max(initial=0) > 8 * self.table.rows + 1000:
-                _, cells = np.unique(cells, return_inverse=True)
-            found[j] = _summed(np.bincount(cells, self.table.weight).astype(np.float64), prior[j])
+            counts = occurring(cells, int(cells.max(initial=0)) + 1, self.table.weight)[1]
+            found[j] = _summed(counts, prior[j])
         return found
 
     def _keys(self, members: Sequence[int]) -> tuple[Integers, int]:
@@ -185,11 +185,11 @@ class Counter:
 
         keys, states = self._joined(base)
         weight, totals = self.table.weight, np.bincount(keys, self.table.weight, states).astype(np.float64)
-        dense = states * self.sizes[others[left]] <= 8 * self.table.rows + 1000
+        dense = states * self.sizes[others[left]] <= dense_cells(self.table.rows)
         for j in left[~dense].tolist():
-            cells = keys.astype(np.int64) * self.sizes[others[j]] + self.table.codes[others[j]]
-            _, which = np.unique(cells, return_inverse=True)
-            out[j] = _summed(np.bincount(which, weight).astype(np.float64), prior[j])
+            size = int(self.sizes[others[j]])
+            cells = keys.astype(np.int64) * size + self.table.codes[others[j]]
+            out[j] = _summed(occurring(cells, states * size, weight)[1], prior[j])
         mine = left[dense]
 
         def work(some: Integers) -> Array:
@@ -218,6 +218,25 @@ class Counter:
         if states > 64:
             states = compact_keys(keys, states)
         return keys, states
+
+
+def dense_cells(rows: int) -> int:
+    """Cells up to which a table of so many rows is counted whole; of a larger one, the cells that occur."""
+    return 8 * rows + 1000
+
+
+def occurring(cells: Integers, space: int, weight: Array | None) -> tuple[Integers, Array]:
+    """The cells that occur, of as many as there could be, and their counts; no row has weight 0.
+
+    >>> occurring(np.array([7, 2, 7]), 10, None)
+    (array([2, 7]), array([1., 2.]))
+    """
+    if space <= dense_cells(len(cells)):
+        counts = np.bincount(cells, weight, space).astype(np.float64)
+        found = np.flatnonzero(counts)
+        return found, counts[found]
+    found, which = np.unique(cells, return_inverse=True)
+    return found, np.bincount(which, weight, len(found)).astype(np.float64)
 
 
 def joint_states(codes: NDArray[Any], sizes: Sequence[int], members: Sequence[int], rows: int) -> tuple[Integers, int]:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from credo.errors import NetworkError, SizeError, check_seed, suggest
+from credo.errors import NetworkError, SizeError, check_seed, check_whole, counted, suggest
 from credo.networks.structure.bootstrap import REPLICATES, bootstrap
 from credo.networks.structure.columns import ColumnSearch
-from credo.networks.structure.confidence import DRAWN, EdgeConfidence, path_shares
+from credo.networks.structure.confidence import DRAWN, EdgeConfidence, arrow_shares, path_shares
 from credo.networks.structure.constraints import Named
 from credo.networks.structure.exact_confidence import FamilySums, OverGraphs, OverOrders
 from credo.networks.structure.families import Families
 from credo.networks.structure.learn import Task, task_of
 from credo.networks.structure.order_mcmc import CHAINS, SWEEPS, sample_orders
-from credo.networks.structure.score import Constraints, Parents, Score, Search
-from credo.notices import tell
+from credo.networks.structure.score import Constraints, Parents, Score, Search, check_possible
+from credo.notices import listed, tell
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -68,26 +68,54 @@ def edge_confidence(
     task = task_of(data, score, search, constraints, None, bins, kinds, weight, equivalent, seed)
     if score == "auto" and not task.columns.numbers:
         task = replace(task, score="bdeu")
-    task = completed_task(task)
-    if method != "bootstrap":
-        how = {"chains": chains, "sweeps": sweeps, "seed": seed}
-        return confidence_of(
-            task.scored(task.columns), task.constraints, task.search, method=method, prior=prior, **how
+    complete = completed_task(task)
+    if method == "bootstrap":
+        own = task.columns.weight if task.columns.weight is not None else np.ones(task.columns.rows)
+        found = bootstrap_confidence(
+            SearchAgain.of(task, complete), own, task.constraints, replicates=replicates, seed=seed
         )
-    own = task.columns.weight if task.columns.weight is not None else np.ones(task.columns.rows)
+    else:
+        how = {"chains": chains, "sweeps": sweeps, "seed": seed}
+        found = confidence_of(
+            complete.scored(complete.columns), task.constraints, task.search, method=method, prior=prior, **how
+        )
+    return replace(found, task=task)
 
-    def found(drawn: Array, seed: int) -> Parents:
+
+@dataclass(frozen=True, eq=False)
+class SearchAgain:
+    """The graph that a search finds, given weights of the rows: completions share that of their row."""
+
+    task: Task  # its rows are complete
+    row: NDArray[np.intp]  # of which each is a completion
+    share: Array  # of that row's weight
+
+    @classmethod
+    def of(cls, task: Task, complete: Task) -> SearchAgain:
+        if complete is task:
+            return cls(task, np.arange(task.columns.rows), np.ones(task.columns.rows))
+        from credo.networks.structure.structural_em import completions
+
+        times = completions(task.columns)
+        return cls(complete, np.repeat(np.arange(len(times)), times), np.repeat(1.0 / times, times))
+
+    def __call__(self, weight: Array, seed: int) -> Parents:
+        task, drawn = self.task, weight[self.row] * self.share
         columns = replace(task.columns, weight=drawn).where(drawn > 0)
         if isinstance(task.search, ColumnSearch):
             return task.search.of_columns(columns, task.constraints)
-        return task.search(task.scored(columns), task.constraints, task.constraints.required_parents, seed)
-
-    return bootstrap_confidence(found, own, task.constraints, replicates=replicates, seed=seed)
+        score, start = task.scored(columns), task.constraints.required_parents
+        check_possible(score, start)
+        return task.search(score, task.constraints, start, seed)
 
 
 def completed_task(task: Task) -> Task:
     """With missing cells drawn several times from the network that structural EM finds."""
-    if task.columns.numbers or task.columns.is_complete or isinstance(task.search, ColumnSearch):
+    if isinstance(task.search, ColumnSearch):
+        return task
+    if task.columns.numbers:
+        task.columns.check_complete()
+    if task.columns.is_complete:
         return task
     from credo.networks.structure.structural_em import completed, repeated, structural_em
 
@@ -116,23 +144,28 @@ def confidence_of(
     """Exact sums, or chains over orders that begin with what the search finds."""
     check_way(method, prior)
     check_seed(seed)
+    check_possible(score, constraints.required_parents)
     n = len(score.variables)
     if method == "exact" or (method == "auto" and (n <= EXACT or prior == "dags")):
         return exact_confidence(score, constraints, prior)
     if prior == "dags":
         raise NetworkError('chains run over orders: use prior="orders", or method="exact"')
-    for what, value, least in (("chains", chains, 2), ("sweeps", sweeps, 8)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise NetworkError(f"{what} must be a whole number of at least {least}, but is {value!r:.60}")
+    chains, sweeps = check_whole("chains", chains, 2), check_whole("sweeps", sweeps, 8)
     start = search(score, constraints, constraints.required_parents, seed)
     found = sample_orders(score, constraints, start, seed=seed, chains=chains, sweeps=sweeps, graphs=DRAWN)
-    if not found.convergence.reached:
+    bound = [score.variables[v] for v in found.at_limit] if constraints.max_parents is None else []
+    if bound:
+        tell(
+            f"the chains consider up to {counted(found.limit, 'parent')} of a variable, and {listed(bound)} often "
+            f"{'has' if len(bound) == 1 else 'have'} as many: max_parents={found.limit + 2} would consider more"
+        )
+    elif not found.convergence.reached:
         c = found.convergence
         tell(
             f"the chains don't agree yet (R-hat {c.r_hat:.2f}, arrows differ by up to {c.largest_difference:.2f}): "
             f"more sweeps than {sweeps} would help, sweeps={4 * sweeps}"
         )
-    paths = path_shares(_shares(found.graphs))
+    paths = path_shares(found.graphs, found.arrows)
     return EdgeConfidence(
         score.variables, found.arrows, paths, "mcmc", prior, len(found.graphs), found.convergence, found.graphs
     )
@@ -153,9 +186,9 @@ def exact_confidence(score: Score, constraints: Constraints, prior: GraphPrior =
     drawn: tuple[Parents, ...] = ()
     if isinstance(over_all, OverOrders) and n > EXACT_PATHS:
         drawn = over_all.sampled(DRAWN, seed=0)
-        paths = path_shares(_shares(drawn))
+        paths = path_shares(drawn, arrows)
     else:
-        paths = over_all.paths()
+        paths = np.maximum(over_all.paths(), arrows)  # but for rounding
     return EdgeConfidence(score.variables, arrows, paths, "exact", prior, len(drawn), None, drawn, over_all)
 
 
@@ -169,12 +202,10 @@ def bootstrap_confidence(
 ) -> EdgeConfidence:
     """Shares of bootstrap samples."""
     check_seed(seed)
-    if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 2:
-        raise NetworkError(f"a bootstrap needs at least 2 replicates, not {replicates!r:.60}")
-    arrows, graphs = bootstrap(found, weight, constraints, replicates, seed)
-    paths = path_shares(_shares(graphs))
-    return EdgeConfidence(constraints.variables, arrows, paths, "bootstrap", "none", len(graphs), drawn=graphs)
-
-
-def _shares(graphs: tuple[Parents, ...]) -> dict[Parents, float]:
-    return {graph: count / len(graphs) for graph, count in Counter(graphs).items()}
+    replicates = check_whole("replicates", replicates, 2)
+    graphs = bootstrap(found, weight, constraints, replicates, seed)
+    arrows = arrow_shares(graphs)
+    paths = path_shares(graphs, arrows)
+    return EdgeConfidence(
+        constraints.variables, arrows, paths, "bootstrap", "none", len(graphs), drawn=graphs, replicates=replicates
+    )

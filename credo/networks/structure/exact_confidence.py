@@ -6,7 +6,6 @@ its topological orders; with "dags" all graphs are equally probable (Tian and He
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -88,9 +87,9 @@ class OverOrders:
         random = np.random.default_rng(seed)
         return tuple(self._drawn(random) for _ in range(size))
 
-    def weighted(self, size: int, seed: int) -> dict[Parents, float]:
-        """Drawn graphs by their share."""
-        return {graph: count / size for graph, count in Counter(self.sampled(size, seed)).items()}
+    def weight(self, graph: Parents) -> float:  # noqa: ARG002 - as over graphs
+        """Of a drawn graph: draws count alike."""
+        return 1.0
 
     def _drawn(self, random: np.random.Generator) -> Parents:
         n, forward, sums = len(self.inner), self._ends[0], self.inner.sums
@@ -144,12 +143,13 @@ class OverGraphs:
             add_paths_over_graphs(n, source, self.inner.sums, self._graphs, product, tops, below, found)
         return np.clip(found, 0.0, 1.0)
 
-    def weighted(self, size: int, seed: int) -> dict[Parents, float]:
-        """Graphs drawn over orders, each with its share divided by the number of its orders: importance sampling."""
-        drawn = OverOrders(self.inner).weighted(size, seed)
-        weights = {graph: share / count_orders(graph) for graph, share in drawn.items()}
-        total = sum(weights.values())
-        return {graph: weight / total for graph, weight in weights.items()}
+    def sampled(self, size: int, seed: int) -> tuple[Parents, ...]:
+        """Graphs drawn over orders; `weight` corrects for that: importance sampling."""
+        return OverOrders(self.inner).sampled(size, seed)
+
+    def weight(self, graph: Parents) -> float:
+        """Of a drawn graph: orders draw it as often as it has some."""
+        return 1.0 / count_orders(graph)
 
 
 def count_orders(parents: Parents) -> int:

@@ -9,12 +9,14 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.errors import SizeError
 from credo.networks.structure.score import Constraints, Score
 from credo.notices import tell
 from credo.numerics.exact import Array
 
 Integers = NDArray[np.int64]
 MOST_FAMILIES = 600_000  # families that are scored
+FEASIBLE_FAMILIES = 6_000_000  # and where the user sets a limit to the parents
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +54,19 @@ def most_parents(constraints: Constraints, what: str) -> int:
     def count(limit: int) -> int:
         return sum(sum(comb(len(free), k) for k in range(max(limit - len(own), 0) + 1)) for own, free in sizes)
 
+    if constraints.max_parents is not None:
+        if count(most) > FEASIBLE_FAMILIES:
+            raise SizeError(
+                f"{what} would score {count(most):,} sets of up to {most} parents: lower max_parents={most}, or leave "
+                'it out for a limit that is feasible, or use search="boss"'
+            )
+        return most
     limit = most
     while limit > max(fewest, 1) and count(limit) > MOST_FAMILIES:
         limit -= 1
-    if limit < most and constraints.max_parents is None:
+    if limit < most:
         tell(f"{what} tries sets of up to {limit} parents: max_parents= sets another limit")
-    return most if constraints.max_parents is not None else limit
+    return limit
 
 
 def _free(constraints: Constraints, node: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.networks.structure.counting import occurring
 from credo.numerics.exact import Array
 
 
@@ -45,28 +46,30 @@ class CategoryTest:
     def p_value(self, a: int, b: int, given: Sequence[int]) -> float:
         from scipy.special import chdtrc, xlogy
 
-        counts = self._counts(a, b, given)  # (states of z, of a, of b)
-        rows, columns = counts.sum(2), counts.sum(1)
-        terms = xlogy(counts, counts).sum() - xlogy(rows, rows).sum() - xlogy(columns, columns).sum()
-        total = counts.sum((1, 2))
-        g = 2.0 * float(terms + xlogy(total, total).sum())
-        seen = np.maximum((rows > 0).sum(1) - 1, 0) * np.maximum((columns > 0).sum(1) - 1, 0)
-        freedom = int(seen.sum())
+        keep = self._known([a, b, *given])
+        z, states = self._joint(given, keep)
+        of_a, of_b = (self._column(v, keep) for v in (a, b))
+        r, c = self.sizes[a], self.sizes[b]
+        weight = self.weight if self.weight is None or keep is None else self.weight[keep]
+        both = occurring((z * r + of_a) * c + of_b, states * r * c, weight)
+        with_a, with_b = occurring(z * r + of_a, states * r, weight), occurring(z * c + of_b, states * c, weight)
+        total = occurring(z, states, weight)
+        terms = [float(xlogy(counts, counts).sum()) for _, counts in (both, with_a, with_b, total)]
+        g = 2.0 * (terms[0] - terms[1] - terms[2] + terms[3])
+        seen_a, seen_b = np.bincount(with_a[0] // r, minlength=states), np.bincount(with_b[0] // c, minlength=states)
+        freedom = int((np.maximum(seen_a - 1, 0) * np.maximum(seen_b - 1, 0)).sum())
         return 1.0 if freedom == 0 else float(chdtrc(freedom, max(g, 0.0)))
 
-    def _counts(self, a: int, b: int, given: Sequence[int]) -> Array:
-        keep = self._known([a, b, *given])
-        key, size = np.zeros(self.codes.shape[1] if keep is None else len(keep), dtype=np.int64), 1
+    def _joint(self, given: Sequence[int], keep: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], int]:
+        """The joint state of some variables in each row, and how many there are."""
+        key, states = np.zeros(self.codes.shape[1] if keep is None else len(keep), dtype=np.int64), 1
         for v in given:
             key = key * self.sizes[v] + self._column(v, keep)
-            size *= self.sizes[v]
-            if size > max(len(key), 1024):
-                occurring, key = np.unique(key, return_inverse=True)
-                size = len(occurring)
-        r, c = self.sizes[a], self.sizes[b]
-        cells = (key * r + self._column(a, keep)) * c + self._column(b, keep)
-        weight = self.weight if self.weight is None or keep is None else self.weight[keep]
-        return np.bincount(cells, weight, size * r * c).reshape(size, r, c).astype(np.float64)
+            states *= self.sizes[v]
+            if states > max(len(key), 1024):
+                found, key = np.unique(key, return_inverse=True)
+                states = len(found)
+        return key, states
 
     def _column(self, v: int, keep: NDArray[np.int64] | None) -> NDArray[Any]:
         own = self.codes[v].astype(np.int64)

@@ -6,14 +6,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from credo.errors import DataError, NetworkError, SchemaError, check_seed, suggest
+from credo.engines.local import one_blas_thread
+from credo.errors import DataError, NetworkError, SchemaError, check_seed, check_whole, suggest
 from credo.networks import graph
 from credo.networks.network import Network
 from credo.networks.structure.columns import Columns, ColumnSearch, read_columns
 from credo.networks.structure.conditional_gaussian import ConditionalGaussian, MixedTable
 from credo.networks.structure.constraints import Constraints, Named
-from credo.networks.structure.score import Parents, Score, Search
-from credo.networks.structure.searches import MIXED, OF_NUMBERS, SCORES, category_score, number_score, search_of
+from credo.networks.structure.score import Parents, Score, Search, check_possible
+from credo.networks.structure.searches import (
+    FOR_CATEGORIES,
+    FOR_NUMBERS,
+    MIXED,
+    OVER_CLASSES,
+    SCORES,
+    UNEQUAL,
+    category_score,
+    number_score,
+    search_of,
+)
 
 if TYPE_CHECKING:
     from credo.core.learning import Weight
@@ -24,7 +35,7 @@ MOST_BINS = 1000
 def learn_structure(
     data: object,
     score: str = "auto",
-    search: str | Search = "boss",
+    search: str | Search = "auto",
     *,
     required: Named = (),
     forbidden: Named = (),
@@ -41,7 +52,8 @@ def learn_structure(
 ) -> Network:
     """The network whose arrows have the best score that the search finds; its tables are learned from the same rows.
 
-    "auto" is bic for categories, bge for numbers, conditional-gaussian for both. A network with numbers has arrows and
+    "auto" is bic for categories, bge for numbers, conditional-gaussian for both; and exact search for up to 10
+    variables, best order score search ("boss") for more. A network with numbers has arrows and
     no tables. `equivalent` is the prior's weight in rows, `prior` that of the tables; options are the search's own.
 
     >>> rain = {"Rain": ["yes", "no"] * 20, "Wet": ["yes", "no"] * 19 + ["no", "no"], "Coin": ["h", "h", "t", "t"] * 10}
@@ -66,7 +78,7 @@ def learn_structure(
 def task_of(
     data: object,
     score: str = "auto",
-    search: str | Search = "boss",
+    search: str | Search = "auto",
     constraints: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     bins: int | None = None,
@@ -74,12 +86,14 @@ def task_of(
     weight: Weight = None,
     equivalent: float = 1.0,
     seed: int = 0,
+    states: Mapping[str, tuple[Any, ...]] | None = None,
 ) -> Task:
     """What users ask for, checked: columns that were read, the score for them, constraints and a search."""
-    columns = read_columns(data, kinds, weight)
+    columns = read_columns(data, kinds, weight, states)
     if bins is not None:
         columns = columns.binned(_checked_bins(bins))
     chosen = _chosen_score(score, columns)
+    _check_equivalence(search, chosen, columns)
     known = Constraints.of(columns.variables, **(constraints or {}))
     if chosen == MIXED:
         known = _without_numbers_before_categories(known, columns)
@@ -108,7 +122,10 @@ class Task:
 
     def found(self, columns: Columns, start: Parents) -> Parents:
         """The graph that the search finds; one that breaks the constraints is the search's mistake."""
-        found = self.search(self.scored(columns), self.constraints, start, self.seed)
+        with one_blas_thread():  # matrices are small: threads would only wait for each other
+            score = self.scored(columns)
+            check_possible(score, start)
+            found = self.search(score, self.constraints, start, self.seed)
         if what := self.constraints.objection(found):
             raise NetworkError(f"the search found a graph that the constraints don't allow: {what}")
         return found
@@ -123,6 +140,16 @@ class Task:
         """With tables learned from rows: counted, or by EM where cells are missing."""
         return self.named(parents).fit(columns.arrow(), prior=prior, weight=columns.weight)
 
+    def fitted_to_all(self, graphs: Sequence[Parents], prior: Any) -> list[Network]:
+        """A network of each graph, with tables learned from all rows."""
+        for column in self.columns.numbers:
+            raise SchemaError(
+                f"column {column.name!r} is a number, and networks with numbers have no tables: cut numbers in bins "
+                "(bins=5)"
+            )
+        rows, weight = self.columns.arrow(), self.columns.weight
+        return [self.named(graph).fit(rows, prior=prior, weight=weight) for graph in graphs]
+
 
 def _chosen_score(asked: str, columns: Columns) -> str:
     """The score's name, if it is one for these columns."""
@@ -131,15 +158,20 @@ def _chosen_score(asked: str, columns: Columns) -> str:
     if columns.numbers and columns.categories:
         wanted: tuple[str, ...] = (MIXED,)
     else:
-        wanted = OF_NUMBERS if columns.numbers else SCORES[:-2]
+        wanted = FOR_NUMBERS if columns.numbers else FOR_CATEGORIES
     if asked == "auto":
         return "bic" if not columns.numbers else wanted[0]
     if asked in wanted or asked == MIXED:
         return asked
+    if columns.numbers and asked in FOR_NUMBERS:
+        raise SchemaError(
+            f"{columns.categories[0].name!r} is a category and {columns.numbers[0].name!r} a number, and "
+            f"score={asked!r} is for tables of one kind: use score={MIXED!r}, or bins=5 to cut numbers in bins"
+        )
     if columns.numbers:
         name = columns.numbers[0].name
         raise SchemaError(
-            f"column {name!r} is a number, and score={asked!r} is for {_subject(asked)}: give "
+            f"column {name!r} is a number, and score={asked!r} is for categories: give "
             f"kinds={{{name!r}: 'category'}} if its values are names, bins=5 to cut numbers in bins, "
             f"or score={wanted[0]!r}"
         )
@@ -147,14 +179,27 @@ def _chosen_score(asked: str, columns: Columns) -> str:
     raise SchemaError(f"column {name!r} is a category, and score={asked!r} is for numbers; {suggest(asked, wanted)}")
 
 
-def _subject(score: str) -> str:
-    return "tables of numbers only" if score in OF_NUMBERS else "categories"
+def _check_equivalence(search: str | Search, score: str, columns: Columns) -> None:
+    """Refuse a search over classes of equivalent graphs where these differ in score, or where some aren't allowed."""
+    if not isinstance(search, str):
+        return
+    if search in OVER_CLASSES and score in UNEQUAL:
+        others = ", ".join(name for name in FOR_CATEGORIES if name not in UNEQUAL)
+        raise NetworkError(
+            f"search={search!r} needs a score that is equal for Markov-equivalent networks ({others}), and that of "
+            f'{score!r} differs: use search="boss", "tabu" or "exact" with it'
+        )
+    if search in (*OVER_CLASSES, "tan") and columns.numbers and columns.categories:
+        raise NetworkError(
+            f"search={search!r} reverses arrows, and with score={MIXED!r} a category has no numbers as parents: use "
+            'search="boss", "tabu" or "exact", or bins=5 to cut numbers in bins'
+        )
 
 
 def _checked_bins(bins: Any) -> int:
-    if isinstance(bins, bool) or not isinstance(bins, int) or not 2 <= bins <= MOST_BINS:
-        raise DataError(f"bins must be a whole number from 2 to {MOST_BINS}, but is {bins!r:.60}")
-    return bins
+    if check_whole("bins", bins, 2, DataError) > MOST_BINS:
+        raise DataError(f"bins must be at most {MOST_BINS}, but is {bins}")
+    return int(bins)
 
 
 def _without_numbers_before_categories(known: Constraints, columns: Columns) -> Constraints:
@@ -176,6 +221,8 @@ def _start(given: Network | Named | None, known: Constraints) -> Parents:
     if given is None:
         return known.required_parents
     arrows: Any = given.parents if isinstance(given, Network) else given
+    if not isinstance(arrows, str | Iterable):
+        raise NetworkError(f"start must be a network, or arrows as in 'A -> B', but is {given!r:.60}")
     parents = graph.checked(graph.parse_arrows(arrows) if isinstance(arrows, str) else arrows)
     graph.in_order(parents)  # refuses cycles
     number = {name: i for i, name in enumerate(known.variables)}

@@ -8,6 +8,7 @@ from scipy.special import gammaln, logsumexp, xlogy
 from credo.numerics.exact import Array
 
 EXACT = 2000  # states up to which the recurrence is followed
+SUMMED = 100_000  # rows up to which C(n, 2) is summed; beyond, its asymptotic series is exact enough
 
 
 class Regret:
@@ -38,8 +39,8 @@ class Regret:
 
     def _two(self) -> float:
         n = round(self.n)
-        if n > 100_000:
-            return self._approximate(2)
+        if n > SUMMED:
+            return float(np.log(np.sqrt(np.pi * n / 2) + 2 / 3 + np.sqrt(np.pi / (2 * n)) / 12 - 4 / (135 * n)))
         first = np.arange(n + 1.0)
         rest = n - first
         ways = gammaln(n + 1) - gammaln(first + 1) - gammaln(rest + 1)

@@ -21,7 +21,8 @@ from credo.networks.structure.families import Integers
 from credo.networks.structure.score import Constraints, Parents, Score
 from credo.numerics.exact import Array
 
-MOST_CANDIDATES, MOST_PARENTS = 12, 4  # of a variable
+MOST_CANDIDATES, MOST_PARENTS = 12, 4  # of a variable, unless it has more parents in the starting graph
+AT_LIMIT = 0.05  # share of graphs in which a variable has as many parents as may be, from which on the limit matters
 FAMILIES = 400_000  # that are scored in all
 CHAINS, SWEEPS = 4, 2000  # by default; the first half of the sweeps is dropped
 
@@ -55,13 +56,11 @@ class CandidateTables:
     @classmethod
     def of(cls, score: Score, constraints: Constraints, start: Parents) -> CandidateTables:
         """Candidates are the neighbours in the starting graph, then the variables that would add most to it."""
-        n = len(start)
-        most = min(constraints.most, MOST_PARENTS if constraints.max_parents is None else constraints.most)
-        most = max(most, *map(len, constraints.required_parents), 1)
+        n, most = len(start), parents_limit(constraints, start)
         size = min(MOST_CANDIDATES, n - 1)
         while size > 2 and n * sum(comb(size, k) for k in range(most + 1)) > FAMILIES:
             size -= 1
-        size = max(size, *map(len, constraints.required_parents))
+        size = max(size, *map(len, constraints.required_parents), *map(len, start))
         near = [{*own} | {child for child in range(n) if v in start[child]} for v, own in enumerate(start)]
         candidates, slots = np.full((n, size), -1), np.full((n, n), -1)
         masks, scores, sums = list[Integers](), list[Array](), np.full((n, 1 << size), EMPTY)
@@ -98,6 +97,12 @@ class CandidateTables:
         )
 
 
+def parents_limit(constraints: Constraints, start: Parents) -> int:
+    """As many parents as the constraints allow; a few, or one more than in the starting graph, if they don't say."""
+    least = max(map(len, (*constraints.required_parents, *start)), default=0)
+    return max(MOST_PARENTS, least + 1) if constraints.max_parents is None else constraints.most
+
+
 def _chosen(score: Score, constraints: Constraints, start: Parents, v: int, near: set[int], size: int) -> list[int]:
     required = [*constraints.required_parents[v]]
     allowed = [int(u) for u in np.flatnonzero(constraints.allowed[:, v]) if u not in required]
@@ -117,6 +122,14 @@ class OrderSample:
     arrows: Array  # P(u -> v), in row u and column v
     graphs: tuple[Parents, ...]
     convergence: Convergence
+    limit: int  # parents of a variable, at most
+
+    @property
+    def at_limit(self) -> list[int]:
+        """Variables that often have as many parents as are considered, though there are more variables."""
+        n = len(self.arrows)
+        full = np.array([[len(own) == self.limit < n - 1 for own in graph] for graph in self.graphs])
+        return np.flatnonzero(full.mean(0) > AT_LIMIT).tolist()
 
 
 def sample_orders(
@@ -136,7 +149,8 @@ def sample_orders(
     logs = np.stack([own for _, own, _ in found])
     difference = float((arrows.max(0) - arrows.min(0)).max(initial=0.0))
     convergence = Convergence(r_hat(logs), difference, chains, sweeps)
-    return OrderSample(arrows.mean(0), tuple(each for _, _, own in found for each in own), convergence)
+    drawn = tuple(each for _, _, own in found for each in own)
+    return OrderSample(arrows.mean(0), drawn, convergence, parents_limit(constraints, start))
 
 
 def _chain(

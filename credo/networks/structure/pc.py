@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +17,12 @@ from credo.errors import NetworkError
 from credo.networks.equivalence import PartialOrientation, close, extension
 from credo.networks.mixed_graph import MixedGraph
 from credo.networks.structure.columns import Columns
+from credo.networks.structure.essential_graph import direct_known, random_directions
 from credo.networks.structure.independence import CategoryTest, CorrelationTest, IndependenceTest
 from credo.networks.structure.score import Constraints, Parents, Score
 
 Pair = frozenset[int]
+MEMBERS = 20  # graphs of a class that are tried where the number of parents is limited
 
 
 @dataclass(frozen=True)
@@ -40,12 +44,17 @@ def pc_parents(test: IndependenceTest, constraints: Constraints, alpha: float = 
     """A directed acyclic graph of the class that PC finds; where the tests contradict each other, one near it."""
     near, separations = skeleton(test, constraints, alpha)
     graph = oriented(near, separations, constraints)
-    return extension(graph) or acyclic(graph)
+    found = extension(graph)
+    if found is None:
+        return acyclic(graph)
+    random = np.random.default_rng(0)
+    others = (random_directions(graph.copy(), random) for _ in range(MEMBERS))
+    return next((each for each in (found, *others) if constraints.objection(each) is None), found)
 
 
-def skeleton(test: IndependenceTest, known: Constraints, alpha: float) -> tuple[list[set[int]], dict[Pair, Separation]]:
+def skeleton(test: IndependenceTest, known: Constraints, alpha: Any) -> tuple[list[set[int]], dict[Pair, Separation]]:
     """Each variable's neighbours, and what separates the others."""
-    if not 0 < alpha < 1:
+    if not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
         raise NetworkError(f"alpha must be between 0 and 1, but is {alpha!r:.60}")
     n = len(test.variables)
     required = {frozenset(arrow) for arrow in known.required}
@@ -63,8 +72,6 @@ def skeleton(test: IndependenceTest, known: Constraints, alpha: float) -> tuple[
                 near[b].discard(a)
                 found[frozenset((a, b))] = best
         size += 1
-        if size > known.most:
-            break
     return near, found
 
 
@@ -108,12 +115,8 @@ def _background(near: list[set[int]], known: Constraints) -> PartialOrientation:
     graph = PartialOrientation(len(near))
     for a, own in enumerate(near):
         for b in own:
-            if a < b:
-                graph.join(a, b)
-                if not known.allows(a, b) or (b, a) in known.required:
-                    graph.direct(b, a)
-                elif not known.allows(b, a) or (a, b) in known.required:
-                    graph.direct(a, b)
+            graph.join(a, b)
+    direct_known(graph, known)
     return graph
 
 
@@ -181,7 +184,9 @@ class PC:
     def of_columns(self, columns: Columns, constraints: Constraints) -> Parents:
         found = pc_parents(independence_test(columns), constraints, self.alpha)
         if what := constraints.objection(found):
-            raise NetworkError(f'search="pc" finds a graph that the constraints refuse: {what}; use "boss" or "tabu"')
+            raise NetworkError(
+                f'search="pc" finds by tests a graph that the constraints refuse: {what}; use search="boss" or "tabu"'
+            )
         return found
 
     def __call__(self, score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents:  # noqa: ARG002

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from credo.errors import NetworkError
 from credo.networks.structure.constraints import Constraints as Constraints
 from credo.networks.structure.constraints import Parents as Parents
 from credo.numerics.exact import Array
@@ -40,6 +41,17 @@ class Search(Protocol):
 def total(score: Score, parents: Parents) -> float:
     """The score of a graph."""
     return float(sum(score.family(node, above) for node, above in enumerate(parents)))
+
+
+def check_possible(score: Score, parents: Parents) -> None:
+    """Refuse a starting graph in which a variable is a function of its parents: its score is -inf."""
+    for node, above in enumerate(parents):
+        if score.family(node, above) == -np.inf:
+            names = ", ".join(score.variables[p] for p in above)
+            raise NetworkError(
+                f"{score.variables[node]!r} can't have the parents {names} that are required, or that it starts with: "
+                "they determine it, so that the score is -inf. Leave one of these columns out"
+            )
 
 
 def empty(size: int) -> Parents:

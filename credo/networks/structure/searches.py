@@ -18,10 +18,14 @@ WITH_PRIOR: Mapping[str, Callable[[CodedTable, float], Score]] = {"bdeu": BDeu, 
 OF_CATEGORIES: Mapping[str, Callable[[CodedTable], Score]] = {
     "k2": K2, "bic": bic, "aic": aic, "mdl": MDL, "qnml": QNML,
 }  # fmt: skip
-OF_NUMBERS = ("bge", "bic")
+FOR_CATEGORIES = (*WITH_PRIOR, *OF_CATEGORIES)
+FOR_NUMBERS = ("bge", "bic")
 MIXED = "conditional-gaussian"
-SCORES = (*WITH_PRIOR, *OF_CATEGORIES, "bge", MIXED)
+SCORES = (*FOR_CATEGORIES, "bge", MIXED)
+UNEQUAL = ("bds", "k2")  # scores that differ between Markov-equivalent graphs
+OVER_CLASSES = ("ges", "chow-liu")  # searches over Markov-equivalent graphs
 SEARCHES = {  # where each is, loaded when it is asked for
+    "auto": "credo.networks.structure.default_search:default_search",
     "boss": "credo.networks.structure.boss:boss",
     "hill-climbing": "credo.networks.structure.climbing:hill_climbing",
     "tabu": "credo.networks.structure.climbing:tabu",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from credo.data import source
-from credo.errors import DataError, SchemaError, suggest
-from credo.networks.structure.learn import Task, task_of
+from credo.data import Source, source
+from credo.errors import SchemaError, suggest
+from credo.networks.structure.learn import task_of
 from credo.networks.structure.score import Score
 
 if TYPE_CHECKING:
@@ -17,31 +17,25 @@ if TYPE_CHECKING:
 
 def scored_nodes(net: Network, data: object, score: str, weight: Any, equivalent: float) -> dict[str, float]:
     """Each variable's part of the score."""
-    task = task_of(data, score, kinds=_ignored(net, data, weight), weight=weight, equivalent=equivalent)
-    return node_scores(scored(task), net.parents)
-
-
-def scored(task: Task) -> Score:
-    """The score of the rows, which must be complete."""
-    for column in task.columns.categories:
-        if not column.is_complete:
-            row = int((column.codes < 0).argmax()) + 1
-            raise DataError(f"{column.name!r} is missing in row {row}: scores of given arrows need complete rows")
-    return task.scored(task.columns)
+    table = source(data)
+    how: dict[str, Any] = {"kinds": _ignored(net, table, weight), "weight": weight, "equivalent": equivalent}
+    task = task_of(table, score, **how, states=dict(net.states) if net.declared else None)
+    return node_scores(task.scored(task.columns), net.parents)
 
 
 def averaged(net: Network, data: object, prior: Any, structures: int, how: Mapping[str, Any]) -> NetworkAverage:
     """The average over structures of a network's variables."""
     from credo.networks.structure.edge_confidence import edge_confidence
 
-    kinds = {**_ignored(net, data, how.get("weight")), **(how.get("kinds") or {})}
-    found = edge_confidence(data, **{**how, "kinds": kinds})
-    return found.average(data, prior=prior, structures=structures)
+    table = source(data)
+    kinds = {**_ignored(net, table, how.get("weight")), **(how.get("kinds") or {})}
+    found = edge_confidence(table, **{**how, "kinds": kinds})
+    return found.average(prior=prior, structures=structures)
 
 
-def _ignored(net: Network, data: object, weight: Any) -> dict[str, str]:
+def _ignored(net: Network, table: Source, weight: Any) -> dict[str, str]:
     """Columns that are no variables aren't read."""
-    names = source(data).names
+    names = table.names
     for name in (name for name in net.variables if name not in names):
         raise SchemaError(f"there is no column {name!r}; {suggest(name, names)}")
     return {name: "ignore" for name in names if name not in net.variables and name != weight}

@@ -10,10 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.networks.network import Network
 from credo.networks.structure.chow_liu import spanning_tree
 from credo.networks.structure.columns import CategoryColumn, Columns
+from credo.networks.structure.counting import dense_cells
 from credo.networks.structure.score import Parents, total
 
 if TYPE_CHECKING:
@@ -56,14 +58,17 @@ def _with_tables(task: Task, rows: Columns, net: Network, parents: Parents, prio
 
 
 def _tree_network(task: Task, rows: Columns, prior: Any) -> Network:
-    """The best tree, by the mutual information of pairs of cells that are both known: only to complete rows with."""
+    """The best tree, by the mutual information of pairs of cells that are both known: only to complete rows with. Pairs
+    with far more joint states than rows are left out."""
     columns = task.columns.categories
     weight = np.ones(len(columns[0].codes)) if task.columns.weight is None else task.columns.weight
     information = np.zeros((len(columns), len(columns)))
     for i, one in enumerate(columns):
         for j, other in enumerate(columns[:i]):
+            if len(one.levels) * len(other.levels) > dense_cells(len(weight)):
+                continue
             information[i, j] = information[j, i] = _mutual_information(one, other, weight)
-    parents = spanning_tree(information)
+    parents = spanning_tree(information, least=0.0)
     net = task.fitted(completed(rows, None, task.seed), parents, prior)
     return _with_tables(task, rows, _with_tables(task, rows, net, parents, prior), parents, prior)
 
@@ -94,11 +99,15 @@ def _complete_rows(columns: Columns) -> Columns | None:
 
 def repeated(columns: Columns) -> Columns:
     """Rows with missing cells several times, each with a part of the weight."""
-    missing = np.any([column.codes < 0 for column in columns.categories], axis=0)
-    times = np.where(missing, COMPLETIONS, 1)
+    times = completions(columns)
     weight = np.ones(len(times)) if columns.weight is None else columns.weight
     again = tuple(replace(column, codes=np.repeat(column.codes, times)) for column in columns.categories)
     return replace(columns, categories=again, weight=np.repeat(weight / times, times))
+
+
+def completions(columns: Columns) -> NDArray[np.intp]:
+    """How often each row is repeated."""
+    return np.where(np.any([column.codes < 0 for column in columns.categories], axis=0), COMPLETIONS, 1)
 
 
 def completed(columns: Columns, net: Network | None, seed: int) -> Columns:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from credo.storage.schemas import core, estimation, families, models, networks
+from credo.storage.schemas import core, estimation, families, hidden_markov, mixtures, models, networks
 from credo.storage.stored import Stored
 
-BY_NAME: dict[str, Stored] = {
-    schema.name: schema for room in (core, families, estimation, models, networks) for schema in room.SCHEMAS
-}
+ROOMS = (core, families, estimation, models, mixtures, hidden_markov, networks)
+BY_NAME: dict[str, Stored] = {schema.name: schema for room in ROOMS for schema in room.SCHEMAS}
 BY_PLACE: dict[str, Stored] = {schema.place: schema for schema in BY_NAME.values() if schema.place}

@@ -63,7 +63,7 @@ def _classifier_holds(model: Classifier) -> bool:
     """Whether the evidence has the form of what the model makes of a row: kernels rely on that."""
     import pyarrow as pa
 
-    from credo.blocks.numbers.gaussian import Joint
+    from credo.blocks.numbers.gaussian import COMPLETED, KNOWN, Joint
     from credo.data import Batch
 
     if not _views_hold(model):
@@ -78,7 +78,9 @@ def _classifier_holds(model: Classifier) -> bool:
     for _, block in model.blocks(model.views):
         if isinstance(block, Joint):
             patterns |= {label: evidence.parts[label] for label in block.labels(evidence)}
-            if not all(_pattern_holds(label, part, block, target) for label, part in patterns.items()):
+            if (COMPLETED in patterns) != (KNOWN in patterns):
+                return False
+            if not all(_joint_holds(label, part, block, target) for label, part in patterns.items()):
                 return False
     return learned(evidence, fresh, patterns) and model.crowded(evidence) is None
 
@@ -143,12 +145,20 @@ def _tuning_apart(plain: str, joint: bool = False) -> Callable[[Values], Values 
     return upgraded
 
 
-def _pattern_holds(label: Label, part: Part, block: Joint, target: str) -> bool:
-    """Whether a pattern of missing cells has the moments of the columns that it knows."""
-    from credo.core.statistics import CrossMoments
+def _joint_holds(label: Label, part: Part, block: Joint, target: str) -> bool:
+    """Whether a pattern of missing cells has the moments of the columns that it knows; completed rows have those of all
+    columns, and beside them those of each column's known cells."""
+    from credo.blocks.numbers.gaussian import COMPLETED, KNOWN
+    from credo.core.statistics import CrossMoments, Moments
 
+    width = len(block.names)
+    if label == KNOWN:
+        known = {each.shape for each in part.statistics.sums} == {(1, width)}
+        return part.axes == (None, None) and isinstance(part.statistics, Moments) and known
     plain = label == label._replace(name="", derived="")
-    d, whole = sum(label.pattern), plain and len(label.pattern) == len(block.names) and part.axes == (target,)
+    d, whole = sum(label.pattern), plain and len(label.pattern) == width and part.axes == (target,)
+    if label == COMPLETED:
+        d, whole = width, part.axes == (target,)
     shapes = [each.shape[1:] for each in part.statistics.sums]
     return bool(whole and isinstance(part.statistics, CrossMoments) and shapes == [(), (d,), (d, d)])
 

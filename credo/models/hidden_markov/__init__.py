@@ -1,0 +1,1 @@
+"""Hidden Markov models: a chain of hidden states, and columns given the state."""

@@ -1,0 +1,69 @@
+"""What comes next: distributions of states and columns, some steps after the last row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo import engines
+from credo.blocks.column_laws import column_laws
+from credo.errors import DataError, EvidenceError, counted
+from credo.models.hidden_markov.jobs import LastState
+from credo.numerics.distributions import Categorical
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.models.hidden_markov.expecting import HiddenChain
+    from credo.models.hidden_markov.model import HiddenMarkov
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast(Mapping[str, Any]):
+    """One step ahead: P(state), and the distribution of each column: {value: probability}, or that of a number."""
+
+    steps: int  # after the last row
+    states: Categorical
+    columns: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __repr__(self) -> str:
+        return f"Forecast({counted(self.steps, 'step')} ahead: {', '.join(self.columns)})"
+
+
+def forecasts(model: HiddenMarkov, data: object, steps: int) -> list[Forecast]:
+    """After the last row of the only sequence."""
+    found = engines.current().map(LastState(model.chain), model._opened(data).partitions())
+    last = np.concatenate([each.values for each in found] or [np.empty((0, 0))])
+    if len(last) != 1:
+        raise DataError(f"a forecast goes on from the end of one sequence, but there are {len(last)}")
+    return ahead(model.names, model.chain, last[0], steps)
+
+
+def ahead(names: tuple[Any, ...], chain: HiddenChain, positions: Array, steps: int) -> list[Forecast]:
+    """From P(position) of the last row on: P(position) times the transitions, as often as there are steps."""
+    if not isinstance(steps, int | np.integer) or steps < 1:
+        raise DataError(f"the number of steps ahead must be whole and at least 1, but is {steps!r}")
+    laws: dict[str, Any] = {}
+    for likelihood in chain.emission.conditional.likelihoods:
+        laws |= column_laws(likelihood)
+    if not laws:
+        raise EvidenceError("no column has a distribution that could be forecast")
+    found = []
+    for step in range(1, steps + 1):
+        positions = positions @ chain.links.transitions
+        states = chain.pattern.shares(positions[None])[0]
+        groups = chain.emission.of_groups(states)
+        columns = {name: law.mixed(groups) for name, law in laws.items()}
+        found.append(Forecast(step, Categorical(names, states), columns))
+    return found

@@ -1,0 +1,387 @@
+"""HiddenMarkov: sequences of rows that depend on a hidden chain of states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from credo import engines
+from credo.blocks.block import Estimate, Settings
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import UNLABELLED
+from credo.core.learning import RowWeights, Weight
+from credo.core.membership import Hard
+from credo.core.records import Surface, with_fields
+from credo.core.statistics import Counts
+from credo.data import Batch, Source, source
+from credo.data.schema import Column, Schema
+from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_seed, counted, suggest
+from credo.families.normal_inverse_wishart import Covariance
+from credo.models.conditional import Conditional
+from credo.models.discriminant import GaussianDiscriminant
+from credo.models.forms import Views
+from credo.models.hidden_markov.chain import INITIAL, TRANSITIONS, ChainPrior, seen_in
+from credo.models.hidden_markov.emission import COMPONENT, Emission
+from credo.models.hidden_markov.expecting import EQUAL, HiddenChain
+from credo.models.hidden_markov.fitting import Search, Tried
+from credo.models.hidden_markov.given import Given, free_name
+from credo.models.hidden_markov.jobs import BestPaths, Decode, DecodeAndSmooth, Filter, Found, LogProb, Path, Smooth
+from credo.models.hidden_markov.naming import checked_states, names_of
+from credo.models.hidden_markov.pattern import Pattern, Transitions, pattern_of, plain_transitions
+from credo.models.hidden_markov.reading import SequenceTable
+from credo.models.latent.columns import hidden_blocks
+from credo.models.naive_bayes import check_settings
+from credo.notices import tell_of_columns
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.models.hidden_markov.forecasting import Forecast
+    from credo.models.hidden_markov.live import LiveStates
+
+NOTHING = "nothing was learned yet: fit(data) first"
+MOST_STATES = 20  # that states="auto" tries
+PATIENCE = 2  # numbers of states without a gain, after which it stops
+HIDDEN = (
+    "states were hidden when it was learned, and what was expected of them depends on all rows together: {} is exact "
+    "only where every state is given. update() continues EM with more rows; fit() begins again"
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HiddenMarkov(Surface):
+    """p(rows, states) = P(s₁) Π P(sₜ | sₜ₋₁) Π p(rowₜ | sₜ): each row of a sequence depends on its hidden state alone.
+
+    Where states are given, they are counted; else EM finds them (Baum-Welch). Shares of states have Dirichlet priors
+    (smoothing; sticky more for staying), columns those of a classifier's classes. emission: how number columns covary
+    in a state. components: of the mixture that each state is. transitions: "any", "left-to-right", a matrix of 0 and
+    1, or {state: [states that may follow]}. duration: the fewest rows that a state lasts.
+
+    >>> weather = {"walk": ["yes", "yes", "no", "no"] * 5, "sky": ["sun", "sun", "rain", "rain"] * 5}
+    >>> model = HiddenMarkov().fit(weather, target="sky")
+    >>> model.decode({"walk": ["yes", "no", "no"]}).tolist()
+    ['sun', 'rain', 'rain']
+    """
+
+    _internal: ClassVar[tuple[str, ...]] = (
+        "chain", "column", "needs", "opened", "pattern", "replaced", "settings", "streamed", "views",
+    )  # fmt: skip
+
+    states: int | Literal["auto"] | Sequence[Any] = "auto"
+    emission: Covariance = "full"
+    components: int = 1
+    transitions: Transitions = "any"
+    initial: Sequence[Any] | None = None
+    sticky: float = 0.0
+    duration: int | Mapping[Any, int] = 1
+    smoothing: float = 1.0
+    strength: float = 1.0
+    estimate: Estimate = "bayes"
+    kinds: Mapping[str, Any] | None = None
+    starts: int = 6
+    steps: int = 500
+    tolerance: float = 1e-7
+    seed: int = 0
+    column: str | None = field(default=None, init=False)  # that states are in
+    sequence: str | None = field(default=None, init=False)
+    order: str | None = field(default=None, init=False)
+    views: Views = field(default_factory=dict, init=False)
+    names: tuple[Any, ...] = field(default=(), init=False)  # of the states
+    hidden: bool = field(default=True, init=False)  # whether some state was
+    evidence: Evidence | None = field(default=None, init=False)
+    history: tuple[float, ...] = field(default=(), init=False)  # EM's objective, step by step
+    tried: tuple[Tried, ...] = field(default=(), init=False)  # numbers of states
+
+    def __post_init__(self) -> None:
+        check_settings(self.estimate, self.strength, smoothing=self.smoothing)
+        known = ("full", "tied", "diagonal", "spherical")
+        if self.emission not in known:
+            raise PriorError(f"no such emission, {self.emission!r}; {suggest(self.emission, known)}")
+        if not (isinstance(self.sticky, int | float | np.number) and 0 <= self.sticky < float("inf")):
+            raise PriorError(f"sticky must be a number of at least 0, but is {self.sticky!r}")
+        for name in ("components", "starts", "steps"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+                raise PriorError(f"{name} must be a whole number of at least 1, but is {value!r}")
+        object.__setattr__(self, "states", checked_states(self.states))
+        object.__setattr__(self, "transitions", plain_transitions(self.transitions))
+        if self.initial is not None:
+            if isinstance(self.initial, str) or not isinstance(self.initial, Sequence):
+                raise PriorError(f"initial must be a list of states, but is {self.initial!r:.60}")
+            object.__setattr__(self, "initial", tuple(self.initial))
+        if not isinstance(self.states, str):
+            self._check_pattern()
+
+    def _check_pattern(self) -> None:
+        """As far as the states' names are known: those of a number of states may come from the data."""
+        named = isinstance(self.transitions, Mapping) or isinstance(self.duration, Mapping) or self.initial is not None
+        if not (named and isinstance(self.states, int)):
+            self._pattern_of(names_of(self.states, ()))
+
+    # Learning
+
+    def fit(
+        self, data: object, *, target: object = None, sequence: str | None = None, order: str | None = None,
+        weight: Weight = None, start: object = None,
+    ) -> Self:  # fmt: skip
+        """Learn from sequences: runs of one value in the column `sequence`, tables of a list, or all rows as one; rows
+        are in order, or are put in order by the column `order`.
+
+        target: the states, as far as they are known (a column, an array, or P(state) in a matrix or in columns).
+        weight: of sequences. start: memberships that EM begins with, as target would give them.
+        """
+        from credo.models.hidden_markov.learning import Sequenced, learned
+
+        found: Self = learned(self, source(data), target, Sequenced(sequence, order, weight), start)
+        return found
+
+    def _table(self, table: Source, given: Sequence[Given | None] = ()) -> SequenceTable:
+        """Its sequences, with the columns that are read."""
+        present = [name for name in self.views if name in table.names]
+        if not present:
+            wanted = ", ".join([*self.views][:8])
+            raise SchemaError(f"the table has none of the model's columns ({wanted}); {suggest(wanted, table.names)}")
+        if absent := [name for name in self.views if name not in present]:
+            tell_of_columns((name, "no such column: its cells count as missing") for name in absent)
+        more = [name for each in given if each is not None for name in each.names]
+        order = self.order if self.order in table.names else None
+        by = self.sequence if self.sequence in table.names else None
+        return SequenceTable(table, tuple(dict.fromkeys([*present, *more])), by, order)
+
+    def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
+        """Learn from more sequences. Where states are hidden, EM continues: over the new rows, with what was expected
+        of the old ones kept as it is."""
+        from credo.models.hidden_markov.learning import continued
+
+        found: Self = continued(self, source(data), target, weight)
+        return found
+
+    def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
+        """Unlearn sequences, exactly; only where all states were given."""
+        if self._seen and self.hidden:
+            raise EvidenceError(f"can't forget: {HIDDEN.format('forgetting')}")
+        from credo.models.hidden_markov.learning import given_evidence
+
+        return self._with_evidence(self._seen.without(given_evidence(self, source(data), target, weight)), hidden=False)
+
+    def __add__(self, other: Self) -> Self:
+        """The evidence of both, the prior counted once; only where all states were given."""
+        if not isinstance(other, HiddenMarkov):
+            return NotImplemented
+        if self.hidden or other.hidden:
+            raise EvidenceError(f"these don't merge: {HIDDEN.format('merging')}")
+        if (self.column, self.names, self.views) != (other.column, other.names, other.views):
+            raise EvidenceError("these don't merge: their states or their columns differ")
+        return self._with_evidence(Evidence.total([self._seen, other._seen]), hidden=False)
+
+    def merge(self, *others: Self) -> Self:
+        """The same as adding them up."""
+        found = self
+        for other in others:
+            found = found + other
+        return found
+
+    @property
+    def _search(self) -> Search:
+        return Search(self.starts, self.steps, self.tolerance, int(check_seed(self.seed)))
+
+    # Parts
+
+    def replaced(self, **values: Any) -> Self:
+        """The same model with other fields, those that aren't the constructor's among them."""
+        return with_fields(self, **values)
+
+    def _with_evidence(self, evidence: Evidence, *, hidden: bool, history: tuple[float, ...] = ()) -> Self:
+        """Values of columns in their natural order, states in their own."""
+        assert self.column is not None
+        states = Schema((Column(self.column, "category", pa.array(self.names)),))  # all, also those without a row
+        found = Evidence.total([evidence, Evidence(states)]).ordered()
+        place = {value: k for k, value in enumerate(found.schema[self.column].values)}
+        found = found.only_levels(self.column, np.array([place[name] for name in self.names], dtype=np.intp))
+        return self.replaced(evidence=found, hidden=hidden, history=history)
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(self.estimate, self.smoothing, strength=self.strength)
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        return self._pattern_of(self.names)
+
+    def _pattern_of(self, names: Sequence[Any]) -> Pattern:
+        return pattern_of(self.transitions, self.initial, self.duration, names)
+
+    def _conditional(self, evidence: Evidence | None) -> Conditional:
+        groups = str(self.column) if self.components == 1 else free_name(COMPONENT, [*self.views, str(self.column)])
+        return Conditional(hidden_blocks(self.views, self.kinds, self.emission), self.settings, groups, evidence)
+
+    def _chain(
+        self,
+        conditional: Conditional,
+        estimate: Estimate,
+        given: Given | None = None,
+        weights: RowWeights = EQUAL,
+    ) -> HiddenChain:
+        emission = Emission(conditional, pa.array(self.names), self.components)
+        prior = ChainPrior(self.pattern, self.smoothing, self.sticky)
+        return HiddenChain(emission, prior, str(self.column), estimate, conditional.evidence, given, weights)
+
+    @cached_property
+    def chain(self) -> HiddenChain:
+        """As predictions take it."""
+        return self._chain(self._conditional(self._seen), "mean" if self.estimate == "bayes" else self.estimate)
+
+    @property
+    def _seen(self) -> Evidence:
+        if self.evidence is None:
+            raise EvidenceError(NOTHING)
+        return self.evidence
+
+    def _named(self) -> tuple[Any, ...]:
+        _ = self._seen
+        return self.names
+
+    # What was learned
+
+    @property
+    def n_states(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def classifier(self) -> GaussianDiscriminant:
+        """The states as classes of single rows, whose neighbours aren't known: P(state) is its share of the rows."""
+        if self.components > 1:
+            raise EvidenceError("states that are mixtures are no classes of a classifier")
+        nothing = Part((None,), Counts.of_rows(Hard.whole(0, np.empty(0))))
+        rest = {label: part for label, part in self._seen.parts.items() if label not in (INITIAL, TRANSITIONS)}
+        evidence = Evidence(self._seen.schema, {UNLABELLED: nothing, **rest}).ordered()
+        model = GaussianDiscriminant(self.emission, self.strength, self.estimate, self.smoothing, kinds=self.kinds)
+        return with_fields(model, target=self.column, views=self.views, evidence=evidence)
+
+    @property
+    def n(self) -> float:
+        """The weight of the rows that were learned."""
+        return round(float(self.state_weights.sum()), 6)
+
+    @property
+    def n_sequences(self) -> float:
+        """The weight of the sequences that were learned."""
+        return round(float(seen_in(self._seen).first.sum()), 6)
+
+    @property
+    def state_weights(self) -> Array:
+        """The (expected) weight of each state's rows. (states,)"""
+        return np.asarray(self.chain.emission.conditional.weights.reshape(self.n_states, -1).sum(1))
+
+    @property
+    def initial_shares(self) -> dict[Any, float]:
+        """P(first state)."""
+        return dict(zip(self._named(), self.chain.shares.first.tolist(), strict=True))
+
+    @property
+    def transition_shares(self) -> Array:
+        """P(next state | state). (states, states)"""
+        return self.chain.shares.step.copy()
+
+    @property
+    def state_posterior(self) -> dict[int, float]:
+        """P(number of states | data) among those that states="auto" tried, all being as probable before."""
+        if not self.tried:
+            raise EvidenceError("the number of states was given: states='auto' compares several")
+        logs = np.array([each.log_evidence for each in self.tried])
+        shares = np.exp(logs - np.logaddexp.reduce(logs))
+        return {each.states: float(share) for each, share in zip(self.tried, shares, strict=True)}
+
+    # Inference
+
+    def decode(self, data: object, paths: int | None = None) -> Any:
+        """The most probable path of states (Viterbi), a state for each row; of paths=k, the k best of each sequence,
+        each with its log-probability given the rows."""
+        if paths is None:
+            return self._array[self._collected(data, Decode(self.chain), np.empty(0, np.int32))]
+        if not isinstance(paths, int | np.integer) or paths < 1:
+            raise DataError(f"the number of paths must be whole and at least 1, but is {paths!r}")
+        found = engines.current().map(BestPaths(self.chain, int(paths)), self._opened(data).partitions())
+        return [
+            [Path(self._array[own], float(log_p)) for own, log_p in zip(codes, logs, strict=True)]
+            for batch in found
+            for codes, logs in batch
+        ]
+
+    def predict(self, data: object) -> NDArray[Any]:
+        """The same as decode: a state for each row."""
+        found: NDArray[Any] = self.decode(data)
+        return found
+
+    def smooth(self, data: object) -> Array:
+        """P(state | all rows of its sequence). (rows, states)"""
+        return np.asarray(self._collected(data, Smooth(self.chain), np.empty((0, self.n_states))))
+
+    def filter(self, data: object) -> Array:
+        """P(state | the rows of its sequence up to this one). (rows, states)"""
+        return np.asarray(self._collected(data, Filter(self.chain), np.empty((0, self.n_states))))
+
+    def log_prob(self, data: object) -> Array:
+        """log p of each sequence, states summed out. (sequences,)"""
+        return np.asarray(self._collected(data, LogProb(self.chain), np.empty(0)))
+
+    def streamed(self, data: object) -> Iterator[tuple[Batch, NDArray[np.int32], Array]]:
+        """Batches of whole sequences, rows as they came, the codes of their best paths, and P(state | all rows)."""
+        table = self.opened(data)
+        rows = self._table(table)
+        job = DecodeAndSmooth(self.chain)
+        return engines.current().map(job, replace(rows, names=tuple(table.names)).partitions())
+
+    def live(self) -> LiveStates:
+        """A mutable filter: one row at a time."""
+        from credo.models.hidden_markov.live import LiveStates
+
+        return LiveStates(self)
+
+    def forecast(self, data: object, steps: int = 1) -> list[Forecast]:
+        """What follows the last row of a sequence: for each step ahead, P(state) and each column's distribution."""
+        from credo.models.hidden_markov.forecasting import forecasts
+
+        return forecasts(self, data, steps)
+
+    def sample(self, lengths: int | Sequence[int], seed: Any = None) -> Any:
+        """An Arrow table of made-up sequences of these lengths, with their states."""
+        from credo.models.hidden_markov.sampling import sampled_sequences
+
+        return sampled_sequences(self, lengths, seed)
+
+    def opened(self, data: object) -> Source:
+        """The table; columns whose values are words have words here, too, though all of these could be numbers."""
+        return source(data).as_words(self._seen.word_columns)
+
+    def _opened(self, data: object) -> SequenceTable:
+        return self._table(self.opened(data))
+
+    def _collected(self, data: object, job: Any, empty: NDArray[Any]) -> Any:
+        """What a job finds of each row, in the table's order."""
+        table, parts, ignored = self._opened(data), [empty], dict[tuple[str, str], int]()
+        found: Found
+        for found in engines.current().map(job, table.partitions()):
+            parts.append(found.values if found.places is None else found.values[found.places])
+            for cell, n in found.ignored.items():
+                ignored[cell] = ignored.get(cell, 0) + n
+        tell_of_columns((name, f"{counted(n, 'cell')} with {what}, ignored") for (name, what), n in ignored.items())
+        return np.concatenate(parts)
+
+    @cached_property
+    def _array(self) -> NDArray[Any]:
+        """The states' names; NumPy's own type where it can hold them."""
+        found = np.array(self._named())
+        return found if found.tolist() == [*self.names] else np.array([*self.names, None], dtype=object)[:-1]
+
+    def __repr__(self) -> str:
+        if self.evidence is None:
+            return f"HiddenMarkov(states={self.states!r}), nothing learned yet"
+        columns = ", ".join([*self.views][:5]) + (", ..." if len(self.views) > 5 else "")
+        how = "hidden" if self.hidden else "given"
+        return f"HiddenMarkov({self.n_states} states, {how}; {columns}; {counted(self.n_sequences, 'sequence')})"

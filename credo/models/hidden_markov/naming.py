@@ -1,0 +1,42 @@
+"""What hidden states are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from credo.errors import PriorError, SchemaError
+
+
+def checked_states(states: Any) -> Any:
+    if isinstance(states, str):
+        if states != "auto":
+            raise PriorError(f"states must be a number, names, or 'auto', but is {states!r:.60}")
+        return states
+    if isinstance(states, int | np.integer) and not isinstance(states, bool):
+        if states < 1:
+            raise PriorError(f"there must be at least one state, but states is {states}")
+        return int(states)
+    if not isinstance(states, Sequence | np.ndarray) or not len(states):
+        raise PriorError(f"states must be a number, names, or 'auto', but is {states!r:.60}")
+    names = tuple(value.item() if isinstance(value, np.generic) else value for value in states)
+    if len(set(names)) < len(names) or len({type(name) for name in names}) > 1:
+        raise PriorError(f"the names of states must differ, and be of one type, but are {names!r:.80}")
+    return names
+
+
+def names_of(states: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What states are called; () where their number isn't known yet."""
+    if isinstance(states, str):
+        return given
+    if not isinstance(states, int):
+        return tuple(states)
+    if not given:
+        return tuple(range(states))
+    if len(given) > states:
+        raise SchemaError(f"{len(given)} states are given ({', '.join(map(str, given[:5]))}, ...), but states={states}")
+    words = all(isinstance(name, str) for name in given)
+    new = [f"state {k + 1}" if words else k for k in range(states + len(given))]
+    return (*given, *[name for name in new if name not in given][: states - len(given)])

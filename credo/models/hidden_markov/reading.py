@@ -1,0 +1,126 @@
+"""Tables as sequences: which column tells sequences apart, what order rows are in, and what they weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo import engines
+from credo.core.learning import RowWeights, Weight, Weights
+from credo.data import Batch, Source
+from credo.data.batches import Encodings
+from credo.data.cutting import joined
+from credo.data.sequences import SequenceBatch, Sequences
+from credo.errors import DataError, counted
+from credo.notices import tell
+
+SAMPLE, PIECES = 20_000, 10  # rows that starts are found from, and how many runs of rows they are
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceTable:
+    """The columns `names` of a table, as sequences: runs of one value of `by`, tables of a list, or all rows."""
+
+    table: Source
+    names: tuple[str, ...]
+    by: str | None = None
+    order: str | None = None
+
+    def __post_init__(self) -> None:
+        self.table.require([name for name in (*self.names, self.by, self.order) if name is not None])
+
+    def partitions(self) -> Iterable[Any]:
+        """What engines share out: batches of whole sequences."""
+        if self.by is None and not self.table.lengths:
+            wanted = dict.fromkeys([*self.names, *([self.order] if self.order else [])])
+            return Sequences(None, self.order).over(self.table.batches([*wanted]))
+        return self.table.sequences(self.names, by=self.by, order=self.order)
+
+    def batches(self) -> Iterator[SequenceBatch]:
+        return (batch for partition in self.partitions() for batch in partition.batches())
+
+    def reader(self, numbers: Sequence[str] = ()) -> Callable[[], Iterable[Any]]:
+        """What each step of EM calls: batches that are in memory are made once, with number columns beside each other,
+        as the kernels take them."""
+        if self.table.once:
+            raise DataError("EM reads the data several times, and an iterator can be read only once: give a table")
+        held = replace(self, table=self.table.held())
+        if not held.table.near:
+            return held.partitions
+        batches = [replace(each, batch=_beside_each_other(each.batch, numbers)) for each in held.batches()]
+        return lambda: batches
+
+    def lengths(self) -> NDArray[np.intp]:
+        found = [*engines.current().map(Lengths(), self.partitions())]
+        return np.concatenate(found) if found else np.zeros(0, dtype=np.intp)
+
+    def weighted(self, weight: Weight) -> tuple[SequenceTable, RowWeights]:
+        """With weights: a column, or an array with one for each sequence, or for each row."""
+        weights = Weights.of(weight)
+        if weights.column is not None:
+            names = tuple(dict.fromkeys([*self.names, weights.column]))
+            return replace(self, names=names), weights.of_a_row
+        if weights.values is None:
+            return self, weights.of_a_row
+        lengths = self.lengths()
+        rows = weights.values
+        if len(rows) == len(lengths):
+            rows = np.repeat(rows, lengths)
+        elif len(rows) != lengths.sum():
+            raise DataError(
+                f"there must be a weight for each of the {counted(len(lengths), 'sequence')}, or for each of the "
+                f"{counted(int(lengths.sum()), 'row')}, but there are {len(rows)}"
+            )
+        return replace(self, table=self.table.weighted(rows)), weights.of_a_row
+
+    def tell_empty(self) -> None:
+        """Of tables without rows in a list."""
+        if empty := sum(length == 0 for length in self.table.lengths):
+            tell(f"{counted(empty, 'sequence')} without rows left out")
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How many rows each sequence of a batch has."""
+
+    def __call__(self, batch: SequenceBatch) -> NDArray[np.intp]:
+        return np.diff(batch.starts)
+
+
+def _beside_each_other(batch: Batch, numbers: Sequence[str]) -> Batch:
+    own = tuple(name for name in numbers if name in batch.columns)
+    if not own or batch.block is not None:
+        return batch
+    rest = {name: column for name, column in batch.columns.items() if name not in own}
+    return replace(batch, columns=rest, block=batch.matrix(own), block_names=own, encodings=Encodings())
+
+
+def sampled(batches: Sequence[SequenceBatch], rows: int = SAMPLE) -> SequenceBatch:
+    """Some runs of rows, from all over the data, as if they were sequences."""
+    if sum(batch.rows for batch in batches) <= rows:
+        return _joined(batches)
+    chosen = [batches[int(i)] for i in np.unique(np.linspace(0, len(batches) - 1, PIECES).astype(int))]
+    each = rows // len(chosen)
+    return _joined([_pieces(batch, each, -(-PIECES // len(chosen))) for batch in chosen])
+
+
+def _pieces(batch: SequenceBatch, rows: int, pieces: int) -> SequenceBatch:
+    if batch.rows <= rows:
+        return batch
+    size = rows // pieces
+    places = np.linspace(0, batch.rows - size, pieces).astype(np.intp)
+    wanted = np.unique((places[:, None] + np.arange(size)).ravel())
+    begins = np.isin(wanted, batch.starts[:-1]) | np.append(True, np.diff(wanted) > 1)
+    return SequenceBatch(batch.batch.take(wanted), np.append(np.flatnonzero(begins), len(wanted)))
+
+
+def _joined(batches: Sequence[SequenceBatch]) -> SequenceBatch:
+    if len(batches) == 1:
+        return batches[0]
+    edges = np.cumsum([0, *(batch.rows for batch in batches)])
+    starts = [batch.starts[:-1] + edge for batch, edge in zip(batches, edges, strict=False)]
+    return SequenceBatch(joined([batch.batch for batch in batches]), np.append(np.concatenate(starts), edges[-1]))

@@ -1,0 +1,1 @@
+"""Mixtures: rows of hidden groups, found by EM."""

@@ -1,0 +1,171 @@
+"""What sets each component apart: in which columns, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from scipy.special import rel_entr
+
+from credo.blocks.block import Parameter
+from credo.errors import counted
+from credo.models.discriminant import GaussianDiscriminant
+from credo.models.forms import TEXT_FORMS
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.models.mixture.model import Mixture
+
+EVERY = "(all)"  # the column of a parameter that all columns of a block share
+SLIGHT = 0.01  # of a mean: by less, it is neither higher nor lower
+SHOWN, WORDS = 5, 6  # columns of a component that are shown, and words of a text
+
+
+@dataclass(frozen=True)
+class Trait:
+    """A column of a component: what it is there, and in the other components."""
+
+    column: str
+    here: str
+    elsewhere: str
+    nats: float  # by which a cell of the component tells it from the others, on average (Kullback and Leibler)
+
+
+@dataclass(frozen=True)
+class Component:
+    """A component, and its columns, those that set it apart most first."""
+
+    name: Any
+    share: float
+    traits: tuple[Trait, ...]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What sets each component apart from the others."""
+
+    groups: str
+    components: tuple[Component, ...]
+
+    def table(self) -> Any:
+        """An Arrow table: a row for each column of each component."""
+        rows = [(each.name, each.share, trait) for each in self.components for trait in each.traits]
+        return pa.table(
+            {
+                self.groups: pa.array([name for name, _, _ in rows]),
+                "share": pa.array([share for _, share, _ in rows], type=pa.float64()),
+                "column": pa.array([trait.column for _, _, trait in rows], type=pa.string()),
+                "here": pa.array([trait.here for _, _, trait in rows], type=pa.string()),
+                "elsewhere": pa.array([trait.elsewhere for _, _, trait in rows], type=pa.string()),
+                "nats": pa.array([trait.nats for _, _, trait in rows], type=pa.float64()),
+            }
+        )
+
+    def __repr__(self) -> str:
+        lines = []
+        for each in self.components:
+            lines.append(f"{self.groups} {each.name}, {each.share:.1%} of the rows")
+            for trait in each.traits[:SHOWN]:
+                others = f" (others {trait.elsewhere})" if trait.elsewhere else ""
+                lines.append(f"  {trait.column} {trait.here}{others}")
+            if len(each.traits) > SHOWN:
+                lines.append(f"  and {counted(len(each.traits) - SHOWN, 'more column')}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from credo.present.html import table_html
+
+        return table_html(self.table(), f"{counted(len(self.components), 'component')}")
+
+
+def described(mixture: Mixture) -> Description:
+    model = mixture.classifier
+    shares = mixture.shares
+    by_column: dict[str, list[Parameter]] = {}
+    for _, likelihood in model.terms.likelihoods:
+        if likelihood.names[0] in model.views and model.views[likelihood.names[0]][0] not in TEXT_FORMS:
+            for line in likelihood.parameters():
+                for column in likelihood.names if line.column == EVERY else [line.column]:
+                    by_column.setdefault(column, []).append(line)
+    weights = np.array([*shares.values()])
+    found = []
+    for k, name in enumerate(mixture.names):
+        traits = [trait for column, lines in by_column.items() if (trait := _trait(column, lines, k, weights))]
+        traits += _texts(model, k)
+        ordered = sorted(traits, key=lambda trait: -trait.nats)
+        found.append(Component(name, shares[name], tuple(ordered)))
+    return Description(str(model.target), tuple(found))
+
+
+def _trait(column: str, lines: list[Parameter], k: int, weights: Array) -> Trait | None:
+    """Of one column, by its parameters: mean and deviation, rate, or probabilities of values."""
+    known = {line.name: line.estimates for line in lines}
+    rest = np.where(np.arange(len(weights)) == k, 0.0, weights)
+    alone = not rest.any()
+    rest = rest / rest.sum() if not alone else rest
+    mean = next((name for name in known if name.startswith("mean")), None)
+    if mean is not None:
+        sd = next((known[name] for name in known if name.startswith("sd")), None)
+        return _number(column, known[mean], sd, k, rest, mean.removeprefix("mean"))
+    if "rate" in known:
+        here, there = float(known["rate"][k]), float(rest @ known["rate"])
+        nats = 0.0 if alone else float(rel_entr(here, there) - here + there)
+        return Trait(column, _compared(here, there, alone), "" if alone else f"{there:.4g}", nats)
+    table = np.array([*known.values()])  # (values, components)
+    if not len(table):
+        return None
+    own, others = table[:, k], table @ rest
+    v = int(own.argmax() if alone else rel_entr(own, others).argmax())
+    value = [*known][v][2:-1]
+    nats = 0.0 if alone else float(rel_entr(own, others).sum())
+    return Trait(column, f"{value}: {own[v]:.0%}", "" if alone else f"{others[v]:.0%}", nats)
+
+
+def _number(column: str, mean: Array, sd: Array | None, k: int, rest: Array, unit: str) -> Trait:
+    """As a Gaussian against the others' mean and variance."""
+    alone, here, there = not rest.any(), float(mean[k]), float(rest @ mean)
+    spread = np.zeros_like(mean) if sd is None else sd
+    variance, wider = float(spread[k] ** 2), float(rest @ (spread**2 + (mean - there) ** 2))
+    nats = 0.0
+    if not alone and variance > 0 and wider > 0:
+        nats = 0.5 * (np.log(wider / variance) + (variance + (here - there) ** 2) / wider - 1)
+    deviation = "" if sd is None else f" ± {spread[k]:.3g}"
+    return Trait(
+        column, f"{_compared(here, there, alone)}{deviation}{unit}", "" if alone else f"{there:.4g}", float(nats)
+    )
+
+
+def _compared(here: float, there: float, alone: bool) -> str:
+    if alone or abs(here - there) <= SLIGHT * abs(there):
+        return f"{here:.4g}"
+    return f"{'higher' if here > there else 'lower'}: {here:.4g}"
+
+
+def _texts(model: GaussianDiscriminant, k: int) -> list[Trait]:
+    """The words that say most for the component."""
+    found = []
+    for name, forms in model.views.items():
+        if forms[0] in TEXT_FORMS and len(model.classes) > 1:
+            top = model.top_words(model.classes[k], WORDS, column=name)
+            words, nats = top["word"].to_pylist(), float(np.sum(top["weight"].to_numpy() * top["count"].to_numpy()))
+            found.append(Trait(name, f"says {', '.join(words)}", "", nats / max(float(model.class_weights[k]), 1.0)))
+    return found
+
+
+def summary(mixture: Mixture) -> str:
+    """
+    >>> from credo import Mixture
+    >>> Mixture(3)
+    Mixture(components=3), nothing learned yet
+    """
+    if mixture.fitted is None:
+        return f"Mixture(components={mixture.components!r}), nothing learned yet"
+    model = mixture.fitted
+    size = f"{counted(len(model.classes), 'component')} of {counted(model.n, 'row')}"
+    shares = ", ".join(f"{name}: {share:.1%}" for name, share in [*mixture.shares.items()][:8])
+    more = ", ..." if len(model.classes) > 8 else ""
+    return (
+        f"Mixture of {size} and {counted(len(model.views), 'column')}, covariance {model.covariance} ({shares}{more})"
+    )

@@ -1,0 +1,175 @@
+"""A mixture at some parameters, as EM takes it: responsibilities of the components, and the evidence under them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import xlogy
+
+from credo._kernels.models.shares import lower_to_tops, share_weights
+from credo.blocks.block import Settings
+from credo.blocks.capabilities import LogEvidence
+from credo.core.em import Expected, Fitted
+from credo.core.evidence import Evidence
+from credo.core.labels import ROWS
+from credo.core.learning import RowWeights
+from credo.core.membership import Codes, Hard, Soft
+from credo.data import Batch
+from credo.errors import EvidenceError
+from credo.families import dirichlet
+from credo.models.conditional import Conditional
+from credo.models.latent import log_evidence
+from credo.models.latent.columns import at_mode
+from credo.numerics.exact import Array
+
+
+@dataclass(frozen=True, eq=False)
+class RowLabels:
+    """Which component each row is known to belong to: what its cell of a column says, if it says anything."""
+
+    column: str
+    values: tuple[Any, ...]  # of the components, in order; a component may have a name that no cell has
+
+    def of(self, batch: Batch) -> Codes:
+        """-1 where the component isn't known."""
+        if self.column not in batch.names:
+            return np.full(batch.rows, -1, dtype=np.int32)
+        codes, levels = batch.categories(self.column)
+        places = {value: k for k, value in enumerate(self.values)}
+        table = np.array([*(places[value] for value in levels.to_pylist()), -1], dtype=np.int32)
+        return table[codes]
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureEM:
+    """p(row) = Σₖ πₖ p(columns | k), with π ~ Dirichlet(concentration).
+
+    π and all that `at_mode` says of are at the mode of their logarithms' density: πₖ = (nₖ + a)/Σ(n + a).
+    """
+
+    conditional: Conditional  # at the mode, after the evidence of a step
+    levels: Any  # an Arrow array: what the components are called
+    concentration: float
+    weights: RowWeights
+    labels: RowLabels | None = None
+    earlier: Evidence | None = None  # of rows that were learned before: their memberships stay as they are
+
+    @property
+    def size(self) -> int:
+        return len(self.levels)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.conditional.names
+
+    @cached_property
+    def shares(self) -> Array:
+        """π (components,)"""
+        added = 0.0 if self.conditional.settings.estimate == "ml" else self.concentration
+        return dirichlet.shares(self.conditional.weights, added)
+
+    @cached_property
+    def log_shares(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(self.shares)
+
+    # Steps of EM
+
+    def expect(self, batch: Batch, /) -> Expected:
+        rows, weight, codes = self.read(batch)
+        member, log_likelihood = self.responsibilities(rows, weight, codes)
+        return self.conditional.expected(rows, member, self.levels), log_likelihood
+
+    def with_evidence(self, evidence: Evidence, /) -> Self:
+        if self.earlier is not None:
+            evidence = Evidence.total([self.earlier, evidence])
+        conditional = self.conditional.with_evidence(evidence)
+        _ = conditional.likelihoods  # once, for all batches
+        return replace(self, conditional=conditional)
+
+    def log_prior(self) -> float:
+        """That of the parameters; rows that were learned before are a part of it."""
+        found = self.conditional.log_prior()
+        if self.conditional.settings.estimate != "ml":
+            found += float(xlogy(self.concentration, self.shares).sum())
+        return found if self.earlier is None else found + self._log_likelihood_of(self.earlier)
+
+    def _log_likelihood_of(self, evidence: Evidence) -> float:
+        """log p(rows, components) of completed rows."""
+        conditional = self.conditional
+        total = float(xlogy(evidence[ROWS].n.value[:, 0], self.shares).sum())
+        for block, at in zip(conditional.blocks, conditional.likelihoods, strict=True):
+            known = LogEvidence.needed(block.likelihood(evidence, conditional.settings))
+            total += known.log_likelihood_at(at)  # type: ignore[arg-type]
+        return total
+
+    # What the steps are made of
+
+    def read(self, batch: Batch) -> tuple[Batch, Array, Codes | None]:
+        """The rows that weigh something, their weights, and which component they are known to belong to."""
+        weight = self.weights.of_rows(batch)
+        if (weight == 0).any():
+            kept = np.flatnonzero(weight)
+            batch, weight = batch.take(kept), weight[kept]
+        codes = None if self.labels is None else self.labels.of(batch)
+        return batch, weight, codes
+
+    def responsibilities(self, batch: Batch, weight: Array, codes: Codes | None) -> tuple[Soft, float]:
+        """P(component | row) times the row's weight, and the weighted log-likelihood of all rows."""
+        log_joint = self.conditional.log_likelihood(batch)
+        log_joint += self.log_shares
+        if codes is not None:
+            known = np.flatnonzero(codes >= 0)
+            own = log_joint[known, codes[known]]
+            log_joint[known] = -np.inf
+            log_joint[known, codes[known]] = own
+        totals = np.empty(batch.rows)
+        if (row := lower_to_tops(log_joint, totals)) >= 0:
+            raise EvidenceError(
+                f"row {batch.number(row)} is impossible under every component: maximum likelihood gives its cells no "
+                "probability. Use estimate='bayes', whose prior does"
+            )
+        share_weights(np.exp(log_joint, out=log_joint), weight, totals)
+        return Soft(log_joint), float(weight @ totals)
+
+    def begun(self, batch: Batch, codes: Codes) -> Self:
+        """At the parameters that follow from groups of a batch's rows; those of known rows are as known."""
+        rows, weight, known = self.read(batch)
+        if known is not None:
+            codes = np.where(known >= 0, known, codes)
+        evidence = self.conditional.expected(rows, Hard(codes, self.size, weight), self.levels)
+        return self.with_evidence(evidence)
+
+    def log_evidence(self, fitted: Fitted[Any], settings: Settings) -> float:
+        """log p(rows) of Cheeseman and Stutz: see models/latent/log_evidence.py.
+
+        Of one of the k! ways to name the components. Where they lie apart, all k! add up; components that are empty or
+        lie on each other have fewer, and a factor k! would let their number grow.
+        """
+        n = fitted.evidence[ROWS].n.value[:, 0]
+        log_likelihood = fitted.objective - self.log_prior()
+        columns = log_evidence.of_columns(self.conditional, fitted.evidence, settings)
+        return log_likelihood + columns + log_evidence.of_shares(n, self.shares, self.concentration)
+
+    def with_strength(self, strength: float, evidence: Evidence) -> Self:
+        """With another prior of numbers, at the mode given some evidence."""
+        settings = replace(self.conditional.settings, strength=strength)
+        return replace(self, conditional=replace(self.conditional, settings=settings)).with_evidence(evidence)
+
+
+def unfitted(
+    conditional: Conditional, levels: Any, concentration: float, weights: RowWeights, labels: RowLabels | None
+) -> MixtureEM:
+    """Before there are parameters."""
+    own = replace(conditional, settings=at_mode(conditional.settings), evidence=None)
+    return MixtureEM(own, levels, concentration, weights, labels)
+
+
+def renamed_levels(evidence: Evidence, groups: str, order: Sequence[int], names: Any) -> Evidence:
+    """With the components in another order, under these names (an Arrow array)."""
+    taken = evidence.only_levels(groups, np.asarray(order, dtype=np.intp))
+    return Evidence(taken.schema.replaced([replace(taken.schema[groups], levels=names)]), taken.parts)

@@ -1,0 +1,175 @@
+"""Fitting a mixture with a given number of components: starts on a sample of the rows, then EM on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from credo.blocks.block import Settings
+from credo.core.em import Fitted, em, expected
+from credo.core.membership import Codes
+from credo.data import Batch
+from credo.errors import DataError
+from credo.families.normal_inverse_wishart import Covariance
+from credo.models.conditional import Conditional
+from credo.models.forms import Views
+from credo.models.latent.columns import hidden_blocks
+from credo.models.latent.restarts import best_after_restarts
+from credo.models.latent.starts import ROUNDS, points_of, seeded_groups, whitened
+from credo.models.mixture.choices import Choice
+from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
+from credo.models.mixture.rows import Rows
+from credo.numerics.exact import Array
+
+STRENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01)  # of the prior of numbers, in rows of the pooled means and variances
+TUNINGS = 3  # times that the prior and the components are fitted to each other, at most
+
+Fit = Fitted[MixtureEM]
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How far EM goes, and from how many starts."""
+
+    starts: int
+    steps: int
+    tolerance: float
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows whose components are to be found."""
+
+    rows: Rows
+    views: Views
+    kinds: Any
+    settings: Settings  # of predictions; EM takes them at the mode
+    concentration: float  # of the shares' Dirichlet prior
+    groups: str  # the column of the evidence that the components are in
+    known: tuple[Any, ...]  # components that rows are labelled with
+    how: Fitting
+    strength: float | None  # that of the settings' prior, if it was given
+
+    @cached_property
+    def sample(self) -> Batch:
+        return self.rows.sample(self.how.seed)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the sample leaves rows out."""
+        return self.sample.rows < self.rows.size
+
+    def unfitted(self, components: int, covariance: Covariance) -> MixtureEM:
+        """Before there are parameters."""
+        blocks = hidden_blocks(self.views, self.kinds, covariance)
+        conditional = Conditional(blocks, self.settings, self.groups)
+        names = component_names(self.known, components)
+        labels = RowLabels(self.groups, names) if self.known else None
+        return unfitted(conditional, pa.array(names), self.concentration, self.rows.weights.of_a_row, labels)
+
+    @cached_property
+    def places(self) -> tuple[Array, Array, Codes | None]:
+        """The sample's rows as points, their weights, and their labels."""
+        one = self.unfitted(max(1, len(self.known)), "diagonal")
+        batch, weight, codes = one.read(self.sample)
+        if not batch.rows:
+            raise DataError("all weights are zero: there are no rows to learn from")
+        points = points_of(one.conditional, batch, weight, pa.array([0]))
+        return points, weight, codes
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many different rows the sample has: more components can't be told apart."""
+        return len(np.unique(self.places[0], axis=0, equal_nan=True)) if self.places[0].shape[1] else 1
+
+    @cached_property
+    def _whitened(self) -> Array:
+        return whitened(*self.places[:2])
+
+    def starts(self, components: int, covariance: Covariance, count: int) -> list[MixtureEM]:
+        """Groups around distant seeds of the sample: as they are, moved to their middles, and where columns correlate
+        less than they do."""
+        model = self.unfitted(components, covariance)
+        points, weight, codes = self.places
+        found = []
+        for i in range(count):
+            rng = np.random.default_rng([self.how.seed, components, i])
+            places = self._whitened if i % 3 == 1 else points
+            groups = seeded_groups(places, weight, components, rng, rounds=0 if i % 3 == 2 else ROUNDS, known=codes)
+            found.append(model.begun(self.sample, groups))
+        return found
+
+    def on_sample(self, starts: Sequence[MixtureEM], *, steps: int | None = None, tolerance: float = 0.0) -> Fit:
+        """The best optimum that the starts lead to, of the sample's rows; with the prior that suits it best."""
+        steps, tolerance = steps or self.how.steps, max(tolerance, self.how.tolerance)
+        batches = (self.sample,).__iter__
+        found = best_after_restarts(starts, batches, self.sample.rows, steps=steps, tolerance=tolerance)
+        for _ in range(TUNINGS if self.strength is None else 0):
+            strength = self.best_strength(found)
+            if strength == found.model.conditional.settings.strength:
+                break
+            found = em(found.model.with_strength(strength, found.evidence), batches, steps=steps, tolerance=tolerance)
+        return found
+
+    def best_strength(self, found: Fit) -> float:
+        """Of the prior of numbers: the one under which the completed rows are most probable."""
+        return max(STRENGTHS, key=lambda strength: found.model.log_evidence(found, self._integrating(strength)))
+
+    def _integrating(self, strength: float) -> Settings:
+        return replace(self.settings, estimate="bayes", strength=strength)
+
+    def on_all(self, found: Fit, steps: int | None = None) -> Fit:
+        """EM on all rows, from where it ended on the sample."""
+        if not self.sampled:
+            return found
+        evidence, _ = expected(found.model, self.rows)
+        start = found.model.with_evidence(evidence)
+        return em(start, self.rows, steps=steps or self.how.steps, tolerance=self.how.tolerance)
+
+    def continued(self, found: Fit) -> Fit:
+        """To the end of EM on all rows, where it wasn't reached."""
+        how, left = self.how, self.how.steps - len(found.history) + 1
+        if (found.converged and self.sampled) or left < 1:
+            return found
+        more = em(found.model, self.rows, steps=left, tolerance=how.tolerance)
+        return replace(more, history=(*found.history[:-1], *more.history))
+
+    def fitted(self, components: int, covariance: Covariance) -> Fit:
+        return self.on_all(self.on_sample(self.starts(components, covariance, self.count(components))))
+
+    def count(self, components: int) -> int:
+        """How many starts: one component has one optimum, and so have components that all rows are labelled with."""
+        codes = self.places[2]
+        labelled = codes is not None and components == len(self.known) and bool((codes >= 0).all())
+        return 1 if components == 1 or labelled else self.how.starts
+
+    def responsibilities(self, model: MixtureEM) -> Array:
+        """Of the sample's rows, times their weights. (rows, components)"""
+        return model.responsibilities(*model.read(self.sample))[0].weights
+
+    def log_evidence(self, found: Fit) -> float:
+        """Of the rows that were fitted: all, or the sample."""
+        return found.model.log_evidence(found, self._integrating(found.model.conditional.settings.strength))
+
+    def choice(self, found: Fit, covariance: Covariance, whole: bool = True) -> Choice:
+        log_likelihood = found.objective - found.model.log_prior()
+        return Choice(found.model.size, covariance, self.log_evidence(found), log_likelihood, whole)
+
+
+def component_names(known: Sequence[Any], components: int) -> tuple[Any, ...]:
+    """0, 1, ...; labels come first, where rows have some, and then numbers that are no labels."""
+    names = list(known)
+    text = bool(names) and not all(isinstance(name, int) and not isinstance(name, bool) for name in names)
+    number = 0
+    while len(names) < components:
+        name: Any = f"cluster {number}" if text else number
+        if name not in names:
+            names.append(name)
+        number += 1
+    return tuple(names)

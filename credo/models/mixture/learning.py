@@ -1,0 +1,160 @@
+"""How a mixture learns: the columns of a table and the labels that some rows have, then EM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from credo import engines
+from credo.core.em import em, expected
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import UNLABELLED
+from credo.core.learning import Weight
+from credo.core.membership import Hard
+from credo.core.records import with_fields
+from credo.core.statistics import Counts
+from credo.data import Batch, Source, source
+from credo.errors import DataError, SchemaError, counted, suggest
+from credo.families.normal_inverse_wishart import Covariance
+from credo.models.conditional import Conditional
+from credo.models.discriminant import GaussianDiscriminant
+from credo.models.forms import Views, settled_views
+from credo.models.labelled import with_target
+from credo.models.latent.columns import hidden_blocks
+from credo.models.mixture.choices import Choice
+from credo.models.mixture.expectation import RowLabels, renamed_levels, unfitted
+from credo.models.mixture.fitting import Fit, Fitting, Problem
+from credo.models.mixture.rows import Rows
+from credo.models.targets import check_classes
+from credo.notices import tell
+
+if TYPE_CHECKING:
+    from credo.models.mixture.model import Mixture
+
+GROUPS = "cluster"  # what the column of components is called
+
+
+def learned(mixture: Mixture, data: object, target: object, weight: Weight) -> Any:
+    """With the components of the rows."""
+    problem = _problem(mixture, data, target, weight)
+    covariance = mixture.covariance or ("auto" if mixture.components == "auto" else "full")
+    if mixture.components == "auto" or covariance == "auto":
+        from credo.models.mixture.search import best_choice
+
+        numbers = None if mixture.components == "auto" else mixture.components
+        fit, chosen, choices = best_choice(problem, numbers, covariance, mixture.most_components)
+    else:
+        chosen = covariance
+        fit = problem.fitted(mixture.components, chosen)
+        choices = (problem.choice(fit, chosen),)
+    return _concluded(mixture, problem.views, problem.groups, chosen, fit, choices, bool(problem.known))
+
+
+def _problem(mixture: Mixture, data: object, target: object, weight: Weight) -> Problem:
+    table, kinds, labels = source(data), mixture.kinds, None
+    if target is not None:
+        table, labels = with_target(table, target)
+        kinds = check_classes(table, labels, kinds)
+    if isinstance(weight, str):
+        table.require([weight])
+    features = tuple(name for name in table.without(weight).names if name != labels)
+    if not features:
+        raise SchemaError("there is no column to learn from")
+    table, views = settled_views(table, features, kinds)
+    if not views:
+        raise SchemaError("there is no column to learn from: all of them are ignored")
+    rows = Rows.of(table, [*views, *([] if labels is None else [labels])], weight)
+    known = () if labels is None else _known(rows, labels)
+    if mixture.components != "auto" and mixture.components < len(known):
+        raise DataError(
+            f"column {labels!r} has {len(known)} different labels, but there are only {mixture.components} components"
+        )
+    how = Fitting(mixture.starts, mixture.steps, mixture.tolerance, mixture.seed)
+    groups = labels if known and labels else _unused(GROUPS, table.names)
+    settings, concentration = mixture.settings, mixture.share_smoothing
+    return Problem(rows, views, mixture.kinds, settings, concentration, groups, known, how, mixture.strength)
+
+
+def _unused(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+@dataclass(frozen=True)
+class LabelValues:
+    """The labels that a batch's rows have."""
+
+    column: str
+
+    def __call__(self, batch: Batch) -> list[Any]:
+        found: list[Any] = batch.categories(self.column)[1].to_pylist()
+        return found
+
+
+def _known(rows: Rows, labels: str) -> tuple[Any, ...]:
+    """All labels, in their natural order."""
+    found = dict.fromkeys(value for part in engines.current().map(LabelValues(labels), rows()) for value in part)
+    if not found:
+        tell(f"every cell of {labels!r} is missing: the components are found without labels")
+        return ()
+    try:
+        return tuple(sorted(found))
+    except TypeError:
+        raise DataError(f"column {labels!r} has labels of different types, such as {[*found][:2]!r:.60}") from None
+
+
+def continued(mixture: Mixture, data: object, target: object, weight: Weight) -> Any:
+    """With more rows: EM goes on, the old evidence being as it is."""
+    before = mixture.classifier
+    groups, names = str(before.target), before.classes
+    table = before.opened(data)
+    if target is not None and not (isinstance(target, str) and target == groups):
+        if isinstance(target, str):
+            raise SchemaError(f"the components' column is {groups!r}, not {target!r}")
+        table = table.without(groups).beside(groups, target)
+    labels = None
+    if groups in table.names:
+        labels = RowLabels(groups, names)
+    columns = _present(before, table, weight)
+    rows = Rows.of(table, [*columns, *([groups] if labels else [])], weight)
+    if labels is not None and (unknown := [name for name in _known(rows, groups) if name not in names]):
+        raise DataError(f"no component is called {unknown[0]!r:.60}; {suggest(unknown[0], names)}")
+    blocks = hidden_blocks(before.views, mixture.kinds, before.covariance)
+    conditional = Conditional(blocks, before.settings, groups)
+    earlier = before.seen.keeping({label for label in before.seen.parts if label != UNLABELLED})
+    begun = unfitted(conditional, pa.array(names), mixture.share_smoothing, rows.weights.of_a_row, labels)
+    model = replace(begun.with_evidence(earlier), earlier=earlier)
+    evidence, _ = expected(model, rows)  # as the prior knows all rows, from the first step on
+    fit = em(model.with_evidence(evidence), rows, steps=mixture.steps, tolerance=mixture.tolerance)
+    total = replace(fit, evidence=Evidence.total([earlier, fit.evidence]))
+    return _concluded(mixture, before.views, groups, before.covariance, total, (), named=True)
+
+
+def _present(model: GaussianDiscriminant, table: Source, weight: Weight) -> list[str]:
+    return model._present(table.without(weight))
+
+
+def _concluded(
+    mixture: Mixture, views: Views, groups: str, covariance: Covariance, fit: Fit, choices: tuple[Choice, ...],
+    named: bool,
+) -> Any:  # fmt: skip
+    """The components as classes; the largest first, unless they have names."""
+    if not fit.converged:
+        tell(f"EM ended after {counted(len(fit.history) - 1, 'step')}, before it converged: steps= allows more")
+    evidence = fit.evidence
+    if not named:
+        weights = fit.model.with_evidence(evidence).conditional.weights
+        order = sorted(range(len(weights)), key=lambda k: (-weights[k], k))
+        evidence = renamed_levels(evidence, groups, order, fit.model.levels)
+    nothing = Part((None,), Counts.of_rows(Hard.whole(0, np.empty(0))))
+    evidence = Evidence(evidence.schema, {UNLABELLED: nothing, **evidence.parts}).ordered()
+    strength = fit.model.conditional.settings.strength
+    settings = covariance, strength, mixture.estimate, mixture.smoothing, mixture.share_smoothing
+    empty = GaussianDiscriminant(*settings, kinds=mixture.kinds)
+    classifier = with_fields(empty, target=groups, views=views, evidence=evidence)
+    return mixture.replaced(fitted=classifier, history=fit.history, choices=choices)

@@ -1,0 +1,84 @@
+"""The rows that every step of EM reads, and a sample of them, on which starts are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from credo import engines
+from credo.core.learning import Weight, Weights
+from credo.data import Batch, Source
+from credo.data.cutting import joined
+from credo.engines import Partition
+from credo.errors import DataError
+
+SAMPLE = 20_000  # rows on which starts, and numbers of components, are tried
+READ_ONCE = (
+    "EM reads the rows in each step, and an iterator can be read only once: give a table, or a file, which may "
+    "be larger than memory"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A table as EM reads it: batches in memory, with what they were encoded as, or partitions that are read again."""
+
+    batches: Sequence[Batch] | None
+    table: Source
+    names: tuple[str, ...]
+    weights: Weights
+    size: int
+
+    @classmethod
+    def of(cls, table: Source, names: Sequence[str], weight: Weight) -> Rows:
+        if table.once:
+            raise DataError(READ_ONCE)
+        table, weights = table.held(), Weights.of(weight)
+        kept = [batch for part in weights.partitions(table, names) for batch in part.batches()] if table.near else None
+        rows = sum(batch.rows for batch in kept) if kept is not None else table.rows or table.count(names[0])
+        if not rows:
+            raise DataError("the data is empty: there are no rows to learn from")
+        return cls(kept, table, tuple(names), weights, rows)
+
+    def __call__(self) -> Iterable[Partition[Batch]]:
+        return self.weights.partitions(self.table, self.names) if self.batches is None else self.batches
+
+    def sample(self, seed: int, most: int = SAMPLE) -> Batch:
+        """At most about so many rows, drawn at random; all of them if there are no more."""
+        share = min(1.0, most / self.size)
+        parts = [part for part in engines.current().map(Sampled(share, seed), self()) if part.rows]
+        if not parts:
+            raise DataError("the data is empty: there are no rows to learn from")
+        return joined(_of_one_type(parts))
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Some of a batch's rows, each with the same probability; which ones follows from the seed and its first row."""
+
+    share: float
+    seed: int
+
+    def __call__(self, batch: Batch) -> Batch:
+        if self.share >= 1.0:
+            return batch
+        drawn = np.random.default_rng([self.seed, batch.start]).random(batch.rows)
+        return batch.take(np.flatnonzero(drawn < self.share))
+
+
+def _of_one_type(parts: Sequence[Batch]) -> Sequence[Batch]:
+    """Files may hold whole numbers in some places and fractions in others: these are cast to what holds both."""
+    kinds = {name: [part.columns[name].type for part in parts] for name in parts[0].columns}
+    wider = {name: _common(own) for name, own in kinds.items() if len(set(own)) > 1}
+    if not wider:
+        return parts
+    return [part.with_columns({name: part.columns[name].cast(kind) for name, kind in wider.items()}) for part in parts]
+
+
+def _common(kinds: Sequence[Any]) -> Any:
+    numbers = (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind) for kind in kinds)
+    return pa.float64() if all(numbers) else pa.string()

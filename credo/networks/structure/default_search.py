@@ -1,0 +1,27 @@
+"""The search that is used if none is named: exact where the variables are few, best order score search above."""
+
+from __future__ import annotations
+
+from credo.networks.structure.boss import boss
+from credo.networks.structure.exact import exact_search
+from credo.networks.structure.score import Constraints, Parents, Score
+
+EXACT_VARIABLES = 10  # up to so many, exact search takes no longer than the other
+
+
+def default_search(score: Score, constraints: Constraints, start: Parents, seed: int = 0) -> Parents:
+    """The best graph of all, or the best that is found."""
+    if chosen_search("auto", len(start)) == "exact":
+        return exact_search(score, constraints, start, seed)
+    return boss(score, constraints, start, seed)
+
+
+def chosen_search(asked: str, variables: int) -> str:
+    """Which search "auto" is.
+
+    >>> chosen_search("auto", 4), chosen_search("auto", 37), chosen_search("tabu", 4)
+    ('exact', 'boss', 'tabu')
+    """
+    if asked != "auto":
+        return asked
+    return "exact" if variables <= EXACT_VARIABLES else "boss"

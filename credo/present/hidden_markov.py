@@ -1,0 +1,91 @@
+"""Hidden Markov models: their states, how they follow each other, and what is seen in each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.numbers import count_of, one_line, whole
+
+if TYPE_CHECKING:
+    from credo.models.hidden_markov.model import HiddenMarkov
+
+STATES, LINES = 12, 30  # that are listed
+NAME = 24  # characters
+
+
+def states_content(model: HiddenMarkov, top: int | None = None) -> list[Content]:
+    """What a hidden Markov model has learned."""
+    if model.evidence is None:
+        return [Paragraph(repr(model))]
+    how = "hidden: found by EM" if model.hidden else "given: counted"
+    title = f"{count_of(model.n_states, 'state')} of {count_of(model.n_sequences, 'sequence')}, {how}"
+    contents: list[Content] = [Paragraph(title, "title"), _states(model), GAP]
+    contents += [Paragraph("P(next state | state)", "title"), _transitions(model), GAP]
+    contents += _parameters(model, top or LINES)
+    if model.tried:
+        contents += [GAP, Paragraph("Numbers of states tried, by approximate evidence", "title"), _tried(model)]
+    return contents
+
+
+def _states(model: HiddenMarkov) -> Table:
+    """Their rows, their first shares, and how long they last: 1/(1 - P(same state))."""
+    shown = slice(0, STATES)
+    weights = model.state_weights
+    stay = np.diagonal(model.transition_shares)
+    with np.errstate(divide="ignore"):
+        lasting = model.chain.pattern.durations - 1 + 1 / (1 - stay)
+    return Table(
+        [
+            TableColumn(one_line(model.column), [one_line(name, NAME) for name in model.names[shown]]),
+            TableColumn("rows", [whole(round(float(n), 1)) for n in weights[shown]]),
+            TableColumn("first", [*model.initial_shares.values()][shown], "share"),
+            TableColumn("lasts, rows", [float(n) for n in lasting[shown]], ".1f"),
+        ],
+        Drawing("bars", (weights / weights.sum())[shown].tolist(), narrowest=4, widest=24),
+    )
+
+
+def _transitions(model: HiddenMarkov) -> Table:
+    names = [one_line(name, NAME) for name in model.names[:STATES]]
+    shares = model.transition_shares[:STATES, :STATES]
+    return Table(
+        [TableColumn("", names), *(TableColumn(name, shares[:, k].tolist(), ".3f") for k, name in enumerate(names))]
+    )
+
+
+def _parameters(model: HiddenMarkov, top: int) -> list[Content]:
+    """Each column's parameters by state."""
+    emission = model.chain.emission
+    if emission.components > 1:
+        return [Paragraph(f"Each state is a mixture of {emission.components} components.")]
+    lines = emission.conditional.describe()
+    names = [one_line(name, NAME) for name in model.names[:STATES]]
+    table = Table(
+        [
+            TableColumn("column", [line.column for line in lines[:top]], wraps=True),
+            TableColumn("", [one_line(line.name, NAME) for line in lines[:top]]),
+            *(
+                TableColumn(name, [float(line.estimates[k]) for line in lines[:top]], ".4g")
+                for k, name in enumerate(names)
+            ),
+        ]
+    )
+    rest = len(lines) - top
+    more: list[Content] = [Paragraph(f"{count_of(rest, 'more parameter')}: --top prints more")] if rest > 0 else []
+    return [Paragraph("What is seen in each state", "title"), table, *more]
+
+
+def _tried(model: HiddenMarkov) -> Table:
+    posterior = model.state_posterior
+    return Table(
+        [
+            TableColumn("states", [each.states for each in model.tried], "count"),
+            TableColumn("log evidence", [each.log_evidence for each in model.tried], ".2f"),
+            TableColumn("P(states)", [posterior[each.states] for each in model.tried], ".4f"),
+            TableColumn("BIC", [each.bic for each in model.tried], ".2f"),
+            TableColumn("log-likelihood", [each.log_likelihood for each in model.tried], ".2f"),
+        ]
+    )

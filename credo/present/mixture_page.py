@@ -1,0 +1,70 @@
+"""A page about a mixture: its components, what sets them apart, and how many were tried. It loads nothing else."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from credo.present import figures, html
+from credo.present.content import Paragraph, Table
+from credo.present.html import named
+from credo.present.mixtures import choices_table, components_table, traits_tables
+from credo.present.numbers import whole
+from credo.present.page import COLOURED, columns_by_class, decision_regions, footer, whole_page
+from credo.storage.files import FilePath, explained, write_whole
+
+if TYPE_CHECKING:
+    from credo.models.mixture.model import Mixture
+
+TRAITS = 6  # columns of each component
+
+
+def mixture_page(mixture: Mixture, path: FilePath) -> None:
+    """Write the page, whole or not at all."""
+    text = mixture_page_of(mixture).encode(errors="replace")
+    with explained("save to", path):
+        write_whole(Path(path).expanduser().resolve(), [text])
+
+
+def mixture_page_of(mixture: Mixture) -> str:
+    """The page's HTML: everything that comes from the data is escaped."""
+    model = mixture.classifier
+    shown = [*range(len(model.classes))][:COLOURED]
+    parts = [_heading(mixture), html.table(components_table(mixture))]
+    parts += [_traits(mixture), _tried(mixture), _climb(mixture)]
+    parts += [decision_regions(model, shown), columns_by_class(model, shown), footer(model)]
+    return whole_page(f"Clusters of {len(model.views)} columns", parts)
+
+
+def _heading(mixture: Mixture) -> str:
+    model = mixture.classifier
+    columns = ", ".join(named(name) for name in [*model.views][:8]) + (", …" if len(model.views) > 8 else "")
+    about = f"{whole(round(mixture.n, 1))} rows; columns {columns}. Covariance of numbers: {model.covariance}."
+    return f"<h1>{len(mixture.names)} clusters</h1>\n<p>{about}</p>"
+
+
+def _traits(mixture: Mixture) -> str:
+    parts = ["<h2>What sets clusters apart</h2>"]
+    for contents in traits_tables(mixture, TRAITS):
+        for content in contents:
+            if isinstance(content, Paragraph):
+                parts.append(f"<h3>{escape(content.text)}</h3>")
+            elif isinstance(content, Table):
+                parts.append(html.table(content, "words"))
+    about = "Nats: by how much a cell of the cluster tells it from the others, on average."
+    return "\n".join(parts) + f'\n<p class="faint">{about}</p>'
+
+
+def _tried(mixture: Mixture) -> str:
+    if not mixture.choices:
+        return ""
+    about = "log p(rows), parameters integrated out approximately (Cheeseman and Stutz)."
+    return f'<h2>Numbers of clusters tried</h2>\n{html.table(choices_table(mixture))}\n<p class="faint">{about}</p>'
+
+
+def _climb(mixture: Mixture) -> str:
+    if len(mixture.history) < 2:
+        return ""
+    caption = "<figcaption>EM's objective, step by step: log-likelihood and log prior. It never falls.</figcaption>"
+    return f"<h2>EM</h2>\n<figure>{figures.climb_figure(mixture.history)}{caption}</figure>"

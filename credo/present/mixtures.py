@@ -1,0 +1,80 @@
+"""Mixtures: what sets their components apart, and which numbers of components were tried."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
+from credo.present.numbers import count_of, one_line, whole
+
+if TYPE_CHECKING:
+    from credo.models.mixture.model import Mixture
+
+TOP = 4  # columns of each component
+COMPONENTS, CHOICES = 30, 8  # that are listed
+TRAIT = 60  # characters
+
+
+def mixture_content(mixture: Mixture, top: int | None = None) -> list[Content]:
+    """What a mixture has learned."""
+    if mixture.fitted is None:
+        return [Paragraph(repr(mixture))]
+    size = count_of(len(mixture.names), "component")
+    title = f"{size} of {count_of(mixture.n, 'row')} and {count_of(len(mixture.columns), 'column')}"
+    contents: list[Content] = [Paragraph(title, "title"), components_table(mixture), GAP]
+    for table in traits_tables(mixture, top or TOP):
+        contents += [*table, GAP]
+    if mixture.choices:
+        contents += [Paragraph("Numbers of components tried, by approximate evidence", "title"), choices_table(mixture)]
+    return contents
+
+
+def components_table(mixture: Mixture) -> Table:
+    """The components, and their shares."""
+    names, shares = mixture.names[:COMPONENTS], [*mixture.shares.values()][:COMPONENTS]
+    weights = mixture.classifier.class_weights[:COMPONENTS]
+    return Table(
+        [
+            TableColumn(one_line(mixture.classifier.target), [str(name) for name in names]),
+            TableColumn("rows", [whole(round(float(n), 1)) for n in weights]),
+            TableColumn("share", shares, "share"),
+        ],
+        Drawing("bars", shares, narrowest=4, widest=24),
+    )
+
+
+def traits_tables(mixture: Mixture, top: int) -> list[list[Content]]:
+    """Of each component, the columns that set it apart most."""
+    found: list[list[Content]] = []
+    description = mixture.describe()
+    for each in description.components[:COMPONENTS]:
+        traits = each.traits[:top]
+        table = Table(
+            [
+                TableColumn("column", [trait.column for trait in traits], wraps=True),
+                TableColumn("here", [trait.here for trait in traits], longest=TRAIT, wraps=True),
+                TableColumn("elsewhere", [trait.elsewhere for trait in traits], longest=TRAIT, wraps=True),
+                TableColumn("nats", [trait.nats for trait in traits], ".2f"),
+            ]
+        )
+        title = f"{one_line(description.groups)} {one_line(each.name)}, {each.share:.1%} of the rows"
+        found.append([Paragraph(title, "title"), table])
+    return found
+
+
+def choices_table(mixture: Mixture) -> Table:
+    """What was tried, the most probable first."""
+    shown, posterior = mixture.choices[:CHOICES], mixture.component_posterior
+    best: dict[int, float] = {}
+    for choice in mixture.choices:
+        best.setdefault(choice.components, choice.log_evidence)
+    firsts = [best[each.components] == each.log_evidence for each in shown]
+    chances = [posterior.get(each.components) if first else None for each, first in zip(shown, firsts, strict=True)]
+    return Table(
+        [
+            TableColumn("components", [each.components for each in shown], "count"),
+            TableColumn("covariance", [each.covariance for each in shown]),
+            TableColumn("log evidence", [each.log_evidence for each in shown], ".2f"),
+            TableColumn("P(components)", chances, ".4f"),
+        ]
+    )

@@ -1,0 +1,182 @@
+"""What folds ask for while they are tuned (see in_step): scores of terms, Bayes factors, and the modes of regressions.
+
+Columns are independent of each other given the class, so that the columns of several folds are scored as if they were
+columns of one table, in which cells of rows that a fold doesn't have are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from credo.blocks.block import Settings
+from credo.blocks.scoring import Cells, Scorer
+from credo.core.membership import Hard
+from credo.core.statistics import Positions
+from credo.numerics.exact import Array
+from credo.numerics.logistic import PRECISELY, LogisticRegression, modes_of
+from credo.selection.in_step import Request
+from credo.selection.sample import Sample
+from credo.selection.terms import Chosen, Forms, Taught, TaughtByScorers, Term, TermScores
+
+MOST_SCORES = 2**21  # rows x classes x columns that are scored together
+
+
+@dataclass(frozen=True, eq=False)
+class Mode(Request):
+    """The most probable coefficients of a regression, for rows of such weights."""
+
+    regression: LogisticRegression
+    weight: Array  # (rows,)
+    start: Array | None = None
+    enough: float = PRECISELY
+
+    turn = 2  # when no run has scores to ask for
+
+    @classmethod
+    def answered(cls, asked: Sequence[Self]) -> list[Array]:
+        found: dict[int, Array] = {}
+        for enough in {each.enough for each in asked}:
+            some = [i for i, each in enumerate(asked) if each.enough == enough]
+            regressions, weights, starts = zip(
+                *((asked[i].regression, asked[i].weight, asked[i].start) for i in some), strict=True
+            )
+            found |= zip(some, modes_of(regressions, weights, starts, enough), strict=True)
+        return [found[i] for i in range(len(asked))]
+
+
+@dataclass(frozen=True, eq=False)
+class Factors(Request):
+    """log p(cells | classes)/p(cells) of each column by itself (see Taught)."""
+
+    taught: Taught
+    forms: Forms
+    settings: Settings
+
+    @classmethod
+    def answered(cls, asked: Sequence[Self]) -> list[dict[Term, float]]:
+        if not all(isinstance(each.taught, TaughtByScorers) and each.settings == asked[0].settings for each in asked):
+            return [each.taught.log_bayes_factors(each.forms, each.settings) for each in asked]
+        found: list[dict[Term, float]] = [{} for _ in asked]
+        taught = [each.taught for each in asked if isinstance(each.taught, TaughtByScorers)]
+        for slot, (form, first) in enumerate(taught[0].scorers):
+            joint = _joint(taught, slot, asked[0].settings)
+            factors = None if joint is None else joint.log_bayes_factors()
+            if factors is None:
+                continue
+            for each, own, values in zip(asked, found, factors.reshape(len(asked), -1).tolist(), strict=True):
+                pairs = zip(first.names, values, strict=True)
+                own.update({Term(form, name): x for name, x in pairs if form in each.forms.get(name, ())})
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class ScoresOfTerms(Request):
+    """log p(cells | class) of terms: of rows of the evidence, each left out; or of rows that it doesn't hold."""
+
+    taught: Taught
+    sample: Sample
+    forms: Forms
+    settings: Settings
+    left_out: bool = True
+
+    turn = 1
+
+    @classmethod
+    def answered(cls, asked: Sequence[Self]) -> list[TermScores]:
+        found: dict[int, TermScores] = {}
+        for some in cls._alike(asked):
+            own = [asked[i] for i in some]
+            found |= zip(some, _scored(own) if len(own) > 1 else [own[0].alone()], strict=True)
+        return [found[i] for i in range(len(asked))]
+
+    @classmethod
+    def _alike(cls, asked: Sequence[Self]) -> list[list[int]]:
+        """Those that scorers find under the same settings, as many as may be found together."""
+        found: list[list[int]] = []
+        for i, each in enumerate(asked):
+            for some in found:
+                first = asked[some[0]]
+                alike = each.settings == first.settings and each.left_out == first.left_out
+                if alike and (len(some) + 1) * max(each._size, first._size) <= MOST_SCORES:
+                    some.append(i)
+                    break
+            else:
+                found.append([i])
+        return found
+
+    @property
+    def _size(self) -> int:
+        """Of all scores, if there were as many rows as there are in all."""
+        if not isinstance(self.taught, TaughtByScorers):
+            return MOST_SCORES
+        return 2 * self.sample.rows * len(self.taught.class_weights) * sum(map(len, self.forms.values()))
+
+    def alone(self) -> TermScores:
+        score = self.taught.left_out if self.left_out else self.taught.held_out
+        return score(self.sample, self.forms, self.settings)
+
+
+def _scored(asked: Sequence[ScoresOfTerms]) -> list[TermScores]:
+    """Of several at once: scorer by scorer, all folds side by side."""
+    taught = [each.taught for each in asked if isinstance(each.taught, TaughtByScorers)]
+    chosen = [one.chosen(each.sample, each.forms, each.settings) for one, each in zip(taught, asked, strict=True)]
+    rows, own = _common_rows(asked)
+    found: list[dict[int, Array]] = [{} for _ in asked]
+    for slot in sorted({slot for each in chosen for slot in each}):
+        some = [f for f, each in enumerate(chosen) if slot in each]
+        joint = _joint([taught[f] for f in some], slot, asked[0].settings)
+        parts = _slot_scores(joint, [chosen[f][slot] for f in some], [rows[f] for f in some], own, asked[0].left_out)
+        for f, part in zip(some, parts, strict=True):
+            found[f][slot] = part
+    return [
+        one.scores_of(each.sample, list(here.values()), list(scores.values()), each.left_out)
+        for one, each, here, scores in zip(taught, asked, chosen, found, strict=True)
+    ]
+
+
+def _joint(taught: Sequence[TaughtByScorers], slot: int, settings: Settings) -> Scorer | None:
+    """One scorer of each, side by side."""
+    joint = taught[0].joined([each.scorers[slot][1] for each in taught])
+    return joint if joint is None or settings == taught[0].model.settings else joint.under(settings)
+
+
+def _common_rows(asked: Sequence[ScoresOfTerms]) -> tuple[list[Positions], Hard]:
+    """Where the rows of each lie among those of all: rows that are left out may be in several."""
+    samples = [each.sample for each in asked]
+    classes = len(asked[0].taught.class_weights)
+    if asked[0].left_out:
+        every = [each.places for each in samples]
+        _, first, inverse = np.unique(np.concatenate(every), return_index=True, return_inverse=True)
+        rows = np.split(inverse, np.cumsum([len(each) for each in every])[:-1])
+    else:
+        sizes = [each.rows for each in samples]
+        first = np.arange(sum(sizes))
+        rows = np.split(first, np.cumsum(sizes)[:-1])
+    codes, mass = (np.concatenate(each)[first] for each in zip(*((s.codes, s.mass) for s in samples), strict=True))
+    return rows, Hard(codes, classes, mass)
+
+
+def _slot_scores(
+    joint: Scorer | None, chosen: Sequence[Chosen], rows: Sequence[Positions], own: Hard, left_out: bool
+) -> list[Array]:
+    """What a scorer of each fold says. (rows, classes, terms) each"""
+    if joint is None:
+        return [
+            each.scorer.each_left_out(each.cells, own.take(at), each.places) if left_out
+            else each.scorer.each(each.cells, each.places)
+            for each, at in zip(chosen, rows, strict=True)
+        ]  # fmt: skip
+    width = len(chosen[0].base.names)
+    cells: Cells = np.full((own.rows, len(chosen) * width), joint.missing, dtype=chosen[0].cells.dtype)
+    for f, (each, at) in enumerate(zip(chosen, rows, strict=True)):
+        cells[at, f * width : (f + 1) * width] = each.base.moved(each.cells, f)
+    places = np.concatenate([f * width + each.places for f, each in enumerate(chosen)])
+    scores = joint.each_left_out(cells, own, places) if left_out else joint.each(cells, places)
+    ends = np.cumsum([len(each.places) for each in chosen])
+    return [
+        scores[at, :, end - len(each.places) : end] for each, at, end in zip(chosen, rows, ends.tolist(), strict=True)
+    ]

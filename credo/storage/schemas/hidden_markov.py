@@ -1,0 +1,123 @@
+"""How hidden Markov models are stored: settings, names of states, and evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credo.storage.field_types import (
+    ANYTHING,
+    FLAG,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    either,
+    mapping,
+    one_of,
+    optional,
+    tuple_of,
+)
+from credo.storage.schemas.core import EVIDENCE
+from credo.storage.schemas.learned import learned
+from credo.storage.schemas.models import ESTIMATE, FORMS
+from credo.storage.stored import Stored
+
+if TYPE_CHECKING:
+    from credo.core.evidence import Part
+    from credo.core.labels import Label
+    from credo.models.hidden_markov.model import HiddenMarkov
+
+
+def _holds(model: HiddenMarkov) -> bool:
+    """Whether the evidence has the form of what the model makes of a row: kernels rely on that."""
+    if model.evidence is None:
+        return model.column is None or not model.names
+    from credo.core.evidence import Evidence
+    from credo.core.membership import Hard
+    from credo.data import Batch
+    from credo.data.sequences import SequenceBatch
+    from credo.models.hidden_markov.chain import INITIAL, TRANSITIONS
+    from credo.models.hidden_markov.expecting import EQUAL
+    from credo.models.hidden_markov.learning import unfitted
+
+    evidence, column = model.evidence, str(model.column)
+    if column in model.views or column not in evidence.schema.names:
+        return False
+    if evidence.schema[column].values != model.names or not {INITIAL, TRANSITIONS} <= evidence.parts.keys():
+        return False
+    one = SequenceBatch(Batch(0, 1, {}), np.array([0, 1]))
+    member = Hard.of([0], len(model.names))
+    fresh = unfitted(model, None, EQUAL).begun(one, member, np.random.default_rng(0))
+    joint = {label: part for label, part in evidence.parts.items() if _of_joint(model, label)}
+    plain = Evidence(fresh.schema, {k: part for k, part in fresh.parts.items() if not _of_joint(model, k)})
+    return learned(evidence, plain, joint) and all(map(_joint_holds, joint.values())) and _shares_hold(model)
+
+
+def _of_joint(model: HiddenMarkov, label: Label) -> bool:
+    """Whether a part is of numbers that covary, which depends on the cells that were missing."""
+    from credo.blocks.numbers.gaussian import Joint
+
+    blocks = model._conditional(None).blocks
+    return any(isinstance(block, Joint) and block.keeps(label) for block in blocks)
+
+
+def _joint_holds(part: Part) -> bool:
+    """Whether all sums are of the same groups and columns."""
+    n, first, second = (each.shape for each in part.statistics.sums)
+    return bool(n == first == second or (n == first[:-1] and second == (*first, first[-1])))
+
+
+def _shares_hold(model: HiddenMarkov) -> bool:
+    """Whether parameters follow from the evidence: densities of the columns, and shares of the chain."""
+    shares = model.chain.shares
+    likelihoods = model.chain.emission.conditional.likelihoods
+    groups = len(model.chain.emission.group_levels)
+    fits = model.chain.emission.conditional.weights.shape == (groups,)
+    return bool(fits and np.isfinite(shares.first).all() and np.isfinite(shares.step).all() and likelihoods)
+
+
+TRIED = Stored(
+    "StatesTried",
+    "credo.models.hidden_markov.fitting:Tried",
+    {"states": WHOLE, "log_evidence": NUMBER, "bic": NUMBER, "log_likelihood": NUMBER},
+)
+LEARNED = {
+    "column": optional(TEXT),
+    "sequence": optional(TEXT),
+    "order": optional(TEXT),
+    "views": FORMS,
+    "names": tuple_of(ANYTHING),
+    "hidden": FLAG,
+    "evidence": optional(EVIDENCE.type),
+    "history": tuple_of(NUMBER),
+    "tried": tuple_of(TRIED.type),
+}
+SCHEMAS = (
+    TRIED,
+    Stored("Word", "credo.models.forms:Word", {"endings": WHOLE, "strength": NUMBER}),
+    Stored(
+        "HiddenMarkov",
+        "credo.models.hidden_markov.model:HiddenMarkov",
+        {
+            "states": either(WHOLE, TEXT, tuple_of(ANYTHING)),
+            "emission": one_of("full", "tied", "diagonal", "spherical"),
+            "components": WHOLE,
+            "transitions": either(TEXT, mapping(ANYTHING, tuple_of(ANYTHING)), tuple_of(tuple_of(NUMBER))),
+            "initial": optional(tuple_of(ANYTHING)),
+            "sticky": NUMBER,
+            "duration": either(WHOLE, mapping(ANYTHING, WHOLE)),
+            "smoothing": NUMBER,
+            "strength": NUMBER,
+            "estimate": ESTIMATE,
+            "kinds": optional(mapping(TEXT, ANYTHING)),
+            "starts": WHOLE,
+            "steps": WHOLE,
+            "tolerance": NUMBER,
+            "seed": WHOLE,
+            **LEARNED,
+        },
+        learned=tuple(LEARNED),
+        consistent=_holds,
+    ),
+)

@@ -1,0 +1,397 @@
+"""Laws of hidden Markov models: EM never falls, weights are copies, stretches and engines change nothing."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credo
+from credo import engines
+from credo.models.hidden_markov import expecting, passes
+from credo.notices import quietly
+from tests.laws.test_em import Pickling
+
+few_steps = pytest.mark.filterwarnings("ignore:EM ended after")
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "full": {},
+    "tied": {"emission": "tied"},
+    "diagonal": {"emission": "diagonal"},
+    "spherical": {"emission": "spherical"},
+    "ml": {"estimate": "ml", "emission": "diagonal"},
+    "components": {"components": 2},
+    "duration": {"duration": 3},
+    "sticky": {"sticky": 20.0},
+    "strong": {"smoothing": 5.0, "strength": 10.0},
+    "left-to-right": {"transitions": "left-to-right"},
+    "matrix": {"transitions": [[1, 1, 0], [0, 1, 1], [1, 0, 1]]},
+}
+
+
+def sequences(seed: int = 0, lengths: tuple[int, ...] = (40, 1, 25, 60), missing: float = 0.1) -> dict[str, Any]:
+    """Numbers, a category, a count, of states that last; some cells missing."""
+    rng = np.random.default_rng(seed)
+    hidden = np.concatenate([np.repeat(rng.integers(0, 3, n), 4)[:n] for n in lengths])
+    x, y = rng.normal(3.0 * hidden, 1.0), rng.normal(-2.0 * (hidden == 1), 1.0)
+    colour = np.array(["red", "green", "blue"], dtype=object)[(hidden + (rng.random(len(hidden)) < 0.2)) % 3]
+    n = rng.poisson(1.0 + 4.0 * (hidden == 2)).astype(object)
+    for column in (x, y, colour, n):
+        column[rng.random(len(hidden)) < missing] = None if column.dtype == object else np.nan
+    names = np.repeat([f"s{i}" for i in range(len(lengths))], lengths)
+    return {"x": x, "y": y, "colour": colour, "n": n, "id": names, "hidden": hidden}
+
+
+def only(data: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: data[name] for name in names}
+
+
+DATA = sequences()
+COLUMNS = only(DATA, "x", "y", "colour", "n", "id")
+KINDS = {"n": "count"}
+
+
+def fitted(settings: dict[str, Any], data: dict[str, Any] = COLUMNS, **how: Any) -> credo.HiddenMarkov:
+    model = credo.HiddenMarkov(3, kinds=KINDS, starts=2, **{"steps": 30, **settings})
+    with quietly():  # some don't converge in so few steps
+        return model.fit(data, sequence="id", **how)
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
+def test_the_objective_never_falls(settings: dict[str, Any]) -> None:
+    start = np.random.default_rng(1).dirichlet(np.ones(3), len(DATA["x"]))
+    model = fitted(settings, start=start)
+    steps = np.diff(model.history)
+    assert len(steps) > 2
+    assert steps.min() >= -1e-9 * abs(model.history[-1])
+    assert model.history[-1] > model.history[0]
+    np.testing.assert_allclose(model.transition_shares.sum(1), 1.0)
+    np.testing.assert_allclose(model.smooth(COLUMNS).sum(1), 1.0)
+
+
+@pytest.mark.parametrize("name", ["full", "components", "duration", "matrix"])
+def test_a_weight_of_two_is_the_sequence_twice(name: str) -> None:
+    start = np.random.default_rng(2).dirichlet(np.ones(3), len(DATA["x"]))
+    if name == "components":
+        start = np.eye(3)[DATA["hidden"]]
+    twice = {key: np.concatenate([column, column[:40]]) for key, column in COLUMNS.items()}
+    twice["id"] = np.concatenate([COLUMNS["id"], ["copy"] * 40])
+    settings = SETTINGS[name] | {"emission": "diagonal"}
+    if name == "components":  # components begin by chance, row by row: the law is of one E-step
+        model = fitted(settings, start=start)
+        once, both = (float(model.log_prob(table).sum()) for table in (COLUMNS, twice))
+        assert both == pytest.approx(once + float(model.log_prob(COLUMNS)[0]), rel=1e-12)
+        return
+    weighted = fitted(settings, start=start, weight=[2.0, 1.0, 1.0, 1.0])
+    copied = fitted(settings, twice, start=np.concatenate([start, start[:40]]))
+    np.testing.assert_allclose(weighted.history, copied.history, rtol=1e-10)
+    np.testing.assert_allclose(weighted.transition_shares, copied.transition_shares, rtol=1e-8)
+
+
+def test_weights_of_rows_sequences_and_columns_are_the_same() -> None:
+    start, own = DATA["hidden"], np.array([2.0, 1.0, 0.5, 3.0])
+    rows = np.repeat(own, [40, 1, 25, 60])
+    by_sequence, by_row = (fitted({}, start=start, weight=weight).history for weight in (own, rows))
+    by_column = fitted({}, {**COLUMNS, "w": rows}, start=start, weight="w").history
+    assert by_sequence == by_row == by_column
+
+
+@pytest.mark.parametrize("name", ["full", "duration", "components"])
+def test_where_stretches_end_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long sequences are read a stretch at a time, whose messages are kept or computed again."""
+    data = sequences(4, (13, 1, 22))
+    start, data = data["hidden"], only(data, "x", "y", "colour", "n", "id")
+    whole = fitted(SETTINGS[name] | {"steps": 2}, data, start=start)
+    expected = whole.decode(data), whole.smooth(data)
+    monkeypatch.setattr(expecting.Pieces, "__init__", lambda self, rows=7: object.__setattr__(self, "rows", rows))
+    for held in (10**9, 0):
+        monkeypatch.setattr(passes.Passes.forward.__func__, "__defaults__", (held,))  # type: ignore[attr-defined]
+        cut = fitted(SETTINGS[name] | {"steps": 2}, data, start=start)
+        np.testing.assert_allclose(cut.history, whole.history, rtol=1e-10)
+        again = whole.replaced()
+        for verb in ("smooth", "filter", "log_prob"):
+            np.testing.assert_allclose(getattr(again, verb)(data), getattr(cut, verb)(data), rtol=1e-6)
+        assert (again.decode(data) == expected[0]).all()
+        np.testing.assert_allclose(again.smooth(data), expected[1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("engine", [engines.Serial(), Pickling()], ids=["serial", "pickled"])
+def test_any_engine_finds_the_same(engine: Any) -> None:
+    here = fitted({})
+    with engines.using(engine):
+        there = fitted({})
+        assert there.history == here.history
+        np.testing.assert_array_equal(there.smooth(COLUMNS), here.smooth(COLUMNS))
+    assert isinstance(pickle.loads(pickle.dumps(here)), credo.HiddenMarkov)
+
+
+def test_the_order_of_sequences_changes_nothing() -> None:
+    order = np.concatenate([np.flatnonzero(DATA["id"] == name) for name in ("s2", "s0", "s3", "s1")])
+    turned = {name: np.asarray(column)[order] for name, column in COLUMNS.items()}
+    apart = SETTINGS["diagonal"]  # columns that covary begin with missing cells as in the batch they are in
+    one, other = fitted(apart, start=DATA["hidden"]), fitted(apart, turned, start=DATA["hidden"][order])
+    np.testing.assert_allclose(one.history, other.history, rtol=1e-10)
+    np.testing.assert_allclose(one.smooth(turned), one.smooth(COLUMNS)[order], rtol=1e-12)
+
+
+def test_rows_are_put_in_order_and_answered_as_they_came() -> None:
+    rng = np.random.default_rng(3)
+    when = np.concatenate([np.arange(n) for n in (40, 1, 25, 60)])
+    mixed = np.concatenate(
+        [np.flatnonzero(DATA["id"] == f"s{i}")[rng.permutation(n)] for i, n in enumerate((40, 1, 25, 60))]
+    )
+    turned = {name: np.asarray(column)[mixed] for name, column in {**COLUMNS, "when": when}.items()}
+    plain = fitted(SETTINGS["diagonal"], start=DATA["hidden"])
+    ordered = fitted(SETTINGS["diagonal"], turned, start=DATA["hidden"][mixed], order="when")
+    np.testing.assert_allclose(ordered.history, plain.history, rtol=1e-10)
+    for verb in ("smooth", "filter", "decode"):
+        np.testing.assert_array_equal(
+            getattr(ordered, verb)(turned), getattr(ordered, verb)({**COLUMNS, "when": when})[mixed]
+        )
+
+
+@few_steps
+def test_lists_of_tables_are_sequences_and_one_table_is_one() -> None:
+    tables = [only({k: np.asarray(v)[DATA["id"] == f"s{i}"] for k, v in DATA.items()}, "x", "y") for i in range(4)]
+    model = credo.HiddenMarkov(3, starts=1, steps=5)
+    listed = model.fit(tables, start=DATA["hidden"])
+    named = model.fit(only(DATA, "x", "y", "id"), sequence="id", start=DATA["hidden"])
+    assert listed.history == named.history
+    np.testing.assert_array_equal(listed.smooth(tables), named.smooth(only(DATA, "x", "y", "id")))
+    assert listed.log_prob(tables).shape == (4,)
+    one = model.fit(only(DATA, "x", "y"))
+    assert one.log_prob(only(DATA, "x", "y")).shape == (1,)
+
+
+# States that are given
+
+
+TAGGED = only(DATA, "x", "colour", "id", "hidden")
+
+
+def test_given_states_are_counted() -> None:
+    model = credo.HiddenMarkov().fit(TAGGED, target="hidden", sequence="id")
+    assert not model.hidden
+    assert model.names == (0, 1, 2)
+    steps, firsts = np.ones((3, 3)), np.ones(3)  # of the prior
+    for name in np.unique(DATA["id"]):
+        own = DATA["hidden"][DATA["id"] == name]
+        firsts[own[0]] += 1
+        np.add.at(steps, (own[:-1], own[1:]), 1.0)
+    np.testing.assert_allclose(model.transition_shares, steps / steps.sum(1, keepdims=True))
+    np.testing.assert_allclose([*model.initial_shares.values()], firsts / firsts.sum())
+    bayes = credo.NaiveBayes().fit(only(DATA, "x", "colour", "hidden"), target="hidden")
+    log_likelihood = bayes.log_joint(TAGGED) - bayes.terms.log_prior
+    np.testing.assert_allclose(model.chain.emission.log_likelihood(_batch(TAGGED)), log_likelihood, rtol=1e-12)
+
+
+def _batch(data: dict[str, Any]) -> Any:
+    from credo.data import source
+
+    return next(source(data).batches([*data]))
+
+
+def test_learning_more_forgetting_and_merging_are_exact_where_states_are_given() -> None:
+    first, rest = (
+        {k: np.asarray(v)[own] for k, v in TAGGED.items()} for own in (DATA["id"] == "s0", DATA["id"] != "s0")
+    )
+    model = credo.HiddenMarkov((0, 1, 2))
+    whole = model.fit(TAGGED, target="hidden", sequence="id")
+    one, other = (model.fit(part, target="hidden", sequence="id") for part in (first, rest))
+    for found in (one.update(rest), one + other, one.merge(other), whole.update(first).forget(first)):
+        np.testing.assert_allclose(found.transition_shares, whole.transition_shares, rtol=1e-14)
+        np.testing.assert_allclose(found.smooth(TAGGED), whole.smooth(TAGGED), rtol=1e-12)
+    for label in one.evidence.parts:  # type: ignore[union-attr]
+        for mine, its in zip((whole.forget(rest)).evidence[label].sums, one.evidence[label].sums, strict=True):  # type: ignore[index]
+            np.testing.assert_allclose(mine.value, its.value, rtol=1e-12)
+
+
+def test_what_was_hidden_is_neither_forgotten_nor_merged() -> None:
+    model = fitted({})
+    with pytest.raises(credo.EvidenceError, match="can't forget: states were hidden"):
+        model.forget(COLUMNS)
+    with pytest.raises(credo.EvidenceError, match="don't merge: states were hidden"):
+        _ = model + model
+
+
+def test_partly_given_states_are_kept() -> None:
+    rng = np.random.default_rng(5)
+    known = rng.random(len(DATA["x"])) < 0.2
+    partly = [k if given else None for k, given in zip(DATA["hidden"].tolist(), known, strict=True)]
+    model = credo.HiddenMarkov(kinds=KINDS).fit({**COLUMNS, "state": partly}, target="state", sequence="id")
+    assert model.hidden
+    assert np.diff(model.history).min() >= -1e-9 * abs(model.history[-1])
+    assert (model.decode(COLUMNS) == DATA["hidden"]).mean() > 0.8
+
+
+def test_states_given_for_sure_are_states_given_with_probability_one() -> None:
+    sure = np.eye(3)[DATA["hidden"]]
+    sure[::3] = np.nan  # of these nothing is said
+    partly = [None if i % 3 == 0 else int(k) for i, k in enumerate(DATA["hidden"])]
+    one = credo.HiddenMarkov(3, kinds=KINDS).fit(COLUMNS, target=sure, sequence="id")
+    other = credo.HiddenMarkov(3, kinds=KINDS).fit(COLUMNS, target=partly, sequence="id")
+    assert one.history[-1] == pytest.approx(other.history[-1], rel=1e-6)
+    np.testing.assert_allclose(one.smooth(COLUMNS), other.smooth(COLUMNS), atol=1e-3)
+
+
+@few_steps
+def test_probabilities_of_states_may_be_columns() -> None:
+    rng = np.random.default_rng(6)
+    shares = rng.dirichlet(np.ones(3), len(DATA["x"]))
+    columns = {**COLUMNS, "a": shares[:, 0], "b": shares[:, 1], "c": shares[:, 2]}
+    one = credo.HiddenMarkov(3, kinds=KINDS, steps=5).fit(COLUMNS, target=shares, sequence="id")
+    target = {0: "a", 1: "b", 2: "c"}
+    other = credo.HiddenMarkov(3, kinds=KINDS, steps=5).fit(columns, target=target, sequence="id")
+    assert one.history == other.history
+
+
+# Patterns
+
+
+def test_no_transition_outside_the_pattern() -> None:
+    model = fitted(SETTINGS["matrix"])
+    allowed = np.array(SETTINGS["matrix"]["transitions"], dtype=bool)
+    assert (model.transition_shares[~allowed] == 0).all()
+    path = model.decode(COLUMNS)
+    for name in np.unique(DATA["id"]):
+        own = path[DATA["id"] == name]
+        assert allowed[own[:-1], own[1:]].all()
+
+
+def test_a_state_lasts_as_long_as_it_must() -> None:
+    path = fitted({"duration": 4}).decode(COLUMNS)
+    for name in np.unique(DATA["id"]):
+        own = path[DATA["id"] == name]
+        lengths = np.diff(np.flatnonzero(np.concatenate([[True], own[1:] != own[:-1], [True]])))
+        assert (lengths[:-1] >= 4).all()
+
+
+def test_a_sticky_prior_keeps_states_longer() -> None:
+    stay = [
+        np.diagonal(fitted({"sticky": sticky}, start=DATA["hidden"]).transition_shares).mean() for sticky in (0.0, 50.0)
+    ]
+    assert stay[1] > stay[0] + 0.05
+
+
+# Prediction
+
+
+@pytest.fixture(scope="module")
+def model() -> credo.HiddenMarkov:
+    return fitted({}, start=DATA["hidden"])
+
+
+@pytest.mark.parametrize("settings", [{}, {"components": 2}, {"duration": 3}], ids=str)
+def test_a_live_filter_is_the_filter(settings: dict[str, Any]) -> None:
+    model = fitted(settings)
+    live, rows = model.live(), {name: column[:40] for name, column in COLUMNS.items()}
+    expected = model.filter(rows)
+    for i in range(40):
+        found = live.observe({name: rows[name][i] for name in ("x", "y", "colour", "n")})
+        np.testing.assert_allclose([*found.values()], expected[i], rtol=1e-9, atol=1e-12)
+    assert live.log_prob == pytest.approx(model.log_prob(rows)[0])
+    np.testing.assert_allclose([*live.forecast(2)[1].states.values()], [*model.forecast(rows, 2)[1].states.values()])
+    live.restart()
+    assert dict(live.states) == pytest.approx(model.initial_shares)
+
+
+def test_a_forecast_is_the_filter_carried_on(model: credo.HiddenMarkov) -> None:
+    rows = {name: column[:40] for name, column in COLUMNS.items()}
+    states = model.filter(rows)[-1]
+    laws = model.forecast(rows, 3)
+    for step in laws:
+        states = states @ model.transition_shares
+        np.testing.assert_allclose([*step.states.values()], states, rtol=1e-12)
+        colours, x = step["colour"], step["x"]
+        assert sum(colours.values()) == pytest.approx(1.0)
+        low, high = x.interval(0.9)
+        assert x.cdf(high) - x.cdf(low) == pytest.approx(0.9, abs=1e-6)
+        grid = np.linspace(-60, 60, 200_001)
+        density = np.exp(x.log_prob(grid))
+        assert np.trapezoid(density, grid) == pytest.approx(1.0, abs=1e-3)
+        assert np.trapezoid(density * grid, grid) == pytest.approx(x.mean(), abs=1e-2)
+        assert np.exp(step["n"].log_prob(np.arange(400))).sum() == pytest.approx(1.0, abs=1e-6)
+    value: dict[str, Any] = {"colour": ["red"], "x": [1.5]}
+    one = {name: np.append(np.asarray(rows[name]), [None if name not in value else value[name][0]]) for name in rows}
+    one["id"] = np.repeat("s0", 41)
+    for name in ("colour", "x"):
+        known = {**one, **{other: np.append(np.asarray(rows[other]), [None]) for other in ("x", "y", "colour", "n")}}
+        known[name] = one[name]
+        gained = float((model.log_prob(known) - model.log_prob(rows))[0])
+        assert laws[0][name].log_prob(value[name][0]) == pytest.approx(gained, abs=1e-8)
+
+
+def test_made_up_sequences_follow_the_model(model: credo.HiddenMarkov) -> None:
+    drawn = model.sample([4000, 1, 3], seed=1)
+    assert drawn.column_names == ["id", "x", "y", "colour", "n", "state"]
+    assert drawn.num_rows == 4004
+    states = np.array(drawn["state"])[:4000]
+    steps = np.zeros((3, 3))
+    np.add.at(steps, (states[:-1], states[1:]), 1.0)
+    np.testing.assert_allclose(steps / steps.sum(1, keepdims=True), model.transition_shares, atol=0.05)
+    assert model.sample(5, seed=1).equals(model.sample(5, seed=1))
+
+
+def test_saved_and_loaded_it_answers_the_same(model: credo.HiddenMarkov, tmp_path: Path) -> None:
+    path = tmp_path / "hmm.credo"
+    credo.save(model, path)
+    loaded = credo.load(path, credo.HiddenMarkov)
+    np.testing.assert_array_equal(loaded.smooth(COLUMNS), model.smooth(COLUMNS))
+    assert (loaded.history, loaded.names, loaded.hidden) == (model.history, model.names, model.hidden)
+    assert repr(loaded) == repr(model)
+
+
+def test_more_rows_continue_em(model: credo.HiddenMarkov) -> None:
+    more = sequences(9)
+    grown = model.update(only(more, "x", "y", "colour", "n", "id"))
+    assert np.diff(grown.history).min() >= -1e-9 * abs(grown.history[-1])
+    new = only(more, "x", "y", "colour", "n", "id")
+    assert grown.log_prob(new).sum() > model.log_prob(new).sum()
+
+
+@few_steps
+def test_ctrl_c_keeps_the_last_whole_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = credo.HiddenMarkov(3, kinds=KINDS, steps=3, tolerance=0.0).fit(COLUMNS, sequence="id", start=DATA["hidden"])
+    expect, calls = expecting.HiddenChain.expect, []
+
+    def interrupted(self: Any, batch: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 11:  # of two batches each: the start's step, its E-step, and those of three steps
+            raise KeyboardInterrupt
+        return expect(self, batch)
+
+    monkeypatch.setattr(expecting.HiddenChain, "expect", interrupted)
+    with pytest.warns(credo.Notice, match="interrupted"):
+        found = credo.HiddenMarkov(3, kinds=KINDS, tolerance=0.0).fit(COLUMNS, sequence="id", start=DATA["hidden"])
+    assert found.history == whole.history
+    monkeypatch.undo()
+    np.testing.assert_array_equal(found.smooth(COLUMNS), whole.smooth(COLUMNS))
+
+
+# How many states
+
+
+@pytest.mark.parametrize("states", [1, 2, 3])
+def test_the_number_of_states_is_found(states: int) -> None:
+    rng = np.random.default_rng(states)
+    hidden = np.repeat(rng.integers(0, states, 30), 6)
+    x = rng.normal(6.0 * hidden, 1.0)
+    model = credo.HiddenMarkov(starts=2).fit({"x": x})
+    assert model.n_states == states
+    assert sum(model.state_posterior.values()) == pytest.approx(1.0)
+    best = min(model.tried, key=lambda each: each.bic)
+    assert best.states == states
+
+
+def test_texts_are_emitted_too() -> None:
+    rng = np.random.default_rng(0)
+    hidden = np.repeat(rng.integers(0, 2, 30), 6)
+    words = [["sun", "beach", "warm", "swim"], ["snow", "cold", "ski", "ice"]]
+    notes = [" ".join(rng.choice(words[k], 4)) for k in hidden]
+    with quietly():
+        model = credo.HiddenMarkov(2, kinds={"note": "text"}).fit({"note": notes})
+    found = model.decode({"note": notes})
+    assert max((found == hidden).mean(), (found != hidden).mean()) > 0.95

@@ -1,0 +1,237 @@
+"""Laws of mixtures: EM never falls, weights are repeated rows, missing cells are marginalised, labels classify."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credo
+from credo import engines
+from credo.core.em import em_steps
+from credo.families.normal_inverse_wishart import Covariance
+from credo.models.mixture.fitting import Problem
+from credo.models.mixture.learning import _problem
+
+COVARIANCES: tuple[Covariance, ...] = ("full", "tied", "diagonal", "spherical")
+Table = dict[str, Any]
+
+
+def mixed_rows(rows: int = 120, missing: float = 0.2, seed: int = 0) -> tuple[Table, Any]:
+    """Three clusters that numbers, a category, a count and a text tell apart; cells are missing at random."""
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 3, rows)
+    x = rng.normal(size=(rows, 3)) @ np.array([[1.0, 0.6, 0], [0, 0.8, 0.2], [0, 0, 1]]) + 3.0 * z[:, None]
+    x[rng.random(x.shape) < missing] = np.nan
+    colour = np.array(["red", "green", "blue"], dtype=object)[np.where(rng.random(rows) < 0.8, z, 2 - z)]
+    colour[rng.random(rows) < missing] = None
+    visits = rng.poisson(1 + 2 * z).astype(float)
+    visits[rng.random(rows) < missing] = np.nan
+    said = [" ".join(rng.choice([f"{'abc'[k]}{w}" for w in ("one", "two", "six")], 3)) for k in z]
+    table = {"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "colour": list(colour), "visits": visits, "said": said}
+    return table, z
+
+
+KINDS = {"visits": "count", "said": "text"}
+
+
+def problem_of(table: Any, **settings: Any) -> Problem:
+    """Quickly fitted: a few starts."""
+    return _problem(credo.Mixture(**{"components": 3, "kinds": KINDS, **settings}), table, None, None)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("estimate", ["bayes", "ml"])
+def test_the_objective_never_falls(covariance: Any, estimate: Any) -> None:
+    """Of mixed columns with missing cells, at the mode and at maximum likelihood, step by step."""
+    table, _ = mixed_rows()
+    table = table if estimate == "bayes" else {name: table[name] for name in "abc"}
+    problem = problem_of(table, estimate=estimate, kinds=KINDS if estimate == "bayes" else None)
+    codes = np.random.default_rng(9).integers(0, 3, len(table["a"])).astype(np.int32)
+    start = problem.unfitted(3, covariance).begun(problem.sample, codes)
+    steps = [step.objective for step, _ in zip(em_steps(start, problem.rows), range(30), strict=False)]
+    assert np.diff(steps).min() >= -1e-9 * abs(steps[-1])
+    assert steps[-1] > steps[0] + 1.0
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_all_labels_known_is_the_classifier(covariance: Any) -> None:
+    """With missing cells, too: completing moments in EM's E-step ends where the classifier's own EM does."""
+    table, z = mixed_rows()
+    labels = np.array(["x", "y", "z"])[z]
+    for estimate in ("bayes", "mean", "map"):
+        options = {"covariance": covariance, "estimate": estimate, "kinds": KINDS}
+        fixed = credo.Mixture(3, strength=1.0, tolerance=1e-14, **options).fit(table, target=labels)
+        model = credo.GaussianDiscriminant(**options).fit(table, target=labels)
+        assert fixed.names == model.classes
+        np.testing.assert_allclose(fixed.responsibilities(table), model.predict_proba(table), atol=2e-5)
+        np.testing.assert_allclose(fixed.log_prob(table), model.log_prob(table), atol=2e-4)
+
+
+def test_weights_are_repeated_rows() -> None:
+    table, _ = mixed_rows(60)
+    weight = np.random.default_rng(1).integers(0, 4, 60)
+    repeated = {name: np.repeat(np.array(values, dtype=object), weight).tolist() for name, values in table.items()}
+    for covariance in COVARIANCES:
+        one = _problem(credo.Mixture(3, kinds=KINDS), table, None, weight)
+        other = _problem(credo.Mixture(3, kinds=KINDS), repeated, None, None)
+        codes = np.random.default_rng(2).integers(0, 3, 60).astype(np.int32)
+        starts = (
+            one.unfitted(3, covariance).begun(one.sample, codes[weight > 0]),
+            other.unfitted(3, covariance).begun(other.sample, np.repeat(codes, weight)),
+        )
+        ends = [
+            [step.objective for step, _ in zip(em_steps(start, problem.rows), range(5), strict=False)]
+            for start, problem in zip(starts, (one, other), strict=True)
+        ]
+        np.testing.assert_allclose(ends[0], ends[1], rtol=1e-10)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_missing_cells_are_integrated_out(covariance: Any) -> None:
+    """p(row without a cell) = ∫ p(row) d cell, by the trapezoid rule."""
+    table, _ = mixed_rows()
+    numbers = {name: table[name] for name in "abc"}
+    mixture = credo.Mixture(3, covariance, estimate="mean", strength=1.0, starts=2).fit(numbers)
+    grid = np.linspace(-25, 35, 4001)
+    row = {"a": np.full(grid.shape, 2.5), "b": grid, "c": np.full(grid.shape, 1.0)}
+    whole = np.trapezoid(np.exp(mixture.log_prob(row)), grid)
+    hidden = mixture.log_prob({"a": [2.5], "b": [np.nan], "c": [1.0]})
+    assert np.log(whole) == pytest.approx(hidden[0], abs=1e-6)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_imputed_numbers_are_means_of_the_conditional_density(covariance: Any) -> None:
+    table, _ = mixed_rows()
+    numbers = {name: table[name] for name in "abc"}
+    mixture = credo.Mixture(3, covariance, estimate="mean", strength=1.0, starts=2).fit(numbers)
+    grid = np.linspace(-25, 35, 4001)
+    density = np.exp(mixture.log_prob({"a": np.full(grid.shape, 2.5), "b": grid, "c": np.full(grid.shape, 4.0)}))
+    mean = np.trapezoid(grid * density, grid) / np.trapezoid(density, grid)
+    filled = mixture.impute({"a": [2.5], "b": [np.nan], "c": [4.0]})
+    assert filled["b"][0].as_py() == pytest.approx(mean, abs=1e-4)
+    many = {"a": np.full(20_000, 2.5), "b": np.full(20_000, np.nan), "c": np.full(20_000, 4.0)}
+    drawn = mixture.impute(many, draws=True, seed=1)["b"].to_numpy()
+    spread = np.sqrt(np.trapezoid((grid - mean) ** 2 * density, grid) / np.trapezoid(density, grid))
+    assert drawn.mean() == pytest.approx(mean, abs=5 * spread / np.sqrt(20_000))
+    assert drawn.std() == pytest.approx(spread, rel=0.05)
+
+
+def test_imputing_leaves_known_cells_and_other_columns_as_they_are() -> None:
+    table, _ = mixed_rows()
+    mixture = credo.Mixture(3, kinds=KINDS, starts=2).fit(table)
+    rows = {**table, "row": list(range(120))}
+    for draws in (False, True):
+        filled = mixture.impute(rows, draws=draws)
+        assert filled.column_names == [*rows]
+        assert not any(column.null_count for column in filled.columns)
+        for name in "abc":
+            known = ~np.isnan(table[name])
+            assert (filled[name].to_numpy()[known] == table[name][known]).all()
+        assert filled["row"].to_pylist() == rows["row"]
+        colours = zip(filled["colour"].to_pylist(), table["colour"], strict=True)
+        assert all(new == old for new, old in colours if old is not None)
+
+
+def test_rows_of_all_kinds_are_clustered_and_kept_through_a_file(tmp_path: Path) -> None:
+    table, z = mixed_rows(200)
+    for covariance in COVARIANCES:
+        mixture = credo.Mixture(3, covariance, kinds=KINDS, starts=3).fit(table)
+        found = mixture.predict(table)
+        assert sum((found[z == k] == np.bincount(found[z == k]).argmax()).mean() > 0.95 for k in range(3)) == 3
+        weights = [*mixture.shares.values()]
+        assert weights == sorted(weights, reverse=True)
+        credo.save(mixture, tmp_path / "m.credo")
+        again = credo.load(tmp_path / "m.credo")
+        assert isinstance(again, credo.Mixture)
+        assert (again.responsibilities(table) == mixture.responsibilities(table)).all()
+        assert again.history == mixture.history
+        assert again.choices == mixture.choices
+        assert again.update(table).n == pytest.approx(400)
+
+
+def test_results_depend_neither_on_the_engine_nor_on_how_rows_came(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.csv
+
+    table, _ = mixed_rows(150)
+    mixture = credo.Mixture(3, kinds=KINDS, starts=4).fit(table)
+    with engines.using(engines.Serial()):
+        serial = credo.Mixture(3, kinds=KINDS, starts=4).fit(table)
+    assert serial.history == mixture.history
+    pa.csv.write_csv(
+        pa.table({name: pa.array(values, from_pandas=True) for name, values in table.items()}), tmp_path / "t.csv"
+    )
+    from_file = credo.Mixture(3, kinds=KINDS, starts=4).fit(str(tmp_path / "t.csv"))
+    np.testing.assert_allclose(from_file.history, mixture.history, rtol=1e-12)
+
+
+def test_some_labels_are_enough() -> None:
+    """Clusters that overlap are named, and found better, by a few labels; more components than labels may be asked."""
+    rng = np.random.default_rng(3)
+    z = rng.integers(0, 2, 400)
+    x = rng.normal(size=(400, 2)) + np.where(z[:, None] == 0, 0.0, [2.2, 0.0])
+    labels = np.where(z == 0, "low", "high").astype(object)
+    labels[40:] = None
+    mixture = credo.Mixture(2).fit({"x": x[:, 0], "y": x[:, 1]}, target=labels)
+    assert mixture.names == ("high", "low")
+    truth = np.where(z == 0, "low", "high")
+    assert (mixture.predict({"x": x[:, 0], "y": x[:, 1]}) == truth).mean() > 0.8
+    three = credo.Mixture(3, starts=2).fit({"x": x[:, 0], "y": x[:, 1]}, target=labels)
+    assert {"high", "low"} < set(three.names)
+    assert len(three.names) == 3
+
+
+def test_update_continues_em() -> None:
+    """Old rows stay as evidence; updating with rows of the same kind comes near to fitting all of them."""
+    first, _ = mixed_rows(150, seed=1)
+    second, _ = mixed_rows(150, seed=2)
+    both = {name: [*first[name], *second[name]] for name in first}
+    options: dict[str, Any] = {"kinds": KINDS, "strength": 1.0, "starts": 3}
+    whole = credo.Mixture(3, **options).fit(both)
+    updated = credo.Mixture(3, **options).fit(first).update(second)
+    assert updated.n == pytest.approx(300)
+    assert np.diff(updated.history).min() >= -1e-9 * abs(updated.history[-1])
+    same = updated.responsibilities(both).argmax(1), whole.responsibilities(both).argmax(1)
+    table = np.array([[((same[0] == a) & (same[1] == b)).sum() for b in range(3)] for a in range(3)])
+    assert table.max(1).sum() >= 297
+    assert updated.log_prob(both).mean() == pytest.approx(whole.log_prob(both).mean(), abs=0.02)
+
+
+def test_restarts_end_no_lower_than_each_start() -> None:
+    table, _ = mixed_rows(150)
+    problem = problem_of(table, strength=0.3)
+    best = problem.on_sample(problem.starts(3, "full", 4))
+    for start in problem.starts(3, "full", 4):
+        assert problem.on_sample([start]).objective <= best.objective + 1e-6 * abs(best.objective)
+
+
+def test_sampled_starts_lead_to_an_optimum_of_all_rows() -> None:
+    """More rows than the sample has: EM goes on with all of them, and its objective never falls."""
+    rng = np.random.default_rng(0)
+    z = rng.integers(0, 4, 30_000)
+    x = rng.normal(size=(30_000, 3)) + np.array([[0, 0, 0], [6, 0, 0], [0, 6, 0], [0, 0, 6]])[z]
+    mixture = credo.Mixture(4, starts=3).fit(x)
+    assert mixture.n == pytest.approx(30_000)
+    found = mixture.predict(x)
+    assert sum((found[z == k] == np.bincount(found[z == k]).argmax()).mean() > 0.99 for k in range(4)) == 4
+    assert np.diff(mixture.history).min() >= -1e-9 * abs(mixture.history[-1])
+
+
+def test_surprise_puts_outliers_first() -> None:
+    rng = np.random.default_rng(0)
+    table = {"x": np.append(rng.normal(size=99), 30.0), "y": rng.normal(size=100)}
+    found = credo.Mixture(1).fit(table).surprise(table)
+    assert found["row"][0].as_py() == 100
+    assert found["column"][0].as_py() == "x"
+    assert np.allclose(np.sort(-credo.Mixture(1).fit(table).log_prob(table))[::-1], found["surprise"].to_numpy())
+
+
+def test_what_sets_components_apart_is_described() -> None:
+    table, _ = mixed_rows(200)
+    text = repr(credo.Mixture(3, kinds=KINDS, starts=3).fit(table).describe())
+    assert "cluster 0" in text
+    assert "says" in text
+    assert "higher" in text

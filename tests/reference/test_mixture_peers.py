@@ -1,0 +1,109 @@
+"""Mixtures beside scikit-learn's, and their approximate evidence beside the exact one of a few rows."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import credo
+from credo.blocks.block import Settings
+from credo.blocks.capabilities import LogEvidence
+from credo.core.em import em_steps
+from credo.core.membership import Hard
+from credo.data import source
+from credo.families import dirichlet
+from credo.models.conditional import Conditional
+from credo.models.latent.columns import hidden_blocks
+from credo.models.mixture.learning import _problem
+
+
+def rows(seed: int = 0, n: int = 300, d: int = 3) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 3, n)
+    return rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + 2.0 * rng.normal(size=(3, d))[z], z
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diagonal"])
+def test_the_path_of_log_likelihoods_is_scikit_learns(covariance: Any) -> None:
+    """From the same start, without priors."""
+    from sklearn.mixture import GaussianMixture
+
+    x, z = rows()
+    problem = _problem(credo.Mixture(3, covariance, estimate="ml"), x, None, None)
+    start = problem.unfitted(3, covariance).begun(problem.sample, z.astype(np.int32))
+    steps = em_steps(start, problem.rows)
+    ours = [step.objective / len(x) for step, _ in zip(steps, range(25), strict=False)]
+    weights = np.bincount(z) / len(z)
+    means = np.array([x[z == k].mean(0) for k in range(3)])
+    each = np.array([np.cov(x[z == k].T, bias=True) for k in range(3)])
+    within = np.einsum("k,kij->ij", weights, each)
+    precisions = {
+        "full": np.linalg.inv(each),
+        "tied": np.linalg.inv(within),
+        "diagonal": 1 / np.diagonal(each, axis1=1, axis2=2),
+    }[covariance]
+    peer = GaussianMixture(
+        3, covariance_type={"diagonal": "diag"}.get(covariance, covariance), reg_covar=0.0, tol=0.0, max_iter=1,
+        warm_start=True, weights_init=weights, means_init=means, precisions_init=precisions, random_state=0,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it hasn't converged after one step
+        theirs = [peer.fit(x).lower_bound_ for _ in range(25)]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_default_settings_end_as_high_as_scikit_learn_with_ten_starts(covariance: Any) -> None:
+    """In the log-likelihood of the rows; the prior takes a little of it."""
+    from sklearn.mixture import GaussianMixture
+
+    rng = np.random.default_rng(5)
+    centres = rng.normal(size=(6, 4)) * 3
+    z = rng.integers(0, 6, 3000)
+    x = rng.normal(size=(3000, 4)) + centres[z]
+    kind = "diag" if covariance == "diagonal" else covariance
+    peer = GaussianMixture(6, covariance_type=kind, n_init=10, random_state=0).fit(x)
+    ours = credo.Mixture(6, covariance, estimate="map").fit(x)
+    assert ours.choices[0].log_likelihood / len(x) > peer.score(x) - 0.003
+
+
+def exact_log_evidence(table: Any, views: Any, components: int, settings: Settings) -> float:
+    """log Σ p(rows, assignment) over all assignments of rows to components, parameters integrated out."""
+    (batch,) = source(table).batches([*views])
+    conditional = Conditional(hidden_blocks(views, None, "full"), settings, "cluster")
+    levels = pa.array(range(components))
+    found = []
+    for codes in product(range(components), repeat=batch.rows):
+        member = Hard.of(np.array(codes), components)
+        seen = conditional.summarise(batch, member, levels)
+        likelihoods = (LogEvidence.needed(block.likelihood(seen, settings)) for block in conditional.blocks)
+        columns = sum(float(each.log_evidence().sum()) for each in likelihoods)
+        shares = float(dirichlet.log_evidence(np.bincount(codes, minlength=components).astype(float), np.ones(())))
+        found.append(columns + shares)
+    return float(np.logaddexp.reduce(found))
+
+
+@pytest.mark.parametrize(
+    ("table", "views"),
+    [
+        ({"x": [0.0, 0.3, -0.2, 9.0, 9.4, 8.8, 9.1]}, {"x": ("gaussian",)}),
+        ({"x": [0.0, 1.0, -0.5, 0.7, -1.2, 0.1]}, {"x": ("gaussian",)}),
+        ({"a": list("xxxyyyyx"), "b": list("uuuvvvvu")}, {"a": ("category",), "b": ("category",)}),
+        ({"x": [0.0, 0.3, 8.0, 8.4, 8.2], "y": [1.0, 1.5, 6.0, 6.6, 5.9]}, {"x": ("gaussian",), "y": ("gaussian",)}),
+    ],
+)
+@pytest.mark.parametrize("components", [1, 2])
+def test_approximate_evidence_is_near_the_exact_one(table: Any, views: Any, components: int) -> None:
+    """Exact for one component. Of two, it counts one of the 2! ways to name them, and is a little lower besides."""
+    mixture = credo.Mixture(components, strength=1.0, tolerance=1e-12).fit(table)
+    exact = exact_log_evidence(table, views, components, Settings(strength=1.0))
+    assert mixture.log_evidence <= exact + 1e-6
+    if components == 1:
+        assert mixture.log_evidence == pytest.approx(exact, abs=1e-8)
+    else:
+        assert mixture.log_evidence > exact - np.log(2) - 1.5
