@@ -44,8 +44,8 @@ class Labelled(Additive):
 
     _internal: ClassVar[tuple[str, ...]] = (
         "blocks", "check_views", "choices", "chooses_forms", "codes_of", "conditional", "counting", "counts_cells",
-        "first_forms", "log_class_prior", "narrowed", "opened", "part_names", "prepared", "read_forms", "refits", "replaced", "seen",
-        "settings", "terms", "terms_of", "views",
+        "first_forms", "log_class_prior", "narrowed", "opened", "part_names", "prepared", "read_forms", "refits",
+        "replaced", "seen", "settings", "terms", "terms_of", "views",
     )  # fmt: skip
     chooses_forms: ClassVar[bool] = False  # whether tuning may read number columns in other forms
     tuning: Tuning | None = None  # what was chosen on held-out rows; None: the model is as it was fitted
