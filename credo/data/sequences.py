@@ -87,17 +87,23 @@ class Sequences:
 
     def _ends_with(self, batch: Batch) -> bool:
         """Whether a table is known to end where the batch does; of values of a column, the next may be the same."""
-        return self.by is None and batch.start + batch.rows in self._table_ends
+        after = batch.start + batch.rows
+        return self.by is None and self._next_end(after) == after
 
     @cached_property
-    def _table_ends(self) -> frozenset[int]:
-        return frozenset(np.cumsum(self.lengths, dtype=np.intp).tolist())
+    def _table_ends(self) -> NDArray[np.intp]:
+        return np.unique(np.cumsum(self.lengths, dtype=np.intp))
+
+    def _next_end(self, row: int) -> int:
+        at = int(np.searchsorted(self._table_ends, row))
+        return int(self._table_ends[at]) if at < len(self._table_ends) else -1
 
     def runs(self, batch: Batch) -> Runs:
         if self.by is None:
-            ends = np.unique(np.cumsum(self.lengths, dtype=np.intp)) - batch.start
-            starts = np.append(0, ends[(ends > 0) & (ends < batch.rows)])
-            return Runs(np.searchsorted(ends, starts, side="right").tolist(), starts)
+            first, last = np.searchsorted(self._table_ends, [batch.start + 1, batch.start + batch.rows])
+            inner = self._table_ends[first:last]  # tables that end within the batch
+            starts = np.append(0, inner - batch.start)
+            return Runs([*range(int(first), int(last) + 1)], starts)
         codes, levels = batch.categories(self.by)
         if (codes < 0).any():
             row = batch.number(int(np.argmin(codes)))
