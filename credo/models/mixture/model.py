@@ -60,9 +60,9 @@ class Mixture(Surface):
     share_smoothing: float = 1.0
     estimate: Estimate = "bayes"
     kinds: Mapping[str, Any] | None = None
-    starts: int = 10
+    starts: int = 20
     steps: int = 500
-    tolerance: float = 1e-7
+    tolerance: float = 1e-6
     most_components: int = 30
     seed: int = 0
     fitted: GaussianDiscriminant | None = field(default=None, init=False)  # the components as classes
