@@ -29,7 +29,7 @@ from credo.data import Batch, source
 from credo.engines.local import workers
 from credo.models.conditional import Conditional
 
-ROWS, COLUMNS, GROUPS, TIMES = 1_000_000, 10, 10, 5
+ROWS, COLUMNS, GROUPS, TIMES = 1_000_000, 10, 10, 4
 NAMES = tuple(f"x{j}" for j in range(COLUMNS))
 LEVELS = pa.array([f"group {k}" for k in range(GROUPS)])
 BLOCKS: dict[str, Block] = {"full": Joint(NAMES, "full"), "tied": Joint(NAMES, "tied"), "diagonal": Numbers(NAMES)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import product
 
@@ -13,6 +13,19 @@ from credo.errors import NetworkError
 from credo.networks.graph import in_order
 
 Parents = tuple[tuple[int, ...], ...]
+
+
+def empty(size: int) -> Parents:
+    """The graph without arrows."""
+    return ((),) * size
+
+
+def as_parents(arrows: Iterable[tuple[int, int]], size: int) -> Parents:
+    """A graph from pairs of a parent and a child."""
+    above: list[list[int]] = [[] for _ in range(size)]
+    for parent, child in arrows:
+        above[child].append(parent)
+    return tuple(tuple(sorted(own)) for own in above)
 
 
 @cache

@@ -97,12 +97,14 @@ class ClassWeights:
 
     def add(self, k: int, weight: float) -> None:
         """To class k, which may be a new one."""
-        self._high += [0.0] * (k + 1 - len(self._high))
-        self._low += [0.0] * (k + 1 - len(self._low))
-        old = self._high[k]
-        new = self._high[k] = old + weight
+        high, low = self._high, self._low
+        if k >= len(high):
+            high += [0.0] * (k + 1 - len(high))
+            low += [0.0] * (k + 1 - len(low))
+        old = high[k]
+        new = high[k] = old + weight
         step = new - old
-        self._low[k] += (old - (new - step)) + (weight - step)
+        low[k] += (old - (new - step)) + (weight - step)
 
     def value(self, classes: int) -> Array:
         """Of all rows. (classes,)"""

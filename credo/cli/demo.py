@@ -30,8 +30,8 @@ def demo() -> None:
         show(contents, screen, tour.INDENT)
 
     show([tour.welcome()], screen)
-    show_step(tour.table())
     pumps = pyarrow.csv.read_csv(tour.PUMPS, convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True))
+    show_step(tour.table(pumps))
     with quietly():  # the tables show what was left out
         with shown_progress("learning"):
             model = learn(pumps, tour.TARGET)

@@ -22,23 +22,23 @@ SEARCHES = ("auto", "boss", "hill-climbing", "tabu", "iterated", "exact", "ges",
 
 @click.command()
 @click.argument("data")
-@click.option("--score", type=click.Choice(SCORES), default="auto", show_default=True, help="What is maximised.")
-@click.option("--search", type=click.Choice(SEARCHES), default="auto", show_default=True, help="How it is searched.")
-@click.option("--required", multiple=True, metavar="ARROWS", help="Arrows that must be there, as in 'A -> B'.")
-@click.option("--forbidden", multiple=True, metavar="ARROWS", help="Arrows that may not be there.")
+@click.option("--score", type=click.Choice(SCORES), default="auto", show_default=True, help="Score to maximise.")
+@click.option("--search", type=click.Choice(SEARCHES), default="auto", show_default=True, help="Search algorithm.")
+@click.option("--required", multiple=True, metavar="ARROWS", help="Required arrows, as in 'A -> B'.")
+@click.option("--forbidden", multiple=True, metavar="ARROWS", help="Forbidden arrows.")
 @click.option(
     "--tiers", metavar="NAMES",
-    help="Time order, as in 'age, sex; dose; outcome': no arrow leads back.",
+    help="Temporal tiers, as in 'age, sex; dose; outcome': no arrow leads back.",
 )  # fmt: skip
-@click.option("--max-parents", type=click.IntRange(min=0), metavar="N", help="Parents of a variable, at most.")
-@click.option("--bins", type=click.IntRange(min=2), metavar="N", help="Cut numbers into so many bins.")
-@click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
+@click.option("--max-parents", type=click.IntRange(min=0), metavar="N", help="Maximum number of parents.")
+@click.option("--bins", type=click.IntRange(min=2), metavar="N", help="Number of bins for each number column.")
+@click.option("--weight", metavar="COLUMN", help="Column of row weights.")
 @click.option(
     "--kind", "-k", "kinds", multiple=True, callback=parse_kinds, metavar="COLUMN=KIND",
     help="How to read a column: category, number, ignore.",
 )  # fmt: skip
 @click.option("--confidence", is_flag=True, help="The posterior probability of each arrow, averaged over networks.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Where random searches begin.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 @click.option(
     "--top", metavar="N", type=click.IntRange(min=1), default=30, show_default=True, help="How many arrows to print."
 )

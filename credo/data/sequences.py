@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credo import engines
+from credo.data import cutting
 from credo.data.batches import Batch
 from credo.data.cutting import joined
 from credo.data.partitions import Partition, Unopened
@@ -63,13 +65,18 @@ class Sequences:
         for batch in batches:
             values, starts = self.runs(batch)
             if current and values[0] != current[0]:
-                yield self._whole(waiting)
-                waiting = []
                 ended.add(current[0])
+                if sum(part.rows for part in waiting) >= cutting.BATCH_ROWS // 2:  # fewer come with the next
+                    yield self._whole(waiting)
+                    waiting = []
             for value, start in zip(values, starts.tolist(), strict=True):
                 if value in ended:
                     raise DataError(AGAIN.format(value, self.by, batch.number(start), self.by))
                 ended |= {value} if start < starts[-1] else set()
+            if self._ends_with(batch):
+                yield self._whole([*waiting, batch])
+                waiting, current = [], []
+                continue
             last = int(starts[-1])
             if last:
                 yield self._whole([*waiting, batch.slice(0, last)])
@@ -78,11 +85,19 @@ class Sequences:
         if waiting:
             yield self._whole(waiting)
 
+    def _ends_with(self, batch: Batch) -> bool:
+        """Whether a table is known to end where the batch does; of values of a column, the next may be the same."""
+        return self.by is None and batch.start + batch.rows in self._table_ends
+
+    @cached_property
+    def _table_ends(self) -> frozenset[int]:
+        return frozenset(np.cumsum(self.lengths, dtype=np.intp).tolist())
+
     def runs(self, batch: Batch) -> Runs:
         if self.by is None:
-            number = np.searchsorted(np.cumsum(self.lengths), batch.start + np.arange(batch.rows), side="right")
-            starts = _changes(number)
-            return Runs(number[starts].tolist(), starts)
+            ends = np.unique(np.cumsum(self.lengths, dtype=np.intp)) - batch.start
+            starts = np.append(0, ends[(ends > 0) & (ends < batch.rows)])
+            return Runs(np.searchsorted(ends, starts, side="right").tolist(), starts)
         codes, levels = batch.categories(self.by)
         if (codes < 0).any():
             row = batch.number(int(np.argmin(codes)))

@@ -84,11 +84,11 @@ class Spelling:
         for each in pc.value_counts(pc.utf8_trim_whitespace(array.filter(missing))).to_pylist():
             if each["values"]:  # an empty field is no surprise
                 tokens[each["values"]] = each["counts"]
-        number = _all_spelt(known, NUMBER)
-        whole = number and _all_spelt(known, WHOLE)
+        whole = _all_spelt(known, WHOLE)  # which all but dates may be
+        number = whole or _all_spelt(known, NUMBER)
         date = not number and dates(known) is not None
         comma = whole or (not number and not date and _all_spelt(known, COMMA))
-        thousands = comma and _all_spelt(known, THOUSANDS)
+        thousands = whole or (comma and _all_spelt(known, THOUSANDS))
         return cls(len(known), whole or not len(known), number, date or not len(known), tokens, comma, thousands)
 
     def __add__(self, other: Spelling) -> Spelling:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -25,10 +25,12 @@ from credo.models.decisions import Loss, loss_matrix
 from credo.models.explaining import Reasons
 from credo.models.forms import TEXT_FORMS
 from credo.models.jobs import (
+    Job,
     LeftOut,
     LogJoint,
     LogProbabilities,
     MostProbable,
+    Placed,
     Prints,
     Probabilities,
     Scored,
@@ -136,7 +138,7 @@ class Classifier(Labelled):
         """The most probable class of each row."""
         if class_prior is not None:
             return self.with_class_prior(class_prior).predict(data)
-        return self._named(self._collected(data, MostProbable(self))[:, 0].astype(np.intp))
+        return self._named(self._collected(data, MostProbable(self), width=1)[:, 0].astype(np.intp))
 
     def _named(self, codes: NDArray[np.intp]) -> NDArray[Any]:
         return _array_of(self.classes)[codes]
@@ -184,15 +186,19 @@ class Classifier(Labelled):
         """What follows from what was added up. (rows, classes)"""
         return log_joint
 
-    def _collected(self, data: object, job: Callable[[Batch], tuple[Array, Silent]]) -> Array:
-        """What a job finds of each row, one after another."""
+    def _collected(self, data: object, job: Job, width: int | None = None) -> Array:
+        """What a job finds of each row, one after another. (rows, width: one column a class, unless said)"""
         table, silent, found = self.opened(data), Silent(), Stacked()
-        for part, unseen in engines.current().map(job, table.partitions(self._present(table))):
-            found.add(part, table.rows)
+        shape = table.rows or 0, len(self.classes) if width is None else width
+        shared = table.near and isinstance(engines.current(), engines.Local)
+        placed = Placed(job, np.empty(shape)) if shared and table.rows is not None else None
+        for part, unseen in engines.current().map(placed or job, table.partitions(self._present(table))):
+            if placed is None:
+                found.add(part, table.rows)
             for name, cells in unseen.items():
                 silent[name] = silent.get(name, 0) + cells
         self._tell_silent(silent)
-        return found.whole((0, len(self.classes)))
+        return found.whole((0, shape[1])) if placed is None else placed.found
 
     def streamed(self, data: object) -> Iterator[tuple[Batch, Array]]:
         """Batches of a table with their probabilities, one after another, in constant memory."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,23 @@ if TYPE_CHECKING:
     from credo.models.discriminant import GaussianDiscriminant
 
 Silent = Ignored
+Job = Callable[[Batch], tuple[Array, Silent]]  # what is found of each row, and the cells that were ignored
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A job of threads that share memory: what it finds of a batch is written where its rows belong.
+
+    Copied by the thread that collects results, large arrays would keep the others waiting.
+    """
+
+    job: Job
+    found: Array  # (rows of the whole table, columns)
+
+    def __call__(self, batch: Batch) -> tuple[Array, Silent]:
+        part, silent = self.job(batch)
+        self.found[batch.start : batch.start + len(part)] = part
+        return part[:0].copy(), silent  # no view, which would keep the rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,7 +83,6 @@ class Observed:
     complete: Evidence  # the counts of rows without missing cells; its schema has the states of all rows
     available: Evidence | None  # of the others: of each family, the counts of rows that know all of it; None if none
     rows: IncompleteRows | None  # None: too many to be kept
-    size: int  # rows read
 
     @property
     def incomplete(self) -> bool:
@@ -94,7 +93,7 @@ class Observed:
         if self.rows is None:
             return self
         rows = self.rows.recoded(self.complete.schema, evidence.schema).united(evidence.schema)
-        return Observed(self.complete, self.available, rows, self.size)
+        return Observed(self.complete, self.available, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +107,7 @@ class ReadRows:
 
     def __call__(self, batch: Batch) -> Observed:
         weight = self.weights.of_rows(batch)
-        size, batch = batch.rows, batch.only(self.names)
+        batch = batch.only(self.names)
         if (weight == 0).any():
             kept = np.flatnonzero(weight)
             batch, weight = batch.take(kept), weight[kept]
@@ -118,10 +117,10 @@ class ReadRows:
         every = None if complete.all() else np.flatnonzero(complete)
         if every is None and pays(batch) and (weight == 1.0).all():
             counted = counted_at_once(self.network, codes, schema)
-            return Observed(counted, None, IncompleteRows(np.empty((len(codes), 0), np.int8), np.empty(0)), size)
+            return Observed(counted, None, IncompleteRows(np.empty((len(codes), 0), np.int8), np.empty(0)))
         found = self._counted(codes, schema, weight, dict.fromkeys(self.network.nodes, every))
         if every is None:
-            return Observed(found, None, IncompleteRows(np.empty((len(codes), 0), np.int8), np.empty(0)), size)
+            return Observed(found, None, IncompleteRows(np.empty((len(codes), 0), np.int8), np.empty(0)))
         families = {name: [*node.parents, name] for name, node in self.network.nodes.items()}
         partly = {
             name: np.flatnonzero(np.logical_and.reduce([known[each] for each in family]) & ~complete)
@@ -130,17 +129,16 @@ class ReadRows:
         available = self._counted(codes, schema, weight, partly)
         lost = np.flatnonzero(~complete)
         left = np.array([own[lost] for own in codes.values()], dtype=_narrow(schema))
-        return Observed(found, available, IncompleteRows(left, weight[lost]).united(schema), size)
+        return Observed(found, available, IncompleteRows(left, weight[lost]).united(schema))
 
     def total(self, parts: Sequence[Observed]) -> Observed:
         """Of several batches, in their order."""
         complete = Evidence.total([part.complete for part in parts])
         available = [part.available for part in parts if part.available is not None]
-        size = sum(part.size for part in parts)
         if not available:
-            return Observed(complete, None, parts[0].rows, size)
+            return Observed(complete, None, parts[0].rows)
         rows = [part.rows and part.rows.recoded(part.complete.schema, complete.schema) for part in parts]
-        return Observed(complete, Evidence.total(available), _joined(rows, complete.schema), size)
+        return Observed(complete, Evidence.total(available), _joined(rows, complete.schema))
 
     def _coded(self, batch: Batch) -> tuple[dict[str, Codes], Schema]:
         from credo.networks.learning import coded_batch, inferred

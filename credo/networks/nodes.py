@@ -12,11 +12,9 @@ import numpy as np
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import Counts, Statistics
-from credo.errors import PriorError
 from credo.families.dirichlet import DirichletCategorical
 from credo.networks.inference.sizes import check_numbers
 from credo.networks.table_priors import BDeu, TablePrior, dirichlet_of
-from credo.numerics.distributions import Seed
 from credo.numerics.exact import Array, Exact
 
 Prior = TablePrior
@@ -69,10 +67,6 @@ class Node(Protocol):
 
     def log_prior(self, prior: Prior, factor: Array) -> float:
         """log p(parameters), at those of a factor."""
-        ...
-
-    def sample(self, prior: Prior, statistics: Any, seed: Seed = None) -> Array:
-        """A factor drawn from the posterior."""
         ...
 
 
@@ -135,11 +129,6 @@ class Table:
 
     def log_prior(self, prior: Prior, factor: Array) -> float:
         return 0.0 if prior is None else float(dirichlet_of(prior, factor.shape, self.name).log_prior(factor).sum())
-
-    def sample(self, prior: Prior, statistics: Counts, seed: Seed = None) -> Array:
-        if prior is None:
-            raise PriorError("maximum likelihood has no posterior to sample from: fit with a prior")
-        return np.asarray(self.posterior(prior, statistics).sample(1, seed)[0])
 
     def posterior(self, prior: DirichletCategorical | BDeu, statistics: Counts) -> DirichletCategorical:
         """Of each row of the table. (the parents' states..., own states)"""

@@ -87,7 +87,10 @@ class Mixed(Distribution):
                 break
             reached = np.asarray(self.cdf(middle)) >= p
             low, high = np.where(reached, low, middle), np.where(reached, middle, high)
-        return plain(high)
+        return plain(np.maximum(high, 0.0) if self.whole else high)
+
+    def __repr__(self) -> str:
+        return f"Mixed({len(self.shares)} parts, mean {float(self.mean()):.6g}, {type(self.each).__name__})"
 
     def sample(self, size: int, seed: Seed = None) -> Array:
         rng = np.random.default_rng(seed)

@@ -52,10 +52,10 @@ def steps(model: Classifier, pumps: Any) -> Iterator[Step]:
     yield next_commands()
 
 
-def table() -> Step:
+def table(pumps: Any) -> Step:
     from credo.data.profile import profile
 
-    profiles = profile(PUMPS)
+    profiles = profile(pumps)
     rows, kinds = next(iter(profiles.values())).rows, [each.kind for each in profiles.values()]
     columns = f"{kinds.count('number')} columns of numbers, {kinds.count('category')} of categories"
     return "1. The table", [

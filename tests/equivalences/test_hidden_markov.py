@@ -30,7 +30,7 @@ def model(**settings: Any) -> credo.HiddenMarkov:
     return credo.HiddenMarkov(kinds={"ice": "category"}, **settings).fit(tagged(0), target="sky")
 
 
-SEEN = {"umbrella": ["yes", None, "no", "no", "yes", "yes"], "ice": [1, 3, None, 5, 2, 1]}
+SEEN: dict[str, Any] = {"umbrella": ["yes", None, "no", "no", "yes", "yes"], "ice": [1, 3, None, 5, 2, 1]}
 
 
 def test_it_is_the_unrolled_network() -> None:
@@ -47,7 +47,7 @@ def test_it_is_the_unrolled_network() -> None:
         own = marginals[f"sky{t}"]
         np.testing.assert_allclose(smoothed[t], [own[name] for name in hmm.names], atol=1e-12)
     assert net.log_probability(evidence) == pytest.approx(float(hmm.log_prob(SEEN)[0]), abs=1e-10)
-    whole = {"umbrella": ["yes", "yes", "no", "no", "yes", "yes"], "ice": [1, 3, 4, 5, 2, 1]}
+    whole: dict[str, Any] = {"umbrella": ["yes", "yes", "no", "no", "yes", "yes"], "ice": [1, 3, 4, 5, 2, 1]}
     best = net.most_probable(given={f"{name}{t}": str(v) for name, own in whole.items() for t, v in enumerate(own)})
     assert hmm.decode(whole).tolist() == [dict(best)[f"sky{t}"] for t in range(ROWS)]
 

@@ -81,8 +81,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: ab().fit(ROWS).cross_validate(HOLES, 1),
         "folds must be a whole number of at least 2",
     ),
-    "half a fold": (lambda: ab().fit(ROWS).cross_validate(HOLES, 2.5), "folds must be a whole number"),
-    "a tolerance of text": (lambda: ab().fit(HOLES, tolerance="x"), "tolerance must be"),
+    "half a fold": (lambda: ab().fit(ROWS).cross_validate(HOLES, 2.5), "folds must be a whole number"),  # type: ignore[arg-type]
+    "a tolerance of text": (lambda: ab().fit(HOLES, tolerance="x"), "tolerance must be"),  # type: ignore[arg-type]
     "a belief about nothing": (lambda: ab().fit(ROWS).belief("C"), "there is no variable 'C'"),
     "a belief without parents": (lambda: ab().fit(ROWS).belief("B"), "needs the state of each parent, and 'A'"),
     "a belief given others": (lambda: ab().fit(ROWS).belief("A", given={"B": "u"}), "'B' isn't one: use query"),

@@ -20,7 +20,7 @@ NAN = float("nan")
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "no states": (lambda: HMM(0), "at least one state"),
-    "states as a word": (lambda: HMM("many"), "must be a number, names, or 'auto'"),  # type: ignore[arg-type]
+    "states as a word": (lambda: HMM("many"), "must be a number, names, or 'auto'"),
     "states twice": (lambda: HMM(["a", "a"]), "names of states must differ"),
     "no such emission": (lambda: HMM(2, emission="round"), "no such emission, 'round'"),  # type: ignore[arg-type]
     "no such transitions": (lambda: HMM(2, transitions="left to right"), "Did you mean 'left-to-right'"),
@@ -65,7 +65,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a forecast of no step": (lambda: fitted().forecast({"x": X}, 0), "at least 1"),
     "a forecast of two sequences": (lambda: fitted().forecast(DATA), "there are 2"),
     "a live row that is none": (lambda: fitted().live().observe([1.0]), "a row is"),  # type: ignore[arg-type]
-    "samples of half a row": (lambda: fitted().sample([1.5]), "whole"),
+    "samples of half a row": (lambda: fitted().sample([1.5]), "whole"),  # type: ignore[list-item]
     "words by EM": (lambda: HMM(2, kinds={"w": credo.Word()}).fit({"w": ["a", "b"] * 20}), "which EM can't fit"),
 }  # fmt: skip
 

@@ -234,15 +234,16 @@ def test_a_missing_category_beside_numbers(call: Any, how: str) -> None:
 
 
 def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
-    two = np.int64(2)
+    two: Any = np.int64(2)
+    hundreds: Any = np.array([100, 500])
     found = credo.learn_structure({**DATA, **NUMBERS}, search="iterated", max_parents=two, bins=two, rounds=two)
     assert len(found.states["u"]) == 2
     sure = credo.edge_confidence(DATA, "bootstrap", replicates=two, seed=two)
     assert len(sure.average(structures=two)) <= 2
-    credo.edge_confidence(DATA, "mcmc", chains=two, sweeps=np.int32(100))
+    credo.edge_confidence(DATA, "mcmc", chains=two, sweeps=hundreds[0])
     holes = {**DATA, "a": [None, *DATA["a"][1:]]}
     assert (
-        credo.Network("a -> b; c").fit(holes, starts=two, steps=np.int64(500)).cross_validate(holes, two).folds.max()
+        credo.Network("a -> b; c").fit(holes, starts=two, steps=hundreds[1]).cross_validate(holes, two).folds.max()
         == 1
     )
     assert [
@@ -296,7 +297,7 @@ def test_declared_states_count_in_scores() -> None:
 @pytest.mark.parametrize("search", ["ges", "chow-liu", "tan"])
 def test_searches_over_classes_of_mixed_tables(search: str) -> None:
     """Nobody gave constraints."""
-    options = {"target": "a"} if search == "tan" else {}
+    options: Any = {"target": "a"} if search == "tan" else {}
     text = refused(credo.learn_structure, MIXED, search=search, **options)
     assert "a category has no numbers as parents" in text
     assert "required" not in text

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import credo
+from credo import engines
 from credo.networks.equivalence import are_equivalent
 from credo.networks.structure.bootstrap import resampled
 from credo.networks.structure.constraints import Constraints
@@ -15,6 +16,7 @@ from credo.networks.structure.edge_confidence import SearchAgain, completed_task
 from credo.networks.structure.essential_graph import essential_graph, random_members
 from credo.networks.structure.learn import task_of
 from tests.dags import all_dags
+from tests.processes import Processes
 
 RANDOM = np.random.default_rng(0)
 
@@ -74,6 +76,21 @@ def test_a_constraint_directs_only_the_edges_that_it_is_about() -> None:
     assert 0.35 < sure["a", "b"] < 0.65
     assert sure.edge("a", "b") == pytest.approx(1.0)
     assert sure.path("a", "b") == pytest.approx(sure["a", "b"], abs=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [{"method": "bootstrap", "replicates": 4}, {"method": "mcmc", "sweeps": 40}])
+@pytest.mark.filterwarnings("ignore::credo.Notice")
+def test_engines_run_replicates_and_chains_alike(how: Any) -> None:
+    """Jobs are pickled on their way to processes, and give the same there."""
+    here = credo.edge_confidence(PAIRS, **how)
+    with engines.using(engines.Serial()):
+        serial = credo.edge_confidence(PAIRS, **how)
+    with Processes() as processes, engines.using(processes):
+        there = credo.edge_confidence(PAIRS, **how)
+    for other in (serial, there):
+        np.testing.assert_array_equal(other.arrows, here.arrows)
+        np.testing.assert_array_equal(other.paths, here.paths)
 
 
 def test_small_weights_draw_rows_all_the_same() -> None:

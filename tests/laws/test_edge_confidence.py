@@ -22,9 +22,9 @@ from credo.networks.structure.edge_confidence import (
     exact_confidence,
 )
 from credo.networks.structure.exact_confidence import count_orders
-from credo.networks.structure.score import Constraints, Parents, empty
+from credo.networks.structure.score import Constraints, Parents
 from credo.numerics.exact import Array
-from tests.dags import all_dags, orders_of
+from tests.dags import all_dags, empty, orders_of
 from tests.laws.test_exact_structure import RandomScore, enumerated
 
 SPRINKLER = Network.example("sprinkler")

@@ -20,6 +20,7 @@ from credo.families import DirichletCategorical
 from credo.networks.inference.coding import CodedRows
 from credo.networks.learning import TableEM
 from credo.networks.network import Network
+from credo.networks.table_beliefs import concentrations, drawn_tables
 from tests.networks import networks
 
 PRIORS: dict[str, Any] = {"ml": "ml", "one": 1.0, "half": 0.5, "strong": DirichletCategorical(20.0)}
@@ -257,9 +258,9 @@ def test_em_finds_the_tables_behind_rows_with_missing_cells() -> None:
         assert learned.tables[name] == pytest.approx(table, abs=0.05)
 
 
-def test_a_node_draws_tables_from_its_posterior() -> None:
+def test_tables_are_drawn_from_their_posterior() -> None:
     net = Network("A -> B").fit({"A": ["x", "x", "y"] * 50, "B": ["u", "v", "v"] * 50})
-    node = net.nodes["B"]
-    draws = np.array([node.sample(net.prior["B"], net.evidence[Label("column", "B")], seed) for seed in range(400)])
+    alphas, random = concentrations(net), np.random.default_rng(0)
+    draws = np.array([drawn_tables(net, alphas, random)["B"] for _ in range(400)])
     assert draws.sum(-1) == pytest.approx(1.0)
     assert draws.mean(0) == pytest.approx(net.tables["B"], abs=0.02)

@@ -167,7 +167,7 @@ def test_a_thousand_rows_are_one_update(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["mixed, cells missing", "full, cells missing"])
 def test_long_streams_are_cut_into_batches(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_module, "BATCH", 7)
+    monkeypatch.setattr(live_module, "BATCH_ROWS", 7)
     case = CASES[name]
     table = case.table(5, 60)
     model, rest = case.fit(pick(table, slice(0, 10))), pick(table, slice(10, 60))

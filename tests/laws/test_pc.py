@@ -14,8 +14,9 @@ import credo
 from credo.errors import NetworkError
 from credo.networks.equivalence import cpdag_of
 from credo.networks.graph import connected
-from credo.networks.structure.independence import CategoryTest, CorrelationTest
-from credo.networks.structure.pc import acyclic, pc, pc_parents
+from credo.networks.mixed_graph import MixedGraph
+from credo.networks.structure.independence import CategoryTest, CorrelationTest, IndependenceTest
+from credo.networks.structure.pc import acyclic, oriented, pc_parents, skeleton
 from credo.networks.structure.score import Constraints
 from tests.dags import Parents, dags, is_acyclic, random_dag
 
@@ -29,6 +30,13 @@ class Oracle:
 
     def p_value(self, a: int, b: int, given: Sequence[int]) -> float:
         return float(b not in connected([a], given, self.above))
+
+
+def pc(test: IndependenceTest, constraints: Constraints | None = None, alpha: float = 0.01) -> MixedGraph:
+    """A CPDAG: edges between variables that no set of neighbours makes independent at the level alpha."""
+    known = constraints or Constraints.none(test.variables)
+    near, separations = skeleton(test, known, alpha)
+    return oriented(near, separations, known).named(test.variables)
 
 
 @settings(max_examples=150)
@@ -54,7 +62,7 @@ def test_what_is_known_directs_edges(dag: Parents, seed: int) -> None:
     skeleton = {frozenset((names[a], names[b])) for a, b in arrows}
     assert {frozenset(pair) for pair in (*graph.arrows, *graph.edges)} == skeleton
     assert graph.arrows <= {(names[a], names[b]) for a, b in arrows}
-    assert known.admits(pc_parents(test, known))
+    assert known.objection(pc_parents(test, known)) is None
 
 
 class Noise:
@@ -158,14 +166,14 @@ def test_constant_and_empty_columns_are_independent_of_all() -> None:
     assert test.p_value(0, 1, ()) == test.p_value(0, 2, ()) == 1.0
 
 
-def test_a_limit_of_parents_is_met_by_another_member_of_the_class() -> None:
-    """Edges from a common cause: as few as one parent each, though another member has more."""
+def test_a_limit_of_parents_leaves_the_strongest() -> None:
     random = np.random.default_rng(0)
-    a = random.normal(size=800)
-    table = {name: a + 0.8 * random.normal(size=800) for name in ("p", "q", "r", "s")} | {"a": a}
-    found = credo.learn_structure(table, search="pc", max_parents=1)
-    assert max(map(len, found.parents.values())) == 1
-    assert len(found.graph().arrows) == 4
+    p, q, r = random.normal(size=(3, 800))
+    table = {"p": p, "q": q, "r": r, "y": p + 2 * q + 3 * r + random.normal(size=800)}
+    for most, expected in ((3, {"p", "q", "r"}), (2, {"q", "r"}), (1, {"r"}), (0, set())):
+        assert {*credo.learn_structure(table, search="pc", max_parents=most).parents["y"]} == expected
+    kept = credo.learn_structure(table, search="pc", max_parents=1, required="p -> y")
+    assert kept.parents["y"] == ("p",)
 
 
 def test_rows_of_a_gaussian_network_give_its_cpdag() -> None:

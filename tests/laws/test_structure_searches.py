@@ -15,9 +15,9 @@ from credo.networks.equivalence import cpdag_of
 from credo.networks.structure.chow_liu import chow_liu_search, conditional_information, spanning_tree
 from credo.networks.structure.exact import exact_search
 from credo.networks.structure.ges import greedy_equivalence_search
-from credo.networks.structure.score import Constraints, empty, total
+from credo.networks.structure.score import Constraints, total
 from credo.numerics.exact import Array
-from tests.dags import Parents, all_dags, dags, random_dag
+from tests.dags import Parents, all_dags, dags, empty, random_dag
 
 
 class GaussianScore:

@@ -149,6 +149,22 @@ def test_a_step_that_is_too_improbable_for_floats_is_reported_and_done_in_logari
     assert pairs[0, 0] == 5.0
 
 
+@pytest.mark.parametrize("nats", [100.0, 137.0, 300.0, 320.0, 400.0, 455.0])
+def test_steps_that_are_nearly_too_improbable_lose_nothing(nats: float) -> None:
+    """Scaled or, where it is reported, in logarithms: the same as enumeration."""
+    rng = np.random.default_rng(int(nats))
+    logs = rng.normal(0, 1, (7, 3))
+    logs[2:5, :2] -= nats  # only the third state explains these rows, and it is hard to get to
+    transitions = np.array([[0.9, 0.1 - 1e-60, 1e-60], [0.5, 0.5, 0.0], [0.3, 0.3, 0.4]])
+    given = logs, np.array([0, 7]), np.array([0.7, 0.3, 0.0]), transitions
+    found = smoothed(given)
+    totals, shares, _, pairs = smoothed(given, in_logs=True) if isinstance(found, int | np.integer) else found
+    total, expected_shares, expected_pairs, _ = enumerated(*[given[i] for i in (0, 2, 3)])
+    assert totals[0] == pytest.approx(total, rel=1e-12)
+    np.testing.assert_allclose(shares, expected_shares, atol=1e-12)
+    np.testing.assert_allclose(pairs, expected_pairs, atol=1e-12)
+
+
 def test_an_impossible_row_is_reported() -> None:
     logs = np.zeros((4, 2))
     logs[2] = -np.inf

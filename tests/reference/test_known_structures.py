@@ -13,10 +13,10 @@ import pytest
 import credo
 from credo.networks.equivalence import cpdag_of
 from credo.networks.structure.ges import greedy_equivalence_search
-from credo.networks.structure.pc import pc
-from credo.networks.structure.score import Constraints, empty
+from credo.networks.structure.score import Constraints
 from credo.numerics.exact import Array
-from tests.dags import Parents
+from tests.dags import Parents, empty
+from tests.laws.test_pc import pc
 from tests.laws.test_structure_searches import GaussianScore
 
 SHARED = next(

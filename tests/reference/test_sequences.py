@@ -102,6 +102,17 @@ def test_tables_are_sequences() -> None:
     assert source(tables).rows == 6
 
 
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize(
+    "lengths", [[3, 5, 2], [1] * 30, [8, 8, 8], [40], [2, 50, 0, 3, 1, 20], [0, 7, 1, 8, 9, 16, 1, 0]]
+)
+def test_tables_of_several_batches_are_sequences(lengths: list[int]) -> None:
+    """One of them is longer than several batches of 8 rows; those without rows are none."""
+    ends = np.cumsum([0, *lengths])
+    tables: list[Any] = [{"x": np.arange(a, b, dtype=float)} for a, b in pairwise(ends)]
+    assert sequences(tables, by=None) == [table["x"].tolist() for table in tables if len(table["x"])]
+
+
 def test_a_list_of_rows_is_still_a_table() -> None:
     assert source([{"x": 1, "y": "a"}, {"x": 2, "y": "b"}]).rows == 2
     assert not source([{"x": 1}]).lengths

@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 Starts = NDArray[np.intp]
 Codes = NDArray[np.int32]
 
+FEW = 6  # states up to which the best of all is found one after another
+
 
 @late_kernel_of(lambda logs, *_: 2 * logs.size * logs.shape[1])
 def pass_best(
@@ -24,27 +26,37 @@ def pass_best(
     came_from[t, j] is the state before it. ends[n] is the state of sequence n's best path at its last row of the
     stretch, log_best[n] the path's log p; of equal ones, the first."""
     states = logs.shape[1]
-    best, place = np.empty(states), np.zeros(states, dtype=np.int64)
+    best, place = np.empty(states), np.zeros(states)
     for n in range(starts.shape[0] - 1):
         for t in range(starts[n], starts[n + 1]):
             if t == starts[n] and not (n == 0 and continues):
                 for j in range(states):
                     reached[j] = log_initial[j] + logs[t, j]
                 continue
-            v = reached[0]
-            for j in range(states):
-                best[j] = v + log_transitions[0, j]
-                place[j] = 0
-            for i in range(1, states):
-                v = reached[i]
+            if states <= FEW:
                 for j in range(states):
-                    w = v + log_transitions[i, j]
-                    better = w > best[j]
-                    best[j] = w if better else best[j]
-                    place[j] = i if better else place[j]
+                    most, at = reached[0] + log_transitions[0, j], 0
+                    for i in range(1, states):
+                        w = reached[i] + log_transitions[i, j]
+                        if w > most:
+                            most, at = w, i
+                    best[j] = most
+                    came_from[t, j] = at
+            else:
+                v = reached[0]
+                for j in range(states):
+                    best[j] = v + log_transitions[0, j]
+                    place[j] = 0.0
+                for i in range(1, states):
+                    v, own = reached[i], float(i)  # as wide as the sums, so that both run in vector registers
+                    for j in range(states):
+                        w, b, p = v + log_transitions[i, j], best[j], place[j]
+                        place[j] = own if w > b else p
+                        best[j] = w if w > b else b
+                for j in range(states):
+                    came_from[t, j] = int(place[j])
             for j in range(states):
                 reached[j] = best[j] + logs[t, j]
-                came_from[t, j] = place[j]
         top = 0
         for j in range(1, states):
             top = j if reached[j] > reached[top] else top

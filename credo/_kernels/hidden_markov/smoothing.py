@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 Starts = NDArray[np.intp]
 
 SMALL = 1e-60  # sums of messages below it are normalised
-FAINT = 1e-280  # below it, digits are lost
+FAINT = 1e-200  # below it, the backward pass could lose digits: its messages may be SMALL, too
 FEW = 6  # states up to which sums are taken one after another; those of more run in vector registers
 LOST = 1e-290  # a forward message below it: its state is as good as impossible
 

@@ -1,4 +1,4 @@
-"""Cut points: where to cut a number column into bins, so that the bins tell of the class.
+"""Cut points: where to cut a number column into bins, so that the bins are informative about the class.
 
 The most probable partition (Boullé 2006, "MODL"): how many bins there are and where they end is equally probable
 beforehand, and so is every distribution of the class within a bin. Cuts lie at some of √n quantiles, 64 at most.

@@ -12,7 +12,7 @@ step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -35,7 +35,7 @@ from credo.blocks.capabilities import (
 from credo.blocks.numbers.completed_rows import Normals, begun
 from credo.blocks.numbers.covariances import most_likely, without_row
 from credo.blocks.numbers.missing import Completion, Filled, completed
-from credo.blocks.numbers.patterns import Flags, label_of, patterns
+from credo.blocks.numbers.patterns import Flags, Pattern, label_of, patterns, with_completed
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, Label
 from credo.core.membership import Hard, Membership, Soft
@@ -109,37 +109,6 @@ class Joint(Block, Limits, Tallies, Completes):
 
         classes = max((len(evidence[label].weight) for label in self.labels(evidence)), default=1)
         return JointTally(self.names, label_of, classes)
-
-
-@dataclass(frozen=True, eq=False)
-class Pattern:
-    """The moments of rows in which just these columns are known. (classes, known[, known])"""
-
-    known: Flags
-    moments: CrossMoments
-    cells: Moments | None = None  # of what is known of the rows, where they were completed. (1, columns)
-
-    @property
-    def columns(self) -> Moments:
-        """Each column by itself, all classes together. (1, known)"""
-        return _columns(self.moments.pooled()) if self.cells is None else self.cells
-
-    @property
-    def rows(self) -> int:
-        return len(self.moments.n.value)
-
-    @property
-    def whole(self) -> bool:
-        return bool(self.known.all())
-
-
-def with_completed(seen: Sequence[Pattern], filled: CrossMoments, known: Moments) -> list[Pattern]:
-    """Patterns, and completed rows among those that were whole."""
-    whole = next((pattern for pattern in seen if pattern.whole), None)
-    if whole is not None:
-        filled, known = whole.moments + filled, whole.columns + known
-    rest = [pattern for pattern in seen if not pattern.whole]
-    return [*rest, Pattern(np.ones(filled.first.shape[1], dtype=bool), filled, known)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -498,13 +467,3 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
     def free_parameters(self) -> int:
         d = self.size
         return self.classes * d + d * (d + 1) // 2 * (1 if self.tied else self.classes)
-
-
-def _columns(moments: CrossMoments) -> Moments:
-    """Each column by itself."""
-    d = moments.first.shape[-1]
-    n = Exact(*(np.repeat(part[:, None], d, axis=1) for part in (moments.n.high, moments.n.low)))
-    diagonal = Exact(
-        *(np.diagonal(part, axis1=1, axis2=2).copy() for part in (moments.second.high, moments.second.low))
-    )
-    return Moments(n, moments.first, diagonal)

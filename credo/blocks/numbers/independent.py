@@ -25,6 +25,7 @@ from credo.blocks.capabilities import (
     Tallies,
 )
 from credo.blocks.numbers.logarithms import logarithms, logarithms_of
+from credo.blocks.numbers.student_runs import ends_of_runs
 from credo.blocks.scoring import ScoredColumns
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from credo.blocks.numbers.number_scoring import NumberScorer
     from credo.blocks.tally import Tally
 
-RUN = 60  # columns whose squared distances are multiplied before a logarithm is taken
 LOST = 1e-5  # what is left of a sum of squares without a row, at which digits were lost
 INTEGRATED = ("bayes", "mean")  # estimates that follow from the posterior's parameters
 CHUNK = 2**20  # cells of rows that are left out one by one, exactly
@@ -61,9 +61,7 @@ class Numbers(Block, Tallies):
 
     names: tuple[str, ...]
     logs: bool = False
-    strict: frozenset[str] = (
-        frozenset()
-    )  # columns in which a number without a logarithm is an error, not a missing cell
+    strict: frozenset[str] = frozenset()  # columns in which a number must have a logarithm, or it is an error
     dates: bool = False  # whether these are days since 1970
 
     @property
@@ -228,7 +226,7 @@ class NumbersLikelihood(
         if self.settings.estimate == "bayes":
             inverse, power, constant = self._student
             power, constant = power * weights, constant * weights
-            add_students(cells, self.shift, self._centre, inverse, power, constant, _ends(power), out)
+            add_students(cells, self.shift, self._centre, inverse, power, constant, ends_of_runs(power), out)
         else:
             variance = np.where(self.varying, self.gaussian.variance, 1.0)
             constant = -0.5 * np.log(2 * np.pi * variance) * weights
@@ -284,12 +282,13 @@ class NumbersLikelihood(
         if self.part_of is not None:
             whole, at = self.part_of
             limit, others, mine, _ = whole._without_one
-            return limit[at], others[:, at], mine[:, at], _ends(others[:, at, 5])
+            return limit[at], others[:, at], mine[:, at], ends_of_runs(others[:, at, 5])
         with np.errstate(all="ignore"):  # of ignored columns
             return self._tables_without_one()
 
     def _tables_without_one(self) -> tuple[Array, Array, Array, Any]:
-        s, (n, mean, scatter) = self._strength, _of(self.shifted)
+        s, own = self._strength, self.shifted
+        n, mean, scatter = own.n.value, own.mean, own.scatter
         everyone = self.pooled.about(self.shift)
         size, squares = everyone.n.value[0], everyone.scatter[0]
         share = 1 / np.where(size > 1, size - 1, 1.0)  # of a row of weight 1: there must be more than that
@@ -316,7 +315,7 @@ class NumbersLikelihood(
         left = np.maximum(n - 1, 0.0)
         inverse = np.where(left > 0, 1 / np.where(left > 0, left, 1.0), 0.0)
         others, mine = table(n, np.zeros_like(n), 0.0), table(left, n * inverse, inverse)
-        return (1 - LOST) * squares / (share * size), others, mine, _ends(others[..., 5])
+        return (1 - LOST) * squares / (share * size), others, mine, ends_of_runs(others[..., 5])
 
     @cached_property
     def _unit(self) -> Array:
@@ -446,9 +445,9 @@ class NumbersLikelihood(
         return np.where(self.varying, found, 0.0)
 
     def log_likelihood_at(self, other: Self) -> float:
-        n, mean, scatter = _of(self.statistics.about(other.shift))
+        own = self.statistics.about(other.shift)
         at = Gaussian(other.gaussian.mean, np.where(other.varying, other.gaussian.variance, 1.0))
-        return float(np.where(other.varying, log_likelihood(n, mean, scatter, at), 0.0).sum())
+        return float(np.where(other.varying, log_likelihood(own.n.value, own.mean, own.scatter, at), 0.0).sum())
 
     def points(self, cells: Array) -> Array:
         return np.asarray((cells - self.shift)[:, self.varying] / np.sqrt(self._unit[self.varying]))
@@ -499,20 +498,3 @@ class NumbersLikelihood(
 def columns_as_groups(moments: Moments) -> Moments:
     """Every column of every class as a group of its own. (classes, columns, 1)"""
     return Moments(*(part.reshape((*part.shape, 1)) for part in moments.sums))
-
-
-def _of(moments: Moments) -> tuple[Array, Array, Array]:
-    return moments.n.value, moments.mean, moments.scatter
-
-
-def _ends(power: Array) -> Any:
-    """After which columns a logarithm is taken: where the power changes, and from time to time."""
-    columns = power.shape[1]
-    ends = np.ones(columns, dtype=bool)
-    ends[:-1] = (power[:, 1:] != power[:, :-1]).any(0)
-    run = 0
-    for j in range(columns):
-        run += 1
-        ends[j] |= run == RUN
-        run = 0 if ends[j] else run
-    return ends

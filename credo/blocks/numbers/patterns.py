@@ -1,15 +1,17 @@
-"""Patterns of missing cells: which rows miss the same ones."""
+"""Patterns of missing cells: which rows miss the same ones, and what is known of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.core.labels import Label
-from credo.numerics.exact import Array
+from credo.core.statistics import CrossMoments, Moments
+from credo.numerics.exact import Array, Exact
 
 Flags = NDArray[np.bool_]
 
@@ -60,3 +62,44 @@ def patterns(x: Array) -> Iterator[tuple[Flags, Any]]:
         return
     for rows in np.split(order, ends[:-1]):
         yield ~np.isnan(x[rows[0]]), rows
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """The moments of rows in which just these columns are known. (classes, known[, known])"""
+
+    known: Flags
+    moments: CrossMoments
+    cells: Moments | None = None  # of what is known of the rows, where they were completed. (1, columns)
+
+    @property
+    def columns(self) -> Moments:
+        """Each column by itself, all classes together. (1, known)"""
+        return _columns(self.moments.pooled()) if self.cells is None else self.cells
+
+    @property
+    def rows(self) -> int:
+        return len(self.moments.n.value)
+
+    @property
+    def whole(self) -> bool:
+        return bool(self.known.all())
+
+
+def with_completed(seen: Sequence[Pattern], filled: CrossMoments, known: Moments) -> list[Pattern]:
+    """Patterns, and completed rows among those that were whole."""
+    whole = next((pattern for pattern in seen if pattern.whole), None)
+    if whole is not None:
+        filled, known = whole.moments + filled, whole.columns + known
+    rest = [pattern for pattern in seen if not pattern.whole]
+    return [*rest, Pattern(np.ones(filled.first.shape[1], dtype=bool), filled, known)]
+
+
+def _columns(moments: CrossMoments) -> Moments:
+    """Each column by itself."""
+    d = moments.first.shape[-1]
+    n = Exact(*(np.repeat(part[:, None], d, axis=1) for part in (moments.n.high, moments.n.low)))
+    diagonal = Exact(
+        *(np.diagonal(part, axis1=1, axis2=2).copy() for part in (moments.second.high, moments.second.low))
+    )
+    return Moments(n, moments.first, diagonal)

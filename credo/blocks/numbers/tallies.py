@@ -84,7 +84,7 @@ class NumbersTally(PredictingTally):
     ) -> None:
         self._names, self._label, self._change, self._kind = names, label, change, kind
         self._cells = NumberCells(names)
-        self._sums = np.zeros((3, 3, *before.n.shape))
+        self._sums, self._room = np.zeros((3, 3, *before.n.shape)), before.n.shape[0]  # for so many classes
         pooled = before.pooled()  # prediction needs moments, of all classes together and of each, about a shift
         self._shift = np.ascontiguousarray(pooled.mean[0])
         about = [each.about(self._shift) for each in (pooled, before)]
@@ -96,8 +96,9 @@ class NumbersTally(PredictingTally):
             self._x = self._change(self._x, number)
 
     def add(self, k: int, weight: float) -> None:
-        if k >= self._sums.shape[2]:
+        if k >= self._room:
             self._sums, self._moments = grown(self._sums, 2), grown(self._moments, 1)
+            self._room = self._sums.shape[2]
         add_moments_of_row(self._x, k, weight, self._sums, self._shift, self._moments)
 
     def evidence(self, classes: Column) -> Evidence:

@@ -19,7 +19,7 @@ from credo.numerics.special import log_rising
 
 # Scores of words (words of documents x classes x settings): plain Python takes as long for fewer of them, and to load
 # Numba pays for more.
-FEW_SCORES = range(2**12, 2**21)
+FEW_SCORES = range(2**9, 2**21)
 FEW_TABLE_CELLS = 2**20  # of a table (words x classes), up to which it is written down with all its zeros
 
 

@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from credo.blocks.capabilities import Ignored
 from credo.core.evidence import Evidence
 from credo.core.membership import Hard, Membership, Soft
 from credo.data import Batch
 from credo.families.dirichlet import log_kernel, offset, shares
-from credo.models.conditional import Conditional
+from credo.models.conditional import Conditional, add_log_likelihoods
 from credo.models.latent.log_evidence import of_shares
 from credo.numerics.exact import Array
 
@@ -48,16 +49,25 @@ class Emission:
         with np.errstate(divide="ignore"):
             return np.log(self._component_shares)
 
-    def _joint(self, batch: Batch) -> Array:
+    def _joint(self, batch: Batch, ignored: Ignored | None = None) -> Array:
         """log p(row, component | state). (rows, states, components)"""
-        logs = self.conditional.log_likelihood(batch)
+        logs = self._of_group(batch, ignored)
         return logs.reshape(batch.rows, self.states, self.components) + self._log_shares
 
-    def log_likelihood(self, batch: Batch) -> Array:
-        """(rows, states)"""
+    def log_likelihood(self, batch: Batch, ignored: Ignored | None = None) -> Array:
+        """(rows, states); cells with ignored values are added to `ignored`."""
         if self.components == 1:
+            return self._of_group(batch, ignored)
+        return np.asarray(np.logaddexp.reduce(self._joint(batch, ignored), axis=2))
+
+    def _of_group(self, batch: Batch, ignored: Ignored | None) -> Array:
+        if ignored is None:
             return self.conditional.log_likelihood(batch)
-        return np.asarray(np.logaddexp.reduce(self._joint(batch), axis=2))
+        out = np.zeros((batch.rows, len(self.group_levels)))
+        likelihoods, rows = self.conditional.likelihoods, batch.filled(self.conditional.names)
+        for cell, n in add_log_likelihoods(likelihoods, rows, out, base=True).items():
+            ignored[cell] = ignored.get(cell, 0) + n
+        return out
 
     def member(self, batch: Batch, states: Array) -> Membership:
         """Rows' groups, from how much they belong to states. (rows, states)"""

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.blocks.capabilities import Ignored
 from credo.core.em import Expected
 from credo.core.evidence import Evidence
 from credo.core.learning import RowWeights
@@ -77,9 +78,9 @@ class HiddenChain:
 
     # Inference
 
-    def log_likelihood(self, batch: Batch) -> Array:
+    def log_likelihood(self, batch: Batch, ignored: Ignored | None = None) -> Array:
         """log p(row | position), of positions that the row's given state allows. (rows, positions)"""
-        logs = self.emission.log_likelihood(batch)
+        logs = self.emission.log_likelihood(batch, ignored)
         if self.given is not None:
             self.given.apply(batch, logs)
         return logs if self.pattern.plain else np.ascontiguousarray(logs[:, self.pattern.positions])
@@ -179,6 +180,8 @@ class HiddenChain:
 
     def sequence_weights(self, batch: SequenceBatch) -> Array:
         """One for each sequence: its rows must agree."""
+        if self.weights.column is None and batch.batch.weight is None:
+            return np.full(len(batch.starts) - 1, self.weights.every)
         rows = self.weights.of_rows(batch.batch)
         first = rows[batch.starts[:-1]]
         wrong = np.flatnonzero(rows != np.repeat(first, np.diff(batch.starts)))

@@ -19,12 +19,13 @@ from credo.data.sequences import SequenceBatch
 from credo.errors import DataError
 from credo.models.hidden_markov.chain import log_likelihood_of, seen_in
 from credo.models.hidden_markov.expecting import HiddenChain
-from credo.models.hidden_markov.reading import sampled
+from credo.models.hidden_markov.reading import SAMPLE, sampled
 from credo.models.latent.log_evidence import of_columns
 from credo.models.latent.starts import points_of, seeded_groups
 from credo.numerics.exact import Array
 
 SHORT, ROUGH = 20, 1e-5  # steps of the runs from each start, and their tolerance
+READ = 10 * SAMPLE  # rows that are read to find a sample
 WINDOWS = (1, 9, 45)  # rows that starts look at together
 Reader = Callable[[], Iterable[Any]]
 
@@ -111,7 +112,14 @@ def best_start(chain: HiddenChain, reader: Reader, search: Search) -> HiddenChai
 
 
 def sample_of(reader: Reader) -> SequenceBatch:
-    batches = [batch for partition in reader() for batch in partition.batches()]
+    """Rows from all over the data; from its beginning, where the data isn't in memory."""
+    partitions, batches, rows = reader(), list[SequenceBatch](), 0
+    for partition in partitions:
+        for batch in partition.batches():
+            batches.append(batch)
+            rows += batch.rows
+            if rows > READ and not isinstance(partitions, list):
+                return sampled(batches)
     if not batches:
         raise DataError("the data is empty: there are no rows to learn from")
     return sampled(batches)

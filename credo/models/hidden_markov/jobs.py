@@ -29,9 +29,13 @@ class Found(NamedTuple):
     ignored: Ignored
 
 
-def _found(chain: HiddenChain, batch: SequenceBatch, values: NDArray[Any]) -> Found:
+def _places(batch: SequenceBatch) -> NDArray[np.intp] | None:
     taken = batch.batch.taken
-    return Found(values, None if taken is None else np.argsort(taken, kind="stable"), ignored_cells(chain, batch))
+    return None if taken is None else np.argsort(taken, kind="stable")
+
+
+def _found(chain: HiddenChain, batch: SequenceBatch, values: NDArray[Any]) -> Found:
+    return Found(values, _places(batch), ignored_cells(chain, batch))
 
 
 def ignored_cells(chain: HiddenChain, batch: SequenceBatch) -> Ignored:
@@ -69,12 +73,13 @@ class Decode:
     chain: HiddenChain
 
     def __call__(self, batch: SequenceBatch) -> Found:
-        parts, stretches = self.chain.pieces(batch)
+        (parts, stretches), ignored = self.chain.pieces(batch), Ignored()
         logs = self.chain.log_likelihood
-        path, log_best = best_path(self.chain.links, lambda k: logs(parts[k]), stretches, batch.starts)
+        path, log_best = best_path(self.chain.links, lambda k: logs(parts[k], ignored), stretches, batch.starts)
         if np.isneginf(log_best).any():
             self.chain.passes(batch)  # which says where it becomes impossible
-        return _found(self.chain, batch, self.chain.pattern.positions[path].astype(np.int32))
+        states = path if self.chain.pattern.plain else self.chain.pattern.positions[path].astype(np.int32)
+        return Found(states, _places(batch), ignored)
 
 
 @dataclass(frozen=True, eq=False)

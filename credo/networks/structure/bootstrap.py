@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
+from credo import engines
+from credo.engines.partitions import Loaded
 from credo.networks.structure.essential_graph import random_members
 from credo.networks.structure.score import Constraints, Parents
 from credo.numerics.exact import Array
@@ -26,11 +29,32 @@ def bootstrap(
     Of each replicate, several random members of the class of equivalent graphs: an edge whose direction the data and
     the constraints leave open is found in either.
     """
-    random, graphs = np.random.default_rng(seed), list[Parents]()
-    for replicate in range(replicates):
-        graph = found(resampled(weight, random), seed + replicate)
-        graphs += random_members(graph, constraints, MEMBERS, random)
-    return tuple(graphs)
+    job = SearchResampled(found, weight, constraints)
+    each = engines.current().map(job, [Replicate(seed, number, len(weight)) for number in range(replicates)])
+    return tuple(graph for members in each for graph in members)
+
+
+@dataclass(frozen=True)
+class Replicate(Loaded):
+    """Which rows are drawn follows from the seed and the replicate's number."""
+
+    seed: int
+    number: int
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResampled:
+    """The job of one replicate: members of the class that a search finds for resampled rows."""
+
+    found: Callable[[Array, int], Parents]
+    weight: Array
+    constraints: Constraints
+
+    def __call__(self, replicate: Replicate) -> list[Parents]:
+        random = np.random.default_rng([replicate.seed, replicate.number])
+        graph = self.found(resampled(self.weight, random), replicate.seed + replicate.number)
+        return random_members(graph, self.constraints, MEMBERS, random)
 
 
 def resampled(weight: Array, random: np.random.Generator) -> Array:

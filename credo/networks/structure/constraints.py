@@ -1,4 +1,4 @@
-"""What is known of the arrows beforehand: required and forbidden ones, tiers of time, and how many parents at most."""
+"""Background knowledge: required and forbidden arrows, temporal tiers, maximum parents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Named = str | Mapping[str, Iterable[str]] | Iterable[tuple[str, str]]  # arrows 
 
 @dataclass(frozen=True)
 class Constraints:
-    """Which graphs are allowed. Those that contradict each other are refused, by name.
+    """Background knowledge, which decides which graphs are allowed. Contradictions are refused, by name.
 
     >>> names = ["Storm", "Fire", "Smoke"]
     >>> known = Constraints.of(names, required="Fire -> Smoke", tiers=[["Storm"], ["Fire", "Smoke"]])
@@ -92,10 +92,6 @@ class Constraints:
     def most(self) -> int:
         """Parents of a variable, at most."""
         return len(self.variables) if self.max_parents is None else self.max_parents
-
-    def admits(self, parents: Parents) -> bool:
-        """Whether a graph keeps to all this."""
-        return self.objection(parents) is None
 
     def objection(self, parents: Parents) -> str | None:
         """What is wrong with a graph, if anything is."""

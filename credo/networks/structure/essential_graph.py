@@ -39,11 +39,11 @@ def random_members(
     """Random ones of the equivalent graphs that the constraints allow; the graph itself in place of those that have too
     many parents."""
     graph = essential_graph(parents, constraints)
-    found = [random_directions(graph.copy(), random) for _ in range(count)]
+    found = [_directed(graph.copy(), random) for _ in range(count)]
     return [each if max(map(len, each), default=0) <= constraints.most else parents for each in found]
 
 
-def random_directions(graph: PartialOrientation, random: np.random.Generator) -> Parents:
+def _directed(graph: PartialOrientation, random: np.random.Generator) -> Parents:
     """Undirected edges in random order and directions, each with what follows from it: so no cycle and no new collider
     arises (Meek 1995)."""
     edges = graph.undirected()

@@ -14,8 +14,10 @@ from math import comb, sqrt
 
 import numpy as np
 
+from credo import engines
 from credo._kernels.structure.orders import add_arrows_of_order, draw_families, relocate_variables
 from credo._kernels.structure.subsets import EMPTY, add_subsets
+from credo.engines.partitions import Loaded
 from credo.networks.graph import in_order
 from credo.networks.structure.families import Integers
 from credo.networks.structure.score import Constraints, Parents, Score
@@ -144,7 +146,8 @@ def sample_orders(
 ) -> OrderSample:
     """Several chains; half of them begin with the starting graph's order, the others with random ones."""
     tables = CandidateTables.of(score, constraints, start)
-    found = [_chain(tables, constraints, start, [seed, c], sweeps, -(-graphs // chains)) for c in range(chains)]
+    job = RunChain(tables, constraints, start, sweeps, -(-graphs // chains))
+    found = [*engines.current().map(job, [Chain(seed, number, sweeps) for number in range(chains)])]
     arrows = np.stack([own for own, _, _ in found])
     logs = np.stack([own for _, own, _ in found])
     difference = float((arrows.max(0) - arrows.min(0)).max(initial=0.0))
@@ -153,10 +156,33 @@ def sample_orders(
     return OrderSample(arrows.mean(0), drawn, convergence, parents_limit(constraints, start))
 
 
+@dataclass(frozen=True)
+class Chain(Loaded):
+    """Where it leads follows from the seed and its number; to an engine, its sweeps are the rows of a batch."""
+
+    seed: int
+    number: int
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class RunChain:
+    """The job of one chain: P(arrow), the log-probability after each sweep that counts, and some graphs."""
+
+    tables: CandidateTables
+    constraints: Constraints
+    start: Parents
+    sweeps: int
+    graphs: int
+
+    def __call__(self, chain: Chain) -> tuple[Array, Array, list[Parents]]:
+        seed = [chain.seed, chain.number]
+        return _chain(self.tables, self.constraints, self.start, seed, self.sweeps, self.graphs)
+
+
 def _chain(
     tables: CandidateTables, constraints: Constraints, start: Parents, seed: list[int], sweeps: int, graphs: int
 ) -> tuple[Array, Array, list[Parents]]:
-    """P(arrow), the log-probability after each sweep that counts, and some graphs."""
     random, n = np.random.default_rng(seed), len(start)
     first = start if seed[-1] % 2 == 0 else constraints.required_parents
     order = np.array(_random_order(first, random))

@@ -6,6 +6,7 @@ while sets of one size are tried, the most independent set counts, and clear col
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Real
@@ -15,14 +16,12 @@ import numpy as np
 
 from credo.errors import NetworkError
 from credo.networks.equivalence import PartialOrientation, close, extension
-from credo.networks.mixed_graph import MixedGraph
 from credo.networks.structure.columns import Columns
-from credo.networks.structure.essential_graph import direct_known, random_directions
+from credo.networks.structure.essential_graph import direct_known
 from credo.networks.structure.independence import CategoryTest, CorrelationTest, IndependenceTest
 from credo.networks.structure.score import Constraints, Parents, Score
 
 Pair = frozenset[int]
-MEMBERS = 20  # graphs of a class that are tried where the number of parents is limited
 
 
 @dataclass(frozen=True)
@@ -33,23 +32,21 @@ class Separation:
     p_value: float
 
 
-def pc(test: IndependenceTest, constraints: Constraints | None = None, alpha: float = 0.01) -> MixedGraph:
-    """A CPDAG: edges between variables that no set of neighbours makes independent at the level alpha."""
-    known = constraints or Constraints.none(test.variables)
-    near, separations = skeleton(test, known, alpha)
-    return oriented(near, separations, known).named(test.variables)
-
-
 def pc_parents(test: IndependenceTest, constraints: Constraints, alpha: float = 0.01) -> Parents:
     """A directed acyclic graph of the class that PC finds; where the tests contradict each other, one near it."""
     near, separations = skeleton(test, constraints, alpha)
     graph = oriented(near, separations, constraints)
-    found = extension(graph)
-    if found is None:
-        return acyclic(graph)
-    random = np.random.default_rng(0)
-    others = (random_directions(graph.copy(), random) for _ in range(MEMBERS))
-    return next((each for each in (found, *others) if constraints.objection(each) is None), found)
+    found = extension(graph) or acyclic(graph)
+    return tuple(tuple(_strongest(test, v, above, constraints)) for v, above in enumerate(found))
+
+
+def _strongest(test: IndependenceTest, v: int, above: Sequence[int], constraints: Constraints) -> list[int]:
+    """As many parents as are allowed: the most independent one given the others is left out, again and again."""
+    left, required = [*above], constraints.required_parents[v]
+    while len(left) > constraints.most:
+        others = [u for u in left if u not in required]
+        left.remove(max(others, key=lambda u: test.p_value(u, v, [w for w in left if w != u])))
+    return left
 
 
 def skeleton(test: IndependenceTest, known: Constraints, alpha: Any) -> tuple[list[set[int]], dict[Pair, Separation]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -52,27 +52,6 @@ def check_possible(score: Score, parents: Parents) -> None:
                 f"{score.variables[node]!r} can't have the parents {names} that are required, or that it starts with: "
                 "they determine it, so that the score is -inf. Leave one of these columns out"
             )
-
-
-def empty(size: int) -> Parents:
-    """The graph without arrows.
-
-    >>> empty(2)
-    ((), ())
-    """
-    return ((),) * size
-
-
-def as_parents(arrows: Iterable[tuple[int, int]], size: int) -> Parents:
-    """A graph from pairs of a parent and a child.
-
-    >>> as_parents([(0, 2), (1, 2)], 3)
-    ((), (), (0, 1))
-    """
-    above: list[list[int]] = [[] for _ in range(size)]
-    for parent, child in arrows:
-        above[child].append(parent)
-    return tuple(tuple(sorted(own)) for own in above)
 
 
 def ancestors(parents: Parents) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:

@@ -1,0 +1,24 @@
+"""Runs of columns of which Student's t takes one logarithm: that of a product."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credo.numerics.exact import Array
+
+RUN = 60  # columns whose squared distances are multiplied before a logarithm is taken
+
+
+def ends_of_runs(power: Array) -> Any:
+    """After which columns a logarithm is taken: where the power changes, and from time to time."""
+    columns = power.shape[1]
+    ends = np.ones(columns, dtype=bool)
+    ends[:-1] = (power[:, 1:] != power[:, :-1]).any(0)
+    run = 0
+    for j in range(columns):
+        run += 1
+        ends[j] |= run == RUN
+        run = 0 if ends[j] else run
+    return ends

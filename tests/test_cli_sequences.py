@@ -1,0 +1,94 @@
+"""Hidden Markov models in the terminal: learn, predict, show, ask, update and forget."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import credo
+from credo.cli import main
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, [*args])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table of three sequences, and the terminal there."""
+    rng = np.random.default_rng(0)
+    monkeypatch.chdir(tmp_path)
+    with Path("days.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["town", "degrees", "umbrella", "sky"])
+        for town in ("ash", "birch", "cedar"):
+            for sky in np.repeat(rng.integers(0, 2, 8), 4):
+                wet = rng.random() < 0.1 + 0.8 * sky
+                rows.writerow(
+                    [town, f"{rng.normal(22 - 8 * sky, 2):.1f}", "yes" if wet else "no", ("fair", "wet")[sky]]
+                )
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_states_are_counted_shown_and_predicted() -> None:
+    learned = run("learn", "days.csv", "--model", "hmm", "--sequence", "town", "--target", "sky", "-o", "sky.credo")
+    assert learned.exit_code == 0, learned.output
+    assert "2 states of 3 sequences, given: counted" in learned.output
+    assert "P(next state | state)" in learned.output
+    shown = run("show", "sky.credo")
+    assert "HiddenMarkov" in shown.output
+    assert "fair" in shown.output
+    assert run("predict", "sky.credo", "days.csv", "-o", "out.csv", "--proba").exit_code == 0
+    with Path("out.csv").open() as file:
+        rows = [*csv.DictReader(file)]
+    assert [*rows[0]] == ["town", "degrees", "umbrella", "sky", "predicted", "probability", "P(fair)", "P(wet)"]
+    assert np.mean([row["predicted"] == row["sky"] for row in rows]) > 0.95
+    model = credo.load("sky.credo", credo.HiddenMarkov)
+    expected: list[Any] = model.decode("days.csv").tolist()
+    assert [row["predicted"] for row in rows] == expected
+
+
+@pytest.mark.usefixtures("folder")
+def test_more_rows_are_learned_forgotten_and_merged() -> None:
+    run("learn", "days.csv", "--model", "hmm", "--sequence", "town", "--target", "sky", "-o", "sky.credo")
+    assert "192 rows in all" in run("update", "sky.credo", "days.csv", "-o", "twice.credo").output
+    assert "96 rows in all" in run("forget", "twice.credo", "days.csv", "-o", "once.credo").output
+    assert "192 rows in all" in run("merge", "sky.credo", "once.credo", "-o", "both.credo").output
+    asked = run("ask", "sky.credo", "P(sky=wet | umbrella=yes)")
+    assert asked.exit_code == 0, asked.output
+    assert run("sample", "sky.credo", "--rows", "3").exit_code == 0
+
+
+@pytest.mark.usefixtures("folder")
+def test_hidden_states_are_found_and_not_forgotten() -> None:
+    how = ("--model", "hmm", "--sequence", "town", "--kind", "sky=ignore", "-o", "sky.credo")
+    learned = run("learn", "days.csv", "--states", "2", *how)
+    assert "hidden: found by EM" in learned.output, learned.output
+    refused = run("forget", "sky.credo", "days.csv")
+    assert refused.exit_code != 0
+    assert "states were hidden" in refused.output + refused.stderr
+    chosen = run("learn", "days.csv", *how)
+    assert "Numbers of states tried" in chosen.output, chosen.output
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--model", "hmm", "--states", "some"), "neither a number of states"),
+        (("--target", "sky", "--sequence", "town"), "only a hidden Markov model (--model hmm) has --sequence"),
+        (("--model", "hmm", "--network", "a -> b"), "has no --network"),
+        (("--model", "hmm", "--sequence", "twon"), "Did you mean 'town'"),
+        (("--model", "hmm", "--sequence", "umbrella"), "goes on in row"),
+    ],
+)
+def test_bad_calls_end_in_a_sentence(args: tuple[str, ...], message: str) -> None:
+    found = run("learn", "days.csv", *args)
+    assert found.exit_code != 0
+    assert message in found.output + found.stderr
