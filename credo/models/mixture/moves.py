@@ -17,7 +17,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.mixture.fitting import Fit, Problem
 
-SPLITS, MERGES = 6, 6  # components that are split, and pairs that are merged, the most promising first
+SPLITS, MERGES = 4, 4  # components that are split, and pairs that are merged, the most promising first
 TOGETHER = 3  # the same, where both are done at once
 
 

@@ -24,8 +24,8 @@ from credo.models.mixture.moves import merges, splits
 
 TRIED: tuple[Covariance, ...] = ("full", "tied", "diagonal")
 PATIENCE = 2  # so many numbers of components above the best are tried
-NEW_STARTS = 4  # beside the splits
-STEPS, TOLERANCE = 100, 1e-5  # of EM, for a number that is tried
+NEW_STARTS = 3  # beside the splits
+STEPS, TOLERANCE = 60, 3e-5  # of EM, for a number that is tried
 OPEN = 100.0  # nats of a sample's evidence that all rows may turn round
 CLEARLY = log(20.0)  # nats: odds of 20 to 1, strong evidence in the words of Kass and Raftery (1995)
 FULL_STEPS = 40  # of EM on all rows, for a number that they are to decide on
