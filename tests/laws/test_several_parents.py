@@ -226,7 +226,7 @@ def test_folds_choose_parents_again() -> None:
     table[TARGET] = np.random.default_rng(3).permutation(table[TARGET])
     shares = credo.KDependence(0, arrows={}).fit({"a": table["a"], TARGET: table[TARGET]}, TARGET).terms.log_prior
     for kind in ("kdb", "network"):
-        found = credo.learn(table, TARGET, model=kind).report.scores.log_loss  # type: ignore[arg-type]
+        found = credo.learn(table, TARGET, model=kind).report.scores.log_loss
         assert found > -float(np.exp(shares) @ shares) - 0.02
 
 
@@ -235,7 +235,7 @@ def test_wrong_settings_are_refused() -> None:
     said: list[tuple[Any, str]] = [
         (lambda: credo.KDependence(-1), "k must be a whole number"),
         (lambda: credo.KDependence(True), "k must be a whole number"),
-        (lambda: credo.KDependence(arrows={"sky": "wet"}), "arrows must be"),  # type: ignore[dict-item]
+        (lambda: credo.KDependence(arrows={"sky": "wet"}), "arrows must be"),
         (lambda: credo.KDependence(arrows={"sky": ["wet", "wet"]}), "arrows must be"),
         (lambda: credo.KDependence(arrows={"sky": ["wet"], "wet": ["sky"]}), "cycle"),
         (lambda: credo.KDependence(arrows={"sky": ["wit"]}).fit(table, TARGET), "Did you mean 'wet'"),
