@@ -231,9 +231,9 @@ class MixtureClusterer(DensityMixin, ClusterMixin, _Reader):  # type: ignore[mis
         smoothing: float = 1.0,
         estimate: Estimate = "bayes",
         kinds: Mapping[Any, Any] | None = None,
-        starts: int = 10,
+        starts: int = 20,
         steps: int = 500,
-        tolerance: float = 1e-7,
+        tolerance: float = 1e-6,
         seed: int = 0,
     ) -> None:
         self.components = components

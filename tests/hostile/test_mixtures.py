@@ -109,6 +109,12 @@ def test_what_em_inferred_can_be_neither_forgotten_nor_merged() -> None:
     assert "a mixture can't be merged" in refused(lambda: mixture + mixture)
 
 
+def test_an_update_leaves_the_evidence_unknown() -> None:
+    mixture = credo.Mixture(2, starts=1).fit({"x": [1.0, 2.0, 8.0, 9.0]}).update({"x": [1.5, 8.5]})
+    assert "fit all rows together" in refused(lambda: mixture.log_evidence)
+    assert "fit all rows together" in refused(lambda: mixture.component_posterior)
+
+
 def test_an_update_with_an_unknown_label_is_refused() -> None:
     mixture = credo.Mixture(2, starts=1).fit({"x": [1.0, 2.0, 8.0, 9.0], "c": ["a", None, "b", None]}, target="c")
     assert "no component is called 'q'" in refused(mixture.update, {"x": [1.0], "c": ["q"]})

@@ -39,7 +39,7 @@ def geysers(rows: int = 270) -> dict[str, Any]:
     return {"eruptions": eruptions, "waiting": waits}
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(10, 1), (10, 2), (10, 5), (200, 1), (100, 3)])
+@pytest.mark.parametrize(("rows", "columns"), [(10, 1), (10, 2), (10, 5), (200, 1), (100, 2)])
 def test_a_single_gaussian_is_one_cluster(rows: int, columns: int) -> None:
     x = np.random.default_rng(rows + columns).normal(size=(rows, columns))
     mixture = credo.Mixture().fit(x)
@@ -101,12 +101,14 @@ def test_geysers_have_two_clusters() -> None:
     assert "eruptions" in repr(mixture.describe())
 
 
+@pytest.mark.slow
 def test_old_faithful_has_two_clusters() -> None:
     mixture = credo.Mixture().fit(known_table("old_faithful"))
     assert len(mixture.names) == 2
     assert mixture.shares[0] == pytest.approx(0.643, abs=0.01)
 
 
+@pytest.mark.slow
 def test_soybeans_have_their_four_diseases() -> None:
     table = known_table("soybean_small")
     diseases = np.array(table["class"].to_pylist())

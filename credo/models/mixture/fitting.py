@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,13 +23,25 @@ from credo.models.latent.restarts import FINALISTS, best_after_restarts
 from credo.models.latent.starts import ROUNDS, points_of, seeded_groups, whitened
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
+from credo.models.mixture.moves import split_and_merged
 from credo.models.mixture.rows import Rows
 from credo.numerics.exact import Array
 
 STRENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01)  # of the prior of numbers, in rows of the pooled means and variances
 TUNINGS = 3  # times that the prior and the components are fitted to each other, at most
 
+MOVES = 2  # times that components are split and others merged, as long as that helps
+GAIN = 1.0  # nats by which it must help
+
 Fit = Fitted[MixtureEM]
+
+
+class Places(NamedTuple):
+    """Rows as points, NaN where cells are missing; their weights, and the components that they are known to be of."""
+
+    points: Array
+    weight: Array
+    codes: Codes | None
 
 
 @dataclass(frozen=True)
@@ -74,23 +86,23 @@ class Problem:
         return unfitted(conditional, pa.array(names), self.concentration, self.rows.weights.of_a_row, labels)
 
     @cached_property
-    def places(self) -> tuple[Array, Array, Codes | None]:
-        """The sample's rows as points, their weights, and their labels."""
+    def places(self) -> Places:
+        """The sample's rows as points."""
         one = self.unfitted(max(1, len(self.known)), "diagonal")
         batch, weight, codes = one.read(self.sample)
         if not batch.rows:
             raise DataError("all weights are zero: there are no rows to learn from")
-        points = points_of(one.conditional, batch, weight, pa.array([0]))
-        return points, weight, codes
+        return Places(points_of(one.conditional, batch, weight, pa.array([0])), weight, codes)
 
     @cached_property
     def distinct(self) -> int:
         """How many different rows the sample has: more components can't be told apart."""
-        return len(np.unique(self.places[0], axis=0, equal_nan=True)) if self.places[0].shape[1] else 1
+        points = self.places.points
+        return len(np.unique(points, axis=0, equal_nan=True)) if points.shape[1] else 1
 
     @cached_property
     def _whitened(self) -> Array:
-        return whitened(*self.places[:2])
+        return whitened(self.places.points, self.places.weight)
 
     def starts(self, components: int, covariance: Covariance, count: int) -> list[MixtureEM]:
         """Groups around distant seeds of the sample: as they are, moved to their middles, and where columns correlate
@@ -143,11 +155,18 @@ class Problem:
         return replace(more, history=(*found.history[:-1], *more.history))
 
     def fitted(self, components: int, covariance: Covariance) -> Fit:
-        return self.on_all(self.on_sample(self.starts(components, covariance, self.count(components))))
+        found = self.on_sample(self.starts(components, covariance, self.count(components)))
+        for _ in range(MOVES if self.count(components) > 1 else 0):
+            starts = [*split_and_merged(self, found, covariance)]
+            moved = self.on_sample(starts, finalists=1) if starts else found
+            if self.log_evidence(moved) <= self.log_evidence(found) + GAIN:
+                break
+            found = moved
+        return self.on_all(found)
 
     def count(self, components: int) -> int:
         """How many starts: one component has one optimum, and so have components that all rows are labelled with."""
-        codes = self.places[2]
+        codes = self.places.codes
         labelled = codes is not None and components == len(self.known) and bool((codes >= 0).all())
         return 1 if components == 1 or labelled else self.how.starts
 

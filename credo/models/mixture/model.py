@@ -60,9 +60,9 @@ class Mixture(Surface):
     share_smoothing: float = 1.0
     estimate: Estimate = "bayes"
     kinds: Mapping[str, Any] | None = None
-    starts: int = 10
+    starts: int = 20
     steps: int = 500
-    tolerance: float = 1e-7
+    tolerance: float = 1e-6
     most_components: int = 30
     seed: int = 0
     fitted: GaussianDiscriminant | None = field(default=None, init=False)  # the components as classes
@@ -154,17 +154,21 @@ class Mixture(Surface):
     @property
     def log_evidence(self) -> float:
         """log p(rows), approximately: of the model that was chosen."""
+        return self._tried[0].log_evidence
+
+    @property
+    def _tried(self) -> tuple[Choice, ...]:
+        _ = self.classifier
         if not self.choices:
-            raise EvidenceError(NOTHING)
-        return self.choices[0].log_evidence
+            raise EvidenceError("the evidence of rows that came in an update isn't known: fit all rows together")
+        return self.choices
 
     @property
     def component_posterior(self) -> dict[int, float]:
         """P(number of components | rows), over those that were tried."""
         from credo.models.mixture.choices import posterior_of_components
 
-        _ = self.classifier
-        return posterior_of_components(self.choices)
+        return posterior_of_components(self._tried)
 
     def parameters(self) -> Any:
         """An Arrow table: each column's parameters by component."""

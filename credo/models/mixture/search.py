@@ -8,9 +8,8 @@ evidence doesn't decide clearly, the smallest is taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from math import log
 from typing import NamedTuple
 
@@ -18,17 +17,15 @@ import numpy as np
 
 from credo.errors import DataError
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.latent.starts import seeded_groups
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM
 from credo.models.mixture.fitting import Fit, Problem
-from credo.numerics.exact import Array
+from credo.models.mixture.moves import merges, splits
 
 TRIED: tuple[Covariance, ...] = ("full", "tied", "diagonal")
 PATIENCE = 2  # so many numbers of components above the best are tried
-SPLITS, MERGES = 6, 6  # components that are split, and pairs that are merged, the most promising first
-NEW_STARTS = 4  # beside the splits
-STEPS, TOLERANCE = 100, 1e-5  # of EM, for a number that is tried
+NEW_STARTS = 3  # beside the splits
+STEPS, TOLERANCE = 60, 3e-5  # of EM, for a number that is tried
 OPEN = 100.0  # nats of a sample's evidence that all rows may turn round
 CLEARLY = log(20.0)  # nats: odds of 20 to 1, strong evidence in the words of Kass and Raftery (1995)
 FULL_STEPS = 40  # of EM on all rows, for a number that they are to decide on
@@ -111,46 +108,13 @@ def _searched(problem: Problem, covariance: Covariance, components: int | None, 
         raise DataError(f"there are {first} different labels, but most_components is {most}")
     for k in range(first, max(first, min(most, problem.distinct)) + 1):
         new = problem.starts(k, covariance, 1 if k == 1 else NEW_STARTS)
-        found.add(problem, [*_splits(problem, found, k - 1), *new])
+        split = splits(problem, found.fits[k - 1], covariance) if k - 1 in found.fits else ()
+        found.add(problem, [*split, *new])
         if k - found.best > PATIENCE:
             break
     for k in range(min(max(found.fits), found.best + 2), first, -1):
-        found.add(problem, [*_merges(problem, found, k)])
+        found.add(problem, [*merges(problem, found.fits[k], covariance)])
     return found
-
-
-def _splits(problem: Problem, found: Found, size: int) -> Iterator[MixtureEM]:
-    """Each of the largest components in two, by two distant seeds among its rows."""
-    if size not in found.fits:
-        return
-    points, weight, _ = problem.places
-    codes = problem.responsibilities(found.fits[size].model).argmax(1)
-    larger = problem.unfitted(size + 1, found.covariance)
-    largest = np.argsort(-np.bincount(codes, weight, size), kind="stable")[:SPLITS]
-    for k in largest.tolist():
-        rows = np.flatnonzero(codes == k)
-        if len(rows) > 1:
-            rng = np.random.default_rng([problem.how.seed, size, k])
-            split = codes.astype(np.int32)
-            split[rows[seeded_groups(points[rows], weight[rows], 2, rng) == 1]] = size
-            yield larger.begun(problem.sample, split)
-
-
-def _merges(problem: Problem, found: Found, size: int) -> Iterator[MixtureEM]:
-    """Pairs of components as one: those that share most of their rows (Ueda et al. 2000). Labels stay apart."""
-    shares = problem.responsibilities(found.fits[size].model)
-    codes, together = shares.argmax(1), _cosines(shares)
-    pairs = [pair for pair in combinations(range(size), 2) if pair[1] >= len(problem.known)]
-    smaller = problem.unfitted(size - 1, found.covariance)
-    for a, b in sorted(pairs, key=lambda pair: -together[pair])[:MERGES]:
-        merged = np.where(codes == b, a, codes)
-        yield smaller.begun(problem.sample, np.where(merged > b, merged - 1, merged).astype(np.int32))
-
-
-def _cosines(shares: Array) -> Array:
-    """Of the components' responsibilities. (components, components)"""
-    length = np.sqrt(np.maximum((shares**2).sum(0), np.finfo(float).tiny))
-    return np.asarray(shares.T @ shares / length / length[:, None])
 
 
 # On all rows
