@@ -24,11 +24,13 @@ _PUBLIC = {
     "GaussianDiscriminant": "credo.models.discriminant",
     "HiddenMarkov": "credo.models.hidden_markov.model",
     "Hypotheses": "credo.models.hypotheses",
+    "KDependence": "credo.models.several_parents",
     "LinearRegression": "credo.families.linear_regression",
     "MarkovNetwork": "credo.networks.markov_network",
     "Mixture": "credo.models.mixture.model",
     "NaiveBayes": "credo.models.naive_bayes",
     "Network": "credo.networks.network",
+    "NetworkClassifier": "credo.models.several_parents",
     "NetworkError": "credo.errors",
     "NormalInverseGamma": "credo.families.normal",
     "NormalInverseWishart": "credo.families.normal_inverse_wishart",
@@ -108,6 +110,8 @@ if TYPE_CHECKING:
     from credo.models.hypotheses import Hypotheses as Hypotheses
     from credo.models.mixture.model import Mixture as Mixture
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
+    from credo.models.several_parents import KDependence as KDependence
+    from credo.models.several_parents import NetworkClassifier as NetworkClassifier
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network
     from credo.networks.structure.edge_confidence import edge_confidence as edge_confidence

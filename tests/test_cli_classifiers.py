@@ -199,7 +199,15 @@ def test_one_kind_of_model(model: str, kind: Any, tmp_path: Path) -> None:
     assert [each.name for each in loaded.report.columns] == PUMPS.read_text().splitlines()[0].split(",")[:-1]
 
 
-@pytest.mark.parametrize(("model", "kind"), [("tan", credo.TreeAugmented), ("aode", credo.OneDependence)])
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        ("tan", credo.TreeAugmented),
+        ("aode", credo.OneDependence),
+        ("kdb", credo.KDependence),
+        ("network", credo.NetworkClassifier),
+    ],
+)
 def test_columns_that_depend_on_each_other(model: str, kind: Any, tmp_path: Path) -> None:
     path = tmp_path / "m.credo"
     text = ran("learn", TABLE, "-t", "fault", "--model", model, "-o", str(path))

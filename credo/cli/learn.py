@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from credo.models.classifier import Classifier
 
 PICTURES = (".png", ".svg", ".pdf")
-MODELS = ("auto", "naive-bayes", "gaussian", "tan", "aode")
-NETWORK, HMM = "network", "hmm"  # a network's tables are learned; a hidden Markov model is about sequences
+MODELS = ("auto", "naive-bayes", "gaussian", "tan", "aode", "kdb")
+NETWORK = "network"  # with a target: whose arrows are learned; without: whose tables are
+HMM = "hmm"  # a hidden Markov model is about sequences
 KINDS = ("category", "number", "count", "date", "text", "ignore")
 FORMS = ("log", "binned")  # of a number
 WORD = "word"  # a category whose new values are judged by their spelling
@@ -92,6 +93,7 @@ def learn(
       credo learn visits.parquet -t bought --kind zip=category --kind price=log
       credo learn survey.csv -t answer --weight persons --model naive-bayes
       credo learn cars.csv -t class --model tan
+      credo learn cars.csv -t class --model network
 
     With --network, the tables of a belief network are learned instead: by counting, and by EM where cells are missing
     or variables are hidden.
@@ -122,7 +124,7 @@ def learn(
         asked = as_kinds(how["kinds"])
         return learn_sequences(data, target=target, weight=how["weight"], kinds=asked, output=output, **sequences)
     refuse_options(given & {*SEQUENCE_OPTIONS}, "only a hidden Markov model (--model hmm) has")
-    if how["model"] == NETWORK or tables["network"] is not None:
+    if tables["network"] is not None or (how["model"] == NETWORK and target is None):
         refuse_options(given & CLASSIFIER_OPTIONS, "a network's tables are learned without")
         return learn_tables(data, weight=how["weight"], output=output, **tables)
     refuse_options(given & {*TABLE_OPTIONS}, "only a network (--network) has")

@@ -18,6 +18,7 @@ Counted = Literal[
     "completed",  # the same, where EM fills in what it expects of missing cells
     "known",  # cells of columns that covary, each column by itself, where others are filled in
     "one-hot",  # all columns as features that covary
+    "family",  # a column's cells together with those of its parents
     "pairs",  # of all columns' cells, in one row
     "texts",  # texts of a column that aren't missing
     "documents",  # that hold each word

@@ -206,6 +206,15 @@ class PairCounts(Statistics):
 
 
 @dataclass(frozen=True, eq=False)
+class FamilyCounts(Statistics):
+    """n[k, a, ..., b] = Σᵢ wᵢₖ [row i has the cells a, ..., b]: its parents' and a column's own. (groups, cells...)"""
+
+    @property
+    def weight(self) -> Array:
+        return np.asarray(self.n.value.reshape(len(self.n.value), -1).sum(1))
+
+
+@dataclass(frozen=True, eq=False)
 class Totals(Statistics):
     """n = Σ wᵢₖ (groups,), total = Σ wᵢₖ xᵢ (groups, columns), log_base = Σ wᵢₖ log h(xᵢ) (groups,), over whole rows.
 

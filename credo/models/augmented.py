@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,7 +30,7 @@ Bins = int | Mapping[str, Sequence[float]] | None
 
 
 class Augmented(Classifier):
-    """What the two share: columns in cells, and counts of pairs of them."""
+    """Columns in cells, which are counted together; numbers are cut into bins."""
 
     _internal: ClassVar[tuple[str, ...]] = ("form",)
     form: ClassVar[str]
@@ -100,13 +101,17 @@ class Augmented(Classifier):
         return self.replaced(target=target, views=own, evidence=None, cuts=held)
 
     def mergeable(self, other: Any) -> str | None:
+        return self._held_apart(other) or super().mergeable(other)
+
+    def _held_apart(self, other: Any) -> str | None:
+        """What was chosen for each and is held, if it differs."""
         for name in self.cuts.keys() & other.cuts.keys():
             if self.cuts[name] != other.cuts[name]:
                 return (
                     f"column {name!r} is cut into other bins in each: fit both with the same bins=, as in "
                     f"bins=first.cuts"
                 )
-        return super().mergeable(other)
+        return None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,15 +147,12 @@ class TreeAugmented(Augmented):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.tree is not None:
-            check_tree(self.tree)
+            if not isinstance(self.tree, Mapping) or not all(isinstance(each, str) for each in self.tree.values()):
+                raise PriorError(f"tree must be {{column: its parent}}, but is {self.tree!r:.60}")
+            check_arrows("tree", {name: (parent,) for name, parent in self.tree.items()})
 
     def check_views(self, views: Views) -> None:
-        for name in (each for pair in (self.tree or {}).items() for each in pair):
-            if views.get(name, ("",))[0] not in DEPENDENT_KINDS:
-                known = [other for other, forms in views.items() if forms[0] in DEPENDENT_KINDS]
-                raise PriorError(
-                    f"tree names {name!r}, which isn't a category or number column; {suggest(name, known)}"
-                )
+        check_dependent("tree", (each for pair in (self.tree or {}).items() for each in pair), views)
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
         return blocks_of(views, self.kinds, self.cuts, self.tree)
@@ -164,8 +166,8 @@ class TreeAugmented(Augmented):
                 return {name: likelihood.names[parent] for name, parent in pairs if parent >= 0}
         return {}
 
-    def mergeable(self, other: Any) -> str | None:
-        return super().mergeable(other) or (None if self.tree == other.tree else "their tree= differs")
+    def _held_apart(self, other: Any) -> str | None:
+        return super()._held_apart(other) or (None if self.tree == other.tree else "their tree= differs")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -236,15 +238,23 @@ def check_bins(bins: Bins) -> None:
             raise PriorError(f"bins of {name!r} must be cut points, finite numbers, but are {cuts!r:.60}")
 
 
-def check_tree(tree: Mapping[str, str]) -> None:
-    """Refuse what isn't {column: its parent}, and cycles."""
-    if not isinstance(tree, Mapping) or not all(isinstance(each, str) for pair in tree.items() for each in pair):
-        raise PriorError(f"tree must be {{column: its parent}}, but is {tree!r:.60}")
-    for name in tree:
-        path = [name]
-        while path[-1] in tree:
-            path.append(tree[path[-1]])
-            if path[-1] == name:
-                raise PriorError(f"tree has a cycle: {' <- '.join(path)}")
-            if len(path) > len(tree) + 1:
-                break
+def check_dependent(what: str, named: Iterable[str], views: Views) -> None:
+    """Refuse names of columns that aren't there, or can't depend on others."""
+    for name in named:
+        if views.get(name, ("",))[0] not in DEPENDENT_KINDS:
+            known = [other for other, forms in views.items() if forms[0] in DEPENDENT_KINDS]
+            raise PriorError(f"{what} names {name!r}, which isn't a category or number column; {suggest(name, known)}")
+
+
+def check_arrows(what: str, arrows: Mapping[str, Sequence[str]]) -> None:
+    """Refuse what isn't {column: its parents}, and cycles."""
+    wrong = f"{what} must be {{column: its parents}}, but is {arrows!r:.60}"
+    lists = [own for own in arrows.values() if isinstance(own, list | tuple)] if isinstance(arrows, Mapping) else None
+    if lists is None or len(lists) < len(arrows) or any(len({*own}) < len(own) for own in lists):
+        raise PriorError(wrong)
+    if not all(isinstance(each, str) for name, own in arrows.items() for each in (name, *own)):
+        raise PriorError(wrong)
+    try:
+        TopologicalSorter(arrows).prepare()
+    except CycleError as error:
+        raise PriorError(f"{what} has a cycle: {' -> '.join(error.args[1])}") from None

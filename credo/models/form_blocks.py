@@ -4,30 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from credo.blocks.block import Block
 from credo.blocks.calendar import Calendar
 from credo.blocks.categories import Categories
 from credo.blocks.counts import CountColumns
 from credo.blocks.dependence.cells import Cuts
+from credo.blocks.dependence.families import Families, Parents
 from credo.blocks.dependence.pairs import Dependence
+from credo.blocks.dependence.parents import Chooser
 from credo.blocks.numbers.binned import Binned
 from credo.blocks.numbers.gaussian import Joint
 from credo.blocks.numbers.independent import Numbers
 from credo.blocks.numbers.spherical import Spherical
 from credo.blocks.one_hot import OneHotGaussian
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.forms import CALENDAR_FORMS, GAUSSIAN_FORMS, PAIR_FORMS, TEXT_FORMS, Text, Views, Word
+from credo.models.forms import CALENDAR_FORMS, FAMILY_FORM, GAUSSIAN_FORMS, PAIR_FORMS, TEXT_FORMS, Text, Views, Word
+
+
+class FamilySettings(NamedTuple):
+    """The parents of columns; those that don't depend on the class; and what chooses again where rows are taken out."""
+
+    parents: Parents
+    free: frozenset[str] = frozenset()
+    chooser: Chooser | None = None
 
 
 def blocks_of(
-    views: Views, asked: Mapping[str, Any] | None, cuts: Cuts | None = None, tree: Mapping[str, str] | None = None
-) -> list[tuple[str, Block]]:
+    views: Views, asked: Mapping[str, Any] | None, cuts: Cuts | None = None, tree: Mapping[str, str] | None = None,
+    families: FamilySettings | None = None,
+) -> list[tuple[str, Block]]:  # fmt: skip
     """A block for each form, of all columns that are read in it; of texts, for each column.
 
     A column in several forms is in several blocks: a tuning weighs them. `cuts` are those of numbers that are read in
-    pairs of cells, `tree` the parents of columns, where they are given.
+    cells, `tree` the parent of each column, where it is given, `families` those of columns that may have several.
     """
     kinds: dict[str, Any] = {
         "category": Categories,
@@ -65,6 +76,10 @@ def blocks_of(
         if names:
             own = {name: (cuts or {})[name] for name in names if "category" not in views[name]}
             found.append((reading, Dependence(names, own, reading, tree)))
+    names = tuple(name for name, forms in views.items() if FAMILY_FORM in forms)
+    if names and families is not None:
+        own = {name: (cuts or {})[name] for name in names if "category" not in views[name]}
+        found.append((FAMILY_FORM, Families(names, own, *families)))
     return found
 
 

@@ -21,6 +21,7 @@ NumberForm = Literal["gaussian", "log", "binned"]
 WordsForm = Literal["multinomial", "bernoulli"]
 GaussianForm = Literal["tied", "full"]
 PairForm = Literal["tree", "one-dependence", "pairwise"]
+FamilyForm = Literal["k-dependence"]
 Form = Literal[
     "category", "count", "gaussian", "log", "binned", "coarse", "date", "weekday", "month", "hour",
     "words", "binary", "logs", "presences", "odds", "pairs", "word",
@@ -32,7 +33,9 @@ ODDS_FORMS: tuple[Form, ...] = ("odds", "pairs")
 TEXT_FORMS = (*WORD_FORMS, *ODDS_FORMS)
 GAUSSIAN_FORMS: tuple[GaussianForm, ...] = ("tied", "full")  # all columns together, as one-hot features of a Gaussian
 PAIR_FORMS: tuple[PairForm, ...] = ("tree", "one-dependence", "pairwise")  # columns together, by pairs of cells
-JOINT_FORMS: tuple[GaussianForm | PairForm, ...] = (*GAUSSIAN_FORMS, *PAIR_FORMS)
+FAMILY_FORM: FamilyForm = "k-dependence"  # columns together, by cells of each and of its parents
+CELL_FORMS: tuple[PairForm | FamilyForm, ...] = (*PAIR_FORMS, FAMILY_FORM)
+JOINT_FORMS: tuple[GaussianForm | PairForm | FamilyForm, ...] = (*GAUSSIAN_FORMS, *CELL_FORMS)
 DEPENDENT_KINDS = ("category", "count", "gaussian", "log", "binned")  # first forms of columns that may depend on others
 Views = Mapping[str, tuple[str, ...]]  # the forms that each column is counted in; the first is what was asked for
 

@@ -23,7 +23,7 @@ from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, nearest, suggest
 from credo.families import dirichlet
 from credo.models.conditional import Conditional, likelihood_of
-from credo.models.forms import TEXT_FORMS, Views, settled_views
+from credo.models.forms import CELL_FORMS, TEXT_FORMS, Views, settled_views
 from credo.models.targets import QUANTITY, check_classes, check_number
 from credo.notices import tell
 from credo.numerics.exact import Array
@@ -43,9 +43,9 @@ class Labelled(Additive):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "blocks", "check_views", "choices", "chooses_forms", "codes_of", "conditional", "counting", "first_forms",
-        "log_class_prior", "narrowed", "opened", "part_names", "prepared", "read_forms", "refits", "replaced", "seen",
-        "settings", "terms", "terms_of", "views",
+        "blocks", "check_views", "choices", "chooses_forms", "codes_of", "conditional", "counting", "counts_cells",
+        "first_forms", "log_class_prior", "narrowed", "opened", "part_names", "prepared", "read_forms", "refits",
+        "replaced", "seen", "settings", "terms", "terms_of", "views",
     )  # fmt: skip
     chooses_forms: ClassVar[bool] = False  # whether tuning may read number columns in other forms
     tuning: Tuning | None = None  # what was chosen on held-out rows; None: the model is as it was fitted
@@ -344,6 +344,11 @@ class Labelled(Additive):
     def choices(self) -> Views:
         """The forms that a tuning may choose from."""
         return self.views
+
+    @property
+    def counts_cells(self) -> bool:
+        """Whether cells of several columns are counted together."""
+        return any(not set(CELL_FORMS).isdisjoint(forms) for forms in self.views.values())
 
     @cached_property
     def conditional(self) -> Conditional:

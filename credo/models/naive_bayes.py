@@ -10,11 +10,13 @@ import numpy as np
 
 from credo.blocks.block import Block, Estimate, Settings
 from credo.blocks.dependence.cells import Cuts
+from credo.blocks.dependence.families import Parents
+from credo.blocks.dependence.parents import StrongestParents
 from credo.core.evidence import Evidence
 from credo.errors import PriorError, suggest
 from credo.models.classifier import Classifier
-from credo.models.form_blocks import blocks_of
-from credo.models.forms import PAIR_FORMS, Views
+from credo.models.form_blocks import FamilySettings, blocks_of
+from credo.models.forms import CELL_FORMS, FAMILY_FORM, Views
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,7 +34,7 @@ class NaiveBayes(Classifier):
     (('no', 'yes'), [[0.455, 0.545]])
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("cuts",)
+    _internal: ClassVar[tuple[str, ...]] = ("cuts", "parents")
 
     smoothing: float = 1.0
     class_smoothing: float | None = None
@@ -45,7 +47,8 @@ class NaiveBayes(Classifier):
     kinds: Mapping[str, Any] | None = None
     target: str | None = field(default=None, init=False)
     views: Views = field(default_factory=dict, init=False)
-    cuts: Cuts = field(default_factory=dict, init=False)  # of numbers whose pairs of cells are counted for a tuning
+    cuts: Cuts = field(default_factory=dict, init=False)  # of numbers whose cells are counted together for a tuning
+    parents: Parents = field(default_factory=dict, init=False)  # of columns in such families of cells
     evidence: Evidence | None = field(default=None, init=False)
 
     chooses_forms = True
@@ -67,12 +70,14 @@ class NaiveBayes(Classifier):
         return Settings(self.estimate, self.smoothing, self.m, self.p or {}, self.strength, average=self.average)
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
-        return blocks_of(views, self.kinds, self.cuts)
+        most = StrongestParents(max(map(len, self.parents.values()), default=0))
+        return blocks_of(views, self.kinds, self.cuts, None, FamilySettings(self.parents, chooser=most))
 
     def narrowed(self, views: Views) -> Self:
-        paired = {name for name, forms in views.items() if not set(PAIR_FORMS).isdisjoint(forms)}
-        found = super().narrowed(views)
-        return found.replaced(cuts={name: cuts for name, cuts in self.cuts.items() if name in paired})
+        celled = {name for name, forms in views.items() if not set(CELL_FORMS).isdisjoint(forms)}
+        cuts = {name: cuts for name, cuts in self.cuts.items() if name in celled}
+        parents = self.parents if any(FAMILY_FORM in forms for forms in views.values()) else {}
+        return super().narrowed(views).replaced(cuts=cuts, parents=parents)
 
 
 def check_settings(estimate: str, strength: float, **smoothings: float | None) -> None:

@@ -58,7 +58,7 @@ class Fitting:
             check_whole(name, getattr(self, name), 1)
         tolerance: Any = self.tolerance
         if not isinstance(tolerance, Real) or not float(tolerance) >= 0:
-            raise NetworkError(f"tolerance must be a number of at least 0, but is {tolerance!r:.60}")
+            raise NetworkError(f"tolerance must be at least 0, but is {tolerance!r:.60}")
         check_seed(self.seed)
 
     @property

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from credo.numerics.exact import Array
 
 STEPS = 100
-PRECISELY, ROUGHLY = 1e-7, 1e-4  # gains, relative to the log-posterior, at which it ends
-FEW_COEFFICIENTS = 4  # up to which several fits of the same rows are solved at once
+PRECISELY, NEARLY, ROUGHLY = 1e-7, 1e-5, 1e-4  # gains, relative to the log-posterior, at which it ends
+FEW_COEFFICIENTS = 8  # up to which several fits of the same rows are solved at once
 MOST_CELLS = 2**18  # rows x classes of fits that are done together
 MOST_FEATURES = 2**20  # of regressions that are done together: rows x classes x coefficients
 SHORTEST = 1e-6  # of the Newton step, before the search gives up

@@ -14,10 +14,11 @@ import numpy as np
 from credo.blocks.block import ALL, Settings
 from credo.models.forms import (
     CALENDAR_FORMS,
+    CELL_FORMS,
+    FAMILY_FORM,
     GAUSSIAN_FORMS,
     JOINT_FORMS,
     NUMBER_FORMS,
-    PAIR_FORMS,
     TEXT_FORMS,
     WORD_FORMS,
 )
@@ -49,9 +50,14 @@ IRRELEVANT = 0.02  # the probability of dependence on the class below which a co
 
 ONE_WEIGHT, TIED, EVERY_TERM = "naive Bayes", "tied Gaussian", "every term weighed by itself"
 PAIRS_TOO = "every term and pairs of columns"
-ALONE = {"tree": "tree-augmented naive Bayes", "one-dependence": "averaged one-dependence"}
-OF_PAIRS = frozenset({PAIRS_TOO, *ALONE.values()})  # candidates that read pairs of columns
-BACKOFFS = (1.0,)  # tried beside what was asked for
+ALONE = {
+    "tree": "tree-augmented naive Bayes",
+    "one-dependence": "averaged one-dependence",
+    FAMILY_FORM: "k-dependence",
+}
+FAST = ("tree", FAMILY_FORM)  # of the forms in cells: they are scored in time proportional to the columns
+BACKOFFS, FEW_TO_BACK_OFF = (1.0,), 400  # tried beside what was asked for, on about so many rows
+OF_PAIRS = frozenset({PAIRS_TOO, *ALONE.values()})  # candidates whose columns depend on each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +86,7 @@ def candidates(taught: Taught, sample: Sample, excess: Mapping[str, float] | Non
         relevance = relevances(_averaged(factors), excess or {})
     columns = {name: forms if relevance.get(name, 1.0) >= IRRELEVANT else [] for name, forms in columns.items()}
     joint = {name: [form for form in own if form in GAUSSIAN_FORMS] for name, own in views.items()}
-    pairs = {name: [form for form in own if form in PAIR_FORMS] for name, own in views.items()}
+    pairs = {name: [form for form in own if form in CELL_FORMS] for name, own in views.items()}
     every = {name: (*columns[name], *texts[name], *joint[name]) for name in views}
     scores = yield ScoresOfTerms(taught, sample, every, settings)
     chosen = chosen_forms(scores, columns)
@@ -89,35 +95,38 @@ def candidates(taught: Taught, sample: Sample, excess: Mapping[str, float] | Non
     settings, scores, start = yield from _resettled(taught, sample, forms, settings, scores, relevance)
     found = yield from _weightings(scores, relevance, start)
     if any(pairs.values()):
-        settings, scores = _with_pairs(taught, sample, pairs, settings, scores)
-        found = (found if scores.terms[0].form not in PAIR_FORMS else {}) | _weightings_of_pairs(scores, relevance)
+        settings = _with_backoff(taught, sample, pairs, settings)
+        jointly = taught.left_out(sample, pairs, settings)
+        together = beside([scores, jointly]) if scores.terms else jointly
+        found = (found if scores.terms else {}) | _weightings_of_pairs(together, relevance, found)
         forms = {name: (*own, *pairs[name]) for name, own in forms.items()}
     return Candidates(forms, settings, found)
 
 
-def _with_pairs(
-    taught: Taught, sample: Sample, pairs: Forms, settings: Settings, scores: TermScores
-) -> tuple[Settings, TermScores]:
-    """Columns together, by pairs of their cells, beside the other terms; with the back-off that predicts best."""
-    best, least = scores, np.inf
-    for value in (settings.backoff, *BACKOFFS):
-        other = replace(settings, backoff=value)
-        found = taught.left_out(sample, pairs, other)
-        loss = float(np.average(Regression(found, _groups(found.terms, {}, own=False)).losses(), weights=found.weight))
-        if loss < least:
-            settings, best, least = other, found, loss
-    return settings, beside([scores, best]) if scores.terms else best
+def _with_backoff(taught: Taught, sample: Sample, pairs: Forms, settings: Settings) -> Settings:
+    """With the back-off that predicts best, as far as some rows tell, and the forms that are scored fast."""
+    fast = {name: [form for form in own if form in FAST] for name, own in pairs.items()}
+    few, found = sample.thinned(FEW_TO_BACK_OFF), {}
+    for value in (settings.backoff, *BACKOFFS) if any(fast.values()) else ():
+        scores = taught.left_out(few, fast, replace(settings, backoff=value))
+        found[value] = np.average(Regression(scores, _groups(scores.terms, {}, own=False)).losses(), weights=few.weight)
+    return replace(settings, backoff=min(found, key=lambda value: found[value])) if found else settings
 
 
-def _weightings_of_pairs(scores: TermScores, relevance: Mapping[str, float]) -> dict[str, Weighting]:
+def _weightings_of_pairs(
+    scores: TermScores, relevance: Mapping[str, float], before: Mapping[str, Weighting]
+) -> dict[str, Weighting]:
     """Each alone, and all terms together."""
     found = {}
-    for term in (each for each in scores.terms if each.form in ALONE):
-        found[ALONE[term.form]] = Regression(scores.of([term]), [Group((term,), np.ones(1))]).fitted()
+    for form, name in ALONE.items():
+        terms = tuple(term for term in scores.terms if term.form == form)
+        if terms:
+            found[name] = Regression(scores.of(terms), [Group(terms, np.ones(len(terms)))]).fitted()
     if len(scores.terms) > 1:
         tied = next((term for term in scores.terms if term.form == "tied"), None)
         regression = Regression(scores, _groups(scores.terms, relevance, own=True), mixed=tied)
-        found[PAIRS_TOO] = regression.fitted(_textual(scores))
+        start = regression.continued(before[EVERY_TERM]) if EVERY_TERM in before else None
+        found[PAIRS_TOO] = regression.fitted(_textual(scores), start)
     return found
 
 
@@ -272,7 +281,7 @@ def _groups(terms: Sequence[Term], relevance: Mapping[str, float], own: bool) ->
     """Columns by themselves are one group; each block of several is one of its own, and each form of texts."""
     sets: dict[str, list[Term]] = {}
     for term in terms:
-        apart = term.name == ALL or term.form in (*TEXT_FORMS, *PAIR_FORMS)
+        apart = term.name == ALL or term.form in (*TEXT_FORMS, *CELL_FORMS)
         sets.setdefault(term.form if apart else "", []).append(term)
     return [
         Group(tuple(each), np.array([relevance.get(term.name, 1.0) if not form else 1.0 for term in each]), own)

@@ -20,14 +20,20 @@ from credo.models.explaining import contributions
 from credo.models.forms import FORM_OF, TEXT_FORMS
 from credo.models.labelled import with_target
 from credo.models.naive_bayes import NaiveBayes
+from credo.models.several_parents import KDependence, NetworkClassifier
 from credo.selection.nested import SHARES, Outcome, outcome
 from credo.selection.report import Read, Report, Tried
 from credo.selection.tuned import TunedClassifier
 from credo.selection.widening import MANY_CLASSES, WIDEST_FULL, joined, widened
 
-Kind = Literal["auto", "naive-bayes", "gaussian", "tan", "aode"]
+Kind = Literal["auto", "naive-bayes", "gaussian", "tan", "aode", "kdb", "network"]
 KINDS = get_args(Kind)
-LEARNERS: dict[str, Callable[..., Classifier]] = {"tan": TreeAugmented, "aode": OneDependence}
+LEARNERS: dict[str, Callable[..., Classifier]] = {
+    "tan": TreeAugmented,
+    "aode": OneDependence,
+    "kdb": KDependence,
+    "network": NetworkClassifier,
+}
 EXPLAINED = 1000  # rows whose weights of evidence are averaged
 DISCRIMINANTS: dict[str, Covariance] = {"linear discriminant": "tied", "quadratic discriminant": "full"}
 

@@ -19,7 +19,7 @@ from credo.data import Source
 from credo.engines import local
 from credo.errors import DataError, EvidenceError
 from credo.models.classifier import Classifier
-from credo.models.forms import PAIR_FORMS
+from credo.models.forms import CELL_FORMS
 from credo.models.metrics import Scores
 from credo.notices import tell
 from credo.numerics.exact import Array
@@ -35,10 +35,11 @@ from credo.selection.tuning import Tuning
 from credo.selection.weighting import Weighting, pooled
 from credo.selection.widening import widened
 
-FOLDS, FEW_FOLDS, FEW = 10, 5, 2000  # rows up to which there are more folds
-ENOUGH = 2000  # held-out rows, after which no further fold is looked at
-MANY = 5000  # rows, above which the candidates of a fold are as good as those of all rows
-BLANKED, BLANKED_FOLDS = 200, 4  # rows of a fold with cells blanked, and folds in which some are
+FOLDS, FEW_FOLDS = 10, 5
+FEW, FEW_IN_CELLS = 2000, 999  # rows up to which there are more folds; the same where cells are counted together
+ENOUGH, ENOUGH_IN_CELLS = 2000, 1500  # held-out rows, after which no further fold is looked at
+MANY = 2000  # rows, above which the candidates of a fold are as good as those of all rows
+BLANKED, BLANKED_FOLDS = 400, 4  # rows of a fold with cells blanked, and folds in which some are
 MOST_IN_STEP = 2**22  # scores (rows x classes x terms) of all folds, up to which these are tuned in step
 CLEARLY = 2.0  # standard errors, by which pairs of columns must be better
 SHARES = "class shares"
@@ -89,11 +90,11 @@ def tune(model: Classifier, table: Source, weight: Weight, seed: int) -> TunedCl
 
 def outcome(model: Classifier, table: Source, weight: Weight, seed: int) -> Outcome:
     """A model whose columns are counted in all their forms, tuned on the rows that it was taught by."""
-    terms = sum(len(set(views) - set(PAIR_FORMS)) for views in model.choices.values())
+    terms = sum(len(set(views) - set(CELL_FORMS)) for views in model.choices.values())
     sample = encoded(model, drawn(model, table, Weights.of(weight), terms))
     if sample.rows < 2:
         raise DataError("tuning needs at least two different rows that have a class")
-    fold, folds = _folds(sample, seed)
+    fold, folds = _folds(sample, seed, model.counts_cells)
     learned = taught(model, sample)
     excess = excess_of_factors(learned, sample)
     runs = [_judged(learned, sample, fold == k, excess, blanks=k < BLANKED_FOLDS) for k in folds]
@@ -127,8 +128,8 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int) -> Outc
 def _worth_pooling(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> tuple[list[int], Array]:
     """The candidates to pool, and log P(class | row) by the shares that the other folds gave.
 
-    Those that read pairs of columns are pooled only if the pool predicts held-out rows better with them, by more than
-    two standard errors.
+    Those whose columns depend on each other are pooled only if the pool predicts held-out rows better with them, by
+    more than two standard errors.
     """
     names = [term.name for term in held_out.rows.terms]
     every, simple = [*range(len(names))], [j for j, name in enumerate(names) if name not in OF_PAIRS]
@@ -161,10 +162,12 @@ class _Judged:
         return HeldOut.of(names, log_odds, self.rows, self.missing, fold)
 
 
-def _folds(sample: Sample, seed: int) -> tuple[NDArray[np.intp], range]:
-    """Which fold each row is in, and the folds that are looked at."""
-    count = max(2, min(FOLDS if sample.rows <= FEW else FEW_FOLDS, sample.rows))
-    looked_at = min(count, max(1, -(-ENOUGH * count // sample.rows)))
+def _folds(sample: Sample, seed: int, in_cells: bool) -> tuple[NDArray[np.intp], range]:
+    """Which fold each row is in, and the folds that are looked at; fewer where a fold takes longer, as cells of several
+    columns are counted together."""
+    few, enough = (FEW_IN_CELLS, ENOUGH_IN_CELLS) if in_cells else (FEW, ENOUGH)
+    count = max(2, min(FOLDS if sample.rows <= few else FEW_FOLDS, sample.rows))
+    looked_at = min(count, max(1, -(-enough * count // sample.rows)))
     return sample.folds(count, seed), range(looked_at)
 
 

@@ -31,6 +31,7 @@ from credo.selection.jobs import Draw, Piece
 
 FEW_ROWS = 2000  # rows of a part, up to which all its texts are cut into words once: many folds read them
 ROWS, CELLS = 20_000, 4_000_000  # at most, and of their scores (rows x classes x terms): more rows are sampled
+ROWS_IN_CELLS = 10_000  # at most, of columns that depend on each other: scoring these takes as long as all else
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +159,7 @@ class Sample:
 
 def drawn(model: Any, table: Source, weights: Weights, terms: int) -> Sample:
     """The rows of a table, or a sample of them where there are many: drawn by their fingerprints, with all copies."""
-    most = min(ROWS, max(100, CELLS // (len(model.classes) * max(terms, 1))))
+    most = min(ROWS_IN_CELLS if model.counts_cells else ROWS, max(100, CELLS // (len(model.classes) * max(terms, 1))))
     stride = max(1, -(-row_count(model, table, weights) // most))
     names = model.needs(table.without(weights.column))
 

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from credo.numerics.arrays import over_last
 from credo.numerics.exact import Array
-from credo.numerics.logistic import MOST_FEATURES, PRECISELY, ROUGHLY, GaussianPrior, LogisticRegression
+from credo.numerics.logistic import MOST_FEATURES, NEARLY, PRECISELY, ROUGHLY, GaussianPrior, LogisticRegression
 from credo.selection.in_step import Run, alone
 from credo.selection.requests import Mode
 from credo.selection.terms import Term, TermScores
 
 OWN, SHARED, BIAS, MIXING = 16.0, 1.0, 1.0, 16.0  # precisions of δ, τ, biases and mixtures
 MIXED_CLASSES = range(3, 11)  # numbers of classes between which a term may be mixed
+FEW_COEFFICIENTS = 20  # up to which they are found to the last digits
 FEW_CLASSES = 50  # up to which each may have a bias
 MOST_OWN = 200  # terms with a δ of their own; beyond the most relevant ones they share τ
 ROUNDS = 4  # of EM for label noise
@@ -92,7 +93,8 @@ class Regression:
 
     def fitting(self, label_noise: bool = False, start: Array | None = None) -> Run[Weighting]:
         """The same, in step with others."""
-        asked = self.mode(start, ROUGHLY if label_noise else PRECISELY)
+        enough = ROUGHLY if label_noise else PRECISELY if len(self._prior.mean) <= FEW_COEFFICIENTS else NEARLY
+        asked = self.mode(start, enough)
         theta = yield asked
         if label_noise:
             weight = self.scores.weight[None]
@@ -116,6 +118,15 @@ class Regression:
         biases = len(theta) - count
         found[len(groups) : len(groups) + biases] = theta[count:]
         return found
+
+    def continued(self, found: Weighting) -> Array:
+        """Where to begin, if so much is known of some of the terms; the others begin without a weight."""
+        known = dict(zip(found.terms, found.weights.tolist(), strict=True))
+        factors = [{term: factor for term, factor in own.items() if factor} for _, own in self._coefficients]
+        start = [sum(known.get(t, 0.0) / f for t, f in own.items()) / max(len(own), 1) for own in factors]
+        biases = found.biases.tolist() if self._has_biases else []
+        mixture = [0.0 if found.mixture is None else float(found.mixture[pair]) for pair in self._pairs]
+        return np.array([*start, *biases, *mixture])
 
     def losses(self, theta: Array | None = None) -> Array:
         """-log P(class) of each row, at the mode if coefficients aren't given."""

@@ -13,12 +13,23 @@ from credo.data import Source
 from credo.data.schema import Derived
 from credo.models.augmented import Augmented, cut_points, dependent_columns
 from credo.models.classifier import Classifier
-from credo.models.forms import CALENDAR_FORMS, GAUSSIAN_FORMS, PAIR_FORMS, TEXT_FORMS, Number, Text
+from credo.models.forms import (
+    CALENDAR_FORMS,
+    FAMILY_FORM,
+    GAUSSIAN_FORMS,
+    TEXT_FORMS,
+    Number,
+    PairForm,
+    Text,
+)
+from credo.models.several_parents import parents_of
 
 WIDEST, WIDEST_FULL = 200, 150  # features of columns that are read together
 MANY_CLASSES = 100  # up to which columns are read together
 FEW_ROWS = 1000  # below which no pairs of columns are counted
 MOST_CELLS = 500  # whose pairs are counted
+PAIR_FORMS: tuple[PairForm, ...] = ("one-dependence", "pairwise")  # k-dependence does what a tree would
+MOST_PARENTS = 4  # of a column, beside the class
 
 Model = TypeVar("Model", bound=Classifier)
 
@@ -81,7 +92,18 @@ def joined(model: Classifier, table: Source, weight: Weight) -> Classifier:
     model, seen = model.replaced(cuts=cuts) if paired else model, model.seen
     evidence = model.replaced(views=views, evidence=None).gathered(table, weight)
     wider = {name: (*forms, *more.get(name, ())) for name, forms in model.views.items()}
-    return model.replaced(views=wider, evidence=seen.beside(evidence))
+    model = model.replaced(views=wider, evidence=seen.beside(evidence))
+    return _with_families(model, paired, table, weight) if paired else model
+
+
+def _with_families(model: Classifier, names: set[str], table: Source, weight: Weight) -> Classifier:
+    """With cells of these columns counted beside those of their parents, which follow from the counts of pairs."""
+    model = model.replaced(parents=parents_of(model, MOST_PARENTS))
+    views = {n: ("category", FAMILY_FORM) if own[0] == "category" else (FAMILY_FORM,) for n, own in model.views.items()}
+    own = {name: views[name] for name in model.views if name in names}
+    evidence = model.seen.beside(model.replaced(views=own, evidence=None).gathered(table, weight))
+    wider = {name: (*forms, FAMILY_FORM) if name in names else forms for name, forms in model.views.items()}
+    return model.replaced(views=wider, evidence=evidence)
 
 
 def _paired(model: Classifier) -> tuple[Cuts, set[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -243,8 +244,7 @@ def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
     credo.edge_confidence(DATA, "mcmc", chains=two, sweeps=hundreds[0])
     holes = {**DATA, "a": [None, *DATA["a"][1:]]}
     assert (
-        credo.Network("a -> b; c").fit(holes, starts=two, steps=hundreds[1]).cross_validate(holes, two).folds.max()
-        == 1
+        credo.Network("a -> b; c").fit(holes, starts=two, steps=hundreds[1]).cross_validate(holes, two).folds.max() == 1
     )
     assert [
         len(cuts) for cuts in credo.TreeAugmented(bins=two).fit({**NUMBERS, "y": DATA["a"]}, "y").cuts.values()
@@ -276,12 +276,22 @@ def test_bins_have_different_names_however_close_they_are() -> None:
 
 
 @pytest.mark.parametrize("verb", ["log_prob", "update", "fit", "forget", "leave_one_out", "impute", "score"])
-def test_raw_numbers_for_a_network_of_bins(verb: str) -> None:
-    net = credo.learn_structure(NUMBERS, bins=3)
-    text = refused(getattr(net, verb), NUMBERS)
+def test_raw_numbers_for_a_network_whose_bins_are_only_names(verb: str, tmp_path: Path) -> None:
+    """A .bif file knows no cut points."""
+    credo.learn_structure(NUMBERS, bins=3).write(tmp_path / "net.bif")
+    net = credo.Network.read(tmp_path / "net.bif")
+    assert isinstance(net, credo.Network)
+    text = refused(getattr(net if verb in ("log_prob", "impute") else net.with_strength(10), verb), NUMBERS)
     assert "column 'u' has numbers, such as" in text
     assert "cut at the same places" in text
     assert "no state 0.1; known: below" in refused(net.query, "v", {"u": 0.1})
+
+
+def test_states_that_cant_be_declared() -> None:
+    assert "'a'" in refused(credo.edge_confidence, DATA, states={"a": 5})
+    assert "states must be" in refused(credo.edge_confidence, DATA, states=5)
+    assert "'q'" in refused(credo.edge_confidence, DATA, states={"q": ["x", "y"]})
+    assert "which is no state" in refused(credo.edge_confidence, DATA, states={"a": ["x", "z"]})
 
 
 def test_declared_states_count_in_scores() -> None:

@@ -127,6 +127,17 @@ def one_dependence(**options: Any) -> Classifier:
     return credo.OneDependence(bins=BINS, **options)
 
 
+def k_dependence(**options: Any) -> Classifier:
+    arrows = {"wet": ["sky"], "height": ["wet", "sky"], "age": ["height", "sky", "wet"]}
+    return credo.KDependence(bins=BINS, **{"arrows": arrows, **options})
+
+
+def network(**options: Any) -> Classifier:
+    """The age doesn't depend on the class, and the sky on nothing else."""
+    arrows = {"sky": [TARGET], "wet": ["sky", TARGET], "height": ["age", "wet", TARGET], "age": ["sky"]}
+    return credo.NetworkClassifier(bins=BINS, **{"arrows": arrows, **options})
+
+
 BINS = {"height": (0.5, 1.5), "age": (35.0, 40.0, 45.0)}
 DEPENDENT = ("sky", "wet", "height", "age")
 MIXED = ("sky", "wet", "height", "age", "fare", "wait", "visits")
@@ -138,6 +149,11 @@ CASES: dict[str, Case] = {
     "tree, texts beside": Case(tree(), (*DEPENDENT, "note")),
     "one-dependence": Case(one_dependence(), DEPENDENT),
     "one-dependence, cells missing": Case(one_dependence(backoff=2.0, smoothing=0.5), DEPENDENT, missing=0.15),
+    "k-dependence": Case(k_dependence(), DEPENDENT),
+    "k-dependence, cells missing": Case(k_dependence(backoff=2.0, smoothing=0.5), DEPENDENT, missing=0.15),
+    "k-dependence, texts beside": Case(k_dependence(), (*DEPENDENT, "note")),
+    "network": Case(network(), DEPENDENT),
+    "network, cells missing": Case(network(backoff=2.0, smoothing=0.5), DEPENDENT, missing=0.15),
     "bayes": Case(bayes(), (*CATEGORIES, *NUMBERS)),
     "mean": Case(bayes(estimate="mean"), (*CATEGORIES, *NUMBERS)),
     "map": Case(bayes(estimate="map", smoothing=2), (*CATEGORIES, *NUMBERS)),

@@ -14,6 +14,7 @@ import pytest
 import credo
 from credo.blocks.capabilities import Hides, LeavesOut
 from credo.blocks.dependence.cut_points import informative_cuts, quantile_cuts
+from credo.blocks.dependence.families import Families
 from credo.blocks.dependence.likelihood import TreeLikelihood
 from credo.blocks.dependence.pairs import Dependence
 from credo.blocks.dependence.pairwise import PairwiseLikelihood
@@ -24,7 +25,9 @@ from tests.laws.classifiers import TARGET, Table, drawn, joined, pick, unheard
 
 COLUMNS = ("sky", "wet", "height", "age")
 MODELS: dict[str, Any] = {"tree": credo.TreeAugmented, "one-dependence": credo.OneDependence}
+EVERY: dict[str, Any] = {**MODELS, "k-dependence": credo.KDependence, "network": credo.NetworkClassifier}
 models = pytest.mark.parametrize("kind", MODELS.values(), ids=MODELS.keys())
+every = pytest.mark.parametrize("kind", EVERY.values(), ids=EVERY.keys())
 
 
 def refusal(call: Callable[[], Any], said: str) -> None:
@@ -136,7 +139,7 @@ def _codes(model: Any, rows: Table) -> list[int]:
     return [model.classes.index(value) for value in rows[TARGET]]
 
 
-@models
+@every
 def test_probabilities_of_all_rows_sum_to_one(kind: Any) -> None:
     table = as_categories(table_of(6), {"height": [0.5, 1.5], "age": [40.0]})
     model = kind().fit(table, TARGET)
@@ -179,7 +182,7 @@ def test_cut_points_are_held_and_merge_only_with_the_same(kind: Any) -> None:
     )
 
 
-@models
+@every
 def test_units_do_not_matter_where_cut_points_are_chosen(kind: Any) -> None:
     table, rows = table_of(10), table_of(11, 20)
 
@@ -190,11 +193,11 @@ def test_units_do_not_matter_where_cut_points_are_chosen(kind: Any) -> None:
     np.testing.assert_array_equal(one.predict_proba(rows), other.predict_proba(scaled(rows)))
 
 
-@models
+@every
 def test_hard_membership_is_soft_membership_with_one_group(kind: Any) -> None:
     table = table_of(12, missing=0.2)
     model = kind().fit(table, TARGET)
-    ((_, block),) = [each for each in model.blocks(model.views) if isinstance(each[1], Dependence)]
+    ((_, block),) = [each for each in model.blocks(model.views) if isinstance(each[1], Dependence | Families)]
     (batch,) = source(table).batches(COLUMNS)
     codes = np.array([model.classes.index(v) for v in table[TARGET]], dtype=np.int32)
     hard = Hard(codes, len(model.classes), np.random.default_rng(0).random(len(codes)))
@@ -203,7 +206,7 @@ def test_hard_membership_is_soft_membership_with_one_group(kind: Any) -> None:
         np.testing.assert_allclose(part.statistics.n.value, two[label].statistics.n.value, rtol=1e-14, atol=0)
 
 
-@models
+@every
 def test_a_column_without_values_says_nothing(kind: Any) -> None:
     table = table_of(13)
     empty = {**table, "none": np.full(60, np.nan), "nothing": np.full(60, None, dtype=object)}
@@ -215,7 +218,7 @@ def test_a_column_without_values_says_nothing(kind: Any) -> None:
         np.testing.assert_allclose(model.log_joint(again), plain.log_joint(table), rtol=0, atol=1e-12)
 
 
-@models
+@every
 def test_unseen_values_are_ignored_and_told(kind: Any) -> None:
     table = table_of(14)
     model = kind().fit(table, TARGET)
@@ -225,7 +228,7 @@ def test_unseen_values_are_ignored_and_told(kind: Any) -> None:
     np.testing.assert_array_equal(found, model.log_joint([{**row, "sky": None}]))
 
 
-@models
+@every
 def test_weights_of_evidence_add_up(kind: Any) -> None:
     table = table_of(15, missing=0.1)
     model = kind().fit(table, TARGET)
@@ -236,7 +239,7 @@ def test_weights_of_evidence_add_up(kind: Any) -> None:
         assert why.log_odds == pytest.approx(np.log(shares[why.of] / shares[why.against]), abs=1e-9)
 
 
-@models
+@every
 def test_drawn_rows_follow_the_model(kind: Any) -> None:
     table = table_of(16, 300)
     model = kind(bins=4).fit(table, TARGET)
@@ -247,7 +250,7 @@ def test_drawn_rows_follow_the_model(kind: Any) -> None:
     np.testing.assert_allclose(again.predict_proba(rows), model.predict_proba(rows), atol=0.1)
 
 
-@models
+@every
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_drawn_numbers_are_in_the_units_of_the_column(kind: Any, scale: float) -> None:
     """Whether there are cut points or not: "flat" isn't informative about the class, and has none."""
@@ -264,7 +267,7 @@ def test_drawn_numbers_are_in_the_units_of_the_column(kind: Any, scale: float) -
             assert drawn.std() == pytest.approx(table[name].std(), rel=0.5)
 
 
-@models
+@every
 def test_columns_with_too_many_values_are_read_by_themselves(kind: Any) -> None:
     n = 3000
     rng = np.random.default_rng(18)
@@ -311,7 +314,7 @@ def test_what_pairs_say_is_what_they_add_to_single_cells(missing: float) -> None
     np.testing.assert_allclose(likelihood.each(codes, out.shape) @ weights, out, rtol=0, atol=1e-12)
 
 
-@models
+@every
 def test_a_hidden_column_is_a_missing_one(kind: Any) -> None:
     table = table_of(26, missing=0.1)
     model = kind().fit(table, TARGET)
@@ -355,7 +358,7 @@ def test_cut_points_are_the_most_probable_ones() -> None:
     assert quantile_cuts(np.arange(4.0), np.array([[5.0, 1.0, 1.0, 1.0]]), 2) == (1.0,)
 
 
-@models
+@every
 def test_saved_models_come_back(kind: Any, tmp_path: Any) -> None:
     table = table_of(21, missing=0.1)
     model = kind(bins={"height": [0.5]}).fit(table, TARGET)
@@ -378,7 +381,7 @@ def test_iterators_need_cut_points(kind: Any) -> None:
     )
 
 
-@models
+@every
 def test_wrong_settings_are_refused(kind: Any) -> None:
     table = table_of(23)
     refusal(lambda: kind(backoff=0.0), "backoff must be positive")

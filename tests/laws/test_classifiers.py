@@ -459,7 +459,7 @@ def test_a_missing_number_is_integrated_out(name: str) -> None:
     np.testing.assert_allclose(density.sum(0), known, rtol=1e-6)
 
 
-WITH_UNITS = ("spherical", "count", "priors given", "tree", "one-dependence")  # the last: cut points are given
+WITH_UNITS = ("spherical", "count", "priors given", "tree", "one-dependence", "k-dependence", "network")
 
 
 @pytest.mark.parametrize("name", [n for n in CASES if not n.startswith(WITH_UNITS)])

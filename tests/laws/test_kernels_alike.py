@@ -53,6 +53,7 @@ def answers(model: Any) -> list[Any]:
         credo.GaussianDiscriminant(covariance="tied"),
         credo.TreeAugmented(),
         credo.OneDependence(),
+        credo.KDependence(),
     ],
     ids=repr,
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import credo
-from credo.models.forms import PAIR_FORMS
+from credo.models.forms import CELL_FORMS
 from credo.selection.candidates import OF_PAIRS
 from credo.selection.tuned import TunedClassifier
 from tests.laws.classifiers import pick
@@ -44,7 +44,7 @@ def learned() -> TunedClassifier:
 
 
 def test_pairs_are_read_where_they_tell_of_the_class(learned: TunedClassifier) -> None:
-    assert forms_of(learned) & set(PAIR_FORMS)
+    assert forms_of(learned) & set(CELL_FORMS)
     naive = credo.learn(dependent(1100), target="y", model="naive-bayes")
     assert learned.report.scores.log_loss < 0.85 * naive.report.scores.log_loss
     fresh = dependent(2000, seed=2)
@@ -56,8 +56,8 @@ def test_the_simpler_model_stands_where_the_gain_is_not_clear() -> None:
     shares = {each.name: each.share for each in model.report.tried}
     assert {name for name in shares if name in OF_PAIRS}, "they were tried"
     assert not any(share for name, share in shares.items() if name in OF_PAIRS)
-    assert not forms_of(model) & set(PAIR_FORMS)
-    assert not any(set(PAIR_FORMS) & set(forms) for forms in model.views.values()), "nor is their evidence kept"
+    assert not forms_of(model) & set(CELL_FORMS)
+    assert not any(set(CELL_FORMS) & set(forms) for forms in model.views.values()), "nor is their evidence kept"
 
 
 def test_no_pairs_are_tried_where_rows_are_few() -> None:
@@ -83,13 +83,14 @@ def test_a_learned_model_has_all_verbs(learned: TunedClassifier, tmp_path: Any) 
     assert why.log_odds == pytest.approx(np.log(why.probability / (1 - why.probability)), abs=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["tan", "aode"])
+@pytest.mark.parametrize("kind", ["tan", "aode", "kdb"])
 def test_one_kind_may_be_asked_for(kind: Any) -> None:
     table = dependent(1500)
     model = credo.learn(table, target="y", model=kind)
     assert len(forms_of(model)) == 1
-    assert forms_of(model) <= set(PAIR_FORMS)
+    assert forms_of(model) <= set(CELL_FORMS)
     assert model.report.scores.log_loss < 0.55
     assert model.predict({"a": ["u"], "b": ["u"], "x": [0.5]}).tolist() == ["yes"]
-    tuned = (credo.TreeAugmented() if kind == "tan" else credo.OneDependence()).fit(table, target="y").tune(table)
+    kinds: dict[str, Any] = {"tan": credo.TreeAugmented, "aode": credo.OneDependence, "kdb": credo.KDependence}
+    tuned = kinds[kind]().fit(table, target="y").tune(table)
     assert tuned.tuning.forms == model.tuning.forms

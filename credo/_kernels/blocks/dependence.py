@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.jit import late_kernel_of
+from credo._kernels.jit import late_kernel, late_kernel_of
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -119,6 +119,20 @@ def add_tree_left_out(
                     out[i, k] += single[b, k]
 
 
+@late_kernel
+def _log_mean(said: Array, count: int, k: int) -> float:
+    """log of the mean of exp(said[s, k]) over the first so many s."""
+    top: float = said[0, k]
+    for s in range(1, count):
+        top = max(top, said[s, k])
+    if top == -math.inf:
+        return top
+    total = 0.0
+    for s in range(count):
+        total += math.exp(said[s, k] - top)
+    return top + math.log(total / count)
+
+
 @late_kernel_of(lambda codes, *rest: 0.7 * codes.size * codes.shape[1] * rest[0].shape[2])
 def add_one_dependence(codes: Codes, pair: Array, single: Array, out: Array) -> None:
     """out (rows, classes) += log of the mean over columns s, known in the row, of p(a | class) Πⱼ p(b | a, class), a
@@ -140,17 +154,39 @@ def add_one_dependence(codes: Codes, pair: Array, single: Array, out: Array) -> 
                     for k in range(classes):
                         said[parents, k] += pair[a, b, k]
             parents += 1
-        for k in range(classes):
-            if parents > 0:
-                top = said[0, k]
-                for s in range(1, parents):
-                    top = max(top, said[s, k])
-                total = 0.0
-                if top > -math.inf:
-                    for s in range(parents):
-                        total += math.exp(said[s, k] - top)
-                    top += math.log(total / parents)
-                out[i, k] += top
+        if parents > 0:
+            for k in range(classes):
+                out[i, k] += _log_mean(said, parents, k)
+
+
+@late_kernel_of(lambda codes, *rest: 2.0 * codes.size * codes.shape[1] * rest[0].shape[2])
+def hide_one_dependence(codes: Codes, pair: Array, single: Array, out: Array) -> None:
+    """out (columns, rows, classes) = what `add_one_dependence` adds where that column's cells are missing."""
+    rows, columns = codes.shape
+    classes = single.shape[1]
+    said = np.empty((columns, classes))
+    rest = np.empty((columns, classes))
+    for i in range(rows):
+        for s in range(columns):
+            a = codes[i, s]
+            for k in range(classes):
+                said[s, k] = single[a, k] if a >= 0 else 0.0
+            for j in range(columns):
+                b = codes[i, j]
+                if a >= 0 and b >= 0 and j != s:
+                    for k in range(classes):
+                        said[s, k] += pair[a, b, k]
+        for j in range(columns):
+            b = codes[i, j]
+            parents = 0
+            for s in range(columns):
+                a = codes[i, s]
+                if a >= 0 and s != j:
+                    for k in range(classes):
+                        rest[parents, k] = said[s, k] - pair[a, b, k] if b >= 0 else said[s, k]
+                    parents += 1
+            for k in range(classes):
+                out[j, i, k] = _log_mean(rest, parents, k) if parents > 0 else 0.0
 
 
 @late_kernel_of(lambda codes, *rest: codes.size * codes.shape[1] * (4 + 0.7 * rest[2].shape[2]))
@@ -201,14 +237,6 @@ def add_one_dependence_left_out(
                     own_said += math.log(share) if share > 0.0 else -math.inf
             said[parents, mine] = own_said
             parents += 1
-        for k in range(classes):
-            if parents > 0:
-                top = said[0, k]
-                for s in range(1, parents):
-                    top = max(top, said[s, k])
-                total = 0.0
-                if top > -math.inf:
-                    for s in range(parents):
-                        total += math.exp(said[s, k] - top)
-                    top += math.log(total / parents)
-                out[i, k] += top
+        if parents > 0:
+            for k in range(classes):
+                out[i, k] += _log_mean(said, parents, k)

@@ -1,7 +1,7 @@
 """Log-likelihoods of columns that depend on each other, by counts of pairs of cells.
 
-p(b | a, class) = (n(class, a, b) + s p(b | class)) / (n(class, a) + s), s being the back-off's strength, and
-p(b | class) = (n(class, b) + l) / (n(class) + l levels): few rows with a say what all rows of the class say.
+p(b | a, class) = (n(class, a, b) + s p(b | class)) / (n(class, a) + s), s being the back-off's strength: few rows with
+a say what all rows of the class say.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ from credo._kernels.blocks.dependence import (
     add_one_dependence_left_out,
     add_tree,
     add_tree_left_out,
+    hide_one_dependence,
 )
-from credo.blocks.block import UNSEEN_VALUES, Parameter, Settings
-from credo.blocks.capabilities import CountsIgnored, Draws, Hides, Ignored, OneTerm, Scored
-from credo.blocks.dependence.cells import Cells, bin_name
+from credo.blocks.block import Settings
+from credo.blocks.capabilities import OneTerm
+from credo.blocks.dependence.cell_likelihood import CellLikelihood
+from credo.blocks.dependence.cells import Cells
 from credo.core.evidence import Evidence
-from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import ALONE, Positions
-from credo.data import Batch
-from credo.families import dirichlet
+from credo.core.statistics import Positions
 from credo.numerics.exact import Array
 from credo.numerics.spanning_tree import spanning_tree
 from credo.numerics.special import log_rising
@@ -40,7 +39,7 @@ Tables = tuple[Array, Array, Array, Array, float, float]  # as the kernels that 
 
 
 @dataclass(frozen=True, eq=False)
-class DependenceLikelihood(OneTerm, Scored, CountsIgnored, Draws, Hides):
+class DependenceLikelihood(OneTerm, CellLikelihood):
     """log p(cells | class) of all columns together."""
 
     cells: Cells
@@ -48,62 +47,16 @@ class DependenceLikelihood(OneTerm, Scored, CountsIgnored, Draws, Hides):
     settings: Settings
     given: Mapping[str, str] | None = None  # the tree, if it isn't to be found
     weight: float = 1.0
-    evidence: Evidence | None = None  # where sketches of numbers may be, from which cut points can be chosen again
-
-    @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.cells.names
-
-    def read(self, batch: Batch) -> Codes:
-        """Codes of cells, -1 where one is missing or unseen. (rows, columns)"""
-        return self.cells.read(batch)[0]
-
-    def read_counting_ignored(self, batch: Batch) -> tuple[Codes, Ignored]:
-        codes, unseen = self.cells.read(batch)
-        return codes, {(name, UNSEEN_VALUES): n for name, n in unseen.items() if n}
-
-    # Tables
+    evidence: Evidence | None = None
 
     @cached_property
     def singles(self) -> Array:
-        """n(class, a). (classes, cells)"""
         return np.ascontiguousarray(np.diagonal(self.counts, axis1=1, axis2=2))
-
-    @cached_property
-    def pooled(self) -> Array:
-        """The weight of the rows that have each cell. (cells,)"""
-        return np.asarray(self.singles.sum(0))
-
-    def _summed(self, x: Array) -> Array:
-        """Over the cells of each column, which the last axis has. (..., columns)"""
-        found = np.zeros((*x.shape[:-1], len(self.names)))
-        some = np.flatnonzero(self.cells.sizes)
-        if len(some):
-            found[..., some] = np.add.reduceat(x, self.cells.starts[some], axis=-1)
-        return found
-
-    @cached_property
-    def levels(self) -> Array:
-        """How many cells of each column have evidence: the others have no prior mass. (columns,)"""
-        return self._summed((self.pooled > 0).astype(np.float64))
-
-    @cached_property
-    def known(self) -> Array:
-        """The weight of the rows that have any cell of a column. (classes, columns)"""
-        return self._summed(self.singles)
 
     @cached_property
     def totals(self) -> Array:
         """The same among the rows that have a certain cell. (classes, cells, columns)"""
-        return self._summed(self.counts)
-
-    @cached_property
-    def shares(self) -> Array:
-        """p(b | class), 0 for cells without evidence. (classes, cells)"""
-        column, smoothing = self.cells.column, self.settings.smoothing
-        total = self.known + smoothing * self.levels
-        above = np.where(self.pooled > 0, self.singles + smoothing, 0.0)
-        return np.where(self.pooled > 0, dirichlet.shared_out(above, total[:, column], self.levels[column]), 0.0)
+        return self.over_columns(self.counts)
 
     @cached_property
     def conditional(self) -> Array:
@@ -122,14 +75,6 @@ class DependenceLikelihood(OneTerm, Scored, CountsIgnored, Draws, Hides):
         """(cells a, cells b, classes)"""
         with np.errstate(divide="ignore"):
             return np.ascontiguousarray(np.where(self.pooled > 0, np.log(self.conditional), 0.0).transpose(1, 2, 0))
-
-    def seen(self, codes: Codes, own: Hard | None = None) -> Codes:
-        """Cells without evidence count as missing; of rows that are left out, those that no other row has."""
-        if not len(self.pooled):
-            return codes
-        gone = np.zeros((len(codes), 1)) if own is None else own.weight[:, None]
-        left = self.pooled[codes] - gone > ALONE * gone
-        return np.ascontiguousarray(np.where(left, codes, np.int32(-1)))
 
     # Log-likelihoods
 
@@ -153,16 +98,6 @@ class DependenceLikelihood(OneTerm, Scored, CountsIgnored, Draws, Hides):
     @abstractmethod
     def _add_left_out(self, codes: Codes, own: Hard, tables: Tables, out: Array) -> None: ...
 
-    def hidden(self, cells: Codes, log_likelihood: Array) -> dict[str, Array]:
-        """What each column adds to all others."""
-        found = {}
-        for j, name in enumerate(self.names):
-            others, without = cells.copy(), np.zeros_like(log_likelihood)
-            others[:, j] = -1
-            self.add(others, without)
-            found[name] = log_likelihood - without
-        return found
-
     def weighted(self, weights: Array) -> Self:
         return replace(self, weight=float(weights[0]))
 
@@ -170,18 +105,6 @@ class DependenceLikelihood(OneTerm, Scored, CountsIgnored, Draws, Hides):
         from credo.blocks.dependence.scoring import scorer_of
 
         return scorer_of(self)
-
-    def parameters(self) -> list[Parameter]:
-        return [
-            Parameter(name, f"P({self._shown(j, v)})", self.shares[:, self.cells.starts[j] + v])
-            for j, name in enumerate(self.names)
-            for v in range(self.cells.sizes[j])
-        ]
-
-    def _shown(self, column: int, place: int) -> Any:
-        name = self.names[column]
-        value = self.cells.values(name)[place]
-        return bin_name(self.cells.cuts[name], value) if name in self.cells.cuts else value
 
     @cached_property
     def log_bayes_factors(self) -> Array:
@@ -192,61 +115,10 @@ class DependenceLikelihood(OneTerm, Scored, CountsIgnored, Draws, Hides):
         with np.errstate(divide="ignore", invalid="ignore"):
             alone = np.where(self.counts > 0, self.counts * np.log(self.shares)[:, None], 0.0)
             each = np.where(self.counts > 0, log_rising(np.where(prior > 0, prior, 1.0), self.counts), 0.0) - alone
-        gains = self._summed(each.sum(0)) - log_rising(np.full(self.totals.shape, s), self.totals).sum(0)
+        gains = self.over_columns(each.sum(0)) - log_rising(np.full(self.totals.shape, s), self.totals).sum(0)
         by_column = np.zeros((len(self.names), len(self.names)))
         np.add.at(by_column, column, gains)  # (columns of a, columns of b)
         return (by_column + by_column.T) / 2
-
-    # Drawing
-
-    def _drawn(self, column: int, share: Array, rng: np.random.Generator) -> Codes:
-        """A cell of a column for each row, by their shares. (rows, cells) -> (rows,)"""
-        if not self.cells.sizes[column]:
-            return np.full(len(share), -1, dtype=np.int32)
-        own = slice(self.cells.starts[column], self.cells.starts[column + 1])
-        reached = np.cumsum(share[:, own], axis=1)
-        place = (rng.random((len(share), 1)) * reached[:, -1:] >= reached).sum(1)
-        last = self.cells.starts[column + 1] - 1
-        return np.asarray(np.minimum(self.cells.starts[column] + place, last), dtype=np.int32)
-
-    def _as_values(self, codes: Codes, rng: np.random.Generator) -> dict[str, Any]:
-        """Cells as values; a number is drawn evenly from its bin."""
-        found: dict[str, Any] = {}
-        for j, name in enumerate(self.names):
-            values = np.array([*self.cells.values(name), None], dtype=object)
-            drawn = values[np.where(codes[:, j] >= 0, codes[:, j] - self.cells.starts[j], -1)]
-            found[name] = drawn
-            if name in self.cells.cuts:
-                edges = self._edges(name)
-                found[name] = np.full(len(drawn), np.nan)
-                known = codes[:, j] >= 0
-                place = drawn[known].astype(np.intp)
-                found[name][known] = edges[place] + rng.random(len(place)) * np.diff(edges)[place]
-        return found
-
-    def _edges(self, name: str) -> Array:
-        """Where a number's bins begin and end: √3 standard deviations about the mean hold a number that is spread
-        evenly; the outermost bins are at least a standard deviation wide."""
-        mean, deviation = self._spread(name)
-        cuts = np.array(self.cells.cuts[name])
-        low, high = mean - np.sqrt(3.0) * deviation, mean + np.sqrt(3.0) * deviation
-        if len(cuts):
-            low, high = min(low, cuts[0] - deviation), max(high, cuts[-1] + deviation)
-        return np.concatenate([[low], cuts, [high]])
-
-    def _spread(self, name: str) -> tuple[float, float]:
-        """The mean and standard deviation of a number, of all classes: as its own statistics say, or its cut points."""
-        kind = None if self.evidence is None else self.evidence.schema[name].kind
-        label = Label("dates" if kind == "date" else "numbers")
-        if self.evidence is not None and label in self.evidence.parts:
-            names = [column.name for column in self.evidence.schema if column.kind == kind]
-            own = self.evidence[label].pooled()
-            if name in names and own.n.shape[-1] == len(names):
-                j = names.index(name)
-                n = max(float(own.n.value[0, j]), ALONE)
-                return float(own.mean[0, j]), float(np.sqrt(own.scatter[0, j] / n))
-        cuts = np.array(self.cells.cuts[name])
-        return (float(cuts.mean()), float(cuts.std())) if len(cuts) else (np.nan, np.nan)
 
 
 class TreeLikelihood(DependenceLikelihood):
@@ -318,6 +190,11 @@ class OneDependenceLikelihood(DependenceLikelihood):
 
     def _add_left_out(self, codes: Codes, own: Hard, tables: Tables, out: Array) -> None:
         add_one_dependence_left_out(codes, own.codes, own.weight, self._log_pair, self._log_single, *tables, out)
+
+    def hidden(self, cells: Codes, log_likelihood: Array) -> dict[str, Array]:
+        without = np.empty((len(self.names), *log_likelihood.shape))
+        hide_one_dependence(self.seen(cells), self._log_pair, self._log_single, without)
+        return {name: log_likelihood - self.weight * each for name, each in zip(self.names, without, strict=True)}
 
     def by_column(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
         """One column after another: what each adds to those before it."""

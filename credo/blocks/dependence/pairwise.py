@@ -22,7 +22,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.blocks.dependence.scoring import DependenceScorer
 
-MOST = 64  # pairs that are weighed
+MOST = 64  # pairs that are weighed, between two classes; the more classes, the fewer
 Pair = tuple[int, int]
 
 
@@ -42,7 +42,7 @@ class PairwiseLikelihood(DependenceLikelihood):
         the class than if it doesn't."""
         gains = self.log_bayes_factors - replace(self, counts=self.counts.sum(0, keepdims=True)).log_bayes_factors
         ranked = sorted(self.pairs, key=lambda pair: -gains[pair])
-        return sorted(ranked[:MOST])
+        return sorted(ranked[: max(1, MOST // max(len(self.counts) - 1, 1))])
 
     def name_of(self, pair: Pair) -> str:
         return json.dumps([self.names[pair[0]], self.names[pair[1]]])
@@ -102,11 +102,15 @@ class PairwiseLikelihood(DependenceLikelihood):
 
     def by_column(self, cells: Codes, shape: tuple[int, int]) -> dict[str, Array]:
         """Half of what a pair says is either column's."""
-        found, codes = {name: np.zeros(shape) for name in self.names}, self.seen(cells)
+        return {name: said / 2 for name, said in self.hidden(cells, np.zeros(shape)).items()}
+
+    def hidden(self, cells: Codes, log_likelihood: Array) -> dict[str, Array]:
+        """What all pairs say that the column is in."""
+        found, codes = {name: np.zeros_like(log_likelihood) for name in self.names}, self.seen(cells)
         for pair, weight in self._weighed:
-            half = weight / 2 * self.said_by(pair, codes)
+            said = weight * self.said_by(pair, codes)
             for j in pair:
-                found[self.names[j]] += half
+                found[self.names[j]] += said
         return found
 
     def scorer(self) -> DependenceScorer:

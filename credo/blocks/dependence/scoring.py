@@ -59,36 +59,36 @@ class DependenceScorer(Scorer):
                 found[:, j] = np.where(found[:, j] >= 0, found[:, j] - self.reader.cells.starts[j], -1)
         return np.asarray(found)
 
-    def _coded(self, cells: Cells) -> Codes:
+    def coded(self, cells: Cells) -> Codes:
         """As the likelihood takes them. (rows, columns)"""
         columns = [codes[own] for codes, own in zip(self.codes, cells.T, strict=True)]
         return np.ascontiguousarray(np.stack(columns, axis=1)) if columns else cells
 
     def each(self, cells: Cells, places: Positions) -> Array:  # noqa: ARG002
         out = np.zeros((len(cells), len(self.likelihood.counts)))
-        self.likelihood.add(self._coded(cells), out)
+        self.likelihood.add(self.coded(cells), out)
         return out[:, :, None]
 
     def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:  # noqa: ARG002
         out = np.zeros((len(cells), len(self.likelihood.counts)))
-        self.likelihood.add_left_out(self._coded(cells), own, out)
+        self.likelihood.add_left_out(self.coded(cells), own, out)
         return out[:, :, None]
 
     def unseen(self, cells: Cells) -> NDArray[np.bool_]:
-        return np.asarray((cells >= 0) & (self.likelihood.seen(self._coded(cells)) < 0))
+        return np.asarray((cells >= 0) & (self.likelihood.seen(self.coded(cells)) < 0))
 
     def without(self, cells: Cells, own: Hard, gone: RowFlags) -> DependenceScorer:
         if not gone.any():
             return self
         left = self.rows - float(own.weight[gone].sum())
         if float(own.weight.sum()) == self.rows and any(edges is not None for edges in self.edges):
-            return self._cut_again(cells[~gone], own.take(~gone))
+            return self.cut_again(cells[~gone], own.take(~gone))
         counts = self.likelihood.counts - self._counted(cells[gone], own.take(gone))
         if (counts < 0).any():
             raise EvidenceError(NEVER)
         return replace(self, likelihood=replace(self.likelihood, counts=counts), rows=left)
 
-    def _cut_again(self, cells: Cells, own: Hard) -> DependenceScorer:
+    def cut_again(self, cells: Cells, own: Hard) -> DependenceScorer:
         """The evidence of these rows alone, numbers being cut as these rows tell."""
         sizes, codes = list[int](), list[Codes]()
         for j, (edges, before) in enumerate(zip(self.edges, self.codes, strict=True)):
@@ -113,7 +113,7 @@ class DependenceScorer(Scorer):
         return replace(self, likelihood=replace(self.likelihood, counts=self._counted(cells, own)))
 
     def _counted(self, cells: Cells, own: Hard) -> Array:
-        found: Array = pair_counts(self._coded(cells), self.likelihood.counts.shape[1], own).n.value
+        found: Array = pair_counts(self.coded(cells), self.likelihood.counts.shape[1], own).n.value
         return found
 
     def under(self, settings: Settings) -> DependenceScorer:
@@ -130,11 +130,11 @@ class PairwiseScorer(DependenceScorer):
         return tuple(map(self.likelihood.name_of, self.likelihood.chosen))
 
     def each(self, cells: Cells, places: Positions) -> Array:  # noqa: ARG002
-        codes = self.likelihood.seen(self._coded(cells))
+        codes = self.likelihood.seen(self.coded(cells))
         return self._stacked(len(cells), [self.likelihood.said_by(pair, codes) for pair in self.likelihood.chosen])
 
     def each_left_out(self, cells: Cells, own: Hard, places: Positions) -> Array:  # noqa: ARG002
-        codes, likelihood = self.likelihood.seen(self._coded(cells), own), self.likelihood
+        codes, likelihood = self.likelihood.seen(self.coded(cells), own), self.likelihood
         return self._stacked(len(cells), [likelihood.said_left_out(pair, codes, own) for pair in likelihood.chosen])
 
     def _stacked(self, rows: int, found: list[Array]) -> Array:

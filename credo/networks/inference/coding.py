@@ -16,6 +16,7 @@ from credo.data import Batch
 from credo.data.tables import is_missing
 from credo.engines.partitions import Loaded
 from credo.errors import DataError
+from credo.networks.bins import bin_codes, cuts_of
 from credo.networks.inference.findings import find_state
 from credo.networks.inference.state_index import StateIndex
 from credo.numerics.exact import Array
@@ -81,6 +82,9 @@ class Coder:
             v = self.index.number[name]
             if fast and _code_strings(batch, name, self._spellings[v], columns[i]):
                 continue
+            if (cuts := self._cuts[v]) is not None and _holds_numbers(batch, name):
+                columns[i] = bin_codes(cuts, batch.numbers(name))
+                continue
             codes, values = _categories(batch, name)
             found = [find_state(self.index, v, value) for value in values]
             table = np.array([*(-1 if code is None else code for code in found), -1], dtype=np.int32)
@@ -92,6 +96,11 @@ class Coder:
                 self._check_numbers(name, there)
                 unknown |= {name: Unseen(count, there[0])} if count else {}
         return Coded(batch, columns, unknown)
+
+    @cached_property
+    def _cuts(self) -> dict[int, Array | None]:
+        """The cut points of variables whose states are bins."""
+        return {v: cuts_of(self.index.states[v]) for v in (self.index.number[name] for name in self.names)}
 
     @cached_property
     def _spellings(self) -> dict[int, tuple[NDArray[np.int64], NDArray[np.uint8]] | None]:
@@ -116,6 +125,13 @@ class Coder:
                 f"column {name!r} has numbers, such as {fractions[0]:.6g}, and its states are names ({known}, ...): "
                 "give the names; numbers that were cut in bins must be cut at the same places"
             )
+
+
+def _holds_numbers(batch: Batch, name: str) -> bool:
+    import pyarrow as pa
+
+    kind = batch.column(name).type
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
 
 
 def _reads_as_number(state: object) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from credo.errors import EvidenceError, SchemaError, suggest
+from credo.networks.bins import bin_codes, cuts_of
 from credo.networks.inference.potentials import Flags, Integers, Potentials
 from credo.networks.inference.state_index import StateIndex
 from credo.numerics.exact import Array
@@ -108,6 +109,10 @@ def find_state(index: StateIndex, v: int, value: object) -> int | None:
         found = next((spelt[word] for word in words if word in spelt), None)
     if found is None and isinstance(value, float | np.floating) and value.is_integer():  # 1.0 for "1"
         found = index.spelt[v].get(str(int(value)))
+    if found is None and isinstance(value, float | int | np.number) and not isinstance(value, bool):
+        cuts = cuts_of(index.states[v])
+        if cuts is not None and not np.isnan(value):
+            found = int(bin_codes(cuts, np.array([value], dtype=np.float64))[0])
     return found
 
 

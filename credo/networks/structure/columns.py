@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,13 +14,15 @@ from credo.core.learning import RowWeights, Weights
 from credo.data import Batch, Source, cells, source
 from credo.data.profile import infer_schema
 from credo.data.schema import Schema
-from credo.errors import DataError
+from credo.errors import DataError, NetworkError
+from credo.networks.bins import bin_codes, bins_between
 from credo.networks.inference.rows import states_array
 from credo.networks.inference.state_index import StateIndex
 from credo.networks.learning import state_codes
 from credo.networks.structure.constraints import Constraints, Parents
 from credo.networks.structure.counting import CodedTable
 from credo.networks.structure.number_scores import NumberTable
+from credo.networks.tables import states_of
 from credo.notices import tell_of_columns
 from credo.numerics.exact import Array
 
@@ -37,7 +37,7 @@ class CategoryColumn:
     name: str
     codes: NDArray[np.int32]
     levels: Any  # an Arrow array
-    ordered: bool = False  # whether the levels are bins of numbers
+    states: tuple[Any, ...] | None = None  # that are declared, in order: the levels, as bins or as they were given
 
     @property
     def is_complete(self) -> bool:
@@ -95,10 +95,10 @@ class Columns:
 
     @property
     def states(self) -> dict[str, list[Any]] | None:
-        """The states, to be declared where there are bins: these have an order."""
-        if not any(column.ordered for column in self.categories):
+        """The states, to be declared if some are."""
+        if all(column.states is None for column in self.categories):
             return None
-        return {column.name: column.levels.to_pylist() for column in self.categories}
+        return {column.name: [*(column.states or column.levels.to_pylist())] for column in self.categories}
 
     def measured(self) -> NumberTable:
         """The numbers; a missing cell is an error."""
@@ -137,12 +137,14 @@ def read_columns(
     data: object,
     kinds: Mapping[str, str] | None = None,
     weight: Any = None,
-    states: Mapping[str, tuple[Any, ...]] | None = None,
+    states: Mapping[str, Sequence[Any]] | None = None,
 ) -> Columns:
     """All columns but those that are ignored, texts, and the weights. Those whose states are declared have these and no
     others."""
-    states = states or {}
-    kinds = {**(kinds or {}), **dict.fromkeys(states, "category")}
+    if not isinstance(states, Mapping | None):
+        raise NetworkError(f"states must be {{column: its states}}, but is {states!r:.60}")
+    declared = {name: states_of(name, given, None) for name, given in (states or {}).items()}
+    kinds = {**(kinds or {}), **dict.fromkeys(declared, "category")}
     table, weights = _held(source(data)), Weights.of(weight)
     if weights.column is not None:
         table.require([weights.column])
@@ -152,7 +154,7 @@ def read_columns(
     names = [column.name for column in schema if column.kind not in ("ignore", "text")]
     if not names:
         raise DataError("no column is a category or a number: there is nothing to draw arrows between")
-    job = ReadColumns(schema, tuple(names), weights.of_a_row, states)
+    job = ReadColumns(schema, tuple(names), weights.of_a_row, declared)
     parts = [*engines.current().map(job, weights.partitions(table, names))]
     whole = {name: np.concatenate([part[0][name] for part in parts]) for name in names}
     weight = np.concatenate([part[1] for part in parts])
@@ -162,7 +164,9 @@ def read_columns(
     if not kept.all():
         whole, weight = {name: column[kept] for name, column in whole.items()}, weight[kept]
     categories = tuple(
-        _category(name, whole[name], states_array(states[name]) if name in states else schema[name].levels)
+        CategoryColumn(name, whole[name], states_array(declared[name]), declared[name])
+        if name in declared
+        else _category(name, whole[name], schema[name].levels)
         for name in names
         if schema[name].kind == "category"
     )
@@ -217,21 +221,9 @@ def _category(name: str, codes: NDArray[np.int32], levels: Any) -> CategoryColum
     return CategoryColumn(name, codes, levels)
 
 
-def _shown(cuts: Array, digits: int) -> list[str]:
-    return [f"{cut:.{digits}g}" for cut in cuts]
-
-
 def _binned(column: NumberColumn, bins: int) -> CategoryColumn:
-    import pyarrow as pa
-
     known = column.values[~np.isnan(column.values)]
     cuts = np.unique(np.quantile(known, np.arange(1, bins) / bins))
     cuts = cuts[cuts > known.min()]  # a cut is the least value of the bin above it
-    codes = np.searchsorted(cuts, column.values, side="right").astype(np.int32)
-    codes[np.isnan(column.values)] = -1
-    if not len(cuts):
-        return CategoryColumn(column.name, codes, pa.array(["all"]), ordered=True)
-    shown = next(texts for texts in map(partial(_shown, cuts), range(6, 18)) if len({*texts}) == len(cuts))
-    between = [f"{low} to {high}" for low, high in pairwise(shown)]
-    levels = pa.array([f"below {shown[0]}", *between, f"{shown[-1]} and above"])
-    return CategoryColumn(column.name, codes, levels, ordered=True)
+    states = bins_between(cuts.tolist())
+    return CategoryColumn(column.name, bin_codes(cuts, column.values), states_array(states), states)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,7 @@ def edge_confidence(
     max_parents: int | None = None,
     bins: int | None = None,
     kinds: Mapping[str, str] | None = None,
+    states: Mapping[str, Sequence[Any]] | None = None,
     weight: Weight = None,
     equivalent: float = 1.0,
     chains: int = CHAINS,
@@ -57,6 +58,7 @@ def edge_confidence(
     "exact" sums over all orders (prior="orders": a graph counts as often as it has topological orders) or over all
     graphs (prior="dags"); "mcmc" runs chains over orders; "bootstrap" repeats the search on resampled rows. "auto" is
     exact up to 20 variables. The score is bdeu for categories, bge for numbers; constraints are as in learn_structure.
+    `states` declares the states of some columns, as a network does: no others are allowed.
 
     >>> rain = {"Rain": ["yes", "no"] * 20, "Wet": ["yes", "no"] * 19 + ["no", "no"], "Coin": ["h", "h", "t", "t"] * 10}
     >>> sure = edge_confidence(rain)
@@ -65,7 +67,7 @@ def edge_confidence(
     """
     check_way(method, prior)
     constraints = {"required": required, "forbidden": forbidden, "tiers": tiers, "max_parents": max_parents}
-    task = task_of(data, score, search, constraints, None, bins, kinds, weight, equivalent, seed)
+    task = task_of(data, score, search, constraints, None, bins, kinds, weight, equivalent, seed, states)
     if score == "auto" and not task.columns.numbers:
         task = replace(task, score="bdeu")
     complete = completed_task(task)

@@ -86,7 +86,7 @@ def task_of(
     weight: Weight = None,
     equivalent: float = 1.0,
     seed: int = 0,
-    states: Mapping[str, tuple[Any, ...]] | None = None,
+    states: Mapping[str, Sequence[Any]] | None = None,
 ) -> Task:
     """What users ask for, checked: columns that were read, the score for them, constraints and a search."""
     columns = read_columns(data, kinds, weight, states)

@@ -29,7 +29,8 @@ def averaged(net: Network, data: object, prior: Any, structures: int, how: Mappi
 
     table = source(data)
     kinds = {**_ignored(net, table, how.get("weight")), **(how.get("kinds") or {})}
-    found = edge_confidence(table, **{**how, "kinds": kinds})
+    states = dict(net.states) if net.declared and how.get("bins") is None else None
+    found = edge_confidence(table, **{"states": states, **how, "kinds": kinds})
     return found.average(prior=prior, structures=structures)
 
 

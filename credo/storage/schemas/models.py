@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from credo.models.classifier import Classifier
     from credo.models.metrics import Scores
     from credo.models.naive_bayes import NaiveBayes
+    from credo.models.several_parents import SeveralParents
     from credo.selection.tuned import TunedClassifier
     from credo.selection.tuning import Tuning
 
@@ -85,13 +86,30 @@ def _classifier_holds(model: Classifier) -> bool:
 
 
 def _cuts_hold(model: Augmented | NaiveBayes) -> bool:
-    """Whether numbers whose pairs of cells are counted, and no others, have cut points, in order."""
-    from credo.models.forms import PAIR_FORMS
+    """Whether numbers whose cells are counted together, and no others, have cut points, in order."""
+    from credo.models.forms import CELL_FORMS
 
-    paired = {name for name, own in model.views.items() if not set(PAIR_FORMS).isdisjoint(own)}
-    numbers = {name for name in paired if model.views[name][0] != "category"}
+    celled = {name for name, own in model.views.items() if not set(CELL_FORMS).isdisjoint(own)}
+    numbers = {name for name in celled if model.views[name][0] != "category"}
     ordered = all(all(a < b for a, b in pairwise(cuts)) and np.isfinite(cuts).all() for cuts in model.cuts.values())
     return set(model.cuts) == numbers and ordered and _classifier_holds(model)
+
+
+def _parents_hold(model: SeveralParents | NaiveBayes) -> bool:
+    """Whether the parents of columns whose families are counted are such columns, without a cycle."""
+    from graphlib import CycleError, TopologicalSorter
+
+    from credo.models.forms import FAMILY_FORM
+
+    families = {name for name, own in model.views.items() if FAMILY_FORM in own}
+    above = {each for own in model.parents.values() for each in own}
+    if not model.parents.keys() <= families or not above <= families | {model.target}:
+        return False
+    try:
+        TopologicalSorter(model.parents).prepare()
+    except CycleError:
+        return False
+    return all(len({*own}) == len(own) for own in model.parents.values()) and _cuts_hold(model)
 
 
 def _views_hold(model: Classifier) -> bool:
@@ -118,7 +136,7 @@ def _tuning_apart(plain: str, joint: bool = False) -> Callable[[Values], Values 
         tuning, report = values["tuning"], values["report"]
         stored = next(each for each in SCHEMAS if each.name == plain)
         if plain == "NaiveBayes":
-            model = {"m": None, "p": None, "average": False, "cuts": {}, **model}
+            model = {"m": None, "p": None, "average": False, "cuts": {}, "parents": {}, **model}
         if tuning is None:
             return Moved(stored, model)
         made = stored.built(stored.version, model)
@@ -231,6 +249,8 @@ AUGMENTED = {
     "kinds": optional(mapping(TEXT, ANYTHING)),
 }
 CELLS = {"cuts": CUTS, **LEARNED}
+PARENTS = mapping(TEXT, tuple_of(TEXT))
+FAMILIES = {"cuts": CUTS, "parents": PARENTS, **LEARNED}
 TUNED = Stored(
     "TunedClassifier",
     "credo.selection.tuned:TunedClassifier",
@@ -284,6 +304,20 @@ SCHEMAS = (
         learned=tuple(CELLS),
         consistent=_cuts_hold,
     ),
+    Stored(
+        "KDependence",
+        "credo.models.several_parents:KDependence",
+        {"k": WHOLE, **AUGMENTED, "arrows": optional(PARENTS), **FAMILIES},
+        learned=tuple(FAMILIES),
+        consistent=_parents_hold,
+    ),
+    Stored(
+        "NetworkClassifier",
+        "credo.models.several_parents:NetworkClassifier",
+        {"score": TEXT, "search": TEXT, "max_parents": WHOLE, **AUGMENTED, "arrows": optional(PARENTS), **FAMILIES},
+        learned=tuple(FAMILIES),
+        consistent=_parents_hold,
+    ),
     Stored("Blend", "", {}, upgrades=(_tuning_apart("NaiveBayes", joint=True),)),  # in files of version 0.1 alone
     Stored(
         "GaussianDiscriminant",
@@ -301,10 +335,10 @@ SCHEMAS = (
             "m": optional(NUMBER),
             "p": optional(mapping(TEXT, mapping(ANYTHING, NUMBER))),
             "average": FLAG,
-            **CELLS,
+            **FAMILIES,
         },
-        learned=tuple(CELLS),
-        upgrades=(_tuning_apart("NaiveBayes"), lambda values: {**values, "cuts": {}}),
-        consistent=_cuts_hold,
+        learned=tuple(FAMILIES),
+        upgrades=(_tuning_apart("NaiveBayes"), lambda v: {**v, "cuts": {}}, lambda v: {**v, "parents": {}}),
+        consistent=_parents_hold,
     ),
 )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 STATES = mapping(TEXT, tuple_of(ANYTHING))
 FACTOR = Stored("Factor", "credo.networks.factor:Factor", {"scope": tuple_of(TEXT), "table": FLOATS})
+BIN = Stored("Bin", "credo.networks.bins:Bin", {"name": TEXT, "low": NUMBER, "high": NUMBER})
 BDEU = Stored("BDeu", "credo.networks.table_priors:BDeu", {"sample_size": NUMBER})
 TABLE_PRIOR = optional(either(class_at("credo.families.dirichlet:DirichletCategorical"), BDEU.type))
 PRIORS = Stored(
@@ -33,6 +34,7 @@ def _learned_tables(network: Network) -> bool:
 
 SCHEMAS = (
     FACTOR,
+    BIN,
     BDEU,
     PRIORS,
     Stored(

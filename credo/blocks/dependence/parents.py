@@ -1,0 +1,84 @@
+"""Parents: which other columns each column depends on beside the class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from credo.blocks.dependence.likelihood import DependenceLikelihood
+from credo.core.membership import Codes, Hard
+from credo.core.statistics import Positions
+from credo.numerics.exact import Array
+
+MOST_CELLS, ALL_CELLS = 2**17, 2**22  # of one family's table, class by class; and of all of them
+
+
+class Structure(NamedTuple):
+    """The parents of each column, by number, and the columns that don't depend on the class."""
+
+    parents: tuple[tuple[int, ...], ...]
+    free: frozenset[int] = frozenset()
+
+
+class Chooser(Protocol):
+    """What chooses the parents again, where rows are taken out."""
+
+    @property
+    def most(self) -> int:
+        """Parents of a column, at most."""
+        ...
+
+    def __call__(self, pairs: DependenceLikelihood, codes: Codes, own: Hard) -> Structure:
+        """By these rows: counts of pairs of their cells, and the cells themselves."""
+        ...
+
+
+@dataclass(frozen=True)
+class StrongestParents:
+    """Columns are put in order by how much they tell of the class; each then has the k earlier ones as parents that it
+    depends on most, given the class (Sahami 1996)."""
+
+    most: int
+
+    def __call__(self, pairs: DependenceLikelihood, codes: Codes, own: Hard) -> Structure:  # noqa: ARG002
+        return Structure(strongest_parents(pairs, self.most))
+
+
+def strongest_parents(pairs: DependenceLikelihood, k: int) -> tuple[tuple[int, ...], ...]:
+    """Of each column, the one that it depends on most first; one whose table would be too large isn't taken."""
+    order = np.argsort(-_information(pairs), kind="stable").tolist()
+    dependence = pairs.log_bayes_factors if k else np.zeros((len(order), len(order)))
+    found: list[tuple[int, ...]] = [()] * len(order)
+    for place, j in enumerate(order):
+        ranked = sorted((a for a in order[:place] if pairs.cells.sizes[a]), key=lambda other: -dependence[j, other])
+        found[j] = fitting(ranked, k, j, pairs.cells.sizes + 1, len(pairs.counts))
+    return tuple(found)
+
+
+def fitting(
+    ranked: Iterable[int], k: int, column: int, sizes: Positions | Sequence[int], classes: int
+) -> tuple[int, ...]:
+    """The first k of them with which the column's table isn't too large. Sizes count missing cells."""
+    room = min(MOST_CELLS, ALL_CELLS // max(len(sizes), 1)) / (max(classes, 1) * sizes[column])
+    found: list[int] = []
+    for other in ranked:
+        if len(found) == k:
+            break
+        if sizes[other] <= room:
+            found.append(other)
+            room /= float(sizes[other])
+    return tuple(found)
+
+
+def _information(pairs: DependenceLikelihood) -> Array:
+    """Σ n(class, x) log n(class, x) n/(n(class) n(x)) of each column's cells: n times the mutual information with the
+    class. (columns,)"""
+    within = pairs.over_columns(_n_log_n(pairs.singles)).sum(0) - _n_log_n(pairs.known).sum(0)
+    return np.asarray(within - pairs.over_columns(_n_log_n(pairs.pooled)) + _n_log_n(pairs.known.sum(0)))
+
+
+def _n_log_n(n: Array) -> Array:
+    return np.where(n > 0, n * np.log(np.where(n > 0, n, 1.0)), 0.0)

@@ -1,0 +1,71 @@
+"""Arrows between columns, and from the class to columns, as a search for a belief network finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from credo.blocks.dependence.cells import Cuts, bins_of
+from credo.blocks.dependence.likelihood import DependenceLikelihood
+from credo.blocks.dependence.parents import Structure, fitting
+from credo.core.learning import Weight, Weights
+from credo.core.membership import Codes, Hard
+from credo.data import Source
+
+CLASS = "class"  # what it is called in the search; columns have numbers
+
+
+@dataclass(frozen=True)
+class LearnedArrows:
+    """The best network that a search finds of which the class comes first. A missing cell is a value of its own."""
+
+    score: str
+    search: str
+    most: int  # columns that are parents of a column
+
+    def __call__(self, pairs: DependenceLikelihood, codes: Codes, own: Hard) -> Structure:  # noqa: ARG002
+        return self.of(codes, own)
+
+    def of(self, codes: Codes, own: Hard) -> Structure:
+        """codes: of cells, -1 where one is missing. (rows, columns)"""
+        from credo.networks.structure.learn import learn_structure
+
+        columns = codes.shape[1]
+        table: dict[str, Any] = {CLASS: own.codes, **{str(j): codes[:, j] for j in range(columns)}}
+        found = learn_structure(
+            table, self.score, self.search, tiers=[[CLASS], list(map(str, range(columns)))],
+            max_parents=self.most + 1, kinds=dict.fromkeys(table, "category"), weight=own.weight,
+        ).parents  # fmt: skip
+        sizes = [len(np.unique(codes[:, j])) + 1 for j in range(columns)]
+        above = [[int(each) for each in found[str(j)] if each != CLASS] for j in range(columns)]
+        parents = tuple(fitting(each, self.most, j, sizes, own.groups) for j, each in enumerate(above))
+        return Structure(parents, frozenset(j for j in range(columns) if CLASS not in found[str(j)]))
+
+
+def coded_rows(table: Source, target: str, names: Sequence[str], cuts: Cuts, weight: Weight) -> tuple[Codes, Hard]:
+    """The cells of all rows that have a class, numbers in bins; and their classes. (rows, columns)"""
+    weights, parts = Weights.of(weight), list[tuple[list[Any], Any]]()
+    for batch in weights.batches(table, [target, *names]):
+        cells = [bins_of(batch.numbers(name), cuts[name]) if name in cuts else batch.column(name) for name in names]
+        parts.append(([batch.column(target), *map(_nulls, cells)], weights.of_rows(batch)))
+    columns = [_codes([cells[i] for cells, _ in parts]) for i in range(len(names) + 1)]
+    classes, every = columns[0], np.concatenate([each for _, each in parts])
+    kept = (classes >= 0) & (every > 0)
+    codes = np.stack(columns[1:], axis=1)[kept]
+    return codes, Hard(classes[kept], int(classes.max(initial=-1)) + 1, every[kept])
+
+
+def _nulls(cells: Any) -> Any:
+    """Bins as Arrow has them."""
+    return pa.array(cells, mask=cells < 0) if isinstance(cells, np.ndarray) else cells
+
+
+def _codes(parts: Sequence[Any]) -> Codes:
+    """One number for each value, -1 for missing cells."""
+    plain = [part.dictionary_decode() if pa.types.is_dictionary(part.type) else part for part in parts]
+    found = pa.chunked_array(plain).combine_chunks().dictionary_encode().indices
+    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int32)
