@@ -105,8 +105,8 @@ def learn(
     With --model hmm, rows are sequences, and their hidden states are found by EM; or counted, where --target has them.
 
     \b
-      credo learn visits.csv --model hmm --sequence visitor --states 3 -o visits.credo
-      credo learn tagged.tsv --model hmm --sequence sentence --target tag --kind word=word
+      credo learn visits.csv --model hmm --sequence visitor --states 3
+      credo learn tagged.tsv --model hmm --sequence id -t tag --kind word=word
     """
     from credo.cli.arguments import check_no_model, column_asked_for
     from credo.cli.output import MODEL, PAGE, check

@@ -26,7 +26,7 @@ class Asked(NamedTuple):
 
 
 def asked_of(model: GraphicalModel, data: object, method: Method, samples: int, seed: int) -> Asked:
-    """"auto" samples for rows whose exact answer doesn't fit in memory."""
+    """ "auto" samples for rows whose exact answer doesn't fit in memory."""
     from credo.data import source
     from credo.networks.inference.fallback import Fallback
 
