@@ -95,7 +95,7 @@ class Additive(Surface, ABC):
 
     def discount(self, factor: float) -> Self:
         """All evidence times a factor between 0 and 1, as when old rows count less."""
-        if not 0 < factor <= 1:
+        if not (isinstance(factor, int | float | np.number) and 0 < factor <= 1):
             raise EvidenceError(f"a discount must be above 0 and at most 1, but is {factor!r}")
         return self if self.evidence is None else self.with_evidence(self.evidence * factor)
 

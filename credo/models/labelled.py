@@ -175,7 +175,7 @@ class Labelled(Additive):
         absent = [name for name in self.views if name not in known]
         if len(absent) == len(self.views):
             wanted = ", ".join(absent[:8]) + (", ..." if len(absent) > 8 else "")
-            meant = suggest(absent[0], table.names)
+            meant = suggest(absent[0], [name for name in table.names if name != self.target])
             raise SchemaError(f"the table has none of the model's columns ({wanted}); {meant}")
         if absent:
             what = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
@@ -53,13 +53,21 @@ class Fitting:
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):
-            raise NetworkError(f"tables are fitted by a method; {suggest(self.method, get_args(Method))}")
+            raise NetworkError(f"there is no method {self.method!r:.60}; {suggest(self.method, get_args(Method))}")
         for name in ("starts", "steps"):
             check_whole(name, getattr(self, name), 1)
         tolerance: Any = self.tolerance
         if not isinstance(tolerance, Real) or not float(tolerance) >= 0:
             raise NetworkError(f"tolerance must be at least 0, but is {tolerance!r:.60}")
         check_seed(self.seed)
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Fitting:
+        """From the options of `fit`, which are checked by name."""
+        known = [each.name for each in fields(cls)]
+        for unknown in (name for name in options if name not in known):
+            raise NetworkError(f"there is no option {unknown!r}; {suggest(unknown, known)}")
+        return cls(**options)
 
     @property
     def climb(self) -> Callable[..., Fitted[TableEM]]:
@@ -223,6 +231,8 @@ def hidden_states(network: Network, given: Mapping[str, Any] | None, columns: Co
     """The states of variables that are no columns: as known, as many as stated, or as named. Of those that weren't
     said to be hidden, a notice tells."""
     found: dict[str, tuple[Any, ...]] = {}
+    if given is not None and not isinstance(given, Mapping):
+        raise NetworkError(f"hidden must be {{variable: number of states}}, but is {given!r:.60}")
     for name, states in (given or {}).items():
         if name not in network.parents:
             raise SchemaError(f"{name!r} can't be hidden: it is no variable; {suggest(name, network.parents)}")

@@ -91,7 +91,7 @@ def cross_validated(
     from credo.networks.incomplete import observed
 
     learner, table, folds = TableLearner.of(network), source(data), check_whole("folds", folds, 2, DataError)
-    seed = Fitting(**how).seed
+    seed = Fitting.of(how).seed
     if table.once:
         raise DataError(f"cross-validation {TWICE}")
     states = hidden_states(network, hidden, table.without(weight).names)

@@ -290,7 +290,7 @@ class Network(DirectedGraph, GraphicalModel):
     ) -> Network:
         from credo.networks.fitting import Fitting, learned
 
-        return learned(self, data, weight, hidden, Fitting(**how), start)
+        return learned(self, data, weight, hidden, Fitting.of(how), start)
 
     def with_strength(self, cases: float | Mapping[str, float]) -> Network:
         """The same tables as a prior, as sure as so many cases; `update` adds rows to it.

@@ -59,8 +59,9 @@ class Packer:
         if stored := BY_PLACE.get(place_of(kind)):
             return self.record(stored, value)
         raise ValueError(
-            f"a {described(value)} can't be stored: a file holds numbers, strings, arrays, dicts and credo's own "
-            "beliefs and models, never functions. Keep the code that makes it, save the observations, update it again"
+            f"an object of type {described(value)} can't be stored: a file holds numbers, strings, arrays, dicts and "
+            "credo's own beliefs and models, never functions. Keep the code that makes it, save the observations, "
+            "update it again"
         )
 
     def record(self, stored: Stored, value: Any) -> dict[str, Any]:

@@ -179,3 +179,17 @@ def test_few_whole_numbers_and_declared_ones_are_states() -> None:
     assert declared.fit({"x": [0.5, 1.5, 0.5], "y": y}).n == 3
     named = credo.learn_structure({"x": [0.5, 1.5, 0.5] * 9, "y": y * 9}, kinds={"x": "category"})
     assert len(named.states["x"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ab().fit(ROWS, step=5), "no option 'step'.*steps"),  # type: ignore[call-arg]
+        (lambda: ab().fit(ROWS, method="newton"), "no method 'newton'"),  # type: ignore[arg-type]
+        (lambda: ab().fit(ROWS, hidden="A"), "hidden must be"),  # type: ignore[arg-type]
+        (lambda: ab().fit(ROWS).discount("x"), "a discount must be"),  # type: ignore[arg-type]
+    ],
+)
+def test_options_of_the_wrong_kind_are_refused(call: Any, message: str) -> None:
+    with pytest.raises(credo.CredoError, match=message):
+        call()
