@@ -677,10 +677,10 @@ def test_bars_never_fail() -> None:
 
 def test_the_command_offers_all_kinds_of_models() -> None:
     """It lists them itself, since importing them would keep `credo --help` waiting."""
-    from credo.cli.learn import MODELS
+    from credo.cli.learn import MODELS, NETWORK
     from credo.selection.learn import KINDS
 
-    assert set(KINDS) == set(MODELS)
+    assert set(KINDS) == {*MODELS, NETWORK}
 
 
 @pytest.mark.parametrize("stdout", [">&-", "> /dev/full"])

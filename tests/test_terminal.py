@@ -115,12 +115,14 @@ def test_whatever_a_library_makes_of_an_interrupt_it_is_one(monkeypatch: pytest.
         return result.exit_code, result.output
 
     handled = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it, and so does credo
+    hung_up = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
     before = signal.getsignal(signal.SIGTERM)
     assert stopped(signal.SIGINT) == (130, "credo: interrupted\n")
     assert stopped(signal.SIGTERM) == (143, "credo: terminated\n")
     assert stopped(signal.SIGHUP) == (129, "credo: terminated\n")
     assert signal.getsignal(signal.SIGTERM) == before
     signal.signal(signal.SIGINT, handled)
+    signal.signal(signal.SIGHUP, hung_up)
     monkeypatch.undo()
     assert run("show", str(ADS)).exit_code == 0
 

@@ -27,7 +27,7 @@ COMMANDS = {
     "sample": "Draw rows from a network or a classifier.",
     "impute": "Fill in missing cells with a network or a mixture.",
     "explain": "Explain a prediction by the weight of evidence of each column.",
-    "update": "Learn from more rows; if they are complete, with the same result as learning all at once.",
+    "update": "Learn from more rows.",
     "forget": "Unlearn rows, with the same result as never having learned them.",
     "merge": "Merge what several models learned.",
     "estimate": "Estimate a column's parameters, overall or by group.",

@@ -11,7 +11,7 @@ from credo.cli.streams import remark
 @click.argument("model")
 @click.option("--output", "-o", metavar="FILE", required=True, help="An .html file for the page.")
 def report(model: str, output: str) -> None:
-    """Write a page about a classifier or a mixture, with figures.
+    """Write a page about a classifier or a mixture.
 
     MODEL is a .credo file that `credo learn` or `credo cluster` saved. The page loads nothing else.
 

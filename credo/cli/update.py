@@ -18,10 +18,11 @@ from credo.cli.streams import echo_done, remark
 @click.option("--output", "-o", help="A .credo file for the result; else MODEL is replaced, whole or not at all.")
 @reads_data
 def update(model: str, data: str, weight: str | None, output: str | None) -> None:
-    """Learn from more rows; if they are complete, with the same result as learning all at once.
+    """Learn from more rows.
 
-    MODEL is a .credo file: a classifier, a learned network, or what `credo estimate` saved. Classes, groups and values
-    may be new.
+    MODEL is a .credo file: a classifier, a learned network, a mixture, or what `credo estimate` saved. Classes, groups
+    and values may be new. The result is that of learning all rows at once; where EM found what is hidden or missing,
+    it goes on from there.
 
     \b
     Examples:

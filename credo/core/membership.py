@@ -54,9 +54,9 @@ class Soft:
         """P(group | row) = p(row, group)/p(row), times the row's weight, and log p(row); log_joint (rows, groups) is
         overwritten. A row that is impossible in every group belongs to none: its log-probability is -∞.
 
-        >>> member, log_prob = Soft.responsibilities(np.log([[0.1, 0.3], [0.2, 0.0]]))
+        >>> member, log_prob = Soft.responsibilities(np.log([[0.1, 0.3], [0.6, 0.2]]))
         >>> np.round(member.weights, 6).tolist(), np.round(np.exp(log_prob), 6).tolist()
-        ([[0.25, 0.75], [1.0, 0.0]], [0.4, 0.2])
+        ([[0.25, 0.75], [0.75, 0.25]], [0.4, 0.8])
         """
         log_prob, total = np.empty((2, len(log_joint)))
         take_top(log_joint, log_prob)

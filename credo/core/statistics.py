@@ -211,7 +211,8 @@ class FamilyCounts(Statistics):
 
     @property
     def weight(self) -> Array:
-        return np.asarray(self.n.value.reshape(len(self.n.value), -1).sum(1))
+        n = self.n.value
+        return np.asarray(n.sum(axis=tuple(range(1, n.ndim))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -143,7 +143,7 @@ class NetworkClassifier(SeveralParents):
     >>> a, b, noise = rng.integers(0, 2, (3, 300))
     >>> rows = {"a": a.astype(str), "b": b.astype(str), "noise": noise.astype(str), "same": (a == b).astype(str)}
     >>> model = NetworkClassifier(arrows={"b": ["a", "same"]}).fit(rows, target="same")
-    >>> model.blanket, model.predict({"a": ["0", "1"], "b": ["0", "0"]}).tolist()
+    >>> model.blanket, model.predict({"a": ["0", "1"], "b": ["0", "0"], "noise": ["0", "0"]}).tolist()
     (('a', 'b'), ['True', 'False'])
     """
 

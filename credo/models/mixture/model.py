@@ -45,9 +45,9 @@ class Mixture(Surface):
     number, and the covariance if that isn't given, by approximate evidence. Priors as a classifier's, worth `strength`
     rows of the pooled means and variances (chosen by evidence, too, if not given), keep components from collapsing.
 
-    >>> rows = {"x": [0.0, 0.2, 0.1, 5.0, 5.3, 5.1], "colour": ["red", "red", "red", "blue", "blue", "blue"]}
+    >>> rows = {"x": [0.0, 0.2, 0.1, 0.1, 5.0, 5.3, 5.1], "colour": ["red"] * 4 + ["blue"] * 3}
     >>> mixture = Mixture(2).fit(rows)
-    >>> mixture.predict({"x": [0.3, 4.0]}).tolist()
+    >>> mixture.predict({"x": [0.3, 4.0], "colour": ["red", "blue"]}).tolist()
     [0, 1]
     """
 

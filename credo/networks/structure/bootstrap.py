@@ -61,7 +61,7 @@ def resampled(weight: Array, random: np.random.Generator) -> Array:
     """New weights with the same sum: how often each row is drawn, with replacement. At least as many are drawn as there
     are rows, however small the weights.
 
-    >>> resampled(np.full(4, 0.25), np.random.default_rng(0)).sum()
+    >>> float(resampled(np.full(4, 0.25), np.random.default_rng(0)).sum())
     1.0
     """
     whole = float(weight.sum())
