@@ -11,7 +11,6 @@ from credo.core.evidence import Evidence
 from credo.core.learning import RowWeights, Weight
 from credo.data import Source
 from credo.errors import EvidenceError, SchemaError, counted
-from credo.models.forms import settled_views
 from credo.models.hidden_markov.expecting import HiddenChain
 from credo.models.hidden_markov.fitting import (
     Continued,
@@ -24,7 +23,7 @@ from credo.models.hidden_markov.fitting import (
 )
 from credo.models.hidden_markov.given import START, TARGET, Given, free_name, with_given
 from credo.models.hidden_markov.naming import names_of
-from credo.models.latent.columns import fitting
+from credo.models.latent.columns import fitting, hidden_views
 from credo.notices import tell
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def prepared(
     features = [name for name in table.names if name not in apart]
     if not features:
         raise SchemaError("there is no column to learn from beside those of states, sequences and weights")
-    table, views = settled_views(table, features, model.kinds)
+    table, views = hidden_views(table, features, model.kinds)
     if not views:
         raise SchemaError("there is no column to learn from: all of them are ignored")
     target = given[0].column if given[0] is not None else None

@@ -22,9 +22,9 @@ from credo.errors import DataError, SchemaError, counted, suggest
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.discriminant import GaussianDiscriminant
-from credo.models.forms import Views, settled_views
+from credo.models.forms import Views
 from credo.models.labelled import with_target
-from credo.models.latent.columns import hidden_blocks
+from credo.models.latent.columns import hidden_blocks, hidden_views
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import RowLabels, renamed_levels, unfitted
 from credo.models.mixture.fitting import Fit, Fitting, Problem
@@ -65,7 +65,7 @@ def problem_of(mixture: Mixture, data: object, target: object, weight: Weight) -
     features = tuple(name for name in table.without(weight).names if name != labels)
     if not features:
         raise SchemaError("there is no column to learn from")
-    table, views = settled_views(table, features, kinds)
+    table, views = hidden_views(table, features, kinds)
     if not views:
         raise SchemaError("there is no column to learn from: all of them are ignored")
     rows = Rows.of(table, [*views, *([] if labels is None else [labels])], weight)
