@@ -135,6 +135,7 @@ def test_imputing_leaves_known_cells_and_other_columns_as_they_are() -> None:
         assert all(new == old for new, old in colours if old is not None)
 
 
+@pytest.mark.slow
 def test_rows_of_all_kinds_are_clustered_and_kept_through_a_file(tmp_path: Path) -> None:
     table, z = mixed_rows(200)
     for covariance in COVARIANCES:
@@ -152,6 +153,7 @@ def test_rows_of_all_kinds_are_clustered_and_kept_through_a_file(tmp_path: Path)
         assert again.update(table).n == pytest.approx(400)
 
 
+@pytest.mark.slow
 def test_results_depend_neither_on_the_engine_nor_on_how_rows_came(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.csv
