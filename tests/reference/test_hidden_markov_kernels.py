@@ -10,8 +10,9 @@ import pytest
 
 from credo._kernels.hidden_markov.log_smoothing import pass_backward_log, pass_forward_log
 from credo._kernels.hidden_markov.paths import find_best_paths, pass_best, trace_back
-from credo._kernels.hidden_markov.smoothing import lower_rows, pass_backward, pass_forward
+from credo._kernels.hidden_markov.smoothing import pass_backward, pass_forward
 from credo._kernels.jit import forced
+from credo._kernels.models.shares import take_top
 
 Case = tuple[Any, Any, Any, Any]  # logs, starts, initial, transitions
 
@@ -66,7 +67,7 @@ def smoothed(given: Case, cuts: tuple[int, ...] = (), weights: Any = None, in_lo
         if in_logs:
             failed = pass_forward_log(own, local, continues, log_initial, log_transitions, forward, part)
         else:
-            lower_rows(own, tops)
+            take_top(own, tops)
             own = np.exp(own)
             failed = pass_forward(own, tops, local, continues, initial, transitions, forward, part)
         if failed >= 0:

@@ -17,13 +17,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.core.soft_sums import APART, TILE, add_tile_products
 from credo._kernels.jit import fast_kernel
 
 Array = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
-TILE = 128  # rows
-APART = 8  # floats between a tile's columns
 LOG_2PI = math.log(2 * math.pi)
 
 
@@ -217,29 +216,7 @@ def add_expected_products(
                         total += shares[k, r]
                     add_inverse(root, missing, absent[s], total, left, second[k])
                 begin = end
-            total = 0.0
-            for r in range(TILE):
-                total += shares[k, r]
-            n[k] += total
-            for j in range(d):
-                total = 0.0
-                for r in range(TILE):
-                    v = shares[k, r] * away[j, r]
-                    weighted[r] = v
-                    total += v
-                first[k, j] += total
-                for m in range(0, j + 1, 4):
-                    a = b = c = e = 0.0
-                    for r in range(TILE):
-                        v = weighted[r]
-                        a += v * away[m, r]
-                        b += v * away[m + 1, r]
-                        c += v * away[m + 2, r]
-                        e += v * away[m + 3, r]
-                    second[k, j, m] += a
-                    second[k, j, m + 1] += b
-                    second[k, j, m + 2] += c
-                    second[k, j, m + 3] += e
+            n[k] += add_tile_products(shares[k], away, weighted, first[k], second[k])
 
 
 @fast_kernel

@@ -64,11 +64,38 @@ def add_moments_soft(x: Array, weights: Array, pivot: Array, n: Array, first: Ar
 
 
 @fast_kernel
-def add_products_soft(x: Array, weights: Array, pivot: Array, n: Array, first: Array, second: Array) -> None:
-    """n (groups,), first (groups, d), second (groups, d, d + 3) += Σᵢ wᵢₖ (1, zᵢ, zᵢzᵢ′), z = x - pivotₖ.
+def add_tile_products(shares: Array, away: Array, weighted: Array, first: Array, second: Array) -> float:
+    """first (d,), second (d, d + 3) += Σᵣ sᵣ (zᵣ, zᵣzᵣ′) of a tile's rows, z = away[:, r]; and Σᵣ sᵣ. Of the products,
+    the lower triangle counts: four of a row are summed at a time, and some lie beyond it."""
+    rows = 0.0
+    for r in range(TILE):
+        rows += shares[r]
+    for j in range(len(first)):
+        total = 0.0
+        for r in range(TILE):
+            v = shares[r] * away[j, r]
+            weighted[r] = v
+            total += v
+        first[j] += total
+        for m in range(0, j + 1, 4):
+            a = b = c = e = 0.0
+            for r in range(TILE):
+                v = weighted[r]
+                a += v * away[m, r]
+                b += v * away[m + 1, r]
+                c += v * away[m + 2, r]
+                e += v * away[m + 3, r]
+            second[j, m] += a
+            second[j, m + 1] += b
+            second[j, m + 2] += c
+            second[j, m + 3] += e
+    return rows
 
-    Of the products, the lower triangle counts: four of a row are summed at a time, and some lie beyond it.
-    """
+
+@fast_kernel
+def add_products_soft(x: Array, weights: Array, pivot: Array, n: Array, first: Array, second: Array) -> None:
+    """n (groups,), first (groups, d), second (groups, d, d + 3) += Σᵢ wᵢₖ (1, zᵢ, zᵢzᵢ′), z = x - pivotₖ. Of the
+    products, the lower triangle counts."""
     rows, d = x.shape
     groups = weights.shape[1]
     cells, away = np.zeros((d, TILE + APART)), np.zeros((d + 3, TILE + APART))
@@ -84,30 +111,8 @@ def add_products_soft(x: Array, weights: Array, pivot: Array, n: Array, first: A
             for k in range(groups):
                 shares[k, r] = 0.0
         for k in range(groups):
-            total = 0.0
-            for r in range(TILE):
-                total += shares[k, r]
-            n[k] += total
             for j in range(d):
                 p = pivot[k, j]
                 for r in range(TILE):
                     away[j, r] = cells[j, r] - p
-            for j in range(d):
-                total = 0.0
-                for r in range(TILE):
-                    v = shares[k, r] * away[j, r]
-                    weighted[r] = v
-                    total += v
-                first[k, j] += total
-                for m in range(0, j + 1, 4):
-                    a = b = c = e = 0.0
-                    for r in range(TILE):
-                        v = weighted[r]
-                        a += v * away[m, r]
-                        b += v * away[m + 1, r]
-                        c += v * away[m + 2, r]
-                        e += v * away[m + 3, r]
-                    second[k, j, m] += a
-                    second[k, j, m + 1] += b
-                    second[k, j, m + 2] += c
-                    second[k, j, m + 3] += e
+            n[k] += add_tile_products(shares[k], away, weighted, first[k], second[k])

@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 Starts = NDArray[np.intp]
 Codes = NDArray[np.int32]
 
-FEW = 6  # states up to which the best of all is found one after another
+FEW_STATES = 6  # states up to which the best of all is found one after another
 
 
 @late_kernel_of(lambda logs, *_: 2 * logs.size * logs.shape[1])
@@ -33,7 +33,7 @@ def pass_best(
                 for j in range(states):
                     reached[j] = log_initial[j] + logs[t, j]
                 continue
-            if states <= FEW:
+            if states <= FEW_STATES:
                 for j in range(states):
                     most, at = reached[0] + log_transitions[0, j], 0
                     for i in range(1, states):

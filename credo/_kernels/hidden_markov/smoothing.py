@@ -12,29 +12,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from credo._kernels.jit import late_kernel, late_kernel_of
+from credo._kernels.jit import late_kernel_of
 
 Array = NDArray[np.float64]
 Starts = NDArray[np.intp]
 
-SMALL = 1e-60  # sums of messages below it are normalised
-FAINT = 1e-200  # below it, the backward pass could lose digits: its messages may be SMALL, too
-FEW = 6  # states up to which sums are taken one after another; those of more run in vector registers
+SMALL_SUM = 1e-60  # sums of messages below it are normalised
+FAINT = 1e-200  # below it, the backward pass could lose digits: its messages may be SMALL_SUM, too
+FEW_STATES = 6  # states up to which sums are taken one after another; those of more run in vector registers
 LOST = 1e-290  # a forward message below it: its state is as good as impossible
-
-
-@late_kernel
-def lower_rows(logs: Array, tops: Array) -> None:
-    """Each row less its largest, which is kept; a row of -∞ stays."""
-    rows, states = logs.shape
-    for t in range(rows):
-        top = -math.inf
-        for j in range(states):
-            top = logs[t, j] if logs[t, j] > top else top
-        tops[t] = top
-        if top > -math.inf:
-            for j in range(states):
-                logs[t, j] -= top
 
 
 @late_kernel_of(lambda likely, *_: likely.size * likely.shape[1])
@@ -56,7 +42,7 @@ def pass_forward(
             if t == starts[n] and not (n == 0 and continues):
                 for j in range(states):
                     ahead[j] = initial[j]
-            elif states <= FEW:
+            elif states <= FEW_STATES:
                 for j in range(states):
                     v = forward[t, 0] * transitions[0, j]
                     for i in range(1, states):
@@ -76,7 +62,7 @@ def pass_forward(
                 forward[t + 1, j] = v
                 size += v
             total += tops[t]
-            if size < SMALL or t == starts[n + 1] - 1:
+            if size < SMALL_SUM or t == starts[n + 1] - 1:
                 if not size > FAINT:
                     return t
                 for j in range(states):
@@ -120,7 +106,7 @@ def pass_backward(
                 for j in range(states):
                     firsts[j] += forward[t + 1, j]
                 continue
-            if states <= FEW:
+            if states <= FEW_STATES:
                 for i in range(states):
                     v = seen[0] * columns[0, i]
                     for j in range(1, states):
@@ -143,6 +129,6 @@ def pass_backward(
                 v = forward[t, i] * share
                 for j in range(states):
                     pairs[i, j] += v * seen[j]
-            if size < SMALL:
+            if size < SMALL_SUM:
                 for i in range(states):
                     backward[i] /= size

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from credo._kernels.hidden_markov.log_smoothing import pass_backward_log, pass_forward_log
 from credo._kernels.hidden_markov.paths import pass_best, trace_back
-from credo._kernels.hidden_markov.smoothing import lower_rows, pass_backward, pass_forward
+from credo._kernels.hidden_markov.smoothing import pass_backward, pass_forward
+from credo._kernels.models.shares import take_top
 from credo.numerics.exact import Array
 
 HELD = 2**25  # numbers that are kept between the passes, at most
@@ -100,7 +101,7 @@ class Scaled:
 
     def read(self, logs: Array) -> Read:
         tops = np.empty(len(logs))
-        lower_rows(logs, tops)
+        take_top(logs, tops)
         return Read(np.exp(logs, out=logs), tops)
 
     def forward(self, links: Links, read: Read, own: Stretch, messages: Array, totals: Array) -> int:
