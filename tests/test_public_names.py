@@ -36,6 +36,7 @@ NAMES = [
     "HiddenMarkov",
     "Hypotheses",
     "KDependence",
+    "LinearGaussian",
     "LinearRegression",
     "MarkovNetwork",
     "Mixture",
