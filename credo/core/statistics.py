@@ -28,6 +28,7 @@ from credo.numerics.exact import Array, Exact, Largest
 ALONE = 1e-12  # of a group's weight: what is left of it when its only row goes
 ROUNDING = 2.0**-90  # what a long chain of pair sums may lose, relative to the largest of its terms
 CLOSE = 2.0**-30  # of a sum of squares: below it, sums are taken about the mean
+MANY_PRODUCTS = 2**23  # rows x columns²: from here on, compiling a kernel for rows of weight 1 pays
 FEW = 8  # rows whose sums lose nothing
 CORRELATED = 1e-6  # by which rounding may move the eigenvalues of a correlation matrix
 OF_WEIGHTS = 1e-12  # by which sums of the same weights may differ as floats, relative to themselves
@@ -364,7 +365,13 @@ class CrossMoments(Statistics):
         high, low = np.zeros((2, member.groups, size, size))
         cells = np.column_stack([np.ones(len(x)), x]), member.codes, member.weight
         few = len(x) * size**2 <= FEW_PRODUCTS and not add_products_hard.is_ready
-        (add_few_products if few else add_products_hard)(*cells, high, low)
+        if len(x) * size**2 >= MANY_PRODUCTS and member.groups == 1 and (member.weight == 1).all():
+            from credo._kernels.core.fused_products import add_products_whole
+
+            known = member.codes >= 0
+            add_products_whole(cells[0] if known.all() else cells[0][known], high[0], low[0])
+        else:
+            (add_few_products if few else add_products_hard)(*cells, high, low)
         return cls.of_pairs(high, low)
 
     def _close(self, member: Hard) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ from credo.blocks.capabilities import Ignored
 from credo.core.learning import RowWeights
 from credo.data import Batch
 from credo.models.regression.fitted import FittedLine
+from credo.models.regression.left_out import LeftOut
 from credo.numerics.exact import Array
 
 
@@ -51,5 +52,5 @@ class Scored:
         if len(kept) < len(y):
             batch, y, weight = batch.take(kept), y[kept], weight[kept]
         z, ignored = self.line.basis.read(batch)
-        found = self.line.left_out(z, y, weight) if self.left_out else self.line.predictive(z)
+        found = LeftOut(self.line)(z, y, weight) if self.left_out else self.line.predictive(z)
         return np.column_stack([y, found.location, found.log_prob(y), weight]), ignored
