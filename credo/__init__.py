@@ -14,6 +14,7 @@ _PUBLIC = {
     "Beliefs": "credo.estimation.beliefs",
     "BetaBernoulli": "credo.families.beta_bernoulli",
     "Classifier": "credo.models.classifier",
+    "Concepts": "credo.models.concepts.model",
     "CredoError": "credo.errors",
     "DataError": "credo.errors",
     "DirichletCategorical": "credo.families.dirichlet",
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
     from credo.models.augmented import OneDependence as OneDependence
     from credo.models.augmented import TreeAugmented as TreeAugmented
     from credo.models.classifier import Classifier as Classifier
+    from credo.models.concepts.model import Concepts as Concepts
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
     from credo.models.em_means import em_means as em_means
     from credo.models.forms import Number as Number

@@ -28,6 +28,7 @@ NAMES = [
     "Beliefs",
     "BetaBernoulli",
     "Classifier",
+    "Concepts",
     "DirichletCategorical",
     "DirichletMultinomial",
     "GammaExponential",
