@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import credo
 from credo.models.concepts.concept import Concept
+from tests.laws.test_storage import same, through
 
 Rows = list[dict[str, Any]]
 
@@ -171,3 +173,14 @@ def test_a_positive_label_can_be_any_value() -> None:
     assert repr(model.find_s()) == "<b>"
     assert model.classes == ("not dog", "dog")
     assert model.vote({"sky": "b"}).best == "dog"
+
+
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+    rows = {"sky": ["a", "b", "a"], "wind": [1, 2, 2], "y": ["yes", "no", "yes"]}
+    for model in (
+        credo.Concepts(), credo.Concepts({"sky": ["a", "b"]}), credo.Concepts(noise=0.1).fit(rows, target="y"),
+        credo.Concepts({"sky": ["a", "b"], "wind": [1, 2, 3]}).fit(rows, target="y"),
+        credo.Hypotheses({"a": 0.3, "b": 0.7}).update([0.5, 0.0]), credo.Hypotheses(np.arange(5)).update([0.1] * 5),
+    ):  # fmt: skip
+        assert same(through(model, tmp_path / "m.credo"), model)
+        assert repr(credo.load(tmp_path / "m.credo")) == repr(model)

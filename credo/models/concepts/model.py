@@ -168,6 +168,11 @@ class Concepts:
         return self.attributes
 
     @property
+    def schema(self) -> dict[str, tuple[Any, ...]] | None:
+        """The attributes and their values; None: taken from the data by fit."""
+        return None if self.attributes is None else dict(self.attributes.values)
+
+    @property
     def n(self) -> int:
         """Rows learned."""
         return self.rows.n
@@ -190,9 +195,10 @@ class Concepts:
     def find_s(self) -> Concept:
         """The most specific concept that covers all positive rows. Where labels have no noise and a concept agrees with
         all rows, it is a MAP hypothesis: all concepts of the version space are equally probable."""
-        if not len(self.rows.positives):
+        specific = self.version_space.specific
+        if specific.constraints is None:
             tell("no row is positive: the most specific concept covers nothing")
-        return self.version_space.specific
+        return specific
 
     @cached_property
     def _weights(self) -> ConceptWeights:
