@@ -56,6 +56,24 @@ class CategoryCodes:
         return batch.categories(self.name)
 
 
+@dataclass(frozen=True, eq=False)
+class CodesAmong:
+    """A column as codes among given levels (an Arrow array), -1 where a cell is missing or holds another value; and how
+    many do."""
+
+    name: str
+    levels: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CodesAmong) and self.name == other.name and bool(self.levels.equals(other.levels))
+
+    def __hash__(self) -> int:
+        return hash((self.name, len(self.levels)))
+
+    def of(self, batch: Batch) -> tuple[Codes, int]:
+        return cells.recoded(*batch.encoded(CategoryCodes(self.name)), self.levels)
+
+
 @dataclass(frozen=True)
 class NumberMatrix:
     """Columns as floats beside each other, NaN where a cell is missing; the block itself where it holds them."""
