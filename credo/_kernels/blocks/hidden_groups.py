@@ -1,8 +1,8 @@
 """EM's E-step of rows of numbers whose group is hidden, in one pass: log-densities, responsibilities and their sums.
 
 A tile of rows lies column by column, and stays in the processor's cache between the three. In units of a group's
-deviations, zᵢₖⱼ = scaleₖⱼ xᵢⱼ - centreₖⱼ, a density takes two operations a cell. Sums are about the groups' means, so that
-nothing cancels, and plain floats do.
+deviations, zᵢₖⱼ = scaleₖⱼ xᵢⱼ - centreₖⱼ, a density takes two operations a cell. Sums are about the groups' means, so
+that nothing cancels, and plain floats do.
 """
 
 from __future__ import annotations
