@@ -1,0 +1,106 @@
+"""What a screen is: data for the page when it opens, and answers to what is asked there.
+
+A screen keeps no state between requests. What a user chose is in the page's address, so that a second tab, a reload or
+a new server shows the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Protocol, TypedDict
+
+from credo.errors import DataError, suggest
+
+Asked = Mapping[str, Any]
+Answer = dict[str, Any]
+Action = Callable[[Asked], Answer]
+
+SCREENS = {
+    "credo.networks.graphical_model.GraphicalModel": "credo.explorer.screens.network.NetworkScreen",
+    "credo.models.classifier.Classifier": "credo.explorer.screens.row.RowScreen",
+    "credo.estimation.belief.Belief": "credo.explorer.screens.belief.BeliefScreen",
+    "credo.estimation.beliefs.Beliefs": "credo.explorer.screens.groups.GroupsScreen",
+}
+
+
+class Lines(TypedDict):
+    """How to get the same from Python and from the command line."""
+
+    python: str
+    cli: str
+
+
+class Screen(Protocol):
+    """One kind of model on the page."""
+
+    kind: ClassVar[str]  # which part of the page shows it
+
+    def opened(self) -> Answer:
+        """What the page needs before anything is asked."""
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        """What may be asked, by name."""
+
+
+class Subject:
+    """A model, and the name that it has in copied lines: a file, or a variable of a notebook."""
+
+    def __init__(self, model: Any, path: str | None = None) -> None:
+        self.model, self.path = model, path
+
+    @property
+    def title(self) -> str:
+        return self.path.replace("\\", "/").rpartition("/")[2] if self.path else type(self.model).__name__
+
+
+def screen_of(subject: Subject) -> Screen:
+    """The screen of a model."""
+    from credo.asking.protocol import registered
+
+    found = registered(subject.model, SCREENS)
+    if found is None:
+        raise DataError(
+            "the explorer shows networks, classifiers and beliefs, but this is of type "
+            f"{type(subject.model).__name__}"
+        )
+    made: Screen = found(subject)
+    return made
+
+
+def answered(screen: Screen, action: str, asked: object) -> Answer:
+    """The answer to a request; an error says what was wrong with it."""
+    if not isinstance(asked, Mapping):
+        raise DataError(f"a request is a JSON object, but this is {type(asked).__name__}")
+    found = screen.actions.get(action)
+    if found is None:
+        raise DataError(f"there is no action {action!r}; {suggest(action, [*screen.actions])}")
+    return found(asked)
+
+
+def mapping_in(asked: Asked, name: str) -> dict[str, Any]:
+    """An object of a request; empty where it isn't given."""
+    found = asked.get(name)
+    if found is None:
+        return {}
+    if not isinstance(found, Mapping):
+        raise DataError(f"{name!r} must be an object, but is {found!r:.60}")
+    return dict(found)
+
+
+def text_in(asked: Asked, name: str) -> str:
+    """A text of a request."""
+    found = asked.get(name)
+    if not isinstance(found, str):
+        raise DataError(f"{name!r} must be a text, but is {found!r:.60}")
+    return found
+
+
+def number_in(asked: Asked, name: str, default: float) -> float:
+    """A finite number of a request."""
+    found = asked.get(name, default)
+    if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) < float("inf"):
+        raise DataError(f"{name!r} must be a number, but is {found!r:.60}")
+    return found
+
+
