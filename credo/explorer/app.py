@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 from credo import __version__, present
 from credo.errors import CredoError
 from credo.explorer.guard import Application, Guard
-from credo.explorer.screens.screen import Subject, answered, screen_of
+from credo.explorer.screens.screen import Subject, answered, screens_of, shown
 from credo.present.content import json_text
 
 if TYPE_CHECKING:
@@ -24,12 +25,13 @@ if TYPE_CHECKING:
 
 STATIC = Path(__file__).parent / "static"
 STYLE = Path(present.__file__).parent / "credo.css"  # that of reports
+NOWHERE = {"error": "there is no such screen"}
 PATIENCE = 60.0  # seconds that an answer may take
 
 
 def application(subject: Subject, token: str, hosts: tuple[str, ...], framed: bool = False) -> Application:
     """The page about a model, for those who know the token."""
-    screen = screen_of(subject)
+    screens = screens_of(subject)
 
     async def page(request: Request) -> Response:  # noqa: ARG001 - starlette's signature
         return FileResponse(STATIC / "index.html", media_type="text/html")
@@ -38,27 +40,35 @@ def application(subject: Subject, token: str, hosts: tuple[str, ...], framed: bo
         return FileResponse(STYLE, media_type="text/css")
 
     async def opened(request: Request) -> Response:  # noqa: ARG001
-        facts = {"kind": screen.kind, "title": subject.title, "credo": __version__}
-        return await _answer(lambda: facts | screen.opened())
+        listed = [{"kind": kind, "title": each.title} for kind, each in screens.items()]
+        return _json({"title": subject.title, "credo": __version__, "screens": listed})
+
+    async def screened(request: Request) -> Response:
+        screen = screens.get(request.path_params["kind"])
+        return _json(NOWHERE, 404) if screen is None else await _answer(lambda: shown(screen))
 
     async def acted(request: Request) -> Response:
         try:
             asked = json.loads(await request.body() or b"{}")
         except ValueError:
             return _json({"error": "a request must be JSON"}, 400)
+        screen = screens.get(request.path_params["kind"])
+        if screen is None:
+            return _json(NOWHERE, 404)
         return await _answer(lambda: answered(screen, request.path_params["action"], asked))
 
     routes = [
         Route("/", page),
         Route("/api/opened", opened),
-        Route("/api/{action}", acted, methods=["POST"]),
+        Route("/api/{kind}/opened", screened),
+        Route("/api/{kind}/{action}", acted, methods=["POST"]),
         Route("/static/credo.css", style),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     return Guard(Starlette(routes=routes), token, hosts, framed)
 
 
-async def _answer(work: Any) -> Response:
+async def _answer(work: Callable[[], Any]) -> Response:
     """What was asked for, or a sentence that says why not."""
     try:
         return _json(await asyncio.wait_for(run_in_threadpool(work), PATIENCE))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from credo.errors import DataError
 from credo.explorer.screens.screen import Subject
 
 
-def opened_file(path: str) -> Subject:
+def opened_file(path: str, data: object = None) -> Subject:
     """The model in a file."""
     if path.lower().endswith(".credo"):
         from credo.storage.files import load
 
-        return Subject(load(path), path)
+        return Subject(load(path), path, data)
     from credo.formats import read
 
-    return Subject(read(path), path)
+    return Subject(read(path), path, data)

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from dataclasses import dataclass, field
 from html import escape
+from os import PathLike
 from secrets import token_urlsafe
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,7 @@ class Explorer:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((ADDRESS, self.port))
+            listening.listen(64)  # at once: whoever is told the address may use it
         except (OSError, OverflowError) as error:
             listening.close()
             raise DataError(f"port {self.port} of {ADDRESS} can't be used: {error}") from None
@@ -109,10 +111,16 @@ def _run(server: uvicorn.Server, listening: socket.socket) -> None:
         listening.close()
 
 
-def explorer(model: Any, *, path: str | None = None, port: int = 0) -> Explorer:
-    """A page about a model, or about one in a file; `start()` or a notebook opens it."""
-    if isinstance(model, str):
+def explore(model: Any, *, data: object = None, port: int = 0) -> Explorer:
+    """A page about a model, or about one in a file, with rows to look at. A notebook shows it; `start()` serves it.
+
+    >>> from credo import Network
+    >>> with explore(Network.example("asia")) as page:
+    ...     page.url.startswith("http://127.0.0.1:")
+    True
+    """
+    if isinstance(model, str | PathLike):
         from credo.explorer.opening import opened_file
 
-        return Explorer(opened_file(model), port)
-    return Explorer(Subject(model, path), port)
+        return Explorer(opened_file(str(model), data), port)
+    return Explorer(Subject(model, data=data), port)

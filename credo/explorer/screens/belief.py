@@ -35,6 +35,7 @@ class BeliefScreen:
     """One belief, whose prior can be dragged and whose observations grow."""
 
     kind: ClassVar[str] = "belief"
+    title: ClassVar[str] = "Prior to posterior"
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -141,7 +142,8 @@ def _handles(prior: Family) -> Handles | None:
         return Handles(shape / rate, rate if isinstance(prior, GammaPoisson) else shape, 0.0, 4 * shape / rate)
     if isinstance(prior, NormalInverseGamma):
         spread = 4 * float(np.sqrt(prior.scale / prior.shape))
-        return Handles(float(prior.location), float(prior.strength), float(prior.location) - spread, float(prior.location) + spread)
+        mean = float(prior.location)
+        return Handles(mean, float(prior.strength), mean - spread, mean + spread)
     return None
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from credo.errors import DataError, EvidenceError, suggest
 from credo.estimation.beliefs import Beliefs
 from credo.explorer.screens.copied import called
-from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, number_in, text_in
+from credo.explorer.screens.screen import Action, Answer, Asked, Subject, number_in, text_in
 from credo.numerics.exact import Array
 
 WINDOW = 200  # rows that are sent at once
@@ -39,6 +39,7 @@ class GroupsScreen:
     """A forest plot of any number of groups."""
 
     kind: ClassVar[str] = "groups"
+    title: ClassVar[str] = "Groups"
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -80,9 +81,9 @@ class GroupsScreen:
         return self._found[key]
 
     def _under(self, prior: PriorChoice, quantity: str) -> Estimates:
-        beliefs = self.beliefs if prior in ("given", "raw") else replace(self.beliefs, rule=prior)
-        if beliefs is not self.beliefs:
-            beliefs = beliefs.with_evidence(self.beliefs.seen)
+        beliefs = self.beliefs
+        if prior == "default" or prior == "empirical":
+            beliefs = replace(beliefs, rule=prior).with_evidence(beliefs.seen)
         table = beliefs.table()
         rows, estimate, low, high = (
             table[name].to_numpy() for name in ("rows", quantity, f"{quantity}_low", f"{quantity}_high")
@@ -143,27 +144,29 @@ class GroupsScreen:
             self._orders[key] = places
         return self._orders[key]
 
-    def _belief(self, asked: Asked, name: str) -> Any:
+    def _group(self, asked: Asked, name: str) -> Any:
+        """A group by the text of its value."""
         wanted = text_in(asked, name)
-        group = next((each for each in self.beliefs if str(each) == wanted), None)
-        if group is None:
+        places = pc.index(self.beliefs.groups.cast(pa.string()), wanted).as_py()
+        if places < 0:
             raise DataError(f"there is no group {wanted!r:.60}")
-        return self.beliefs[group]
+        return self.beliefs.groups[places].as_py()
 
     def compare(self, asked: Asked) -> Answer:
         """P(a's parameter is greater than b's), and both densities."""
         from credo.present.belief_charts import belief_charts
         from credo.present.content import plain
 
-        a, b = self._belief(asked, "a"), self._belief(asked, "b")
+        names = self._group(asked, "a"), self._group(asked, "b")
+        a, b = (self.beliefs[name] for name in names)
         charts = [plain(belief_charts(each)[0]) for each in (a, b)]
-        own, file = called(self.subject)
-        line = f"{own}[{asked['a']!r}].probability_greater({own}[{asked['b']!r}])"
+        own, _ = called(self.subject)
+        line = f"{own}[{names[0]!r}].probability_greater({own}[{names[1]!r}])"
         return {"greater": float(a.probability_greater(b)), "charts": charts, "copy": {"python": line, "cli": ""}}
 
     def best(self, asked: Asked) -> Answer:
-        """P(group is best), of those with the highest intervals: the share of draws in which its parameter is largest."""
-        found = self._estimates(mapping_in({"asked": asked}, "asked"))
+        """P(group is best), of those with the highest intervals: how often its parameter is largest, of many draws."""
+        found = self._estimates(asked)
         top = np.argsort(-found.high, kind="stable")[:CONTENDERS]
         rng = np.random.default_rng(0)
         names = found.groups.take(pa.array(top)).to_pylist()

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credo.errors import DataError, EvidenceError
+from credo.errors import DataError
 from credo.explorer.screens.copied import called, question, word
 from credo.explorer.screens.screen import Action, Answer, Asked, Lines, Subject, mapping_in, number_in, text_in
 from credo.networks.answers import estimate_notice
 from credo.networks.graphical_model import GraphicalModel
+from credo.networks.inference.conflict import ImpossibleEvidence
 from credo.networks.network import Network
 from credo.numerics.exact import Array
 
@@ -26,6 +27,7 @@ class NetworkScreen:
     """Cards with a bar a state. Findings are states, sets of states, or likelihoods; or what was set (do)."""
 
     kind: ClassVar[str] = "network"
+    title: ClassVar[str] = "Network"
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -61,7 +63,7 @@ class NetworkScreen:
         found: dict[str, set[str]] = {name: set() for name in self.net.variables}
         place = {name: i for i, name in enumerate(found)}
         for factor in self.net.factors:
-            for a, b in product(factor.variables, repeat=2):
+            for a, b in product(factor.scope, repeat=2):
                 if place[a] < place[b]:
                     found[b].add(a)
         return {name: tuple(sorted(own, key=place.__getitem__)) for name, own in found.items()}
@@ -86,9 +88,12 @@ class NetworkScreen:
             if name in names
         }
         places, ways = layout(parents)
+        arrows = [
+            {"from": a, "to": b, "way": [[float(x), int(y)] for x, y in way]} for (a, b), way in ways.items()
+        ]
         return {
             "places": {name: [float(x), int(y)] for name, (x, y) in places.items()},
-            "arrows": [{"from": a, "to": b, "way": [[float(x), int(y)] for x, y in way]} for (a, b), way in ways.items()],
+            "arrows": arrows,
             "hidden": len(self.net) - len(names),
         }
 
@@ -123,8 +128,8 @@ class NetworkScreen:
         net, done, seen = self._given(asked)
         try:
             found = net.marginals(seen)
-        except EvidenceError as error:
-            return {"conflict": str(error), "findings": _named_in(str(error), seen)}
+        except ImpossibleEvidence as error:
+            return {"conflict": str(error), "findings": [*error.findings]}
         return {
             "marginals": {name: [*map(float, shares.values())] for name, shares in found.items()},
             "log_probability": float(net.log_probability(seen)) if seen else 0.0,
@@ -210,8 +215,3 @@ def _divergence(p: Array, q: Array) -> float:
     """Σ p log p/q, in nats."""
     some = p > 0
     return max(0.0, float(np.sum(p[some] * np.log(p[some] / q[some]))))
-
-
-def _named_in(message: str, seen: Mapping[str, Any]) -> list[str]:
-    """The findings that an error names."""
-    return [name for name in seen if f"{name}=" in message or repr(name) in message]

@@ -27,6 +27,7 @@ class RowScreen:
     """A control for each column; a box for a text, whose words are coloured."""
 
     kind: ClassVar[str] = "row"
+    title: ClassVar[str] = "Row"
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -57,7 +58,8 @@ class RowScreen:
             return column | {"values": column["values"][:1000], "density": {"form": "category", "heights": heights}}
         places = [float(x) for x in shape.places]
         form = "bins" if shape.form in ("coarse", "binned") else shape.form
-        return column | {"range": [places[0], places[-1]], "density": {"form": form, "places": places, "heights": heights}}
+        density = {"form": form, "places": places, "heights": heights}
+        return column | {"range": [places[0], places[-1]], "density": density}
 
     @cached_property
     def _shapes(self) -> dict[str, Shape]:
@@ -96,7 +98,8 @@ class RowScreen:
     def _class_of(self, name: object) -> Any:
         found = next((value for value in self.model.classes if str(value) == name), None)
         if found is None:
-            raise DataError(f"there is no class {name!r:.60}; {suggest(str(name), [str(x) for x in self.model.classes])}")
+            known = [str(value) for value in self.model.classes]
+            raise DataError(f"there is no class {name!r:.60}; {suggest(str(name), known)}")
         return found
 
     # Answers
@@ -121,7 +124,7 @@ class RowScreen:
         model, row, name = self._model(asked), self._row(asked), text_in(asked, "column")
         values = self._values(name)
         shares = model.predict_proba([row | {name: value} for value in values])
-        return {"column": name, "values": [plain(value) for value in values], "shares": [[*map(float, p)] for p in shares.T]}
+        return {"column": name, "values": [plain(value) for value in values], "shares": shares.T.tolist()}
 
     def _values(self, name: str) -> Sequence[Any]:
         """Those that a column takes: of a number, a grid."""
@@ -143,7 +146,7 @@ class RowScreen:
         for name in self._shapes:
             values = self._values(name)
             shares = model.predict_proba([row | {name: value} for value in values])
-            others = [i for i in np.flatnonzero(shares.argmax(1) != now) if values[i] != row.get(name)]
+            others = [i for i in np.flatnonzero(shares.argmax(1) != now).tolist() if values[i] != row.get(name)]
             if not others:
                 continue
             i = min(others, key=lambda i: self._distance(name, row.get(name), values[i]))
@@ -162,7 +165,7 @@ class RowScreen:
         shape = self._shapes[name]
         if shape.form == "category" or not isinstance(value, int | float):
             return 1.0
-        return abs(other - value) / max(float(shape.places[-1] - shape.places[0]), 1e-300)
+        return float(abs(other - value)) / max(float(shape.places[-1] - shape.places[0]), 1e-300)
 
     def save(self, asked: Asked) -> Answer:
         """Teach the model in the file what the page taught, and keep it there."""

@@ -7,19 +7,24 @@ a new server shows the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, ClassVar, Protocol, TypedDict
 
 from credo.errors import DataError, suggest
+from credo.notices import quietly
 
 Asked = Mapping[str, Any]
 Answer = dict[str, Any]
 Action = Callable[[Asked], Answer]
 
-SCREENS = {
-    "credo.networks.graphical_model.GraphicalModel": "credo.explorer.screens.network.NetworkScreen",
-    "credo.models.classifier.Classifier": "credo.explorer.screens.row.RowScreen",
-    "credo.estimation.belief.Belief": "credo.explorer.screens.belief.BeliefScreen",
-    "credo.estimation.beliefs.Beliefs": "credo.explorer.screens.groups.GroupsScreen",
+ROW, TRUST = "credo.explorer.screens.row.RowScreen", "credo.explorer.screens.trust.TrustScreen"
+SCREENS: dict[str, tuple[str, ...]] = {
+    "credo.networks.graphical_model.GraphicalModel": ("credo.explorer.screens.network.NetworkScreen",),
+    "credo.models.classifier.Classifier": (ROW, TRUST),
+    "credo.models.mixture.model.Mixture": ("credo.explorer.screens.clusters.ClustersScreen",),
+    "credo.models.hidden_markov.model.HiddenMarkov": ("credo.explorer.screens.sequence.SequenceScreen",),
+    "credo.estimation.belief.Belief": ("credo.explorer.screens.belief.BeliefScreen",),
+    "credo.estimation.beliefs.Beliefs": ("credo.explorer.screens.groups.GroupsScreen",),
 }
 
 
@@ -34,6 +39,7 @@ class Screen(Protocol):
     """One kind of model on the page."""
 
     kind: ClassVar[str]  # which part of the page shows it
+    title: ClassVar[str]
 
     def opened(self) -> Answer:
         """What the page needs before anything is asked."""
@@ -44,28 +50,31 @@ class Screen(Protocol):
 
 
 class Subject:
-    """A model, and the name that it has in copied lines: a file, or a variable of a notebook."""
+    """A model, the file that it came from, and rows to look at, where there are some."""
 
-    def __init__(self, model: Any, path: str | None = None) -> None:
-        self.model, self.path = model, path
+    def __init__(self, model: Any, path: str | None = None, data: object = None) -> None:
+        self.model, self.path, self.data = model, path, data
 
     @property
     def title(self) -> str:
         return self.path.replace("\\", "/").rpartition("/")[2] if self.path else type(self.model).__name__
 
 
-def screen_of(subject: Subject) -> Screen:
-    """The screen of a model."""
-    from credo.asking.protocol import registered
+def screens_of(subject: Subject) -> dict[str, Screen]:
+    """The screens of a model, by kind."""
+    for each in type(subject.model).__mro__:
+        if paths := SCREENS.get(f"{each.__module__}.{each.__qualname__}"):
+            found: list[Screen] = [_imported(path)(subject) for path in paths]
+            return {screen.kind: screen for screen in found}
+    raise DataError(
+        "the explorer shows networks, classifiers, mixtures, hidden Markov models and beliefs, but this is of type "
+        f"{type(subject.model).__name__}"
+    )
 
-    found = registered(subject.model, SCREENS)
-    if found is None:
-        raise DataError(
-            "the explorer shows networks, classifiers and beliefs, but this is of type "
-            f"{type(subject.model).__name__}"
-        )
-    made: Screen = found(subject)
-    return made
+
+def _imported(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)
 
 
 def answered(screen: Screen, action: str, asked: object) -> Answer:
@@ -75,7 +84,14 @@ def answered(screen: Screen, action: str, asked: object) -> Answer:
     found = screen.actions.get(action)
     if found is None:
         raise DataError(f"there is no action {action!r}; {suggest(action, [*screen.actions])}")
-    return found(asked)
+    with quietly():  # an answer says itself what is to be told
+        return found(asked)
+
+
+def shown(screen: Screen) -> Answer:
+    """What the page needs when it opens."""
+    with quietly():
+        return screen.opened()
 
 
 def mapping_in(asked: Asked, name: str) -> dict[str, Any]:

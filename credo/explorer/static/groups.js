@@ -19,7 +19,7 @@ export function Screen({ model, state, change, ask }) {
     <div class="board"><div class="tools">
         <label>Find <input value=${view.search} onInput=${(event) => change({ search: event.target.value || null }, { passing: true })} placeholder=${model.by} /></label>
         <label>Prior <select value=${view.prior} onChange=${(event) => change({ prior: event.target.value })}>${model.priors.map((each) => html`<option key=${each} value=${each}>${each === "given" ? `as estimated (${model.prior})` : each === "raw" ? "none: raw" : each}</option>`)}</select></label>
-        ${model.quantities.length > 1 && html`<label>Estimate <select value=${view.quantity} onChange=${(event) => change({ quantity: event.target.value })}>${model.quantities.map((each) => html`<option key=${each}>${each}</option>`)}</select></label>`}
+        ${model.quantities.length > 1 && html`<label>Estimate <select value=${view.quantity} onChange=${(event) => change({ quantity: event.target.value })}>${model.quantities.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select></label>`}
         <label><input type="checkbox" checked=${Boolean(state.best)} onChange=${(event) => change({ best: event.target.checked || null })} /> P(best)</label>
         <span class="faint" role="status">${rows ? `${rows.total.toLocaleString("en")} of ${model.groups.toLocaleString("en")} groups` : ""}</span></div>
       ${problem && html`<${Problem} text=${problem} />`}

@@ -9,16 +9,17 @@ export function Problem({ text }) {
   return html`<p class="problem" role="alert">${text}</p>`;
 }
 
-export function Shell({ model, children }) {
+export function Shell({ subject, kind, choose, children }) {
   return html`<header class="top">
-      <h1>${model.title}</h1>
+      <h1>${subject.title}</h1>
+      ${subject.screens.length > 1 && html`<nav class="tabs" aria-label="Screens">${subject.screens.map((each) => html`<button key=${each.kind} aria-current=${each.kind === kind ? "page" : undefined} onClick=${() => choose(each.kind)}>${each.title}</button>`)}</nav>`}
       <nav aria-label="Page">
         <${Theme} />
         <button onClick=${exportPage} title="Save what is shown as one file">Export HTML</button>
       </nav>
     </header>
     <main>${children}</main>
-    <footer class="faint">credo ${model.credo}</footer>`;
+    <footer class="faint">credo ${subject.credo}</footer>`;
 }
 
 function Theme() {
@@ -79,18 +80,19 @@ export function Copy({ lines }) {
 // prior + weights of evidence = log-odds, as bars to both sides of 0.
 export function Waterfall({ found, unit = "nats" }) {
   if (!found) return null;
-  const rows = [{ name: "prior", value: null, weight: found.prior }, ...found.weights];
+  const missing = found.weights.filter((row) => row.value === null && !Number(row.weight)).length;
+  const rows = [{ name: "prior", value: null, weight: found.prior }, ...found.weights.filter((row) => row.value !== null || Number(row.weight))];
   const size = (x) => (Number.isFinite(Number(x)) ? Math.abs(Number(x)) : 0);
   const most = Math.max(1e-9, ...rows.map((row) => size(row.weight)));
   return html`<table class="waterfall">
     <caption>${found.against ? `${found.of} against ${found.against}` : found.of}: P = ${percent(found.probability)}</caption>
     <thead><tr><th scope="col">finding</th><th scope="col">weight, ${unit}</th><th scope="col"><span class="unseen">bar</span></th></tr></thead>
     <tbody>${rows.map((row) => html`<tr key=${row.name}>
-      <th scope="row"><bdi>${row.name}</bdi>${row.value == null ? "" : html` = <bdi>${row.value}</bdi>`}</th>
+      <th scope="row"><bdi>${row.name}</bdi>${row.value == null || row.value === "" ? "" : html` = <bdi>${row.value}</bdi>`}</th>
       <td>${signed(row.weight)}</td>
       <td class="diverging"><span class=${Number(row.weight) < 0 ? "minus" : "plus"} style=${{ width: `${(50 * (row.weight === "Infinity" || row.weight === "-Infinity" ? most : size(row.weight))) / most}%` }}></span></td>
     </tr>`)}</tbody>
-    <tfoot><tr><th scope="row">log-odds</th><td>${signed(found.log_odds)}</td><td></td></tr></tfoot>
+    <tfoot>${missing > 0 && html`<tr><td colspan="3" class="faint left">${missing} missing ${missing === 1 ? "cell" : "cells"}</td></tr>`}<tr><th scope="row">log-odds</th><td>${signed(found.log_odds)}</td><td></td></tr></tfoot>
   </table>`;
 }
 

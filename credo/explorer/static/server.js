@@ -13,15 +13,15 @@ async function answer(response) {
   return found;
 }
 
-export async function opened() {
-  return answer(await fetch("/api/opened", { headers: { "X-Credo-Token": token } }));
+export async function opened(kind) {
+  return answer(await fetch(kind ? `/api/${kind}/opened` : "/api/opened", { headers: { "X-Credo-Token": token } }));
 }
 
-export async function ask(action, asked, signal) {
+export async function ask(kind, action, asked, signal) {
   const headers = { "X-Credo-Token": token, "Content-Type": "application/json" };
   let response;
   try {
-    response = await fetch(`/api/${action}`, { method: "POST", headers, body: JSON.stringify(asked), signal });
+    response = await fetch(`/api/${kind}/${action}`, { method: "POST", headers, body: JSON.stringify(asked), signal });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Error("The server has stopped. What you chose is in this page's address: start it again and reload.");
