@@ -24,6 +24,9 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium"),
     pytest.mark.slow,
 ]
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+SHOWS = "(text) => [...document.querySelectorAll('.card')].some((card) => card.innerText.includes(text))"
+PAPER = "getComputedStyle(document.body).backgroundColor"
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
@@ -82,11 +85,11 @@ def test_clicks_are_evidence_and_the_address_keeps_them(browser: Any) -> None:
             assert figure(page, "LungCancer", "yes") == "5.5%"
             state_button(page, "XRay", "yes").click()
             page.wait_for_function("() => document.querySelector('aside').innerText.includes('XRay')")
-            page.wait_for_function("() => [...document.querySelectorAll('.card')].some((c) => c.innerText.includes('48.9%'))")
+            page.wait_for_function(SHOWS, arg="48.9%")
             assert chosen(page) == {"network": {"given": {"XRay": "yes"}, "do": {}}}
             address = page.url
             page.go_back()
-            page.wait_for_function("() => [...document.querySelectorAll('.card')].some((c) => c.innerText.includes('5.5%'))")
+            page.wait_for_function(SHOWS, arg="5.5%")
         with Tab(browser, served, json.loads(unquote(address.partition("#")[2]))) as again:
             again.wait_for_selector(".card.seen")
             assert figure(again, "LungCancer", "yes") == "48.9%"
@@ -140,7 +143,7 @@ def test_the_keyboard_alone(browser: Any) -> None:
         page.locator(".canvas").focus()
         before = page.locator(".sheet").get_attribute("style")
         page.keyboard.press("+")
-        page.wait_for_function("(before) => document.querySelector('.sheet').getAttribute('style') != before", arg=before)
+        page.wait_for_function("(old) => document.querySelector('.sheet').getAttribute('style') != old", arg=before)
 
 
 def test_names_from_the_data_are_never_markup(browser: Any) -> None:
@@ -210,15 +213,45 @@ def test_the_other_screens_open_and_move(browser: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1600])
 def test_widths_and_themes(browser: Any, scheme: str, width: int) -> None:
-    with asia() as served:
-        with Tab(browser, served, viewport={"width": width, "height": 800}, color_scheme=scheme) as page:
-            page.wait_for_selector(".card")
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-            assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
-            page.get_by_label("Theme").select_option("light" if scheme == "dark" else "dark")
-            other = page.evaluate("getComputedStyle(document.body).backgroundColor")
-            assert (other == "rgb(255, 255, 255)") == (scheme == "dark")
+    shape = {"width": width, "height": 800}
+    with asia() as served, Tab(browser, served, viewport=shape, color_scheme=scheme) as page:
+        page.wait_for_selector(".card")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert (page.evaluate(PAPER) == "rgb(255, 255, 255)") == (scheme == "light")
+        page.get_by_label("Theme").select_option("light" if scheme == "dark" else "dark")
+        page.wait_for_function(f"(light) => ({PAPER} == 'rgb(255, 255, 255)') == light", arg=scheme == "dark")
+
+
+def violations(page: Any) -> list[str]:
+    """What axe-core finds wrong for those who don't see the screen, or see it otherwise."""
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
+    return [f"{each['id']}: {each['nodes'][0]['html']:.150}" for each in found["violations"]]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_screens_are_accessible(browser: Any, scheme: str) -> None:
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b"], 120)
+    rows = {"x": rng.normal(size=120) + 2 * (kind == "b"), "c": rng.choice(["u", "v"], 120), "kind": kind}
+    model = credo.NaiveBayes().fit(rows, target="kind")
+    beliefs = credo.estimate(rows, "x", by="c")
+    numbers = {"x": rows["x"], "y": rng.normal(size=120)}
+    cases: list[tuple[Any, Any, Any]] = [
+        (credo.Network.example("asia"), None, {"network": {"given": {"XRay": "yes"}, "target": {"name": "Smoking"}}}),
+        (model, None, {"row": {"row": {"x": 1.0}, "column": "x"}}),
+        (model, rows, {"screen": "trust"}),
+        (credo.BetaBernoulli(2, 2).update({1: 7, 0: 3}), None, None),
+        (beliefs, None, {"groups": {"pair": ["u", "v"], "best": True}}),
+        (credo.Mixture(components=2).fit(numbers), numbers, None),
+        (credo.HiddenMarkov(states=2).fit(numbers), numbers, None),
+    ]
+    found = {}
+    for i, (subject, data, state) in enumerate(cases):
+        with credo.explore(subject, data=data) as served, Tab(browser, served, state, color_scheme=scheme) as page:
+            page.wait_for_load_state("networkidle")
+            found[i] = violations(page)
+    assert found == {i: [] for i in range(len(cases))}
 
 
 def test_a_stopped_server_says_so_and_keeps_the_address(browser: Any) -> None:

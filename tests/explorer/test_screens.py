@@ -32,11 +32,12 @@ def asked(page: Any, action: str, **given: Any) -> dict[str, Any]:
 
 
 def test_marginals_are_the_networks() -> None:
-    found = asked(screen(ASIA, "network"), "marginals", given={"XRay": "yes", "Smoking": {"yes": 1, "no": 0.3}})
-    expected = ASIA.marginals({"XRay": "yes", "Smoking": {"yes": 1, "no": 0.3}})
+    given = {"XRay": "yes", "Smoking": {"yes": 1, "no": 0.3}}
+    found = asked(screen(ASIA, "network"), "marginals", given=given)
+    expected = ASIA.marginals(given)
     for name, shares in expected.items():
         np.testing.assert_allclose(found["marginals"][name], [*shares.values()])
-    assert found["log_probability"] == pytest.approx(ASIA.log_probability({"XRay": "yes", "Smoking": {"yes": 1, "no": 0.3}}))
+    assert found["log_probability"] == pytest.approx(ASIA.log_probability(given))
 
 
 def test_doing_differs_from_seeing() -> None:

@@ -15,7 +15,7 @@ from credo.explorer.screens.copied import called, question, word
 from credo.explorer.screens.screen import Action, Answer, Asked, Lines, Subject, mapping_in, number_in, text_in
 from credo.networks.answers import estimate_notice
 from credo.networks.graphical_model import GraphicalModel
-from credo.networks.inference.conflict import ImpossibleEvidence
+from credo.networks.inference.conflict import ImpossibleEvidenceError
 from credo.networks.network import Network
 from credo.numerics.exact import Array
 
@@ -128,7 +128,7 @@ class NetworkScreen:
         net, done, seen = self._given(asked)
         try:
             found = net.marginals(seen)
-        except ImpossibleEvidence as error:
+        except ImpossibleEvidenceError as error:
             return {"conflict": str(error), "findings": [*error.findings]}
         return {
             "marginals": {name: [*map(float, shares.values())] for name, shares in found.items()},

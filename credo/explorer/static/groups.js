@@ -23,8 +23,9 @@ export function Screen({ model, state, change, ask }) {
         <label><input type="checkbox" checked=${Boolean(state.best)} onChange=${(event) => change({ best: event.target.checked || null })} /> P(best)</label>
         <span class="faint" role="status">${rows ? `${rows.total.toLocaleString("en")} of ${model.groups.toLocaleString("en")} groups` : ""}</span></div>
       ${problem && html`<${Problem} text=${problem} />`}
-      <div class="forest-head" role="row">${[["group", model.by], ["rows", "rows"], ["estimate", view.quantity], ["low", "95% interval"]].map(([by, title]) => html`<button key=${by} aria-pressed=${view.sort === by} onClick=${() => sort(by)}>${title}${view.sort === by ? (view.down ? " ↓" : " ↑") : ""}</button>`)}</div>
-      ${rows && html`<${Forest} rows=${rows} first=${first} setFirst=${setFirst} pair=${pair} pick=${pick} />`}</div>
+      <div class="forest-table" role="table" aria-label="Groups" aria-rowcount=${rows?.total ?? 0}>
+        <div class="forest-head" role="row">${[["group", model.by], ["rows", "rows"], ["estimate", view.quantity], ["low", "95% interval"]].map(([by, title]) => html`<span role="columnheader" key=${by} aria-sort=${view.sort !== by ? "none" : view.down ? "descending" : "ascending"}><button onClick=${() => sort(by)}>${title}${view.sort === by ? (view.down ? " ↓" : " ↑") : ""}</button></span>`)}</div>
+        ${rows && html`<${Forest} rows=${rows} first=${first} setFirst=${setFirst} pair=${pair} pick=${pick} />`}</div></div>
     <aside aria-label="Comparison">
       ${unlike && html`<${Problem} text=${unlike} />`}
       ${against && pair.length === 2
@@ -47,12 +48,12 @@ function Forest({ rows, first, setFirst, pair, pick }) {
   }, [stretch]);
   const [low, high] = rows.range, span = high - low || 1, at = (x) => `${(100 * (x - low)) / span}%`;
   const top = (i) => (i - first) * LINE + (first * LINE) / stretch;
-  return html`<div class="forest" ref=${box} tabindex="0" role="table" aria-rowcount=${rows.total} aria-label="Groups"><div style=${{ height: `${tall}px` }}>
+  return html`<div class="forest" ref=${box} tabindex="0" role="rowgroup"><div role="presentation" style=${{ height: `${tall}px` }}>
     ${rows.rows.map((row, j) => {
       const i = rows.from + j, chosen = pair.includes(row.group);
       return html`<div key=${row.group} class=${`forest-row ${chosen ? "chosen" : ""}`} role="row" aria-rowindex=${i + 1} style=${{ transform: `translateY(${top(i)}px)` }}>
-        <button role="cell" aria-pressed=${chosen} onClick=${() => pick(row.group)}><bdi>${row.group}</bdi></button><span role="cell">${row.rows.toLocaleString("en")}</span><span role="cell">${Number(row.estimate).toPrecision(3)}</span>
-        <span role="cell" class="interval" aria-label=${`${Number(row.low).toPrecision(3)} to ${Number(row.high).toPrecision(3)}`}><i style=${{ left: at(row.low), width: `${Math.max(0.3, (100 * (row.high - row.low)) / span)}%` }}></i><b style=${{ left: at(row.estimate) }}></b></span></div>`;
+        <span role="cell"><button aria-pressed=${chosen} onClick=${() => pick(row.group)}><bdi>${row.group}</bdi></button></span><span role="cell">${row.rows.toLocaleString("en")}</span><span role="cell">${Number(row.estimate).toPrecision(3)}</span>
+        <span role="cell" class="interval"><span class="unseen">${Number(row.low).toPrecision(3)} to ${Number(row.high).toPrecision(3)}</span><i style=${{ left: at(row.low), width: `${Math.max(0.3, (100 * (row.high - row.low)) / span)}%` }}></i><b style=${{ left: at(row.estimate) }}></b></span></div>`;
     })}</div></div>`;
 }
 

@@ -220,14 +220,14 @@ function Card({ variable, number, card, shares, ghost, finding, set, chosen, con
     <div class="states">${states.map((each, i) => {
       const out = excluded?.has(each), p = shares?.[i] ?? 0, likely = likelihoods?.[each];
       return html`<button key=${each} class=${`state ${pressed(each) ? "given" : ""} ${out ? "out" : ""} ${chosen?.state === each ? "asked" : ""}`}
-          aria-pressed=${pressed(each)} aria-label=${`${name} = ${each}: ${percent(p)}${out ? ", excluded" : ""}${likely != null ? `, likelihood ${likely}` : ""}`}
+          aria-pressed=${pressed(each)} aria-label=${`${each} ${percent(p)}, ${name}${out ? ", excluded" : ""}${likely != null ? `, likelihood ${likely}` : ""}`}
           title="click: evidence; shift-click: not; drag: likelihood (alt + arrow keys)"
           onPointerDown=${(event) => down(event, each)} onKeyDown=${(event) => key(event, each)}
           onClick=${(event) => (drag.current?.moved ? (drag.current = null) : click(each, event.shiftKey))}>
         <span class="ghost" style=${{ width: `${100 * (ghost?.[i] ?? 0)}%` }}></span>
         <span class="share" style=${{ width: `${100 * p}%` }}></span>
         ${likely != null && html`<span class="likelihood" style=${{ left: `${100 * likely}%` }}></span>`}
-        <span class="label"><bdi>${each}</bdi></span><span class="figure">${percent(p)}</span>
+        <span class="label"><bdi>${each}</bdi></span>${" "}<span class="figure">${percent(p)}</span>
       </button>`;
     })}</div>
   </section>`;

@@ -74,7 +74,7 @@ export function Copy({ lines }) {
   const line = (name, title) => lines[name] && html`<div class="copied">
       <button onClick=${() => copy(name)} aria-label=${`Copy as ${title}`}>${copied === name ? "copied" : `Copy as ${title}`}</button>
       <code>${lines[name]}</code></div>`;
-  return html`<section class="copy only-live" aria-label="The same in code">${line("python", "Python")}${line("cli", "command")}</section>`;
+  return html`<div class="copy only-live">${line("python", "Python")}${line("cli", "command")}</div>`;
 }
 
 // prior + weights of evidence = log-odds, as bars to both sides of 0.

@@ -89,7 +89,7 @@ def _apart(sets: Sequence[Names]) -> int:
     return count
 
 
-class ImpossibleEvidence(EvidenceError):
+class ImpossibleEvidenceError(EvidenceError):
     """Findings that can't be true together."""
 
     def __init__(self, message: str, findings: Mapping[str, Any]) -> None:
@@ -107,8 +107,8 @@ def impossible(given: Mapping[str, Any], possible: Possible) -> EvidenceError:
         return EvidenceError("the network itself is impossible: all that it allows has probability 0")
     shown = [f"{name} = {said(value)}" for name, value in found.items()]
     if len(shown) == 1:
-        return ImpossibleEvidence(f"the evidence is impossible: {shown[0]} has probability 0", found)
-    return ImpossibleEvidence(f"the evidence is impossible: {_listed(shown)} can't be true together", found)
+        return ImpossibleEvidenceError(f"the evidence is impossible: {shown[0]} has probability 0", found)
+    return ImpossibleEvidenceError(f"the evidence is impossible: {_listed(shown)} can't be true together", found)
 
 
 def said(value: Any) -> str:
