@@ -343,4 +343,4 @@ def _squares(amplitudes: Array, table: Array) -> Array:
 
 def _exponentials(logs: Array, table: Array) -> Array:  # noqa: ARG001 - of use to the other
     ratios = logs - logs.max(-1, keepdims=True)
-    return np.exp(np.maximum(ratios, np.where(np.isneginf(logs), -np.inf, LEAST_LOG_RATIO)))
+    return np.asarray(np.exp(np.maximum(ratios, np.where(np.isneginf(logs), -np.inf, LEAST_LOG_RATIO))))

@@ -48,9 +48,13 @@ class Tab:
         self.page.set_default_timeout(20_000)
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.said.append("dialog"), dialog.dismiss()))
+        self.page.on("dialog", self._dismiss)
         self.page.goto(served.url + ("" if state is None else f"#{json.dumps(state)}"))
         self.page.wait_for_selector("main aside, main .trust")
+
+    def _dismiss(self, dialog: Any) -> None:
+        self.said.append("dialog")
+        dialog.dismiss()
 
     def __enter__(self) -> Any:
         return self.page
