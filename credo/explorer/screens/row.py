@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -132,7 +133,7 @@ class RowScreen:
         cells = {name: value for name, value in row.items() if value is not None}
         return {
             "shares": [*map(float, shares)],
-            "why": plain(found),
+            "why": plain(replace(found, texts=[])),
             "texts": {each["name"]: _coloured(each) for each in found.texts},
             "copy": {"python": f"{own}.explain({cells!r})", "cli": f"credo explain {file} row.csv"},
         }
