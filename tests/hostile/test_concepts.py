@@ -37,7 +37,7 @@ def space(**options: Any) -> credo.Concepts:
         (lambda: credo.Concepts(SPACE).update(days()), ["which column holds the labels"]),
         (lambda: credo.Concepts().update(days()), ["give a schema"]),
         (lambda: credo.Concepts().find_s(), ["nothing was learned yet"]),
-        (lambda: credo.Concepts(3), ["a schema is"]),
+        (lambda: credo.Concepts(3), ["a schema is"]),  # type: ignore[arg-type]
         (lambda: credo.Concepts({}), ["no attribute"]),
         (lambda: credo.Concepts({"sky": []}), ["'sky' has no values"]),
         (lambda: credo.Concepts({"sky": ["a", "a"]}), ["'sky' must be different"]),

@@ -26,7 +26,7 @@ from credo.models.concepts.rows import LabelledRows, different_rows
 from credo.models.concepts.version_space import VersionSpace
 from credo.models.concepts.weights import ConceptWeights, Consistent, Noisy, best_query
 from credo.models.hypotheses import Hypotheses
-from credo.models.labelled import with_target
+from credo.models.targets import with_target
 from credo.models.votes import Prediction
 from credo.notices import tell
 from credo.numerics.exact import Array
