@@ -59,6 +59,7 @@ _PUBLIC = {
     "edge_confidence": "credo.networks.structure.edge_confidence",
     "em_means": "credo.models.em_means",
     "estimate": "credo.estimation.estimate",
+    "explore": "credo.explorer.serving",
     "learn": "credo.selection.learn",
     "learn_structure": "credo.networks.structure.learn",
     "load": "credo.storage.files",
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from credo.estimation.comparison import bayes_factor as bayes_factor
     from credo.estimation.estimate import estimate as estimate
     from credo.estimation.numeric import Numeric as Numeric
+    from credo.explorer.serving import explore as explore
     from credo.families.beta_bernoulli import BetaBernoulli as BetaBernoulli
     from credo.families.dirichlet import DirichletCategorical as DirichletCategorical
     from credo.families.dirichlet import DirichletMultinomial as DirichletMultinomial
