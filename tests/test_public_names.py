@@ -59,6 +59,7 @@ NAMES = [
     "ask",
     "bayes_factor",
     "bayes_rule",
+    "choose",
     "description_length",
     "documents",
     "edge_confidence",

@@ -3,7 +3,7 @@ parameters take at the precision that rows warrant, and labels given them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,13 +75,15 @@ def classifier_evidence(model: Classifier) -> float:
     return found
 
 
-def rows_length(model: Mixture | HiddenMarkov, data: object, parameters: float, groups: int) -> DescriptionLength:
+def rows_length(
+    model: Mixture | HiddenMarkov, columns: Iterable[str], data: object, parameters: float, groups: int
+) -> DescriptionLength:
     """Of all cells, for models with hidden groups: how many groups there are, their parameters, −log₂ p of the rows.
 
     Of numbers, densities are coded: the precision of the cells, which all models share, comes on top.
     """
     log_prob = model.log_prob(data)
-    coded = "all cells of the rows"
+    coded = f"columns {', '.join(sorted(columns))}"
     return DescriptionLength(
         coded, integer_bits(groups), parameter_bits(parameters, model.n), bits(float(log_prob.sum())), model.n, HALF
     )

@@ -29,7 +29,7 @@ def network_length(network: Network, data: object) -> DescriptionLength:
     tables = {node.label: (name, above[name]) for name, node in network.nodes.items()}  # tied nodes share one
     free = sum((sizes[name] - 1) * prod(sizes[each] for each in own) for name, own in tables.values())
     return DescriptionLength(
-        coded="all cells of the rows",
+        coded=f"columns {', '.join(sorted(map(str, above)))}",
         structure=arrow_bits(above, len(above) - 1),
         parameters=parameter_bits(free, len(log_prob)),
         data=bits(float(np.sum(log_prob))),
