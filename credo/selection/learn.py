@@ -85,7 +85,7 @@ def _learned(base: Classifier, table: Source, weight: Weight, seed: int, kind: s
             wide = widened(base, table, weight)
             if kind == "auto":
                 wide = joined(wide, table, weight)
-            name, found = "", outcome(wide, table, weight, seed)
+            name, found = "", outcome(wide, table, weight, seed, discriminative=kind == "auto")
         model = found.tuned(joint=kind == "auto")
         report = Report(
             str(model.target),
