@@ -110,7 +110,7 @@ def _cells(model: Any, parts: Sequence[Batch], weight: Array) -> tuple[LinearCel
     names = tuple(name for name in model.views if name in chosen)
     if not names:
         return None
-    readings = Readings(names, frozenset(categories & chosen))
+    readings = Readings(names, tuple(name for name in names if name in categories))
     ends = np.cumsum([part.rows for part in parts])[:-1]
     each = zip(parts, np.split(weight, ends), strict=True)
     found = Evidence.total([readings.summarise(part, own) for part, own in each]).ordered()
