@@ -58,7 +58,7 @@ class Readings:
         for name, form in first.items():
             if form not in (*NUMBERS, *CATEGORIES):
                 raise SchemaError(
-                    f"kinds asks for {form!r} of column {name!r}: it is a number as it is, or a category, here"
+                    f"kinds asks for {form!r} of column {name!r}: a regression reads columns as numbers or categories"
                 )
         names = tuple(first)
         categories = tuple(name for name, form in first.items() if form in CATEGORIES)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from credo.models.regression.explaining import Contributions
     from credo.models.regression.robust import StudentNoise
+    from credo.selection.report import RegressionReport
 
 Noise = Literal["gaussian", "student"]
 NUMBERS = {"mean": 0.0, "precision": 1.0, "shape": 1.0, "scale": 1.0}  # of a prior of which some are given
@@ -68,6 +69,7 @@ class LinearRegression(Additive):
     readings: Readings | None = field(default=None, init=False)
     evidence: Evidence | None = field(default=None, init=False)
     robust: StudentNoise | None = field(default=None, init=False)
+    report: RegressionReport | Any = field(default=None, init=False)  # of credo.learn
 
     def __init__(
         self, mean: Any = None, precision: Any = None, shape: Any = None, scale: Any = None, *,
@@ -79,7 +81,7 @@ class LinearRegression(Additive):
         given = LinearGaussian(**{**NUMBERS, **some}) if some else None
         _check_options(given, ridge, select, noise)
         options = (given, ridge, kinds, interactions if isinstance(interactions, str) else tuple(interactions))
-        for each, value in zip(fields(self), (*options, select, noise, None, None, None, None), strict=True):
+        for each, value in zip(fields(self), (*options, select, noise, *[None] * 5), strict=True):
             object.__setattr__(self, each.name, value)
 
     # Learning
@@ -92,7 +94,7 @@ class LinearRegression(Additive):
         table, readings = settled_readings(
             table, name, weight, self.kinds, self.interactions, as_numbers=self.given is not None
         )
-        model = with_fields(self, target=name, readings=readings, evidence=None, robust=None)
+        model = with_fields(self, target=name, readings=readings, evidence=None, robust=None, report=None)
         if self.noise == "student":
             from credo.models.regression.robust import fitted_with_student_noise
 
@@ -166,7 +168,8 @@ class LinearRegression(Additive):
         return self.design.summarise(batch, weight)
 
     def with_evidence(self, evidence: Evidence) -> Self:
-        return with_fields(self, evidence=evidence)
+        """Without a report, which was about the rows of other evidence."""
+        return with_fields(self, evidence=evidence, report=None)
 
     def mergeable(self, other: Self) -> str | None:
         self._refuse_robust("merge", "Fit it to the rows of both")
