@@ -2,8 +2,9 @@
 
 y = w′z + noise, noise ~ t(ν, σ²) = N(0, σ²/u) with u ~ Gamma(ν/2, ν/2) hidden. The E-step expects
 u = (ν + 1)/(ν + r²/σ²) of a row with residual r, and log u. The M-step is the mode of the same posterior as with
-Gaussian noise, of rows that weigh u, and the ν that fits the expected u best. Features, their scales and the strength
-of the ridge are those of the fit with Gaussian noise, and stay as they are.
+Gaussian noise, of rows that weigh u, and the ν that fits the expected u best. Features and their scales are those of
+the fit with Gaussian noise. The strength of the ridge is, too, at first: an outlier makes it too strong. So it is chosen
+again by the evidence of the expected sums, and EM goes on, until it stays.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from credo.errors import DataError, check_whole, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.regression.features import Features
 from credo.models.regression.fitted import Basis, FittedLine, Settings, reference_prior
+from credo.models.regression.ridge import RidgeEvidence
 from credo.models.regression.scores import NumberScores
 from credo.notices import quietly, tell
 from credo.numerics.distributions import StudentT
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 Model = TypeVar("Model", bound="LinearRegression")
 NOISE = Label("noise")
+ROUNDS, ALIKE = 5, 0.01  # of EM with a strength by the evidence of the last; a change of its logarithm that is none
 LEAST, MOST = 1.0, 100.0  # degrees of freedom: Cauchy's, and nearly a Gaussian's
 STEPS, TOLERANCE = 300, 1e-9
 
@@ -140,6 +143,12 @@ def fitted_with_student_noise(model: Model, table: Source, weight: Weight) -> Mo
     ridge = None if model.ridge == "evidence" else float(model.ridge)
     start = FittedLine.of(plain.design, plain._seen, Settings(None, ridge, model.select))
     found = _climbed(model, table, weight, start, None, 4.0)
+    for _ in range(ROUNDS if model.ridge == "evidence" else 0):
+        best = replace(RidgeEvidence.of(found.expected[LABEL]), n=found.rows).best
+        if abs(np.log(best / found.ridge)) < ALIKE:
+            break
+        line = replace(found.fitted, ridge=best, prior=reference_prior(found.expected[LABEL], best))
+        found = _climbed(model, table, weight, line, None, found.degrees)
     return with_fields(plain, noise="student", robust=found)
 
 
