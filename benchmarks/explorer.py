@@ -35,7 +35,10 @@ CLICKED = """
 TYPED = """
 (text) => new Promise((done) => {
   const box = document.querySelector("textarea"), bars = document.querySelector(".bars"), start = performance.now();
-  const watch = new MutationObserver(() => (watch.disconnect(), requestAnimationFrame(() => done(performance.now() - start))));
+  const watch = new MutationObserver(() => {
+    watch.disconnect();
+    requestAnimationFrame(() => done(performance.now() - start));
+  });
   watch.observe(bars, { subtree: true, characterData: true, attributes: true });
   box.value = text;
   box.dispatchEvent(new Event("input", { bubbles: true }));
@@ -73,7 +76,8 @@ def run() -> Iterator[Limit]:
 def _large() -> credo.Network:
     """1,000 variables of three states; each has one or two parents, which lie close in their order."""
     rng = np.random.default_rng(0)
-    parents = {f"v{i}": {f"v{i - rng.integers(1, min(i, 6) + 1)}" for _ in range(2)} if i else set() for i in range(1000)}
+    near = [{f"v{i - rng.integers(1, min(i, 6) + 1)}" for _ in range(2)} if i else set() for i in range(1000)]
+    parents = {f"v{i}": own for i, own in enumerate(near)}
     tables = {name: rng.dirichlet(np.ones(3), (3,) * len(own)) for name, own in parents.items()}
     return credo.Network(parents, tables, ["low", "middle", "high"])
 
@@ -91,7 +95,7 @@ def _clicks(browser: Any, net: Any) -> float:
         count = page.locator(".card .state").count()
         places = [int(place) for place in np.random.default_rng(0).permutation(count)[: CLICKS // 2]]
         found = []
-        for place in [each for place in places for each in (place, place)]:  # and take it back
+        for place in np.repeat(places, 2).tolist():  # and take it back
             found.append(float(page.evaluate(CLICKED, place)))
             page.wait_for_timeout(150)
         page.close()
