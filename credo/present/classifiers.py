@@ -114,6 +114,17 @@ def _judged(report: Report) -> list[Content]:
     ]
 
 
+def scores_content(scores: Scores) -> list[Content]:
+    """Figures and the confusion matrix."""
+    title = Paragraph(f"{count_of(len(scores.truth), 'row')}, {scores.how}", "title")
+    return [title, *_figures(scores), *confusion_content(scores, CLASSES, PAIRS)]
+
+
+def report_content(report: Report) -> list[Content]:
+    """What was tried, how well the result predicts, and the columns."""
+    return [*_judged(report), GAP, columns_table(report, TOP)]
+
+
 def _figures(scores: Scores) -> list[Content]:
     value, share = scores.commonest
     figures = {
