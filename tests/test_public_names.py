@@ -60,6 +60,7 @@ NAMES = [
     "ask",
     "bayes_factor",
     "bayes_rule",
+    "compare",
     "documents",
     "edge_confidence",
     "em_means",

@@ -291,7 +291,8 @@ def described(model: Classifier) -> str:
     if model.evidence is None:
         return f"{name}, not fitted yet"
     forms: dict[str, list[str]] = {}
-    chosen = model.read_forms if model.tuning is None else model.tuning.forms
+    tuning = model.tuning
+    chosen = model.read_forms if tuning is None else {name: tuning.read_as(name) for name in tuning.forms}
     for column, views in chosen.items():
         forms.setdefault(" and ".join(views) or "left out", []).append(column)
     weights = model.class_weights

@@ -134,8 +134,11 @@ def _words(model: Any, name: str, parts: Sequence[Batch]) -> tuple[LinearWords, 
     if not len(kept):
         return None
     rarity = np.log((counts.shape[0] + 1) / (often[kept] + 1)) + 1
-    term = LinearWords(name, text, words.take(pa.array(kept)).cast(pa.string()), rarity, np.zeros((len(kept), 0)))
-    return term, term.normalised(counts[:, kept])
+    nothing, weights = np.zeros(len(kept)), np.zeros((len(kept), 0))
+    term = LinearWords(name, text, words.take(pa.array(kept)).cast(pa.string()), rarity, nothing, weights)
+    matrix = term.normalised(counts[:, kept])
+    typical = np.bincount(matrix.indices, matrix.data, len(kept)) / often[kept]
+    return replace(term, typical=typical), matrix
 
 
 def _counted(name: str, reading: Reading, parts: Sequence[Batch]) -> tuple[Any, Any]:
