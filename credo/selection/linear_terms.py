@@ -184,7 +184,7 @@ class LinearWords(LinearTerm, WordByWord, WeighsWords):
 
         places = pc.index_in(words, value_set=self.words.cast(words.type)).fill_null(-1).to_numpy(zero_copy_only=False)
         own = self.share * self.typical * (self.weights[:, k] - self.weights @ others)
-        return np.append(own, 0.0)[places]
+        return np.asarray(np.append(own, 0.0)[places])
 
     def words_of(self, cells: Documents) -> dict[str, Array]:
         row = self.matrix(cells)

@@ -80,6 +80,12 @@ class TunedClassifier(Classifier):
     def settings(self) -> Settings:
         return self.model.settings
 
+    def structure_bits(self, n: float) -> float:
+        return self.model.structure_bits(n)
+
+    def log_evidence(self) -> float:
+        raise EvidenceError("weights that were tuned have no prior, and so no evidence: take that of model.plain")
+
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
         return self.model.blocks(views)
 
