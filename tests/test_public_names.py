@@ -28,6 +28,7 @@ NAMES = [
     "Beliefs",
     "BetaBernoulli",
     "Classifier",
+    "DecisionTree",
     "DirichletCategorical",
     "DirichletMultinomial",
     "GammaExponential",
