@@ -14,6 +14,7 @@ _PUBLIC = {
     "Beliefs": "credo.estimation.beliefs",
     "BetaBernoulli": "credo.families.beta_bernoulli",
     "Classifier": "credo.models.classifier",
+    "Concepts": "credo.models.concepts.model",
     "CredoError": "credo.errors",
     "DataError": "credo.errors",
     "DecisionTree": "credo.models.tree.model",
@@ -26,7 +27,8 @@ _PUBLIC = {
     "HiddenMarkov": "credo.models.hidden_markov.model",
     "Hypotheses": "credo.models.hypotheses",
     "KDependence": "credo.models.several_parents",
-    "LinearRegression": "credo.families.linear_regression",
+    "LinearGaussian": "credo.families.linear_gaussian",
+    "LinearRegression": "credo.models.regression.linear",
     "MarkovNetwork": "credo.networks.markov_network",
     "Mixture": "credo.models.mixture.model",
     "NaiveBayes": "credo.models.naive_bayes",
@@ -54,10 +56,13 @@ _PUBLIC = {
     "ask": "credo.asking",
     "bayes_factor": "credo.estimation.comparison",
     "bayes_rule": "credo.numerics.probability_rules",
+    "choose": "credo.selection.choose",
+    "description_length": "credo.selection.description_length",
     "documents": "credo.data.documents",
     "edge_confidence": "credo.networks.structure.edge_confidence",
     "em_means": "credo.models.em_means",
     "estimate": "credo.estimation.estimate",
+    "explore": "credo.explorer.serving",
     "learn": "credo.selection.learn",
     "learn_structure": "credo.networks.structure.learn",
     "load": "credo.storage.files",
@@ -89,12 +94,13 @@ if TYPE_CHECKING:
     from credo.estimation.comparison import bayes_factor as bayes_factor
     from credo.estimation.estimate import estimate as estimate
     from credo.estimation.numeric import Numeric as Numeric
+    from credo.explorer.serving import explore as explore
     from credo.families.beta_bernoulli import BetaBernoulli as BetaBernoulli
     from credo.families.dirichlet import DirichletCategorical as DirichletCategorical
     from credo.families.dirichlet import DirichletMultinomial as DirichletMultinomial
     from credo.families.gamma import GammaExponential as GammaExponential
     from credo.families.gamma import GammaPoisson as GammaPoisson
-    from credo.families.linear_regression import LinearRegression as LinearRegression
+    from credo.families.linear_gaussian import LinearGaussian as LinearGaussian
     from credo.families.normal import NormalInverseGamma as NormalInverseGamma
     from credo.families.normal import NormalMean as NormalMean
     from credo.families.normal_inverse_wishart import NormalInverseWishart as NormalInverseWishart
@@ -102,6 +108,7 @@ if TYPE_CHECKING:
     from credo.models.augmented import OneDependence as OneDependence
     from credo.models.augmented import TreeAugmented as TreeAugmented
     from credo.models.classifier import Classifier as Classifier
+    from credo.models.concepts.model import Concepts as Concepts
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
     from credo.models.em_means import em_means as em_means
     from credo.models.forms import Number as Number
@@ -111,6 +118,7 @@ if TYPE_CHECKING:
     from credo.models.hypotheses import Hypotheses as Hypotheses
     from credo.models.mixture.model import Mixture as Mixture
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
+    from credo.models.regression.linear import LinearRegression as LinearRegression
     from credo.models.several_parents import KDependence as KDependence
     from credo.models.several_parents import NetworkClassifier as NetworkClassifier
     from credo.models.tree.model import DecisionTree as DecisionTree
@@ -123,6 +131,8 @@ if TYPE_CHECKING:
     from credo.numerics.probability_rules import product_rule as product_rule
     from credo.numerics.probability_rules import sum_rule as sum_rule
     from credo.numerics.probability_rules import total_probability as total_probability
+    from credo.selection.choose import choose as choose
+    from credo.selection.description_length import description_length as description_length
     from credo.selection.learn import learn as learn
     from credo.selection.tuned import TunedClassifier as TunedClassifier
     from credo.storage.files import load as load

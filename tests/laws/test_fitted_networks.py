@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from credo.core.labels import Label
 from credo.engines import local
 from credo.errors import EvidenceError, Notice
 from credo.networks import incomplete
-from credo.networks.fitting import Climb, Fitting, Problem, Start
+from credo.networks.fitting import Fitting, Problem
 from credo.networks.gradient import nearest_distributions
 from credo.networks.incomplete import observed
 from credo.networks.learning import TableEM
@@ -197,6 +198,19 @@ def test_acceleration_takes_fewer_steps_to_the_same_optimum() -> None:
     assert (np.diff(fast.history) >= 0).all()
 
 
+@pytest.mark.parametrize("share", [0.2, 0.5])
+def test_maximum_likelihood_goes_to_zeros_in_few_steps(share: float) -> None:
+    """Entries that EM takes to 0 don't underflow on the way, and don't decide how far all others are extrapolated."""
+    asia = Network.example("asia")
+    data = lost(asia.sample(1000, seed=1), share, 2)
+    net = Network(asia.parents).fit(data, prior="ml")
+    assert len(net.history) < 120
+    assert (np.diff(net.history) >= -1e-9).all()
+    assert min(table[table > 0].min() for table in net.tables.values()) > 1e-60
+    plain = em(TableEM(net.with_tables(net.tables)), lambda: net.coded(data), steps=300, tolerance=0.0)
+    assert plain.objective == pytest.approx(net.history[-1], rel=1e-6)  # EM from there finds nothing better
+
+
 def test_equal_rows_are_one() -> None:
     """The expected counts are those of all rows; the E-step reads each kind of row once."""
     data = STORM.sample(5000, seed=8).drop_columns(["Lightning", "Campfire"])
@@ -338,8 +352,8 @@ def test_starts_run_beside_each_other_as_alone() -> None:
     assert problem.rows.few
     how = Fitting(starts=3, steps=15)
     starts = [*problem.starts(how, base)]
-    alone = [fit for start in starts for fit in Climb(how, problem.rows, False)(Start(start, problem.rows.size))]
-    beside = problem._climbed(starts, how)
+    alone = replace(problem.restarts(how), beside=False).climbed(starts)
+    beside = problem.restarts(how).climbed(starts)
     assert [fit.history for fit in beside] == [fit.history for fit in alone]
     assert len({fit.history for fit in beside}) == 3  # each start is another
 
