@@ -17,6 +17,7 @@ _PUBLIC = {
     "Concepts": "credo.models.concepts.model",
     "CredoError": "credo.errors",
     "DataError": "credo.errors",
+    "DecisionTree": "credo.models.tree.model",
     "DirichletCategorical": "credo.families.dirichlet",
     "DirichletMultinomial": "credo.families.dirichlet",
     "EvidenceError": "credo.errors",
@@ -121,6 +122,7 @@ if TYPE_CHECKING:
     from credo.models.regression.linear import LinearRegression as LinearRegression
     from credo.models.several_parents import KDependence as KDependence
     from credo.models.several_parents import NetworkClassifier as NetworkClassifier
+    from credo.models.tree.model import DecisionTree as DecisionTree
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network
     from credo.networks.structure.edge_confidence import edge_confidence as edge_confidence

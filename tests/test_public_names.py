@@ -29,6 +29,7 @@ NAMES = [
     "BetaBernoulli",
     "Classifier",
     "Concepts",
+    "DecisionTree",
     "DirichletCategorical",
     "DirichletMultinomial",
     "GammaExponential",

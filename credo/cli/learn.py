@@ -12,6 +12,7 @@ from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.sequences import learn_sequences, learns_sequences
 from credo.cli.streams import remark
+from credo.cli.trees import learn_tree
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
@@ -21,6 +22,7 @@ PICTURES = (".png", ".svg", ".pdf")
 MODELS = ("auto", "naive-bayes", "gaussian", "tan", "aode", "kdb", "linear")
 NETWORK = "network"  # with a target: whose arrows are learned; without: whose tables are
 HMM = "hmm"  # a hidden Markov model is about sequences
+TREE = "tree"  # a decision tree, which isn't pooled with others
 KINDS = ("category", "number", "count", "date", "text", "ignore")
 FORMS = ("log", "binned")  # of a number
 WORD = "word"  # a category whose new values are judged by their spelling
@@ -48,7 +50,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--target", "-t", metavar="COLUMN", help="The column to predict: classes, or numbers.  [required]")
 @click.option(
     "--model",
-    type=click.Choice((*MODELS, NETWORK, HMM)),
+    type=click.Choice((*MODELS, NETWORK, HMM, TREE)),
     default="auto",
     show_default=True,
     help="Which models are tried.",
@@ -64,7 +66,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--output", "-o", metavar="FILE", help="A .credo file for the model.")
 @click.option("--report", metavar="FILE", help="An .html file for a page with figures.")
 @click.option("--learning-curve", "curve", is_flag=True, help="Scores on a held-out third by the rows learned.")
-@click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the learning curve.")
+@click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the learning curve, or the tree.")
 @learns_tables
 @learns_sequences
 @reads_data
@@ -98,6 +100,7 @@ def learn(
       credo learn cars.csv -t class --model tan
       credo learn cars.csv -t class --model network
       credo learn houses.csv -t price
+      credo learn cars.csv -t class --model tree --plot tree.png
 
     With --network, the tables of a belief network are learned instead: by counting, and by EM where cells are missing
     or variables are hidden.
@@ -134,6 +137,11 @@ def learn(
         refuse_options(given & CLASSIFIER_OPTIONS, "a network's tables are learned without")
         return learn_tables(data, weight=how["weight"], output=output, **tables)
     refuse_options(given & {*TABLE_OPTIONS}, "only a network (--network) has")
+    if how["model"] == TREE:
+        refuse_options(given & {"top", "report", "curve"}, "a decision tree has no")
+        target = column_asked_for(data, target, "--target", "which column holds the classes")
+        asked = as_kinds(how["kinds"])
+        return learn_tree(data, target=target, weight=how["weight"], kinds=asked, output=output, plot=plot)
     target = column_asked_for(data, target, "--target", "which column holds the classes")
     for path, endings in ((output, (MODEL,)), (report, (PAGE,)), (plot, PICTURES)):
         if path:
