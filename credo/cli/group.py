@@ -30,6 +30,7 @@ COMMANDS = {
     "update": "Learn from more rows.",
     "forget": "Unlearn rows, with the same result as never having learned them.",
     "merge": "Merge what several models learned.",
+    "compare": "Compare a generative with a discriminative model by learning curves.",
     "estimate": "Estimate a column's parameters, overall or by group.",
     "cluster": "Find clusters of rows, and what sets them apart.",
     "structure": "Learn the arrows and tables of a belief network from a table.",

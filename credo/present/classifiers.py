@@ -157,8 +157,8 @@ def confusion_content(scores: Scores, most: int, pairs: int) -> list[Content]:
 
 def views_table(model: Classifier, top: int) -> Table:
     """How columns are read, where no report says how much they matter."""
-    chosen = model.views if model.tuning is None else model.tuning.forms
     names = list(model.views)[:top]
+    chosen = model.views if model.tuning is None else {name: model.tuning.read_as(name) for name in names}
     schema = {column.name: column for column in model.seen.schema if not column.derived}
     return Table(
         [
