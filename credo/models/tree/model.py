@@ -123,6 +123,8 @@ class DecisionTree(ClassPredictor, Additive):
         if not views:
             raise SchemaError("there is no column to learn from: all of them are ignored")
         sample = sampled(table, name, views, weight)
+        if not len(sample.truth):
+            raise DataError(f"no row has a class: every cell of {name!r} is missing, or weighs nothing")
         columns, classes = sample.bins(views), len(sample.levels[name].levels)
         rows = sample.encoded(columns, self.growth.gain, classes)
         structure, stop = learned(rows, self.growth, self.prune)
