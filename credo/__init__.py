@@ -29,6 +29,7 @@ _PUBLIC = {
     "LinearRegression": "credo.families.linear_regression",
     "MarkovNetwork": "credo.networks.markov_network",
     "Mixture": "credo.models.mixture.model",
+    "ModelAverage": "credo.models.average",
     "NaiveBayes": "credo.models.naive_bayes",
     "Network": "credo.networks.network",
     "NetworkClassifier": "credo.models.several_parents",
@@ -52,6 +53,7 @@ _PUBLIC = {
     "TunedClassifier": "credo.selection.tuned",
     "Word": "credo.models.forms",
     "ask": "credo.asking",
+    "average": "credo.selection.average",
     "bayes_factor": "credo.estimation.comparison",
     "bayes_rule": "credo.numerics.probability_rules",
     "choose": "credo.selection.choose",
@@ -105,6 +107,7 @@ if TYPE_CHECKING:
     from credo.families.pareto_uniform import ParetoUniform as ParetoUniform
     from credo.models.augmented import OneDependence as OneDependence
     from credo.models.augmented import TreeAugmented as TreeAugmented
+    from credo.models.average import ModelAverage as ModelAverage
     from credo.models.classifier import Classifier as Classifier
     from credo.models.concepts.model import Concepts as Concepts
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
@@ -127,6 +130,7 @@ if TYPE_CHECKING:
     from credo.numerics.probability_rules import product_rule as product_rule
     from credo.numerics.probability_rules import sum_rule as sum_rule
     from credo.numerics.probability_rules import total_probability as total_probability
+    from credo.selection.average import average as average
     from credo.selection.choose import choose as choose
     from credo.selection.description_length import description_length as description_length
     from credo.selection.learn import learn as learn

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from credo.core.evidence import Part
     from credo.core.labels import Label
     from credo.models.augmented import Augmented
+    from credo.models.average import ModelAverage
     from credo.models.classifier import Classifier
     from credo.models.metrics import Scores
     from credo.models.naive_bayes import NaiveBayes
@@ -126,6 +127,15 @@ def _tuned_holds(tuned: TunedClassifier) -> bool:
     """Whether the tuning uses the forms that the model counts."""
     views, forms = tuned.views, tuned.tuning.forms
     return tuned.evidence is not None and all(set(own) <= set(views.get(name, ())) for name, own in forms.items())
+
+
+def _average_holds(model: ModelAverage) -> bool:
+    """Whether stacked weights are shares of the models."""
+    stacked = model.stacked
+    if stacked is None:
+        return True
+    shares = len(stacked) == len(model.models) and all(0 <= each <= 1 for each in stacked)
+    return shares and abs(sum(stacked) - 1) < ROUNDING
 
 
 def _tuning_apart(plain: str, joint: bool = False) -> Callable[[Values], Values | Moved]:
@@ -267,6 +277,18 @@ TUNED = Stored(
     consistent=_tuned_holds,
 )
 
+AVERAGE = Stored(
+    "ModelAverage",
+    "credo.models.average:ModelAverage",
+    {
+        "models": tuple_of(class_at("credo.models.class_predictor:ClassPredictor")),
+        "by": one_of("evidence", "loo", "folds"),
+        "class_prior": optional(mapping(ANYTHING, NUMBER)),
+        "stacked": optional(tuple_of(NUMBER)),
+    },
+    consistent=_average_holds,
+)
+
 SCHEMAS = (
     TUNING,
     SCORES,
@@ -290,6 +312,7 @@ SCHEMAS = (
         },
     ),
     TUNED,
+    AVERAGE,
     Stored(
         "TreeAugmented",
         "credo.models.augmented:TreeAugmented",
