@@ -37,6 +37,7 @@ NAMES = [
     "HiddenMarkov",
     "Hypotheses",
     "KDependence",
+    "LinearGaussian",
     "LinearRegression",
     "MarkovNetwork",
     "Mixture",

@@ -99,6 +99,7 @@ def predicted(
     path: str, data: object, target: str | None, proba: bool, class_prior: str | None = None
 ) -> Generator[Any]:
     """Predictions of a classifier, of a network's variable, or of hidden states."""
+    from credo.formats import is_network
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.networks.graphical_model import GraphicalModel
     from credo.storage.files import load
@@ -133,13 +134,6 @@ def _shares(model: ClassPredictor, given: str) -> dict[Any, float]:
         except ValueError:
             raise PriorError(f"--class-prior must be probabilities, as in no=0.9,yes=0.1, but has {part!r}") from None
     return found
-
-
-def is_network(path: str) -> bool:
-    from credo.formats import FORMATS
-    from credo.formats.files import PACKED
-
-    return path.lower().removesuffix(PACKED).endswith((*FORMATS,))
 
 
 def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
@@ -192,7 +186,7 @@ def imputed(path: str, data: object) -> Generator[Any]:
 
 def loaded(path: str) -> Any:
     """The model in a .credo file, or the network in a file of another format."""
-    from credo.formats import FORMATS, read
+    from credo.formats import FORMATS, is_network, read
     from credo.formats.files import PACKED
     from credo.storage.files import load
 
