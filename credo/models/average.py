@@ -41,6 +41,7 @@ class ModelAverage(ClassPredictor):
     _internal: ClassVar[tuple[str, ...]] = ("stacked",)
 
     models: tuple[Any, ...]
+    names: tuple[str, ...]
     by: Weighing = "evidence"
     class_prior: Shares | None = None
     stacked: tuple[float, ...] | None = None  # the weights of models, where they are stacked
@@ -53,11 +54,12 @@ class ModelAverage(ClassPredictor):
             _check_evidence(self.models)
 
     @classmethod
-    def of(cls, models: Sequence[Any], data: object, by: Weighing) -> ModelAverage:
+    def of(cls, named: Mapping[str, Any], data: object, by: Weighing) -> ModelAverage:
         """Of fitted models; held-out rows are found in the data that they were fitted on."""
+        models = tuple(named.values())
         _check_alike(models)
         stacked = None if by == "evidence" else stacked_weights(models, data, by)
-        return cls(tuple(models), by, None, stacked)
+        return cls(models, tuple(named), by, None, stacked)
 
     @cached_property
     def weights(self) -> Array:
@@ -86,7 +88,8 @@ class ModelAverage(ClassPredictor):
     def fit(self, data: object, target: object = None, *, weight: Weight = None) -> ModelAverage:
         """Refit all models, and weigh them again."""
         table, name = with_target(self.opened(data), self.target if target is None else target)
-        models = tuple(model.fit(table, target=name, **_given(weight)) for model in self.models)
+        pairs = zip(self.names, self.models, strict=True)
+        models = {own: model.fit(table, target=name, **_given(weight)) for own, model in pairs}
         return replace(ModelAverage.of(models, table, self.by), class_prior=self.class_prior)
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> ModelAverage:
@@ -218,7 +221,7 @@ class ModelAverage(ClassPredictor):
 
     def __repr__(self) -> str:
         order = np.argsort(-self.weights, kind="stable")
-        lines = [f"  {self.weights[k]:.4f}  {type(self.models[k]).__name__}" for k in order]
+        lines = [f"  {self.weights[k]:.4f}  {self.names[k]}" for k in order]
         return "\n".join([f"Average of {len(self.models)} models of {self.target!r}, {HOW[self.by]}", *lines])
 
 

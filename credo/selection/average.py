@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from credo.data import source
 from credo.errors import DataError
 from credo.models.average import ModelAverage, Weighing
-from credo.selection.choose import fitted_on, learned
+from credo.selection.choose import fitted_on, learned, names_of
 
 
 def average(
-    models: Sequence[Any], data: object = None, by: Weighing | None = None, *, target: object = None
+    models: Sequence[Any] | Mapping[str, Any], data: object = None, by: Weighing | None = None, *, target: object = None
 ) -> ModelAverage:
     """The Bayes-optimal mixture P(class | row) = Σ P(class | row, model) P(model | data), as a classifier.
 
@@ -25,17 +25,16 @@ def average(
     >>> both.predict({"x": [0.0, 2.0]}).tolist()
     ['a', 'b']
     """
-    if isinstance(models, str) or not isinstance(models, Sequence):
-        raise DataError(f"models must be a list of models, but are {models!r:.60}")
+    named = names_of(models)
     by = by or ("evidence" if data is None else "loo")
     if by not in get_args(Weighing):
         raise DataError(f"by must be one of {', '.join(map(repr, get_args(Weighing)))}, but is {by!r:.60}")
     if data is None:
-        if lazy := next((model for model in models if not learned(model)), None):
-            raise DataError(f"a {type(lazy).__name__} has learned nothing yet: fit it, or give data and target=")
-        return ModelAverage.of(models, None, by)
+        if lazy := next((name for name, model in named.items() if not learned(model)), None):
+            raise DataError(f"{lazy} has learned nothing yet: fit it, or give data and target=")
+        return ModelAverage.of(named, None, by)
     table = source(data)
-    fitted = [fitted_on(type(model).__name__, model, table, target) for model in models]
+    fitted = {name: fitted_on(name, model, table, target) for name, model in named.items()}
     if target is not None and not isinstance(target, str):
-        table = table.beside(str(fitted[0].target), target)
+        table = table.beside(str(next(iter(fitted.values())).target), target)
     return ModelAverage.of(fitted, table, by)

@@ -111,7 +111,7 @@ def choose(
     """
     if by not in get_args(By):
         raise DataError(f"by must be one of {', '.join(map(repr, get_args(By)))}, but is {by!r:.60}")
-    named = _named(models)
+    named = names_of(models)
     table = source(data)
     if table.once:
         raise DataError("models are compared on data that are read several times: give a table, not an iterator")
@@ -122,7 +122,7 @@ def choose(
     return _compared(by, fitted, judged)
 
 
-def _named(models: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
+def names_of(models: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     """Names of classes, with a number where two have the same."""
     if isinstance(models, Mapping):
         found = {str(name): model for name, model in models.items()}
@@ -134,7 +134,7 @@ def _named(models: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     else:
         raise DataError(f"models must be a list of models, or {{name: model}}, but are {models!r:.60}")
     if len(found) < 2:
-        raise DataError(f"at least two models can be compared, but there is {counted(len(found), 'model')}")
+        raise DataError(f"there must be at least two models, but there is {counted(len(found), 'model')}")
     return found
 
 

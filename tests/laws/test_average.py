@@ -132,6 +132,7 @@ def test_it_has_the_other_verbs(by: str, tmp_path: Path) -> None:
     with credo.engines.using(credo.engines.Serial()):
         np.testing.assert_array_equal(average.predict_proba(ROWS), made(by).predict_proba(ROWS))
     assert repr(average).splitlines()[0].startswith(f"Average of {len(average.models)} models of 'y'")
+    assert sum(name in repr(average) for name in average.names) == len(average.models)
     length = credo.description_length(average, ROWS)
     assert length.coded == "column 'y' given the others"
     unknown = {"a": [ROWS["a"][0], None], "b": [None, None], "x": [None, None]}

@@ -156,8 +156,8 @@ def _tuned_holds(tuned: TunedClassifier) -> bool:
 def _average_holds(model: ModelAverage) -> bool:
     """Whether stacked weights are shares of the models."""
     stacked = model.stacked
-    if stacked is None:
-        return True
+    if stacked is None or len(model.names) != len(model.models):
+        return len(model.names) == len(model.models)
     shares = len(stacked) == len(model.models) and all(0 <= each <= 1 for each in stacked)
     return shares and abs(sum(stacked) - 1) < ROUNDING
 
@@ -337,6 +337,7 @@ AVERAGE = Stored(
     "credo.models.average:ModelAverage",
     {
         "models": tuple_of(class_at("credo.models.class_predictor:ClassPredictor")),
+        "names": tuple_of(TEXT),
         "by": one_of("evidence", "loo", "folds"),
         "class_prior": optional(mapping(ANYTHING, NUMBER)),
         "stacked": optional(tuple_of(NUMBER)),
