@@ -31,6 +31,7 @@ _PUBLIC = {
     "LinearRegression": "credo.models.regression.linear",
     "MarkovNetwork": "credo.networks.markov_network",
     "Mixture": "credo.models.mixture.model",
+    "ModelAverage": "credo.models.average",
     "NaiveBayes": "credo.models.naive_bayes",
     "Network": "credo.networks.network",
     "NetworkClassifier": "credo.models.several_parents",
@@ -54,6 +55,7 @@ _PUBLIC = {
     "TunedClassifier": "credo.selection.tuned",
     "Word": "credo.models.forms",
     "ask": "credo.asking",
+    "average": "credo.selection.average",
     "bayes_factor": "credo.estimation.comparison",
     "bayes_rule": "credo.numerics.probability_rules",
     "choose": "credo.selection.choose",
@@ -108,6 +110,7 @@ if TYPE_CHECKING:
     from credo.families.pareto_uniform import ParetoUniform as ParetoUniform
     from credo.models.augmented import OneDependence as OneDependence
     from credo.models.augmented import TreeAugmented as TreeAugmented
+    from credo.models.average import ModelAverage as ModelAverage
     from credo.models.classifier import Classifier as Classifier
     from credo.models.concepts.model import Concepts as Concepts
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
@@ -132,6 +135,7 @@ if TYPE_CHECKING:
     from credo.numerics.probability_rules import product_rule as product_rule
     from credo.numerics.probability_rules import sum_rule as sum_rule
     from credo.numerics.probability_rules import total_probability as total_probability
+    from credo.selection.average import average as average
     from credo.selection.choose import choose as choose
     from credo.selection.comparison import compare as compare
     from credo.selection.description_length import description_length as description_length
