@@ -25,6 +25,7 @@ _PUBLIC = {
     "HiddenMarkov": "credo.models.hidden_markov.model",
     "Hypotheses": "credo.models.hypotheses",
     "KDependence": "credo.models.several_parents",
+    "LogisticRegression": "credo.models.regression.logistic",
     "LinearRegression": "credo.families.linear_regression",
     "MarkovNetwork": "credo.networks.markov_network",
     "Mixture": "credo.models.mixture.model",
