@@ -85,7 +85,7 @@ def test_interactions_are_pairs_of_columns() -> None:
         ([("a", "d")], "that isn't read"),
     ):
         with pytest.raises(credo.SchemaError, match=said):
-            pairs_of(wrong, ("a", "b", "c"))  # type: ignore[arg-type]
+            pairs_of(wrong, ("a", "b", "c"))
 
 
 def test_too_many_terms_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

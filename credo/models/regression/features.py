@@ -58,7 +58,7 @@ class Readings:
         for name, form in first.items():
             if form not in (*NUMBERS, *CATEGORIES):
                 raise SchemaError(
-                    f"kinds asks for {form!r} of column {name!r}: a regression reads numbers as they are, or as categories"
+                    f"kinds asks for {form!r} of column {name!r}: a regression reads columns as numbers or categories"
                 )
         names = tuple(first)
         categories = frozenset(name for name, form in first.items() if form in CATEGORIES)
