@@ -254,7 +254,7 @@ class LogisticRegression(ClassPredictor):
 
     def plot(self, top: int = 20) -> Figure:
         """The strongest weights, of features of unit scale, with their credible intervals."""
-        from credo.present.regression_plot import weights_figure
+        from credo.present.logistic_plot import weights_figure
 
         return weights_figure(self, top)
 
