@@ -26,8 +26,9 @@ _PUBLIC = {
     "HiddenMarkov": "credo.models.hidden_markov.model",
     "Hypotheses": "credo.models.hypotheses",
     "KDependence": "credo.models.several_parents",
+    "LinearGaussian": "credo.families.linear_gaussian",
+    "LinearRegression": "credo.models.regression.linear",
     "LogisticRegression": "credo.models.regression.logistic",
-    "LinearRegression": "credo.families.linear_regression",
     "MarkovNetwork": "credo.networks.markov_network",
     "Mixture": "credo.models.mixture.model",
     "NaiveBayes": "credo.models.naive_bayes",
@@ -97,7 +98,7 @@ if TYPE_CHECKING:
     from credo.families.dirichlet import DirichletMultinomial as DirichletMultinomial
     from credo.families.gamma import GammaExponential as GammaExponential
     from credo.families.gamma import GammaPoisson as GammaPoisson
-    from credo.families.linear_regression import LinearRegression as LinearRegression
+    from credo.families.linear_gaussian import LinearGaussian as LinearGaussian
     from credo.families.normal import NormalInverseGamma as NormalInverseGamma
     from credo.families.normal import NormalMean as NormalMean
     from credo.families.normal_inverse_wishart import NormalInverseWishart as NormalInverseWishart
@@ -115,6 +116,8 @@ if TYPE_CHECKING:
     from credo.models.hypotheses import Hypotheses as Hypotheses
     from credo.models.mixture.model import Mixture as Mixture
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
+    from credo.models.regression.linear import LinearRegression as LinearRegression
+    from credo.models.regression.logistic import LogisticRegression as LogisticRegression
     from credo.models.several_parents import KDependence as KDependence
     from credo.models.several_parents import NetworkClassifier as NetworkClassifier
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork

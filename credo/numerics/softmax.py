@@ -165,6 +165,17 @@ class FeatureRows(Loaded):
         return [slice(first, first + step) for first in range(0, self.rows, step)]
 
 
+def feature_rows(features: Any, codes: NDArray[np.integer], weight: Array | None = None) -> FeatureRows:
+    """Of a dense matrix, or of a sparse one in CSR form."""
+    weight = np.ones(len(codes)) if weight is None else weight
+    own = np.asarray(codes, dtype=np.int32)
+    if not hasattr(features, "indptr"):
+        return FeatureRows(np.ascontiguousarray(features, dtype=np.float64), None, own, weight)
+    starts, places = features.indptr.astype(np.int64), features.indices.astype(np.int32)
+    sparse = SparseRows(starts, places, np.asarray(features.data, dtype=np.float64), features.shape[1])
+    return FeatureRows(np.zeros((len(codes), 0)), sparse, own, weight)
+
+
 def _entries(sparse: SparseRows) -> tuple[Any, Any, Any]:
     return sparse.starts, sparse.places, sparse.values
 

@@ -6,18 +6,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
-from credo.numerics.softmax import Derivatives, LikelihoodSums
+from credo.numerics.softmax import (
+    Derivatives,
+    FeatureRows,
+    LikelihoodSums,
+    SumLikelihood,
+    TimesCurvature,
+    feature_rows,
+)
 
 Sums = Callable[[Array, Derivatives], LikelihoodSums]  # of all rows, given coefficients
 Times = Callable[[Array, Array], Array]  # minus the second derivative at coefficients, times a direction
 
+WIDEST = 2_000  # coefficients whose covariances are kept; of more, Newton's method would take too long as well
 STEPS = 200  # of Newton's method, at most
-ENOUGH = 1e-9  # nats, relative to the log-posterior, that a last step gains: those after it gain nothing to speak of
-CHORD = 1e-5  # nats, relative to the log-posterior: after a step that gains less, the curvature stays as it is
+ENOUGH = 1e-14  # nats, relative to the log-posterior, that a last step gains: those after it gain nothing to speak of
+CHORD = 1e-2  # nats, relative to the log-posterior: after a step that gains less, the curvature may stay as it is
 SHORTEST = 1e-10  # of a step that is halved until the log-posterior doesn't fall
 MEMORY = 10  # steps that L-BFGS remembers
 NEARLY = 0.1  # of the gradient that is left when a step by conjugate gradients is good enough
@@ -92,11 +102,13 @@ def solved(curvature: Array, values: Array) -> Array:
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     size = np.sqrt(np.maximum(np.diag(curvature), np.finfo(float).tiny))
+    by_row = size.reshape(-1, *[1] * (values.ndim - 1))
     scaled = curvature / size[:, None] / size
     try:
-        return np.asarray((cho_solve(cho_factor(scaled), values.T / size) / size).T)
+        found = cho_solve(cho_factor(scaled), values / by_row)
     except LinAlgError:
-        return np.asarray((np.linalg.lstsq(scaled, (values.T / size).T, rcond=1e-12)[0].T / size).T)
+        found = np.linalg.lstsq(scaled, values / by_row, rcond=1e-12)[0]
+    return np.asarray(found / by_row)
 
 
 def newton_mode(
@@ -104,8 +116,8 @@ def newton_mode(
 ) -> Mode:
     """θ ← θ + H⁻¹ ∇, a step being halved until the log-posterior doesn't fall.
 
-    The curvature is computed again while steps gain much; once they don't, it hardly changes. `roughly`: what is known
-    of it at the start.
+    Near the mode the curvature of an earlier step does while gains fall fast; that of the mode is computed at the end.
+    `roughly`: what is known of it at the start.
     """
     theta, history, known, last = start, list[float](), roughly, np.inf
     found = sums(theta, "curvature" if known is None else "gradient")
@@ -117,21 +129,31 @@ def newton_mode(
         step = solved(settled(prior.added_to(known), theta.shape[1]), slope.ravel()).reshape(theta.shape)
         gain, scale = 0.5 * float((step * slope).sum()), max(1.0, abs(best))
         history.append(best)
-        if gain <= enough * scale:
-            likelihood = found.value + gain - prior.value(theta + step) + prior.value(theta)
-            return Mode(theta + step, likelihood, None if known is roughly else known, (*history, best + gain))
-        again = gain > CHORD * scale or gain > last / 10 or known is roughly
-        last, size, tried, value = gain, 1.0, found, -np.inf
-        while size > SHORTEST:
-            tried = sums(theta + size * step, "curvature" if again else "gradient")
-            value = tried.value + prior.value(theta + size * step)
-            if value >= best - 1e-12 * abs(best):
-                break
-            size /= 2
-        else:
-            return Mode(theta, found.value, None if known is roughly else known, tuple(history))
-        theta, found, best = theta + size * step, tried, value
-    return Mode(theta, found.value, known, tuple(history), converged=False)
+        done = gain <= enough * scale
+        fast = gain <= CHORD * scale and gain <= last / 10
+        moved, tried = _moved(sums, prior, theta, step, best, "gradient" if fast and not done else "curvature")
+        if tried is None:  # rounding is all that is left
+            break
+        theta, found, last = moved, tried, gain
+        best = found.value + prior.value(theta)
+        if done:
+            return Mode(theta, found.value, found.curvature, (*history, best))
+    found = found if found.curvature is not None else sums(theta, "curvature")
+    return Mode(theta, found.value, found.curvature, tuple(history), converged=len(history) < STEPS)
+
+
+def _moved(
+    sums: Sums, prior: WeightPrior, theta: Array, step: Array, best: float, derivatives: Derivatives
+) -> tuple[Array, LikelihoodSums | None]:
+    """A step, halved until the log-posterior doesn't fall; None for the sums where it always does."""
+    size = 1.0
+    while size > SHORTEST:
+        moved = theta + size * step
+        tried = sums(moved, derivatives)
+        if tried.value + prior.value(moved) >= best - 1e-12 * abs(best):
+            return moved, tried
+        size /= 2
+    return theta, None
 
 
 def lbfgs_mode(
@@ -178,16 +200,11 @@ def conjugate_mode(sums: Sums, times: Times, prior: WeightPrior, start: Array, e
         step = _conjugate(partial(_times_precision, times, prior, theta), slope, diagonal)
         gain, scale = 0.5 * float((step * slope).sum()), max(1.0, abs(best))
         history.append(best)
-        length, tried, value = 1.0, found, -np.inf
-        while length > SHORTEST:
-            tried = sums(theta + length * step, "diagonal")
-            value = tried.value + prior.value(theta + length * step)
-            if value >= best - 1e-12 * abs(best):
-                break
-            length /= 2
-        else:
+        moved, tried = _moved(sums, prior, theta, step, best, "diagonal")
+        if tried is None:
             return Mode(theta, found.value, None, tuple(history))
-        theta, found, best = theta + length * step, tried, value
+        theta, found = moved, tried
+        best = found.value + prior.value(theta)
         if gain <= enough * scale:
             return Mode(theta, found.value, None, (*history, best))
     return Mode(theta, found.value, None, tuple(history), converged=False)
@@ -231,3 +248,32 @@ def gradient_mode(
         if 0 <= history[-1] - history[-2] <= enough * max(1.0, abs(history[-1])):
             return Mode(theta, found.value, None, tuple(history))
     return Mode(theta, found.value, None, tuple(history), converged=False)
+
+
+def fit_logistic(
+    features: Any, codes: NDArray[np.integer], classes: int, *, strength: float | Array = 1.0,
+    weight: Array | None = None, start: Array | None = None, enough: float = ENOUGH,
+) -> Array:  # fmt: skip
+    """The most probable coefficients of rows in memory, dense or sparse (CSR). (1 + features, columns)
+
+    The weights' prior is N(0, 1/strength), one strength for all or one for each feature; the intercepts' is flat. Fits
+    of nearly the same rows start from each other's coefficients; rows of weight 0 are left out.
+
+    >>> x, codes = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1])
+    >>> fit_logistic(x, codes, 2).round(3).tolist()
+    [[-0.679], [0.453]]
+    """
+    rows = feature_rows(features, codes, weight)
+    columns = 1 if classes == 2 else classes
+    precision = np.zeros((1 + rows.width, columns))
+    precision[1:] = np.broadcast_to(strength, rows.width)[:, None]
+    prior = WeightPrior(np.zeros_like(precision), precision)
+    start = np.zeros_like(precision) if start is None else start
+    if precision.size <= WIDEST:
+        return newton_mode(lambda theta, how: SumLikelihood(theta, how)(rows), prior, start, enough).coefficients
+    times = partial(_times_rows, rows)
+    return conjugate_mode(lambda theta, how: SumLikelihood(theta, how)(rows), times, prior, start, enough).coefficients
+
+
+def _times_rows(rows: FeatureRows, theta: Array, direction: Array) -> Array:
+    return TimesCurvature(theta, direction)(rows)

@@ -1,4 +1,4 @@
-"""A logistic regression in words and tables: its weights with their credible intervals."""
+"""The parameters of a regression as a table that a reader understands."""
 
 from __future__ import annotations
 
@@ -7,60 +7,45 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from credo.errors import DataError, counted
+from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.models.regression.logistic import LogisticRegression
+    from credo.models.regression.fitted import Basis
+    from credo.models.regression.linear import LinearRegression
 
-INTERCEPT = "(intercept)"
-SHOWN = 8  # columns, classes
-
-
-def weight_table(model: LogisticRegression, interval: float) -> Any:
-    """A line for each feature, and for each class if there are more than two."""
-    from scipy.special import ndtri
-
-    if not isinstance(interval, int | float | np.number) or not 0 < interval < 1:
-        raise DataError(f"interval must be a probability between 0 and 1, but is {interval!r:.60}")
-    mode, spread = model.seen.mode, np.sqrt(model.seen.variances) * float(ndtri(0.5 + interval / 2))
-    classes = model.classes if mode.shape[1] > 1 else model.classes[1:]
-    names = [INTERCEPT, *model.encoding.names]
-    return pa.table(
-        {
-            "feature": [name for name in names for _ in classes],
-            "class": pa.array([value for _ in names for value in classes]),
-            "weight": mode.ravel(),
-            "low": (mode - spread).ravel(),
-            "high": (mode + spread).ravel(),
-        }
-    )
+AVERAGE = "(average row)"
 
 
-def described(model: LogisticRegression) -> str:
-    """A model in a few lines."""
-    if model.posterior is None:
-        return "LogisticRegression, not fitted yet"
-    order = np.argsort(-model.class_weights)[:SHOWN]
-    classes = ", ".join(f"{model.classes[k]} {model.class_weights[k]:g}" for k in order)
-    more = f", ... ({len(model.classes)} in all)" if len(model.classes) > len(order) else ""
-    lines = [f"LogisticRegression of {model.target}, after {counted(model.n, 'row')}: {classes}{more}"]
-    columns = model.feature_names
-    few = ", ".join(columns[:SHOWN]) + (f", ... ({len(columns)} in all)" if len(columns) > SHOWN else "")
-    lines.append(f"  {counted(model.encoding.width, 'feature')} of {few}")
-    lines.append(f"  {prior_described(model)}; log-likelihood {model.log_likelihood:.6g}")
-    if model.posterior.log_evidence is not None:
-        lines[-1] += f", log-evidence {model.posterior.log_evidence:.6g}"
-    return "\n".join(lines)
+def parameter_table(model: LinearRegression) -> Any:
+    """A line for the prediction of an average row, and one for each term."""
+    line = model.fitted
+    terms, effects = effects_of(line.basis)
+    found = line.weights(effects)
+    low, high = found.interval(0.95)
+    columns: dict[str, Any] = {
+        "term": [AVERAGE, *terms],
+        "weight": np.asarray(found.location),
+        "low": np.asarray(low),
+        "high": np.asarray(high),
+    }
+    if line.inclusion is not None:
+        sources = line.basis.features.sources
+        columns["probability"] = [1.0, *(line.inclusion.probability.get(sources[i], 0.0) for i in range(len(terms)))]
+    return pa.table(columns)
 
 
-def prior_described(model: LogisticRegression) -> str:
-    """What the prior is worth, and how that was found."""
-    if model.estimate == "ml":
-        return "no prior"
-    strengths = {round(value, 12) for value in model.strengths.values()}
-    shown = " and ".join(f"{value:.3g}" for value in sorted(strengths))
-    if not isinstance(model.strength, str):
-        return f"strength {shown}, as given"
-    by_evidence = model.posterior is not None and model.posterior.whole and not model.encoding.texts
-    how = "evidence" if model.strength == "evidence" or (model.strength == "auto" and by_evidence) else "held-out rows"
-    return f"strength {shown}, by {how}"
+def effects_of(basis: Basis) -> tuple[tuple[str, ...], Array]:
+    """What each term adds, as sums of the basis' weights: a number's weight for one unit more; a level's against the
+    average of its column's levels, since only differences of levels are known. (1 + terms, 1 + kept)"""
+    features, scales, kept = basis.features, basis.scales, basis.kept
+    made = np.zeros((1 + features.width, 1 + len(kept)))
+    made[0, 0] = 1.0
+    made[1 + kept, 1 + np.arange(len(kept))] = 1 / scales[kept]
+    start = 0
+    for column in features.schema:
+        size = 1 if column.levels is None else len(column.levels)
+        if column.levels is not None and size:
+            own = slice(1 + start, 1 + start + size)
+            made[own] -= basis.features.centre[start : start + size] @ made[own]
+        start += size
+    return features.names, made

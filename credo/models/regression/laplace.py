@@ -93,18 +93,24 @@ class LaplacePosterior:
 def integrated_log_shares(logits: Array, spread: Array) -> Array:
     """log E P(class | row) over Gaussian logits, approximately. (rows, columns), (rows, columns, columns)
 
-    Of two classes MacKay's σ(η/√(1 + π var/8)); of more, P(k) ∝ 1/Σₗ exp((ηₗ - ηₖ)/√(1 + π var(ηₖ - ηₗ)/8)), which is
-    the same for two (Lu, Ie & Sha 2020).
+    Of two classes MacKay's σ(η/√(1 + π var/8)). Of K, the mean over the 2K points η ± √K rₖ, the columns rₖ of the
+    covariance's symmetric root: exact for polynomials of degree 3 (spherical cubature).
 
     >>> np.exp(integrated_log_shares(np.array([[2.0]]), np.array([[[4.0]]]))).round(4).tolist()
-    [[0.2206, 0.7794]]
+    [[0.2232, 0.7768]]
     """
-    if logits.shape[1] == 1:
+    columns = logits.shape[1]
+    if columns == 1:
         return to_log_shares(logits / np.sqrt(1 + PROBIT * np.maximum(spread[:, 0], 0.0)))
-    variance = np.einsum("rkk->rk", spread)
-    apart = np.maximum(variance[:, :, None] + variance[:, None, :] - 2 * spread, 0.0)
-    odds = (logits[:, None, :] - logits[:, :, None]) / np.sqrt(1 + PROBIT * apart)  # of m against k
-    return to_log_shares(-np.logaddexp.reduce(odds, axis=2))
+    found, step = np.empty_like(logits), max(1, MOST_CELLS // (2 * columns**2))
+    for first in range(0, len(logits), step):
+        tile = slice(first, first + step)
+        values, vectors = np.linalg.eigh(spread[tile])
+        root = np.einsum("rki,ri,rmi->rkm", vectors, np.sqrt(np.maximum(values, 0.0) * columns), vectors)
+        points = logits[tile, None] + np.concatenate([root, -root], axis=1)  # (rows, points, classes)
+        log_shares = to_log_shares(points.reshape(-1, columns)).reshape(points.shape)
+        found[tile] = np.logaddexp.reduce(log_shares, axis=1) - log(2 * columns)
+    return found
 
 
 def laplace_evidence(

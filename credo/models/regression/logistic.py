@@ -53,7 +53,7 @@ class LogisticRegression(ClassPredictor):
     >>> rows = {"hours": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "passed": ["no", "no", "yes", "no", "yes", "yes"]}
     >>> model = LogisticRegression(strength=1).fit(rows, target="passed")
     >>> model.predict_proba({"hours": [3.5, 6.0]}).round(2).tolist()
-    [[0.5, 0.5], [0.22, 0.78]]
+    [[0.5, 0.5], [0.27, 0.73]]
     """
 
     _internal: ClassVar[tuple[str, ...]] = ("class_column", "encoding", "fitted", "posterior", "seen", "views")
@@ -248,7 +248,7 @@ class LogisticRegression(ClassPredictor):
         Of two classes, the log-odds of the second against the first; of more, each class has its own weights. The
         intercept is that of an average row.
         """
-        from credo.models.regression.describing import weight_table
+        from credo.models.regression.logistic_describing import weight_table
 
         return weight_table(self, interval)
 
@@ -325,7 +325,7 @@ class LogisticRegression(ClassPredictor):
         return frozenset() if own is None else frozenset(name for name, _ in own.read(one)[1])
 
     def __repr__(self) -> str:
-        from credo.models.regression.describing import described
+        from credo.models.regression.logistic_describing import described
 
         return described(self)
 

@@ -23,6 +23,7 @@ from credo.notices import tell
 from credo.numerics.exact import Array
 from credo.numerics.softmax_modes import (
     ENOUGH,
+    WIDEST,
     Mode,
     WeightPrior,
     conjugate_mode,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from credo.models.regression.logistic import LogisticRegression
 
 Method = Literal["auto", "newton", "lbfgs", "gradient"]
-WIDEST = 2_000  # coefficients whose covariances are kept; of more, Newton's method would take too long as well
 THIN = 20_000  # rows that a start is found by, where there are many more
 FOLDS, USED = 5, 3  # by which strengths are chosen: so many parts, of which so many are predicted by the rest
 ROUGHLY = 1e-5  # of the log-posterior: a fit that only has to tell strengths apart
@@ -130,13 +130,16 @@ class Fitting:
 
     # Modes
 
-    def mode(self, prior: WeightPrior, start: Array, rows: TableRows | None = None, enough: float = ENOUGH) -> Mode:
+    def mode(
+        self, prior: WeightPrior, start: Array, rows: TableRows | None = None, enough: float = ENOUGH,
+        roughly: Array | None = None,
+    ) -> Mode:  # fmt: skip
         """By the method that was asked for, or that suits the size."""
         rows, method = rows or self.rows, self.model.method
         if method == "gradient":
             return gradient_mode(rows.sums, prior, start, self._rate(prior, rows), self.model.steps, enough * 1e-3)
         if method in ("auto", "newton") and not self.wide:
-            begun = Begun(start) if rows.fold is not None else self._begun(start, prior)
+            begun = Begun(start, roughly) if rows.fold is not None else self._begun(start, prior)
             return newton_mode(rows.sums, prior, begun.coefficients, enough, begun.curvature)
         if method == "lbfgs":
             return lbfgs_mode(rows.sums, prior, start, enough)

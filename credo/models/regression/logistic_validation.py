@@ -19,6 +19,7 @@ from credo.models.regression.logistic_fitting import Fitting
 from credo.models.regression.table_rows import TableRows
 from credo.numerics.exact import Array
 from credo.numerics.softmax import FeatureRows
+from credo.numerics.softmax_modes import WeightPrior
 
 if TYPE_CHECKING:
     from credo.models.regression.logistic import LogisticRegression
@@ -80,10 +81,17 @@ def cross_validated(model: LogisticRegression, table: Source, weight: Weight, dr
     posteriors = []
     for k in range(draw.folds):
         rows = replace(fitting.rows, fold=k)
-        mode = fitting.mode(prior, model.seen.mode, rows)
+        mode = fitting.mode(prior, model.seen.mode, rows, roughly=_others(model, prior, draw.folds))
         posteriors.append(fitting.posterior(mode, prior, flat_intercept=True, rows=rows))
     job = FoldShares(tuple(posteriors), sizes.sum(0) - sizes, model.integrates)
     return _scores(model, fitting.rows, job, f"{draw.folds}-fold, {HELD_FIXED}")
+
+
+def _others(model: LogisticRegression, prior: WeightPrior, folds: int) -> Array | None:
+    """About what the curvature of all folds but one is."""
+    if not model.seen.whole:
+        return None
+    return (model.seen.precision - np.diag(prior.diagonal.ravel())) * (1 - 1 / folds)
 
 
 def left_out(model: LogisticRegression, table: Source, weight: Weight) -> Scores:

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
-from credo.numerics.softmax_modes import ENOUGH, Mode, Sums, WeightPrior, newton_mode, settled
+from credo.numerics.softmax_modes import ENOUGH, Mode, Sums, WeightPrior, newton_mode, settled, solved
 
 ROUNDS = 50  # of MacKay's rule, at most
 CLOSE = 1e-3  # by which log α moves when it ends
-PSEUDO_WEIGHTS, PSEUDO_SQUARES = 1.0, 0.01  # of a weak prior on α: it stays finite where weights are all 0 or endless
+PSEUDO_WEIGHTS, PSEUDO_SQUARES = 0.1, 0.01  # of a weak prior on α: it stays finite where weights are all 0 or endless
 ROUGHLY = 1e-6  # of the log-posterior: a fit that only has to tell strengths apart
 STEP, MOST_STEPS = 10**-0.5, 12  # from one strength to the next that is tried on held-out rows, weaker or stronger
 
@@ -88,23 +88,12 @@ def _settled_strengths(theta: Array, curvature: Array, strengths: Array, groups:
     rounds = ROUNDS if len(pull) <= 300 else 5
     for _ in range(rounds):
         whole = settled(groups.prior(strengths).added_to(curvature), groups.columns)
-        inverse = _inverse(whole)
+        inverse = solved(whole, np.eye(len(whole)))
         theta = (inverse @ pull).reshape(theta.shape)
         before, strengths = strengths, groups.sharpened(strengths, theta, np.diag(inverse).reshape(theta.shape))
         if np.abs(np.log(strengths / before)).max() < CLOSE / 4:
             break
     return strengths, theta
-
-
-def _inverse(matrix: Array) -> Array:
-    """Of a positive definite matrix, scaled first; the pseudo-inverse where it is singular."""
-    size = np.sqrt(np.maximum(np.diag(matrix), np.finfo(float).tiny))
-    scaled = matrix / size[:, None] / size
-    try:
-        found = np.linalg.inv(scaled)
-    except np.linalg.LinAlgError:
-        found = np.linalg.pinv(scaled, hermitian=True)
-    return np.asarray(found / size[:, None] / size)
 
 
 def strength_by_held_out_rows(score: Callable[[float], float]) -> float:

@@ -8,6 +8,7 @@ from credo.storage.schemas import (
     families,
     hidden_markov,
     hypotheses,
+    logistic,
     mixtures,
     models,
     networks,
@@ -15,6 +16,6 @@ from credo.storage.schemas import (
 )
 from credo.storage.stored import Stored
 
-ROOMS = (core, families, estimation, models, hypotheses, mixtures, hidden_markov, networks, regression)
+ROOMS = (core, families, estimation, models, hypotheses, mixtures, hidden_markov, networks, regression, logistic)
 BY_NAME: dict[str, Stored] = {schema.name: schema for room in ROOMS for schema in room.SCHEMAS}
 BY_PLACE: dict[str, Stored] = {schema.place: schema for schema in BY_NAME.values() if schema.place}
