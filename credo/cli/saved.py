@@ -125,7 +125,8 @@ def predicted(
         return sequence_predictions(model, data, proba)
     if isinstance(model, LinearRegression):
         if class_prior or proba:
-            raise StorageError(f"{path} holds a LinearRegression: --class-prior and --proba are for classifiers only")
+            option = "--class-prior" if class_prior else "--proba"
+            raise StorageError(f"{path} holds a LinearRegression: {option} is for classifiers only")
         return number_predictions(model, data)
     learned = as_classifier(model, path)
     return predictions(learned.with_class_prior(_shares(learned, class_prior)) if class_prior else learned, data, proba)

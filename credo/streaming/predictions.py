@@ -33,6 +33,26 @@ def predictions(model: ClassPredictor, data: object, each: bool = False) -> Gene
     return _beside(model.streamed(data), model.classes, pa.array(model.classes), each)
 
 
+def number_predictions(model: LinearRegression, data: object, mass: float = 0.95) -> Generator[Any]:
+    """Arrow tables: the data's own columns, the number predicted, and both ends of its predictive interval.
+
+    >>> from credo import LinearRegression
+    >>> model = LinearRegression().fit({"x": [1.0, 2.0, 3.0, 4.0], "y": [1.1, 2.0, 2.9, 4.1]}, target="y")
+    >>> next(number_predictions(model, {"x": [5.0]})).column_names
+    ['x', 'predicted', 'low', 'high']
+    """
+    import pyarrow as pa
+
+    empty = True
+    for batch, found in model.streamed(data):
+        own = {name: batch.columns[name] if name in batch.columns else batch.column(name) for name in batch.names}
+        names = unique_names([PREDICTED, LOW, HIGH], list(own))
+        empty = False
+        yield pa.table({**own, **dict(zip(names, (np.asarray(found.location), *found.interval(mass)), strict=True))})
+    if empty:
+        raise DataError("the data is empty: there are no rows to predict")
+
+
 def network_predictions(net: GraphicalModel, target: str, data: object, each: bool = False) -> Generator[Any]:
     """The same for a network's variable, given the other cells of each row.
 
@@ -61,26 +81,6 @@ def sequence_predictions(model: HiddenMarkov, data: object, each: bool = False) 
 
     answers = ((batch, shares, path) for batch, path, shares in model.streamed(data))
     return _beside(answers, model.names, pa.array(model.names), each)
-
-
-def number_predictions(model: LinearRegression, data: object) -> Generator[Any]:
-    """The same for numbers: the mean of each row's predictive distribution, and a 95% interval.
-
-    >>> from credo import LinearRegression
-    >>> model = LinearRegression().fit({"x": [1.0, 2.0, 3.0, 4.0], "y": [1.1, 2.0, 2.9, 4.0]}, target="y")
-    >>> next(number_predictions(model, {"x": [5.0]})).column_names
-    ['x', 'predicted', 'low', 'high']
-    """
-    import pyarrow as pa
-
-    empty = True
-    for batch, found in model.streamed(data):
-        own = {name: batch.columns[name] if name in batch.columns else batch.column(name) for name in batch.names}
-        names = unique_names([PREDICTED, LOW, HIGH], list(own))
-        empty = False
-        yield pa.table({**own, **dict(zip(names, (np.asarray(found.location), *found.interval()), strict=True))})
-    if empty:
-        raise DataError("the data is empty: there are no rows to predict")
 
 
 def network_imputations(net: GraphicalModel, data: object) -> Generator[Any]:

@@ -206,8 +206,7 @@ class Concepts:
 
     def posterior(self, concept: Concept | Mapping[str, Any]) -> float:
         """P(h | D) of a concept, or of {attribute: value} for the attributes that it constrains."""
-        codes = self._space.codes(concept)
-        return exp(self._weights.log_likelihood(codes) - self._weights.log_likelihood_sum)
+        return self._weights.posterior(self._space.codes(concept))
 
     def most_probable(self) -> Concept:
         """A MAP hypothesis: Find-S's, where labels have no noise."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import log, log1p
+from math import exp, log, log1p
 from typing import Protocol
 
 import numpy as np
@@ -33,6 +33,9 @@ class ConceptWeights(Protocol):
     def log_likelihood(self, codes: Codes | None) -> float:
         """log P(labels | concept)"""
 
+    def posterior(self, codes: Codes | None) -> float:
+        """P(concept | labels)"""
+
     def covering(self, row: Sequence[int]) -> float:
         """P(the concept covers the row | labels)"""
 
@@ -54,6 +57,9 @@ class Consistent:
 
     def log_likelihood(self, codes: Codes | None) -> float:
         return 0.0 if self.space.attributes.concept(codes) in self.space else -np.inf
+
+    def posterior(self, codes: Codes | None) -> float:
+        return 1 / self.space.size if self.space.attributes.concept(codes) in self.space else 0.0
 
     def covering(self, row: Sequence[int]) -> float:
         return self.space.covering(row) / self.space.size
@@ -123,6 +129,9 @@ class Noisy:
         wanted = np.array(codes)
         covered = ((self.rows.codes == wanted) | (wanted == ANY)).all(axis=1)
         return self._nothing + self._log_odds * float(self._margins[covered].sum())
+
+    def posterior(self, codes: Codes | None) -> float:
+        return exp(self.log_likelihood(codes) - self.log_likelihood_sum)
 
     def covering(self, row: Sequence[int]) -> float:
         return float(np.exp(self._summed([(code,) for code in row]) - self._relative))

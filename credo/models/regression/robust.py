@@ -3,7 +3,7 @@
 y = w′z + noise, noise ~ t(ν, σ²) = N(0, σ²/u) with u ~ Gamma(ν/2, ν/2) hidden. The E-step expects
 u = (ν + 1)/(ν + r²/σ²) of a row with residual r, and log u. The M-step is the mode of the same posterior as with
 Gaussian noise, of rows that weigh u, and the ν that fits the expected u best. Features and their scales are those of
-the fit with Gaussian noise. The strength of the ridge is, too, at first: an outlier makes it too strong. So it is chosen
+the fit with Gaussian noise. So is the strength of the ridge at first, but an outlier makes it too strong: it is chosen
 again by the evidence of the expected sums, and EM goes on, until it stays.
 """
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from credo.core.evidence import Part
     from credo.core.labels import Label
     from credo.models.augmented import Augmented
+    from credo.models.average import ModelAverage
     from credo.models.classifier import Classifier
     from credo.models.metrics import Scores
     from credo.models.naive_bayes import NaiveBayes
@@ -70,7 +71,8 @@ def _words_hold(term: LinearWords) -> bool:
     if not isinstance(words, pa.Array) or not pa.types.is_string(words.type):
         return False
     distinct = not words.null_count and len(words.unique()) == len(words) == size
-    return distinct and term.rarity.ndim == 1 and term.weights.ndim == 2 and len(term.weights) == size
+    shaped = term.rarity.ndim == 1 and term.typical.shape == term.rarity.shape
+    return distinct and shaped and term.weights.ndim == 2 and len(term.weights) == size
 
 
 def _tuning_holds(tuning: Tuning) -> bool:
@@ -150,6 +152,15 @@ def _tuned_holds(tuned: TunedClassifier) -> bool:
     known = all(name in views for part in tuned.tuning.parts for name in part.names)
     counted = all(set(own) <= set(views.get(name, ())) for name, own in forms.items())
     return tuned.evidence is not None and known and counted
+
+
+def _average_holds(model: ModelAverage) -> bool:
+    """Whether stacked weights are shares of the models."""
+    stacked = model.stacked
+    if stacked is None or len(model.names) != len(model.models):
+        return len(model.names) == len(model.models)
+    shares = len(stacked) == len(model.models) and all(0 <= each <= 1 for each in stacked)
+    return shares and abs(sum(stacked) - 1) < ROUNDING
 
 
 def _tuning_apart(plain: str, joint: bool = False) -> Callable[[Values], Values | Moved]:
@@ -239,6 +250,7 @@ LINEAR_WORDS = Stored(
         "text": class_at("credo.models.forms:Text"),
         "words": ANYTHING,
         "rarity": FLOATS,
+        "typical": FLOATS,
         "weights": FLOATS,
         "share": NUMBER,
     },
@@ -322,6 +334,19 @@ TUNED = Stored(
     consistent=_tuned_holds,
 )
 
+AVERAGE = Stored(
+    "ModelAverage",
+    "credo.models.average:ModelAverage",
+    {
+        "models": tuple_of(class_at("credo.models.class_predictor:ClassPredictor")),
+        "names": tuple_of(TEXT),
+        "by": one_of("evidence", "loo", "folds"),
+        "class_prior": optional(mapping(ANYTHING, NUMBER)),
+        "stacked": optional(tuple_of(NUMBER)),
+    },
+    consistent=_average_holds,
+)
+
 SCHEMAS = (
     LINEAR_CELLS,
     LINEAR_WORDS,
@@ -347,6 +372,7 @@ SCHEMAS = (
         },
     ),
     TUNED,
+    AVERAGE,
     Stored(
         "TreeAugmented",
         "credo.models.augmented:TreeAugmented",
