@@ -17,6 +17,7 @@ _PUBLIC = {
     "Concepts": "credo.models.concepts.model",
     "CredoError": "credo.errors",
     "DataError": "credo.errors",
+    "DecisionTree": "credo.models.tree.model",
     "DirichletCategorical": "credo.families.dirichlet",
     "DirichletMultinomial": "credo.families.dirichlet",
     "EvidenceError": "credo.errors",
@@ -28,6 +29,7 @@ _PUBLIC = {
     "KDependence": "credo.models.several_parents",
     "LinearGaussian": "credo.families.linear_gaussian",
     "LinearRegression": "credo.models.regression.linear",
+    "LogisticRegression": "credo.models.regression.logistic",
     "MarkovNetwork": "credo.networks.markov_network",
     "Mixture": "credo.models.mixture.model",
     "ModelAverage": "credo.models.average",
@@ -58,6 +60,7 @@ _PUBLIC = {
     "bayes_factor": "credo.estimation.comparison",
     "bayes_rule": "credo.numerics.probability_rules",
     "choose": "credo.selection.choose",
+    "compare": "credo.selection.comparison",
     "description_length": "credo.selection.description_length",
     "documents": "credo.data.documents",
     "edge_confidence": "credo.networks.structure.edge_confidence",
@@ -121,8 +124,10 @@ if TYPE_CHECKING:
     from credo.models.mixture.model import Mixture as Mixture
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.models.regression.linear import LinearRegression as LinearRegression
+    from credo.models.regression.logistic import LogisticRegression as LogisticRegression
     from credo.models.several_parents import KDependence as KDependence
     from credo.models.several_parents import NetworkClassifier as NetworkClassifier
+    from credo.models.tree.model import DecisionTree as DecisionTree
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network
     from credo.networks.structure.edge_confidence import edge_confidence as edge_confidence
@@ -134,6 +139,7 @@ if TYPE_CHECKING:
     from credo.numerics.probability_rules import total_probability as total_probability
     from credo.selection.average import average as average
     from credo.selection.choose import choose as choose
+    from credo.selection.comparison import compare as compare
     from credo.selection.description_length import description_length as description_length
     from credo.selection.learn import learn as learn
     from credo.selection.tuned import TunedClassifier as TunedClassifier

@@ -29,6 +29,7 @@ NAMES = [
     "BetaBernoulli",
     "Classifier",
     "Concepts",
+    "DecisionTree",
     "DirichletCategorical",
     "DirichletMultinomial",
     "GammaExponential",
@@ -39,6 +40,7 @@ NAMES = [
     "KDependence",
     "LinearGaussian",
     "LinearRegression",
+    "LogisticRegression",
     "MarkovNetwork",
     "Mixture",
     "ModelAverage",
@@ -63,6 +65,7 @@ NAMES = [
     "bayes_factor",
     "bayes_rule",
     "choose",
+    "compare",
     "description_length",
     "documents",
     "edge_confidence",
@@ -128,7 +131,7 @@ VERBS = {"cross_validate", "discount", "evidence", "explore", "forget", "merge",
 ABOUT_CLASSES = {
     "adapt", "class_prior", "class_smoothing", "class_weights", "classes", "decide", "description_length", "explain",
     "fit", "kinds", "learning_curve", "leave_one_out", "live", "log_evidence", "log_joint", "log_prob",
-    "n_parameters", "parameters", "plain", "predict", "predict_log_proba", "predict_proba", "report", "sample",
+    "n_parameters", "parameters", "plain", "plot", "predict", "predict_log_proba", "predict_proba", "report", "sample",
     "scores", "target", "top_words", "tune", "tuning", "unlabelled", "untuned", "with_class_prior", "without_class",
 }  # fmt: skip
 TABLE = {"x": [1.0, 2.0, 3.0, 4.0] * 5, "y": ["a", "b", "a", "b"] * 5}

@@ -173,7 +173,7 @@ def _columns(model: TunedClassifier, table: Source, weights: Weights) -> tuple[R
     sizes = contributions(model, table, EXPLAINED)
     found = []
     for name in names:
-        forms = model.tuning.forms.get(name, ())
+        forms = model.tuning.read_as(name)
         kind = _kind(model, name, profiles)
         found.append(Read(name, kind, " + ".join(forms), missing[name], sizes.get(name, 0.0)))
     return tuple(found)

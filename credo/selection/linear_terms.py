@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo.blocks.block import Parameter
-from credo.blocks.capabilities import CountsIgnored, Hides, Ignored, OneTerm, WordByWord
+from credo.blocks.capabilities import CountsIgnored, Hides, Ignored, OneTerm, WeighsWords, WordByWord
 from credo.blocks.text.column import KnownWords, Texts
 from credo.core.membership import Hard
 from credo.data import Batch
@@ -128,13 +128,14 @@ class LinearCells(LinearTerm, CountsIgnored):
 
 
 @dataclass(frozen=True, eq=False)
-class LinearWords(LinearTerm, WordByWord):
+class LinearWords(LinearTerm, WordByWord, WeighsWords):
     """Σ w q/‖q‖ over a text's words and pairs of neighbours, q = log(1 + count) · idf."""
 
     name: str
     text: Text  # how it is cut into words
     words: Any  # Arrow strings
     rarity: Array  # (words,) idf
+    typical: Array  # (words,) the mean of q/‖q‖ over the texts that hold the word
     weights: Array
     share: float = 1.0
 
@@ -176,6 +177,14 @@ class LinearWords(LinearTerm, WordByWord):
 
     def add(self, cells: Documents, out: Array) -> None:
         out += self.share * (self.matrix(cells) @ self.weights)
+
+    def weights_for(self, k: int, others: Array, words: Any) -> Array:
+        """What these words add for class k against the others, by their shares, in a text that holds them. (words,)"""
+        import pyarrow.compute as pc
+
+        places = pc.index_in(words, value_set=self.words.cast(words.type)).fill_null(-1).to_numpy(zero_copy_only=False)
+        own = self.share * self.typical * (self.weights[:, k] - self.weights @ others)
+        return np.asarray(np.append(own, 0.0)[places])
 
     def words_of(self, cells: Documents) -> dict[str, Array]:
         row = self.matrix(cells)

@@ -12,7 +12,7 @@ import numpy as np
 from credo.blocks.block import ALL, Settings
 from credo.data.schema import Axis
 from credo.numerics.exact import Array
-from credo.selection.linear_terms import LinearTerm
+from credo.selection.linear_terms import FORM, LinearTerm
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,11 @@ class Tuning:
             return np.zeros((len(classes), len(classes)))
         kept = [place[value] for value in classes]
         return np.array(self.mixture)[np.ix_(kept, kept)]
+
+    def read_as(self, name: str) -> tuple[str, ...]:
+        """The forms of a column, and whether logistic regression reads it, too."""
+        linear = any(name in part.names for part in self.parts)
+        return (*self.forms.get(name, ()), *([FORM] if linear else []))
 
     @cached_property
     def used(self) -> tuple[str, ...]:

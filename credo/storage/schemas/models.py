@@ -71,7 +71,8 @@ def _words_hold(term: LinearWords) -> bool:
     if not isinstance(words, pa.Array) or not pa.types.is_string(words.type):
         return False
     distinct = not words.null_count and len(words.unique()) == len(words) == size
-    return distinct and term.rarity.ndim == 1 and term.weights.ndim == 2 and len(term.weights) == size
+    shaped = term.rarity.ndim == 1 and term.typical.shape == term.rarity.shape
+    return distinct and shaped and term.weights.ndim == 2 and len(term.weights) == size
 
 
 def _tuning_holds(tuning: Tuning) -> bool:
@@ -249,6 +250,7 @@ LINEAR_WORDS = Stored(
         "text": class_at("credo.models.forms:Text"),
         "words": ANYTHING,
         "rarity": FLOATS,
+        "typical": FLOATS,
         "weights": FLOATS,
         "share": NUMBER,
     },
