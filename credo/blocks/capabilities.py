@@ -223,6 +223,14 @@ class WordByWord(Capability):
         """The weighted log-likelihood of each word of one text: they sum to that of the text. (classes,) each"""
 
 
+class WeighsWords(Capability):
+    """Has a weight for each word, whatever text it is in."""
+
+    @abstractmethod
+    def weights_for(self, k: int, others: Array, words: Any) -> Array:
+        """What words add for class k against the others, by their shares, in a text that holds them. (words,)"""
+
+
 class LeavesOut(Capability):
     """Scores rows of the evidence as if they weren't in it."""
 

@@ -24,6 +24,8 @@ Counted = Literal[
     "documents",  # that hold each word
     "logs",  # logarithms of how often a document holds each word
     "odds",  # the same, over the norm of the document
+    "leaves",  # rows of each class in each leaf of a tree
+    "noise",  # rows by what Student-t noise makes them weigh
     "initial",  # first states of sequences
     "transitions",  # states that follow states
 ]

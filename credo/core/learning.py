@@ -282,6 +282,25 @@ def folds_of(batch: Batch, folds: int, seed: int) -> Positions:
 
 
 @dataclass(frozen=True)
+class FoldDraw:
+    """Which fold each row is in; copies of a row, known by their fingerprints in order, lie in one fold."""
+
+    names: tuple[str, ...]
+    folds: int
+    seed: int
+    copied: NDArray[np.uint64] | None = None
+
+    def of(self, batch: Batch) -> Positions:
+        drawn = folds_of(batch, self.folds, self.seed)
+        if self.copied is None or not len(self.copied):
+            return drawn
+        prints = fingerprints(cell_prints(batch, self.names))
+        place = np.minimum(np.searchsorted(self.copied, prints), len(self.copied) - 1)
+        folds = np.random.default_rng(self.seed).permutation(len(self.copied)) % self.folds
+        return np.where(self.copied[place] == prints, folds[place], drawn)
+
+
+@dataclass(frozen=True)
 class OfFolds:
     """The evidence of each fold, and how many rows there were."""
 
@@ -302,12 +321,7 @@ class Folds:
     copied: NDArray[np.uint64] | None = None
 
     def split(self, batch: Batch) -> list[tuple[Positions, Batch, Array]]:
-        drawn = folds_of(batch, self.folds, self.seed)
-        if self.copied is not None and len(self.copied):
-            prints = fingerprints(cell_prints(batch, self.names))
-            place = np.minimum(np.searchsorted(self.copied, prints), len(self.copied) - 1)
-            folds = np.random.default_rng(self.seed).permutation(len(self.copied)) % self.folds
-            drawn = np.where(self.copied[place] == prints, folds[place], drawn)
+        drawn = FoldDraw(self.names, self.folds, self.seed, self.copied).of(batch)
         weights, own = self.weights.of_rows(batch), batch.only(self.names)
         places = [np.flatnonzero(drawn == k) for k in range(self.folds)]
         return [(rows, own.take(rows), weights[rows]) for rows in places]
