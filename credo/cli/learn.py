@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 
 from credo.cli.network_tables import learn_tables, learns_tables
+from credo.cli.predictors import SINGLE, learn_single
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.sequences import learn_sequences, learns_sequences
@@ -47,7 +48,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--target", "-t", metavar="COLUMN", help="The column that holds the classes.  [required]")
 @click.option(
     "--model",
-    type=click.Choice((*MODELS, NETWORK, HMM)),
+    type=click.Choice((*MODELS, NETWORK, HMM, *SINGLE)),
     default="auto",
     show_default=True,
     help="Which models are tried.",
@@ -94,6 +95,7 @@ def learn(
       credo learn survey.csv -t answer --weight persons --model naive-bayes
       credo learn cars.csv -t class --model tan
       credo learn cars.csv -t class --model network
+      credo learn cars.csv -t class --model logistic
 
     With --network, the tables of a belief network are learned instead: by counting, and by EM where cells are missing
     or variables are hidden.
@@ -128,6 +130,10 @@ def learn(
         refuse_options(given & CLASSIFIER_OPTIONS, "a network's tables are learned without")
         return learn_tables(data, weight=how["weight"], output=output, **tables)
     refuse_options(given & {*TABLE_OPTIONS}, "only a network (--network) has")
+    if how["model"] in SINGLE:
+        refuse_options(given & {"report", "curve", "plot"}, f"--model {how['model']} has no")
+        how["kinds"] = as_kinds(how["kinds"])
+        return learn_single(data, target, output=output, top=top, **how)
     target = column_asked_for(data, target, "--target", "which column holds the classes")
     for path, endings in ((output, (MODEL,)), (report, (PAGE,)), (plot, PICTURES)):
         if path:

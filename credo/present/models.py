@@ -9,6 +9,7 @@ from credo.present.content import Content, Paragraph
 
 CONTENTS = {
     "credo.models.classifier.Classifier": "credo.present.classifiers.classifier_content",
+    "credo.models.regression.logistic.LogisticRegression": "credo.present.logistic.logistic_content",
     "credo.models.mixture.model.Mixture": "credo.present.mixtures.mixture_content",
     "credo.models.hidden_markov.model.HiddenMarkov": "credo.present.hidden_markov.states_content",
     "credo.networks.network.Network": "credo.present.networks.network_content",
