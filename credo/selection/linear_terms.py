@@ -30,7 +30,7 @@ FORM = "logistic"  # by which a tuning knows the weight of these terms
 
 
 class DiscriminativeTerm(OneTerm, Hides):
-    """What was fitted to P(class | row) says of some columns, for each class; it is tuning, and no evidence: rows of the
+    """What a discriminative model says of some columns, for each class. It is tuning, and no evidence: rows of the
     evidence are scored as others are."""
 
     form: ClassVar[str] = FORM
