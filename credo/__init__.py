@@ -29,6 +29,7 @@ _PUBLIC = {
     "KDependence": "credo.models.several_parents",
     "LinearGaussian": "credo.families.linear_gaussian",
     "LinearRegression": "credo.models.regression.linear",
+    "LogisticRegression": "credo.models.regression.logistic",
     "MarkovNetwork": "credo.networks.markov_network",
     "Mixture": "credo.models.mixture.model",
     "NaiveBayes": "credo.models.naive_bayes",
@@ -120,6 +121,7 @@ if TYPE_CHECKING:
     from credo.models.mixture.model import Mixture as Mixture
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.models.regression.linear import LinearRegression as LinearRegression
+    from credo.models.regression.logistic import LogisticRegression as LogisticRegression
     from credo.models.several_parents import KDependence as KDependence
     from credo.models.several_parents import NetworkClassifier as NetworkClassifier
     from credo.models.tree.model import DecisionTree as DecisionTree

@@ -40,6 +40,7 @@ NAMES = [
     "KDependence",
     "LinearGaussian",
     "LinearRegression",
+    "LogisticRegression",
     "MarkovNetwork",
     "Mixture",
     "NaiveBayes",

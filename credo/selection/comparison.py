@@ -86,11 +86,12 @@ class Comparison:
             else:
                 runs.append((side, [size]))
         if len(runs) == 1:
-            return f"{self._said(runs[0][0])} at every size from {self.sizes[0]:,} to {self.sizes[-1]:,} rows."
-        parts = [
-            f"{_range(sizes, i == 0, i == len(runs) - 1)} {self._said(side)}" for i, (side, sizes) in enumerate(runs)
-        ]
-        return f"{'; '.join(parts)}.".capitalize() if parts[0][0].islower() else f"{'; '.join(parts)}."
+            found = f"{self._said(runs[0][0])} at every size from {self.sizes[0]:,} to {self.sizes[-1]:,} rows."
+        else:
+            last = len(runs) - 1
+            each = (f"{_range(sizes, i == 0, i == last)} {self._said(side)}" for i, (side, sizes) in enumerate(runs))
+            found = f"{'; '.join(each)}."
+        return found[:1].upper() + found[1:]
 
     def _said(self, side: int | None) -> str:
         return f"prefer {self.names[side]} ({SIDES[side]})" if side is not None else "the two can't be told apart"

@@ -20,7 +20,7 @@ WORDS = np.array([f"word{i}" for i in range(40)])
 
 
 def xor(rows: int, seed: int = 0) -> Table:
-    """Whether two columns agree tells the class, which a tree sees; a sum of numbers does, too, which regression sees."""
+    """Whether two columns agree tells the class, as a tree sees; a sum of numbers does, too, as regression sees."""
     rng = np.random.default_rng(seed)
     a, b, c = (rng.integers(0, 2, rows) for _ in range(3))
     x = rng.normal(size=(rows, 6))
