@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from credo.core.learning import Weight, Weights
 from credo.data import Source, source
+from credo.engines import local
 from credo.errors import DataError, check_seed, check_whole
 from credo.models.class_predictor import ClassPredictor
 from credo.models.discriminant import GaussianDiscriminant
@@ -179,7 +180,7 @@ def compare(
     if learned < 2 * classes:
         raise DataError(f"{rows} rows of {classes} classes are too few to withhold some of them")
     chosen = asked_sizes(sizes, learned, STEPS, least=2 * classes)
-    with quietly():
+    with quietly(), local.one_blas_thread():
         for _ in range(draws):
             order = _drawn(codes, rng)[:rows]
             found.append([_curve(model, table, name, weight, order, learned, chosen) for model in models])
