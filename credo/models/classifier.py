@@ -20,7 +20,7 @@ from credo.data.cells import instants
 from credo.data.fingerprints import Fingerprints, fingerprints
 from credo.errors import DataError, EvidenceError, check_seed, counted
 from credo.models.conditional import add_log_likelihoods
-from credo.models.copies import Repeats
+from credo.models.copies import LOOKED_AT, Repeats
 from credo.models.decisions import Loss, loss_matrix
 from credo.models.explaining import Reasons
 from credo.models.forms import TEXT_FORMS
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from credo.selection.tuned import TunedClassifier
     from credo.streaming.live import Live
 
-LOOKED_AT = 20_000  # rows among which copies are looked for
 IMPOSSIBLE_WITHOUT = "row {} is impossible under every class without {}: use estimate='bayes' or 'mean'"
 Shares = Mapping[Any, float]  # of classes: they sum to 1
 
