@@ -121,12 +121,6 @@ def scores_content(scores: Scores, what: str = "") -> list[Content]:
     ]
 
 
-def scores_content(scores: Scores) -> list[Content]:
-    """Figures and the confusion matrix."""
-    title = Paragraph(f"{count_of(len(scores.truth), 'row')}, {scores.how}", "title")
-    return [title, *_figures(scores), *confusion_content(scores, CLASSES, PAIRS)]
-
-
 def report_content(report: Report) -> list[Content]:
     """What was tried, how well the result predicts, and the columns."""
     return [*_judged(report), GAP, columns_table(report, TOP)]
