@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from credo.blocks.one_hot import LABEL
-from credo.core.em import Expected, em
+from credo.core.em import Expected, accelerated_em
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.learning import RowWeights, Weight, Weights
@@ -43,6 +43,7 @@ Model = TypeVar("Model", bound="LinearRegression")
 NOISE = Label("noise")
 ROUNDS, ALIKE = 5, 0.01  # of EM with a strength by the evidence of the last; a change of its logarithm that is none
 LEAST, MOST = 1.0, 100.0  # degrees of freedom: Cauchy's, and nearly a Gaussian's
+LOG_MOST = 600.0  # beyond it, floats have no exponentials
 STEPS, TOLERANCE = 300, 1e-9
 
 
@@ -102,6 +103,15 @@ class StudentLine:
         line = FittedLine(self.basis, whole[LABEL], self.prior, None, rows=float(whole[NOISE].n.value[0]))
         weights, variance = line.posterior.mode()
         return replace(self, line=Line(weights, float(variance)), degrees=_best_degrees(whole[NOISE]))
+
+    def coordinates(self) -> Array:
+        """w, log σ² and log ν."""
+        return np.concatenate([self.line.weights, [np.log(self.line.variance), np.log(self.degrees)]])
+
+    def at(self, coordinates: Array, /) -> StudentLine:
+        variance = float(np.exp(np.clip(coordinates[-2], -LOG_MOST, LOG_MOST)))
+        degrees = float(np.clip(np.exp(np.minimum(coordinates[-1], LOG_MOST)), LEAST, MOST))
+        return replace(self, line=Line(coordinates[:-2], variance), degrees=degrees)
 
     def log_prior(self) -> float:
         """log p(w, σ²) up to a constant; and, of rows that came before, the expected log p(y, u | w, σ², ν)."""
@@ -170,7 +180,7 @@ def _climbed(
     line = StudentLine(
         start.basis, str(model.target), start.prior, weights.of_a_row, Line(at, float(variance)), nu, earlier
     )
-    fit = em(line, lambda: weights.partitions(table, names), steps=STEPS, tolerance=TOLERANCE)
+    fit = accelerated_em(line, lambda: weights.partitions(table, names), steps=STEPS, tolerance=TOLERANCE)
     if not fit.converged:
         tell(f"EM ended after {counted(len(fit.history) - 1, 'step')}, before it converged")
     whole = fit.evidence if earlier is None else fit.evidence + earlier
