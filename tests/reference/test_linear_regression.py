@@ -183,7 +183,7 @@ def test_inclusion_probabilities_are_sums_over_subsets() -> None:
     z = encoded(credo.LinearRegression(ridge=1.0).fit(data, target=y), data)
     z = z / np.concatenate([z[:, :3].std(0), [np.sqrt(0.5)] * 3])
     own = {"u": [0], "v": [1], "w": [2], "city": [3, 4, 5]}
-    away, logs = y - y.mean(), {}
+    away, logs = y - y.mean(), dict[tuple[str, ...], float]()
     for size in range(5):
         for subset in combinations(own, size):
             at = [i for name in subset for i in own[name]]
