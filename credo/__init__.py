@@ -29,8 +29,10 @@ _PUBLIC = {
     "KDependence": "credo.models.several_parents",
     "LinearGaussian": "credo.families.linear_gaussian",
     "LinearRegression": "credo.models.regression.linear",
+    "LogisticRegression": "credo.models.regression.logistic",
     "MarkovNetwork": "credo.networks.markov_network",
     "Mixture": "credo.models.mixture.model",
+    "ModelAverage": "credo.models.average",
     "NaiveBayes": "credo.models.naive_bayes",
     "Network": "credo.networks.network",
     "NetworkClassifier": "credo.models.several_parents",
@@ -54,9 +56,11 @@ _PUBLIC = {
     "TunedClassifier": "credo.selection.tuned",
     "Word": "credo.models.forms",
     "ask": "credo.asking",
+    "average": "credo.selection.average",
     "bayes_factor": "credo.estimation.comparison",
     "bayes_rule": "credo.numerics.probability_rules",
     "choose": "credo.selection.choose",
+    "compare": "credo.selection.comparison",
     "description_length": "credo.selection.description_length",
     "documents": "credo.data.documents",
     "edge_confidence": "credo.networks.structure.edge_confidence",
@@ -107,6 +111,7 @@ if TYPE_CHECKING:
     from credo.families.pareto_uniform import ParetoUniform as ParetoUniform
     from credo.models.augmented import OneDependence as OneDependence
     from credo.models.augmented import TreeAugmented as TreeAugmented
+    from credo.models.average import ModelAverage as ModelAverage
     from credo.models.classifier import Classifier as Classifier
     from credo.models.concepts.model import Concepts as Concepts
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
@@ -119,6 +124,7 @@ if TYPE_CHECKING:
     from credo.models.mixture.model import Mixture as Mixture
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
     from credo.models.regression.linear import LinearRegression as LinearRegression
+    from credo.models.regression.logistic import LogisticRegression as LogisticRegression
     from credo.models.several_parents import KDependence as KDependence
     from credo.models.several_parents import NetworkClassifier as NetworkClassifier
     from credo.models.tree.model import DecisionTree as DecisionTree
@@ -131,7 +137,9 @@ if TYPE_CHECKING:
     from credo.numerics.probability_rules import product_rule as product_rule
     from credo.numerics.probability_rules import sum_rule as sum_rule
     from credo.numerics.probability_rules import total_probability as total_probability
+    from credo.selection.average import average as average
     from credo.selection.choose import choose as choose
+    from credo.selection.comparison import compare as compare
     from credo.selection.description_length import description_length as description_length
     from credo.selection.learn import learn as learn
     from credo.selection.tuned import TunedClassifier as TunedClassifier

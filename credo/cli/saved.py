@@ -38,11 +38,12 @@ def loaded_learner(path: str) -> Any:
     from credo.core.learning import Additive
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
+    from credo.models.regression.logistic import LogisticRegression
     from credo.networks.network import Network
     from credo.storage.files import load
 
     model = load(path)
-    if not isinstance(model, Additive | Mixture | HiddenMarkov) and not (
+    if not isinstance(model, Additive | Mixture | HiddenMarkov | LogisticRegression) and not (
         isinstance(model, Network) and model.evidence is not None
     ):
         raise StorageError(f"{path} holds a {type(model).__name__}, which has learned no rows")
@@ -101,9 +102,15 @@ def predicted(
     """Predictions of a classifier, of a network's variable, or of hidden states."""
     from credo.formats import is_network
     from credo.models.hidden_markov.model import HiddenMarkov
+    from credo.models.regression.linear import LinearRegression
     from credo.networks.graphical_model import GraphicalModel
     from credo.storage.files import load
-    from credo.streaming.predictions import network_predictions, predictions, sequence_predictions
+    from credo.streaming.predictions import (
+        network_predictions,
+        number_predictions,
+        predictions,
+        sequence_predictions,
+    )
 
     model = loaded(path) if is_network(path) else load(path)
     if isinstance(model, GraphicalModel):
@@ -117,6 +124,11 @@ def predicted(
         if class_prior:
             raise StorageError(f"{path} holds a HiddenMarkov: --class-prior is for classifiers only")
         return sequence_predictions(model, data, proba)
+    if isinstance(model, LinearRegression):
+        if class_prior or proba:
+            option = "--class-prior" if class_prior else "--proba"
+            raise StorageError(f"{path} holds a LinearRegression: {option} is for classifiers only")
+        return number_predictions(model, data)
     learned = as_classifier(model, path)
     return predictions(learned.with_class_prior(_shares(learned, class_prior)) if class_prior else learned, data, proba)
 

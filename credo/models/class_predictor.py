@@ -19,8 +19,8 @@ from credo.core.statistics import ALONE
 from credo.data import Batch, Source, source
 from credo.data.fingerprints import Fingerprints, fingerprints
 from credo.data.schema import Column
-from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, nearest, suggest
-from credo.models.copies import Repeats
+from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, suggest
+from credo.models.copies import LOOKED_AT, Repeats
 from credo.models.decisions import Loss, loss_matrix
 from credo.models.explaining import Reasons, Spoken, Step
 from credo.models.jobs import (
@@ -36,15 +36,15 @@ from credo.models.jobs import (
     WithProbabilities,
 )
 from credo.models.metrics import Scores
+from credo.models.tables import present
 from credo.models.targets import class_codes
-from credo.notices import tell, tell_of_columns
+from credo.notices import tell_of_columns
 from credo.numerics.arrays import Stacked
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.models.explaining import Explanation
 
-LOOKED_AT = 20_000  # rows among which copies are looked for
 NOTHING = "nothing was learned yet: fit(data, target=...) first"
 Shares = Mapping[Any, float]  # of classes: they sum to 1
 
@@ -219,19 +219,7 @@ class ClassPredictor(Surface, ABC):
         """The columns that the table has; the others' cells count as missing."""
         if not self.feature_names:
             raise EvidenceError(NOTHING)
-        known, names = set(table.names), self.feature_names
-        absent = [name for name in names if name not in known]
-        if len(absent) == len(names):
-            wanted = ", ".join(absent[:8]) + (", ..." if len(absent) > 8 else "")
-            meant = suggest(absent[0], [name for name in table.names if name != self.target])
-            raise SchemaError(f"the table has none of the model's columns ({wanted}); {meant}")
-        if absent:
-            what = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
-            whose = "its" if len(absent) == 1 else "their"
-            near = [nearest(name, [*(known - set(names))]) for name in absent[:5]]
-            meant = "".join(f". Did you mean {found[0]!r}?" for found in near[:1] if found)
-            tell(f"no column {what}: {whose} cells count as missing{meant}")
-        return [name for name in names if name in known]
+        return present(table, self.feature_names, self.target)
 
     def codes_of(self, batch: Batch) -> Codes:
         """Which class each row is in, -1 where it has none."""

@@ -71,8 +71,10 @@ class Explanation:
         return self.prior + sum(self.weights.values())
 
     def shown(self, name: str) -> str:
-        """A column's name, or what a weight is that no column has."""
-        return name if name in self.values else "allowance for label noise"
+        """A column's name, or what a weight is that no column has: an allowance for something, in brackets."""
+        if name in self.values or not name.startswith("("):
+            return name
+        return f"allowance for {name.rstrip('_').strip('()')}"
 
     def cell(self, name: str) -> str:
         """What the row holds there, as text."""
@@ -192,10 +194,11 @@ def spoken_words(model: Classifier, one: Batch, first: int, second: int, size: f
             own, readings[name] = found.setdefault(name, {}), texts.reading
             for word, each in texts.words_of(likelihood.read(filled)).items():
                 own[word] = own.get(word, 0.0) + float(each[first] - each[second]) / size
-    return {name: _placed(_cell(one, name) or "", weights, readings[name]) for name, weights in found.items()}
+    return {name: placed_words(_cell(one, name) or "", weights, readings[name]) for name, weights in found.items()}
 
 
-def _placed(text: str, weights: dict[str, float], reading: Any) -> tuple[Spoken, ...]:
+def placed_words(text: str, weights: dict[str, float], reading: Any) -> tuple[Spoken, ...]:
+    """What each word says, and where it stands in the text, the strongest first."""
     from credo.data.words import places
 
     at: dict[str, list[tuple[int, int]]] = {}
@@ -310,7 +313,8 @@ def described(model: Classifier) -> str:
     if model.evidence is None:
         return f"{name}, not fitted yet"
     forms: dict[str, list[str]] = {}
-    chosen = model.read_forms if model.tuning is None else model.tuning.forms
+    tuning = model.tuning
+    chosen = model.read_forms if tuning is None else {name: tuning.read_as(name) for name in tuning.forms}
     for column, views in chosen.items():
         forms.setdefault(" and ".join(views) or "left out", []).append(column)
     weights = model.class_weights

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from credo.errors import EvidenceError, counted
+from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
+from credo.present.numbers import count_of, one_line
 
 if TYPE_CHECKING:
     from credo.models.regression.linear import LinearRegression
+    from credo.selection.report import RegressionReport
 
 SHOWN = 12  # terms of a description
 
@@ -65,6 +68,70 @@ def _prior(model: LinearRegression) -> str:
         return "; least squares"
     how = "by evidence" if model.ridge == "evidence" else "given"
     return f"; ridge {ridge:.3g} ({how})"
+
+
+def learned_regression_content(model: LinearRegression, data: str, top: int) -> list[Content]:
+    """The report of `credo.learn` about a number."""
+    report: RegressionReport = model.report
+    columns = len(model.columns or ()) - 1
+    title = f"{data}: {count_of(columns, 'column')} beside {one_line(report.target)}"
+    return [Paragraph(title, "title"), *regression_content(model, top)]
+
+
+def regression_content(model: LinearRegression, top: int | None = None) -> list[Content]:
+    """What a regression has learned: its noise, its terms, and how well it predicts."""
+    if model.evidence is None:
+        return [Paragraph(repr(model))]
+    head = (
+        f"{_name(model)} of {one_line(model.target)}: {count_of(model.n, 'row')}; noise: {_noise(model)}{_prior(model)}"
+    )
+    contents: list[Content] = [Paragraph(head)]
+    if model.unlabelled:
+        contents.append(Paragraph(f"left out: {count_of(model.unlabelled, 'row')} without {one_line(model.target)}"))
+    contents += [GAP, *_terms(model, top or SHOWN)]
+    return contents if model.report is None else [*contents, GAP, *_judged(model.report)]
+
+
+def _terms(model: LinearRegression, top: int) -> list[Content]:
+    table, order = model.parameters(), strongest(model)
+    lines = [0, *order[:top]]
+    term, weight, low, high = ([table[name][i].as_py() for i in lines] for name in ("term", "weight", "low", "high"))
+    shown = Table(
+        [
+            TableColumn("term", term, wraps=True),
+            TableColumn("adds", weight, ".5g"),
+            TableColumn("95% interval", list(zip(low, high, strict=True)), ".5g"),
+        ]
+    )
+    rest = len(order) - top
+    return [
+        shown,
+        *([Paragraph(f"{count_of(rest, 'more term')} of less weight: --top prints more")] if rest > 0 else []),
+    ]
+
+
+def _judged(report: RegressionReport) -> list[Content]:
+    tried, scores = report.tried, report.scores
+    figures = {
+        "rmse": (f"{scores.rmse:.4g}", f"root mean squared error; the mean alone: {scores.baseline_rmse:.4g}"),
+        "R²": (f"{scores.r2:.4f}", "share of the variance that is explained"),
+        "log-loss": (f"{scores.log_loss:.4f}", f"± {scores.log_loss_error:.4f}; mean of -log p(truth), in nats"),
+    }
+    return [
+        Paragraph("Regressions tried, scored on held-out rows", "title"),
+        Table(
+            [
+                TableColumn("model", [each.name for each in tried], longest=100, wraps=True),
+                TableColumn("log-loss", [each.log_loss for each in tried], ".4f"),
+                TableColumn("rmse", [each.rmse for each in tried], ".4g"),
+                TableColumn("R²", [each.r2 for each in tried], ".4f"),
+            ]
+        ),
+        Paragraph(f"Chosen: {one_line(report.why, 200)}."),
+        GAP,
+        Paragraph(f"Scores on {count_of(len(scores.truth), 'held-out row')} ({scores.how})", "title"),
+        *(Paragraph(f"  {name:<9} {figure:<9} {about}") for name, (figure, about) in figures.items()),
+    ]
 
 
 def regression_html(model: LinearRegression) -> str:

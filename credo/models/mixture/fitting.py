@@ -19,7 +19,7 @@ from credo.errors import DataError
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.forms import Views
-from credo.models.latent.columns import hidden_blocks
+from credo.models.latent.columns import Numbers, hidden_blocks
 from credo.models.latent.starts import ROUNDS, points_of, seeded_groups, whitened
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
@@ -61,6 +61,7 @@ class Problem:
     rows: Rows
     views: Views
     kinds: Any
+    numbers: Numbers
     settings: Settings  # of predictions; EM takes them at the mode
     concentration: float  # of the shares' Dirichlet prior
     groups: str  # the column of the evidence that the components are in
@@ -79,7 +80,7 @@ class Problem:
 
     def unfitted(self, components: int, covariance: Covariance) -> MixtureEM:
         """Before there are parameters."""
-        blocks = hidden_blocks(self.views, self.kinds, covariance)
+        blocks = hidden_blocks(self.views, self.kinds, covariance, self.numbers)
         conditional = Conditional(blocks, self.settings, self.groups)
         names = component_names(self.known, components)
         labels = RowLabels(self.groups, names) if self.known else None

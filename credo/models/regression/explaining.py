@@ -10,8 +10,8 @@ import pyarrow as pa
 from credo.data import Batch
 from credo.errors import DataError, counted
 from credo.models.explaining import SHOWN, UNSEEN, cell_text
-from credo.models.labelled import present
 from credo.models.regression.features import TIMES
+from credo.models.tables import present
 
 if TYPE_CHECKING:
     from credo.models.regression.linear import LinearRegression

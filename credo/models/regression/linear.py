@@ -19,13 +19,15 @@ from credo.core.records import with_fields
 from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
-from credo.models.labelled import NOTHING, present, with_target
+from credo.models.class_predictor import NOTHING
 from credo.models.regression.columns import settled_readings
 from credo.models.regression.design import Design
 from credo.models.regression.features import Interactions, Readings
 from credo.models.regression.fitted import FittedLine, Settings
 from credo.models.regression.jobs import Means, Predictives, Scored
 from credo.models.regression.scores import NumberScores
+from credo.models.tables import present
+from credo.models.targets import with_target
 from credo.notices import tell, tell_of_columns
 from credo.numerics.distributions import InverseGamma, Seed, StudentT, plain
 from credo.numerics.exact import Array
