@@ -11,6 +11,7 @@ from credo.core.evidence import Evidence
 from credo.core.learning import RowWeights, Weight
 from credo.data import Source
 from credo.errors import EvidenceError, SchemaError, counted
+from credo.models.hidden_markov.column_emissions import covariance_of
 from credo.models.hidden_markov.expecting import HiddenChain
 from credo.models.hidden_markov.fitting import (
     Continued,
@@ -63,7 +64,7 @@ def prepared(
     features = [name for name in table.names if name not in apart]
     if not features:
         raise SchemaError("there is no column to learn from beside those of states, sequences and weights")
-    table, views, numbers = hidden_views(table, features, model.kinds)
+    table, views, numbers = hidden_views(table, features, model.kinds_of(features))
     if not views:
         raise SchemaError("there is no column to learn from: all of them are ignored")
     target = given[0].column if given[0] is not None else None
@@ -163,7 +164,7 @@ def unfitted(
     model: HiddenMarkov, given: Given | None, weights: RowWeights, numbers: Numbers | None = None
 ) -> HiddenChain:
     """As EM takes it, before it has parameters."""
-    conditional = fitting(model._conditional(None), numbers or {}, model.emission)
+    conditional = fitting(model._conditional(None), numbers or {}, covariance_of(model.emission))
     return model._chain(conditional, "ml" if model.estimate == "ml" else "mean", given, weights)
 
 

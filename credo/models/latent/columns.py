@@ -8,8 +8,11 @@ from typing import Any
 
 from credo.blocks.block import Block, Settings
 from credo.blocks.capabilities import Rounds
+from credo.blocks.conjugate import describes_numbers
 from credo.core.evidence import Evidence
 from credo.data import Source
+from credo.errors import PriorError
+from credo.families.family import Family
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.form_blocks import blocks_of, with_covariance
@@ -25,13 +28,26 @@ def hidden_views(
 ) -> tuple[Source, Views, Numbers]:
     """The form of each column, as for a classifier; but a number of few different values, such as a year or a die's
     face, is a category: to a hidden group, each of them is a place of its own. And how number columns are recorded."""
-    table, views = settled_views(table, features, kinds)
+    families = {name: how for name, how in (kinds or {}).items() if isinstance(how, Family)}
+    for name, family in families.items():
+        check_describes_numbers(family, f"kinds of {name!r}")
+    table, views = settled_views(table, features, kinds and {**kinds, **dict.fromkeys(families, "number")})
+    views = {**views, **dict.fromkeys((name for name in families if name in views), ("conjugate",))}
     numbers = recorded_numbers(table, views)
     few = [name for name, each in numbers.items() if each.is_few and name not in (kinds or {})]
     if few:
         tell(f"{listed(few)}: few different numbers, read as a category; kinds= can say 'number'")
         views = {**views, **dict.fromkeys(few, ("category",))}
     return table, views, {name: each for name, each in numbers.items() if name not in few}
+
+
+def check_describes_numbers(family: Family, what: str) -> None:
+    """Refuse families that are about something else than one column of numbers."""
+    if not describes_numbers(family):
+        raise PriorError(
+            f"{what}: {type(family).__name__} isn't about one column of numbers. GammaPoisson, GammaExponential, "
+            "NormalMean and NormalInverseGamma are; categories are read as kind 'category', with smoothing="
+        )
 
 
 def recorded_numbers(table: Source, views: Views) -> Numbers:
