@@ -38,11 +38,12 @@ def loaded_learner(path: str) -> Any:
     from credo.core.learning import Additive
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
+    from credo.models.regression.logistic import LogisticRegression
     from credo.networks.network import Network
     from credo.storage.files import load
 
     model = load(path)
-    if not isinstance(model, Additive | Mixture | HiddenMarkov) and not (
+    if not isinstance(model, Additive | Mixture | HiddenMarkov | LogisticRegression) and not (
         isinstance(model, Network) and model.evidence is not None
     ):
         raise StorageError(f"{path} holds a {type(model).__name__}, which has learned no rows")

@@ -20,7 +20,7 @@ from credo.data import Batch, Source, source
 from credo.data.fingerprints import Fingerprints, fingerprints
 from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, suggest
-from credo.models.copies import Repeats
+from credo.models.copies import LOOKED_AT, Repeats
 from credo.models.decisions import Loss, loss_matrix
 from credo.models.explaining import Reasons, Spoken, Step
 from credo.models.jobs import (
@@ -45,7 +45,6 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.explaining import Explanation
 
-LOOKED_AT = 20_000  # rows among which copies are looked for
 NOTHING = "nothing was learned yet: fit(data, target=...) first"
 Shares = Mapping[Any, float]  # of classes: they sum to 1
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from credo.core.learning import Weight, Weights
 from credo.data import Source, source
+from credo.engines import local
 from credo.errors import DataError, check_seed, check_whole
 from credo.models.class_predictor import ClassPredictor
 from credo.models.discriminant import GaussianDiscriminant
@@ -86,11 +87,12 @@ class Comparison:
             else:
                 runs.append((side, [size]))
         if len(runs) == 1:
-            return f"{self._said(runs[0][0])} at every size from {self.sizes[0]:,} to {self.sizes[-1]:,} rows."
-        parts = [
-            f"{_range(sizes, i == 0, i == len(runs) - 1)} {self._said(side)}" for i, (side, sizes) in enumerate(runs)
-        ]
-        return f"{'; '.join(parts)}.".capitalize() if parts[0][0].islower() else f"{'; '.join(parts)}."
+            found = f"{self._said(runs[0][0])} at every size from {self.sizes[0]:,} to {self.sizes[-1]:,} rows."
+        else:
+            last = len(runs) - 1
+            each = (f"{_range(sizes, i == 0, i == last)} {self._said(side)}" for i, (side, sizes) in enumerate(runs))
+            found = f"{'; '.join(each)}."
+        return found[:1].upper() + found[1:]
 
     def _said(self, side: int | None) -> str:
         return f"prefer {self.names[side]} ({SIDES[side]})" if side is not None else "the two can't be told apart"
@@ -178,7 +180,7 @@ def compare(
     if learned < 2 * classes:
         raise DataError(f"{rows} rows of {classes} classes are too few to withhold some of them")
     chosen = asked_sizes(sizes, learned, STEPS, least=2 * classes)
-    with quietly():
+    with quietly(), local.one_blas_thread():
         for _ in range(draws):
             order = _drawn(codes, rng)[:rows]
             found.append([_curve(model, table, name, weight, order, learned, chosen) for model in models])

@@ -128,9 +128,8 @@ def _words(model: Any, name: str, parts: Sequence[Batch]) -> tuple[LinearWords, 
     counts, words = _counted(name, reading_of(name, text), parts)
     often = np.bincount(counts.indices, minlength=len(words))
     cuts = Cuts(text.min_count, text.drop_most_common, text.max_words)
-    kept = np.flatnonzero(
-        (often >= OFTEN) & cuts.kept(np.bincount(counts.indices, counts.data, len(words)).astype(np.float64))
-    )
+    total = np.bincount(counts.indices, counts.data, len(words)).astype(np.float64)
+    kept = np.flatnonzero((often >= OFTEN) & cuts.kept(total))
     order = kept[np.argsort(-often[kept], kind="stable")][:MOST_WORDS]
     kept = np.sort(order[np.cumsum(often[order]) <= MOST_PRODUCTS // len(model.classes)])
     if not len(kept):

@@ -26,7 +26,7 @@ from credo.models.naive_bayes import NaiveBayes
 from credo.notices import tell
 from credo.numerics.exact import Array
 from credo.selection.label_noise import noise_rates
-from credo.selection.linear_terms import FORM, LinearTerm
+from credo.selection.linear_terms import DiscriminativeTerm
 from credo.selection.tuned import untuned_classes
 from credo.selection.tuning import worth
 
@@ -239,13 +239,13 @@ class Live:
         for part in self._parts:
             part.add(part.read(one), out[None])
 
-    def _linear_parts(self) -> list[LinearTerm]:
+    def _linear_parts(self) -> list[DiscriminativeTerm]:
         """The logistic regression of a tuning, for the classes that there are now."""
         tuning = self._model.tuning
         if tuning is None:
             return []
-        weight = tuning.weights_of(FORM, (ALL,))
-        return [part.over(tuning.classes, self._values).weighted(weight) for part in tuning.parts]
+        found = ((part, tuning.weights_of(part.form, (ALL,))) for part in tuning.parts)
+        return [part.over(tuning.classes, self._values).weighted(weight) for part, weight in found]
 
     def _worth(self, row: Mapping[str, Any]) -> float:
         """What the row's evidence is worth, as some of its cells miss."""

@@ -17,8 +17,6 @@ from credo.storage.schemas import (
 )
 from credo.storage.stored import Stored
 
-ROOMS = (
-    core, families, estimation, models, hypotheses, mixtures, hidden_markov, networks, regression, logistic, trees,
-)  # fmt: skip
+ROOMS = (core, families, estimation, models, hypotheses, mixtures, hidden_markov, networks, regression, logistic, trees)
 BY_NAME: dict[str, Stored] = {schema.name: schema for room in ROOMS for schema in room.SCHEMAS}
 BY_PLACE: dict[str, Stored] = {schema.place: schema for schema in BY_NAME.values() if schema.place}

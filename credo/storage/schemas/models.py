@@ -77,7 +77,8 @@ def _words_hold(term: LinearWords) -> bool:
 
 def _tuning_holds(tuning: Tuning) -> bool:
     size = len(tuning.classes)
-    if any(part.weights.shape[1:] != (size,) or not np.isfinite(part.weights).all() for part in tuning.parts):
+    linear = [part.weights for part in tuning.parts if hasattr(part, "weights")]
+    if any(weights.shape[1:] != (size,) or not np.isfinite(weights).all() for weights in linear):
         return False
     mixture = {len(row) for row in tuning.mixture} if len(tuning.mixture) == size else {-1}
     return len(tuning.biases) == size and (tuning.mixed is None or mixture == {size})
@@ -220,7 +221,7 @@ TUNING = Stored(
         "discount": NUMBER,
         "backoff": NUMBER,
         "label_noise": NUMBER,
-        "parts": tuple_of(class_at("credo.selection.linear_terms:LinearTerm")),
+        "parts": tuple_of(class_at("credo.selection.linear_terms:DiscriminativeTerm")),
     },
     upgrades=(
         odds_by_axis,
@@ -347,7 +348,14 @@ AVERAGE = Stored(
     consistent=_average_holds,
 )
 
+TREE_TERM = Stored(
+    "TreeTerm",
+    "credo.selection.tree_terms:TreeTerm",
+    {"tree": class_at("credo.models.tree.model:DecisionTree"), "places": tuple_of(WHOLE), "share": NUMBER},
+    consistent=lambda term: term.tree.evidence is not None,
+)
 SCHEMAS = (
+    TREE_TERM,
     LINEAR_CELLS,
     LINEAR_WORDS,
     TUNING,
