@@ -201,7 +201,7 @@ def best_of(starts: Iterable[Model], batches: Batches, *, steps: int = 500, tole
 
 def expected(model: Expecting, batches: Batches) -> tuple[Evidence, float]:
     """The evidence that is expected of all rows, and the objective."""
-    found: Expected | None = engines.current().reduce(EStep(model), batches(), added)
+    found: Expected | None = engines.reduce(EStep(model), batches(), added)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
     evidence, log_likelihood = found

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.data.batches import Batch
 from credo.data.cutting import chunks_of, recut
-from credo.data.partitions import Beside, Chosen, Partition, PartStep, Renamed, Weighted
+from credo.data.partitions import Beside, Chosen, Held, Partition, PartStep, Renamed, Unopened, Weighted, numbered
+from credo.engines import Engine
 from credo.engines import Partition as AnyPartition
 from credo.errors import DataError, SchemaError, counted, suggest
 from credo.numerics.exact import Array
@@ -42,7 +43,8 @@ class Source:
     plain: bool = False  # whether no cell spells anything that it isn't: texts, or an array of numbers
     keys: tuple[str, ...] = ()  # columns that say which row it is, and are nothing to learn from
     lengths: tuple[int, ...] = ()  # of tables that it is made of: each is a sequence
-    files: Filing | None = None  # if it is files: their partitions, which give the same parts as `read`
+    files: Filing | None = None  # if it is in partitions: these, which give the same parts as `read`
+    home: Engine | None = None  # the engine that holds it, if one does
 
     @classmethod
     def of_files(cls, names: tuple[str, ...], files: Filing, **facts: Any) -> Source:
@@ -78,23 +80,49 @@ class Source:
 
     def count(self, name: str) -> int:
         """How many rows there are, found out by reading a column."""
-        return sum(engines.current().map(BatchRows(), self.partitions([name])))
+        return sum(engines.map(BatchRows(), self.partitions([name])))
+
+    @property
+    def nearby(self) -> bool:
+        """Whether it is read here; else, jobs read it where the work runs, and only what they find comes here."""
+        return self.files is None or (self.home or engines.current()).shares_memory
+
+    def first(self, names: Sequence[str], rows: int | None = None) -> Batch | None:
+        """The first batch, or no more than so many of its rows; None if there are no rows."""
+        partitions = self.partitions(names)
+        if self.nearby:
+            found = next((batch for own in partitions for batch in own.batches()), None)
+            return found if found is None or rows is None else found.slice(0, rows)
+        assert isinstance(partitions, Sequence)
+        each = (next(engines.map(FirstRows(rows), [Unopened(own)])) for own in partitions)
+        return next((found for found in each if found is not None), None)
 
     def held(self, most: int = 2**28) -> Source:
-        """In memory, if the rows take at most so many bytes, for those who read them several times; else as it is."""
-        if self.near or self.once:
+        """In memory, if it can be read here and the rows take at most so many bytes, for those who read them several
+        times; else as it is. Partitions stay what they are."""
+        if self.near or self.once or not self.nearby:
             return self
-        parts, size = [], 0
-        for part in self.read(self.names):
-            parts.append(part)
-            size += sum(array.nbytes for array in part.columns.values()) + (
-                0 if part.block is None else part.block.nbytes
-            )
-            if size > most:
-                return self
-        rows = sum(part.rows for part in parts)
-        held = replace(self, read=lambda wanted: (part.only(wanted) for part in parts), files=None, spelt=None)
-        return replace(held, rows=rows, near=True)
+        parts, rows, size = [], [], 0
+        for partition in [None] if self.files is None else self.files(self.names):
+            own = []
+            for part in self.read(self.names) if partition is None else partition.parts():
+                own.append(part)
+                size += sum(array.nbytes for array in part.columns.values()) + (
+                    0 if part.block is None else part.block.nbytes
+                )
+                if size > most:
+                    return self
+            parts.append(Held(tuple(own)))
+            rows.append(parts[-1].count())
+        if self.files is None:
+            (only,) = parts
+            return replace(self, read=only.read, spelt=None, rows=rows[0], near=True)
+
+        def files(wanted: Sequence[str]) -> Sequence[Partition]:
+            return numbered([Partition(own, tuple(wanted)) for own in parts], rows)
+
+        held = Source.of_files(self.names, files)
+        return replace(self, read=held.read, files=files, spelt=None, rows=sum(rows), near=True)
 
     def beside(self, name: str, values: object) -> Source:
         """With one more column, given as an array."""
@@ -179,6 +207,17 @@ class BatchRows:
         return batch.rows
 
 
+@dataclass(frozen=True)
+class FirstRows:
+    """The first rows of a partition's first batch, or all of them; None if it has none."""
+
+    rows: int | None
+
+    def __call__(self, unopened: Unopened[Partition]) -> Batch | None:
+        found = next(unopened.what.batches(), None)
+        return found if found is None or self.rows is None else found.slice(0, self.rows)
+
+
 def source(data: object) -> Source:
     """Any of the forms that credo takes as a table."""
     if isinstance(data, Source):
@@ -197,9 +236,10 @@ def opened(data: object) -> Source:
         from credo.data.files import open_files
 
         return open_files(data)
+    from credo.data.frames import open_frame
     from credo.data.tables import open_table
 
-    return open_table(data)
+    return open_frame(data) or open_table(data)
 
 
 def _only_column(data: Mapping[str, object]) -> Any:

@@ -190,9 +190,9 @@ class Classifier(Labelled):
         """What a job finds of each row, one after another. (rows, width: one column a class, unless said)"""
         table, silent, found = self.opened(data), Silent(), Stacked()
         shape = table.rows or 0, len(self.classes) if width is None else width
-        shared = table.near and isinstance(engines.current(), engines.Local)
+        shared = table.near and engines.current().shares_memory
         placed = Placed(job, np.empty(shape)) if shared and table.rows is not None else None
-        for part, unseen in engines.current().map(placed or job, table.partitions(self._present(table))):
+        for part, unseen in engines.map(placed or job, table.partitions(self._present(table))):
             if placed is None:
                 found.add(part, table.rows)
             for name, cells in unseen.items():
@@ -206,7 +206,7 @@ class Classifier(Labelled):
         self._present(table)
         silent: Silent = {}
         partitions = table.partitions([*table.keys, *table.names])
-        for batch, probabilities, unseen in engines.current().map(WithProbabilities(self), partitions):
+        for batch, probabilities, unseen in engines.map(WithProbabilities(self), partitions):
             for name, cells in unseen.items():
                 silent[name] = silent.get(name, 0) + cells
             yield batch, probabilities
@@ -259,7 +259,7 @@ class Classifier(Labelled):
         weights, found = Weights.of(weight), Stacked()
         partitions = weights.partitions(table, self.needs(table.without(weight)))
         codes, row_weights = list[Codes](), list[Array]()
-        for log_shares, own, mass in engines.current().map(LeftOut(self, weights.of_a_row), partitions):
+        for log_shares, own, mass in engines.map(LeftOut(self, weights.of_a_row), partitions):
             found.add(log_shares, table.rows)
             codes.append(own)
             row_weights.append(mass)
@@ -338,7 +338,7 @@ class Classifier(Labelled):
         """How good its probabilities are, on rows with a class that it wasn't taught by."""
         table, weights = self._labelled(data, target), Weights.of(weight)
         partitions = weights.partitions(table, self.needs(table.without(weight)))
-        scored = engines.current().map(Scored(self, weights.of_a_row), partitions)
+        scored = engines.map(Scored(self, weights.of_a_row), partitions)
         found, codes, row_weights = zip(*scored, strict=True)
         truth = np.concatenate(codes).astype(np.intp)
         if not len(truth):
@@ -379,7 +379,7 @@ class Classifier(Labelled):
             return None
         names = self.needs(table.without(weight))
         texts = np.array([any(form in TEXT_FORMS for form in self.views.get(name, ())) for name in names])
-        parts = engines.current().map(Prints(self, tuple(names)), table.partitions(names))
+        parts = engines.map(Prints(self, tuple(names)), table.partitions(names))
         codes, cells = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
         known = codes >= 0
         return Repeats.of(fingerprints(cells)[known], codes[known], cells[:, known], texts).copied

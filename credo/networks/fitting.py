@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
@@ -110,7 +110,7 @@ class Rows:
     data: object = None
     weight: Any = None
 
-    def __call__(self) -> Iterator[Any]:
+    def __call__(self) -> Iterable[Any]:
         return coded_rows(self.network, self.data, self.weight) if self.kept is None else self.kept.chunks()
 
     @property
@@ -166,7 +166,7 @@ class Problem:
         """From each start; on several threads where one is enough for the rows."""
         if len(starts) > 1 and self.rows.few:
             begun = [Start(start, self.rows.size) for start in starts]
-            return joined([*engines.current().map(Climb(how, self.rows, True), begun)])
+            return joined([*engines.map(Climb(how, self.rows, True), begun)])
         climb = Climb(how, self.rows, False)
         return [fit for start in starts for fit in climb(Start(start, self.rows.size))]
 

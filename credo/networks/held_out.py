@@ -78,7 +78,7 @@ def leave_one_out(network: Network, data: object, weight: Any) -> Validation:
     if table.once:
         raise DataError(f"leave-one-out {TWICE}")
     partitions = weights.partitions(table, learner.needs(table.without(weight)))
-    found = [*engines.current().map(LeaveOneOut(learner, weights.of_a_row), partitions)]
+    found = [*engines.map(LeaveOneOut(learner, weights.of_a_row), partitions)]
     logs, own = (np.concatenate([np.empty(0), *each]) for each in zip(*found, strict=True))
     return Validation(logs, np.arange(len(logs)), own)
 

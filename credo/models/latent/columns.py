@@ -52,7 +52,7 @@ class DistinctNumbers:
 
 
 def _few_valued(table: Source, names: Sequence[str]) -> list[str]:
-    parts = [*engines.current().map(DistinctNumbers(tuple(names)), table.partitions(names))]
+    parts = [*engines.map(DistinctNumbers(tuple(names)), table.partitions(names))]
     few = []
     for name, own in zip(names, zip(*parts, strict=True), strict=False):
         values = [found for found, _ in own if found is not None]

@@ -40,7 +40,7 @@ def climbed(
 ) -> list[Fitted[Model]]:
     """EM from each start, several at a time."""
     climb: Climb[Model] = Climb(batches, steps, tolerance)
-    return [*engines.current().map(climb, [Start(start, rows) for start in starts])]
+    return [*engines.map(climb, [Start(start, rows) for start in starts])]
 
 
 def best_after_restarts(
