@@ -14,6 +14,7 @@ _PUBLIC = {
     "Beliefs": "credo.estimation.beliefs",
     "BetaBernoulli": "credo.families.beta_bernoulli",
     "Classifier": "credo.models.classifier",
+    "Concepts": "credo.models.concepts.model",
     "CredoError": "credo.errors",
     "DataError": "credo.errors",
     "DirichletCategorical": "credo.families.dirichlet",
@@ -58,6 +59,7 @@ _PUBLIC = {
     "edge_confidence": "credo.networks.structure.edge_confidence",
     "em_means": "credo.models.em_means",
     "estimate": "credo.estimation.estimate",
+    "explore": "credo.explorer.serving",
     "learn": "credo.selection.learn",
     "learn_structure": "credo.networks.structure.learn",
     "load": "credo.storage.files",
@@ -91,6 +93,7 @@ if TYPE_CHECKING:
     from credo.estimation.comparison import bayes_factor as bayes_factor
     from credo.estimation.estimate import estimate as estimate
     from credo.estimation.numeric import Numeric as Numeric
+    from credo.explorer.serving import explore as explore
     from credo.families.beta_bernoulli import BetaBernoulli as BetaBernoulli
     from credo.families.dirichlet import DirichletCategorical as DirichletCategorical
     from credo.families.dirichlet import DirichletMultinomial as DirichletMultinomial
@@ -104,6 +107,7 @@ if TYPE_CHECKING:
     from credo.models.augmented import OneDependence as OneDependence
     from credo.models.augmented import TreeAugmented as TreeAugmented
     from credo.models.classifier import Classifier as Classifier
+    from credo.models.concepts.model import Concepts as Concepts
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
     from credo.models.em_means import em_means as em_means
     from credo.models.forms import Number as Number

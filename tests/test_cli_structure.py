@@ -102,7 +102,7 @@ def test_independent_columns_are_said_to_be(tmp_path: Path) -> None:
         (["--required", "Smoking -> XRay -> Smoking"], "cycle"),
         (["--tiers", "Smoking"], "in no tier"),
         (["--score", "bge"], "is a category"),
-        (["--search", "ges", "--required", "Smoking -> XRay"], "equivalence classes"),
+        (["--search", "chow-liu", "--required", "Smoking -> XRay <- LungCancer"], "can't have both required parents"),
         (["--search", "chow-liu", "--tiers", "Smoking"], "no tier"),
         (["-o", "net.txt"], "must end in one of .bif"),
         (["--plot", "net.gif"], "must end in one of .png"),

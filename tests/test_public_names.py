@@ -29,6 +29,7 @@ NAMES = [
     "Beliefs",
     "BetaBernoulli",
     "Classifier",
+    "Concepts",
     "DirichletCategorical",
     "DirichletMultinomial",
     "GammaExponential",
@@ -63,6 +64,7 @@ NAMES = [
     "edge_confidence",
     "em_means",
     "estimate",
+    "explore",
     "learn",
     "learn_structure",
     "load",
@@ -118,7 +120,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = credo.nothing
 
 
-VERBS = {"cross_validate", "discount", "evidence", "forget", "merge", "n", "update"}
+VERBS = {"cross_validate", "discount", "evidence", "explore", "forget", "merge", "n", "update"}
 ABOUT_CLASSES = {
     "adapt", "class_prior", "class_smoothing", "class_weights", "classes", "decide", "explain", "fit", "kinds",
     "learning_curve", "leave_one_out", "live", "log_joint", "log_prob", "n_parameters", "parameters", "plain",

@@ -22,6 +22,7 @@ from credo.errors import EvidenceError
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.blocks.numbers.hidden_rows import HiddenGroups
     from credo.blocks.scoring import Scorer
     from credo.blocks.tally import Tally
 
@@ -70,6 +71,17 @@ class Completes(Capability):
     @abstractmethod
     def expected(self, batch: Batch, member: Soft, groups: str, now: Likelihood | None) -> Evidence:
         """The statistics that are expected of a batch at the parameters now; None at the start."""
+
+
+class ExpectsHidden(Capability):
+    """Takes the whole E-step of rows whose group is hidden in one pass, where no other block has a say."""
+
+    @abstractmethod
+    def expected_hidden(
+        self, batch: Batch, log_shares: Array, weight: Array, groups: str, now: Likelihood
+    ) -> tuple[Evidence, HiddenGroups] | None:
+        """What is expected at the parameters now, the groups having these shares; None where it takes the
+        responsibilities first."""
 
 
 class Tallies(Capability):

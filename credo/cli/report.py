@@ -21,6 +21,9 @@ def report(model: str, output: str) -> None:
       credo report geyser.credo -o geyser.html
     """
     from credo.cli.output import PAGE, check
+    from credo.cli.saved import as_classifier
+    from credo.errors import StorageError
+    from credo.models.classifier import Classifier
     from credo.models.mixture.model import Mixture
     from credo.present.page import classifier_page
     from credo.storage.files import load
@@ -29,8 +32,8 @@ def report(model: str, output: str) -> None:
     found = load(model)
     if isinstance(found, Mixture):
         found.report(output)
+    elif isinstance(learned := as_classifier(found, model), Classifier):
+        classifier_page(learned, output)
     else:
-        from credo.cli.saved import as_classifier
-
-        classifier_page(as_classifier(found, model), output)
+        raise StorageError(f"{model} holds a {type(found).__name__}, which has no report; `credo show` prints it")
     remark(f"wrote {output}")

@@ -9,25 +9,25 @@ from credo.cli.output import MODEL
 from credo.errors import EvidenceError, PriorError, SchemaError, StorageError, suggest
 
 if TYPE_CHECKING:
-    from credo.models.classifier import Classifier
+    from credo.models.class_predictor import ClassPredictor
 
 MOST_UPDATES = 1000  # of which a file keeps a record
 
 
-def loaded_classifier(path: str) -> Classifier:
+def loaded_classifier(path: str) -> ClassPredictor:
     from credo.storage.files import load
 
     return as_classifier(load(path), path)
 
 
-def as_classifier(model: Any, path: str) -> Classifier:
-    """A classifier; a mixture is one, whose classes are its components."""
-    from credo.models.classifier import Classifier
+def as_classifier(model: Any, path: str) -> ClassPredictor:
+    """Anything that predicts classes; a mixture does, whose classes are its components."""
+    from credo.models.class_predictor import ClassPredictor
     from credo.models.mixture.model import Mixture
 
     if isinstance(model, Mixture):
         return model.classifier
-    if not isinstance(model, Classifier):
+    if not isinstance(model, ClassPredictor):
         raise StorageError(f"{path} holds a {type(model).__name__}, not a classifier; `credo learn` makes one")
     return model
 
@@ -120,7 +120,7 @@ def predicted(
     return predictions(learned.with_class_prior(_shares(learned, class_prior)) if class_prior else learned, data, proba)
 
 
-def _shares(model: Classifier, given: str) -> dict[Any, float]:
+def _shares(model: ClassPredictor, given: str) -> dict[Any, float]:
     """Class probabilities, as in no=0.9,yes=0.1."""
     named = {str(value): value for value in model.classes}
     found: dict[Any, float] = {}

@@ -47,11 +47,11 @@ class Extrapolating(Expecting, Protocol):
     """One whose parameters are a vector, too, so that a step can be taken further in its direction."""
 
     def coordinates(self) -> Array:
-        """The parameters, free of constraints. (parameters,)"""
+        """The parameters, on a scale on which steps of EM fall off alike. (parameters,)"""
         ...
 
     def at(self, coordinates: Array, /) -> Self:
-        """The same model with those parameters."""
+        """The same model with those parameters, or near them: it decides how far a step may lead from its own."""
         ...
 
 
@@ -147,7 +147,7 @@ def _accelerated_steps(model: VectorModel, batches: Batches) -> Iterator[Step[Ve
         evidence, before = expected(first, batches)
         yield Step(first, evidence, before)
         second = first.with_evidence(evidence)
-        model = model.at(_extrapolated(model.coordinates(), first.coordinates(), second.coordinates()))
+        model = second.at(_extrapolated(model.coordinates(), first.coordinates(), second.coordinates()))
         evidence, objective = expected(model, batches)
         if not objective >= before:
             model = second
@@ -176,15 +176,11 @@ def _fitted(climb: Iterator[Step[Model]], steps: int, tolerance: float) -> Fitte
 
 
 def _extrapolated(start: Array, first: Array, second: Array) -> Array:
-    """Where squared extrapolation leads; coordinates that aren't finite stay where the second step left them."""
-    with np.errstate(invalid="ignore"):
-        step, bend = first - start, second - 2.0 * first + start
-        moving = np.isfinite(step) & np.isfinite(bend)
-    length, curvature = (float(np.linalg.norm(each[moving])) for each in (step, bend))
+    """Where squared extrapolation leads."""
+    step, bend = first - start, second - 2.0 * first + start
+    length, curvature = (float(np.linalg.norm(each)) for each in (step, bend))
     size = max(1.0, length / curvature) if curvature > 0.0 else 1.0
-    found = second.copy()
-    found[moving] = start[moving] + 2.0 * size * step[moving] + size**2 * bend[moving]
-    return found
+    return start + 2.0 * size * step + size**2 * bend
 
 
 def best_of(starts: Iterable[Model], batches: Batches, *, steps: int = 500, tolerance: float = 1e-10) -> Fitted[Model]:

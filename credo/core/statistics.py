@@ -283,11 +283,12 @@ class Moments(Statistics):
         total = cls(*(Exact.zeros((member.groups, columns)) for _ in range(3)))
         with np.errstate(invalid="ignore", over="ignore"):  # infinities are reported by whoever reads the cells
             for start, x in tiles:
-                total = total + cls._soft(soft_sums.moments(x, member.weights[start : start + len(x)]))
+                total = total + cls.of_centred(soft_sums.moments(x, member.weights[start : start + len(x)]))
         return total
 
     @classmethod
-    def _soft(cls, sums: soft_sums.CentredSums) -> Moments:
+    def of_centred(cls, sums: soft_sums.CentredSums) -> Moments:
+        """From plain sums about pivots."""
         n, first, second, pivot = map(Exact.of, sums)
         return cls(n, *_uncentred(n, first, second, pivot))
 

@@ -104,6 +104,10 @@ class Sequences:
             inner = self._table_ends[first:last]  # tables that end within the batch
             starts = np.append(0, inner - batch.start)
             return Runs([*range(int(first), int(last) + 1)], starts)
+        numbers = batch.integers(self.by)
+        if numbers is not None:  # no cell is missing
+            starts = _changes(numbers)
+            return Runs(numbers[starts].tolist(), starts)
         codes, levels = batch.categories(self.by)
         if (codes < 0).any():
             row = batch.number(int(np.argmin(codes)))

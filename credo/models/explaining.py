@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from credo.blocks.block import UNSEEN_VALUES, Likelihood
-from credo.blocks.capabilities import Hides, Independent, WordByWord, read_counting_ignored
+from credo.blocks.block import Likelihood
+from credo.blocks.capabilities import Hides, Independent, WordByWord
 from credo.data import Batch, source
 from credo.data.fingerprints import chosen_rows
 from credo.errors import DataError, EvidenceError, counted, suggest
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.models.class_predictor import ClassPredictor
     from credo.models.classifier import Classifier
 
 UNITS = {"nats": 1.0, "bits": float(np.log(2))}
@@ -118,7 +119,7 @@ def cell_text(value: object) -> str:
     return shown if len(shown) <= BEGINNING else f"{shown[: BEGINNING - 4]} ..."
 
 
-def explained(model: Classifier, row: object, of: object, against: object, unit: str) -> Explanation:
+def explained(model: ClassPredictor, row: object, of: object, against: object, unit: str) -> Explanation:
     """Of one row: a dict of its cells, or a table that has but one."""
     if unit not in UNITS:
         raise DataError(f"no such unit, {unit!r}; {suggest(unit, UNITS)}")
@@ -130,7 +131,7 @@ def explained(model: Classifier, row: object, of: object, against: object, unit:
 
 
 def explained_row(
-    model: Classifier, batch: Batch, row: int, of: object = None, against: object = None, unit: str = "nats"
+    model: ClassPredictor, batch: Batch, row: int, of: object = None, against: object = None, unit: str = "nats"
 ) -> Explanation:
     one = batch.slice(row, 1)
     prior, said, log_joint, factor = model._reasons(one)
@@ -154,22 +155,15 @@ def explained_row(
         model.classes[second],
         float(prior[first] - prior[second]) / size,
         weights,
-        {name: _cell(one, name) for name in weights if name in model.views},
+        {name: _cell(one, name) for name in weights if name in model.feature_names},
         float(share[first]),
         unit,
-        _words(model, one, first, second, size / factor if factor else np.inf),
-        _unseen(model, one),
+        model._spoken(one, first, second, size / factor if factor else np.inf),
+        model._unseen(one),
     )
 
 
-def _unseen(model: Classifier, one: Batch) -> frozenset[str]:
-    """The columns whose values no row had."""
-    filled = one.filled(model.views)
-    ignored = (read_counting_ignored(each, filled)[1] for _, each in model.terms.likelihoods)
-    return frozenset(name for found in ignored for name, why in found if why == UNSEEN_VALUES)
-
-
-def _words(model: Classifier, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:
+def spoken_words(model: Classifier, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:
     """What each word of the row's texts weighs; of a column in several forms, in all together."""
     filled, found = one.filled(model.views), dict[str, dict[str, float]]()
     readings: dict[str, Any] = {}

@@ -155,6 +155,12 @@ BUCKETS, MOST_BUCKETS = 2**18, 2**26
 FORM_OF: dict[Kind, Form] = {
     "category": "category", "count": "count", "number": "gaussian", "date": "date", "text": "words",
 }  # fmt: skip
+KIND_OF_FORM: dict[str, Kind] = {"category": "category", "count": "count", "date": "date"}
+
+
+def kind_of_form(form: str) -> Kind:
+    """What a column holds that is read in that form."""
+    return KIND_OF_FORM.get(form, "text" if form in TEXT_FORMS else "number")
 
 
 def settled_views(table: Source, features: Sequence[str], kinds: Mapping[str, Any] | None) -> tuple[Source, Views]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -285,7 +286,8 @@ def _prior(names: Sequence[Any] | NDArray[Any], given: Any) -> Array:
 
 def _in_order(given: Mapping[Any, float], names: Any, what: str, error: type[Exception]) -> list[float]:
     known = _as_list(names)
-    unknown = [each for each in given if each not in {*known}]
+    different = {*known}
+    unknown = [each for each in given if each not in different]
     if unknown:
         raise error(f"a {what} is given for {unknown[0]!r:.60}, which is no hypothesis; {suggest(unknown[0], known)}")
     for each in known:
@@ -304,7 +306,7 @@ def _check_different(names: Any) -> None:
     except TypeError:
         raise PriorError("hypotheses must be hashable, such as names, numbers or tuples") from None
     if different < len(names):
-        twice = next(each for i, each in enumerate(names) if each in names[:i])
+        twice = next(each for each, times in Counter(names).items() if times > 1)
         raise PriorError(f"the hypothesis {twice!r:.60} is given twice")
 
 

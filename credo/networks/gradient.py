@@ -84,14 +84,14 @@ def lbfgs(model: TableEM, batches: Batches, *, steps: int = 1000, tolerance: flo
     """θ = softmax(x), and x by L-BFGS; the slope is n - N θ, n being counts with the prior's, N those of a row."""
     from scipy.optimize import minimize
 
-    start = model.coordinates()
+    start = model.log_odds()
     free = np.isfinite(start)  # an entry of 0 stays 0
     history: list[float] = []
 
     def at(x: Array) -> TableEM:
         moved = start.copy()
         moved[free] = x
-        return model.at(moved)
+        return model.at_log_odds(moved)
 
     def cost(x: Array) -> tuple[float, Array]:
         now = at(x)

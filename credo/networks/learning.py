@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 INCOMPLETE = "tables are counted from complete rows"
 BY_EM = "EM or by gradient ascent"
-LEAST_LOG_RATIO = -600.0  # log of the smallest ratio in a row of a table that a step of EM may lead to, unless it is 0
+LEAST_LOG_RATIO = (
+    -600.0
+)  # log of the smallest ratio in a row of a table that a step of L-BFGS may lead to, unless it is 0
+LEAST_AMPLITUDE = 0.1  # of √θ: extrapolating EM makes no entry smaller than the square of it times what EM found
 MOST_WHOLE = 256  # different whole numbers that are taken for states
 ROUNDING = 1e-9  # by which the weights of rows behind two tables may differ
 
@@ -318,23 +321,44 @@ class TableEM:
         return known + sum(node.log_prior(self.prior[label.name], table) for label, (node, table) in tables.items())
 
     def coordinates(self) -> Array:
-        """log θ of all tables, one after the other."""
+        """√θ of all tables, one after the other: the length of a step is then that of Fisher's metric.
+
+        Of log θ, entries that EM takes to 0 would decide the length, and extrapolation would take them to 10⁻¹⁰⁰.
+        """
+        return np.concatenate([np.sqrt(table).reshape(-1) for _, table in self._by_label().values()])
+
+    def at(self, coordinates: Array, /) -> Self:
+        """θ ∝ the squares, none of them much smaller than its own."""
+        return self._at(coordinates, _squares)
+
+    def log_odds(self) -> Array:
+        """log θ of all tables, one after the other: coordinates that are free of constraints."""
         with np.errstate(divide="ignore"):
             return np.concatenate([np.log(table).reshape(-1) for _, table in self._by_label().values()])
 
-    def at(self, coordinates: Array, /) -> Self:
+    def at_log_odds(self, coordinates: Array) -> Self:
         """θ = softmax of each row."""
+        return self._at(coordinates, _exponentials)
+
+    def _at(self, coordinates: Array, weights: Callable[[Array, Array], Array]) -> Self:
+        """Tables whose rows are in proportion to weights, from the coordinates and the table at present."""
         tables: dict[Label, Array] = {}
         at = 0
         for label, (_, table) in self._by_label().items():
-            own = coordinates[at : at + table.size].reshape(table.shape)
+            own = weights(coordinates[at : at + table.size].reshape(table.shape), table)
             at += table.size
-            weights = np.exp(
-                np.maximum(own - own.max(-1, keepdims=True), np.where(np.isneginf(own), -np.inf, LEAST_LOG_RATIO))
-            )
-            tables[label] = weights / weights.sum(-1, keepdims=True)
+            tables[label] = own / own.sum(-1, keepdims=True)
         return self.with_tables(tables)
 
     def _by_label(self) -> dict[Label, tuple[Node, Array]]:
         nodes, tables = self.network.nodes.items(), self.network.tables
         return {node.label: (node, tables[name]) for name, node in nodes}
+
+
+def _squares(amplitudes: Array, table: Array) -> Array:
+    return np.asarray(np.maximum(amplitudes, LEAST_AMPLITUDE * np.sqrt(table)) ** 2)
+
+
+def _exponentials(logs: Array, table: Array) -> Array:  # noqa: ARG001 - of use to the other
+    ratios = logs - logs.max(-1, keepdims=True)
+    return np.asarray(np.exp(np.maximum(ratios, np.where(np.isneginf(logs), -np.inf, LEAST_LOG_RATIO))))

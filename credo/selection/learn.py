@@ -18,9 +18,9 @@ from credo.models.classifier import Classifier
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.explaining import contributions
 from credo.models.forms import FORM_OF, TEXT_FORMS
-from credo.models.labelled import with_target
 from credo.models.naive_bayes import NaiveBayes
 from credo.models.several_parents import KDependence, NetworkClassifier
+from credo.models.targets import with_target
 from credo.selection.nested import SHARES, Outcome, outcome
 from credo.selection.report import Read, Report, Tried
 from credo.selection.tuned import TunedClassifier

@@ -20,7 +20,8 @@ from credo.core.statistics import ALONE
 from credo.data import Batch
 from credo.data.cells import codes_among
 from credo.errors import EvidenceError
-from credo.models.classifier import Classifier, Shares, WithoutEach
+from credo.models.class_predictor import Shares
+from credo.models.classifier import Classifier, WithoutEach
 from credo.models.explaining import Reasons
 from credo.models.forms import Views
 from credo.models.labelled import Terms, few

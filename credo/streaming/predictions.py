@@ -11,7 +11,7 @@ from credo.errors import DataError
 
 if TYPE_CHECKING:
     from credo.data import Batch, Source
-    from credo.models.classifier import Classifier
+    from credo.models.class_predictor import ClassPredictor
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
     from credo.networks.graphical_model import GraphicalModel
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PREDICTED, PROBABILITY = "predicted", "probability"
 
 
-def predictions(model: Classifier, data: object, each: bool = False) -> Generator[Any]:
+def predictions(model: ClassPredictor, data: object, each: bool = False) -> Generator[Any]:
     """Arrow tables: the data's own columns, the class predicted, its probability and, if asked, that of each class.
 
     >>> from credo import NaiveBayes

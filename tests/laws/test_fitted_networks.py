@@ -197,6 +197,19 @@ def test_acceleration_takes_fewer_steps_to_the_same_optimum() -> None:
     assert (np.diff(fast.history) >= 0).all()
 
 
+@pytest.mark.parametrize("share", [0.2, 0.5])
+def test_maximum_likelihood_goes_to_zeros_in_few_steps(share: float) -> None:
+    """Entries that EM takes to 0 don't underflow on the way, and don't decide how far all others are extrapolated."""
+    asia = Network.example("asia")
+    data = lost(asia.sample(1000, seed=1), share, 2)
+    net = Network(asia.parents).fit(data, prior="ml")
+    assert len(net.history) < 120
+    assert (np.diff(net.history) >= -1e-9).all()
+    assert min(table[table > 0].min() for table in net.tables.values()) > 1e-60
+    plain = em(TableEM(net.with_tables(net.tables)), lambda: net.coded(data), steps=300, tolerance=0.0)
+    assert plain.objective == pytest.approx(net.history[-1], rel=1e-6)  # EM from there finds nothing better
+
+
 def test_equal_rows_are_one() -> None:
     """The expected counts are those of all rows; the E-step reads each kind of row once."""
     data = STORM.sample(5000, seed=8).drop_columns(["Lightning", "Campfire"])

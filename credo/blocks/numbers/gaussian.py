@@ -25,6 +25,7 @@ from credo.blocks.capabilities import (
     Draws,
     DrawsGiven,
     Expects,
+    ExpectsHidden,
     Limits,
     LogEvidence,
     LogPrior,
@@ -34,12 +35,13 @@ from credo.blocks.capabilities import (
 )
 from credo.blocks.numbers.completed_rows import Normals, begun
 from credo.blocks.numbers.covariances import most_likely, without_row
+from credo.blocks.numbers.hidden_rows import HiddenGroups, Rows, expected_tied
 from credo.blocks.numbers.missing import Completion, Filled, completed
 from credo.blocks.numbers.patterns import Flags, Pattern, label_of, patterns, with_completed
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, Label
 from credo.core.membership import Hard, Membership, Soft
-from credo.core.soft_sums import SMALL
+from credo.core.soft_sums import SMALL, CentredSums
 from credo.core.statistics import ALONE, CrossMoments, Moments, exceeds
 from credo.data import Batch
 from credo.data.batches import NumberMatrix
@@ -59,7 +61,7 @@ CANCELLED = 1e-9  # of a variance: what is left of it has lost too many digits
 
 
 @dataclass(frozen=True)
-class Joint(Block, Limits, Tallies, Completes):
+class Joint(Block, Limits, Tallies, Completes, ExpectsHidden):
     """x | class ~ N(μ, Σ), with a normal-inverse-Wishart prior: s rows of the pooled means and variances.
 
     NormalInverseWishart(pooled means, s, d + 1 + s, s · diag(pooled variances)). Columns without variance are ignored.
@@ -95,6 +97,19 @@ class Joint(Block, Limits, Tallies, Completes):
         known = Moments.of(x, Soft(member.weights.sum(1, keepdims=True)))
         parts = {COMPLETED: Part((groups,), filled), KNOWN: Part((None, None), known)}
         return Evidence(Schema(tuple(Column(name, "number") for name in self.names)), parts)
+
+    def expected_hidden(
+        self, batch: Batch, log_shares: Array, weight: Array, groups: str, now: Likelihood
+    ) -> tuple[Evidence, HiddenGroups] | None:
+        rows = Rows(batch.encoded(NumberMatrix(self.names)), weight, log_shares)
+        if not isinstance(now, JointLikelihood) or rows.x.size * len(log_shares) < SMALL or np.isnan(rows.x).any():
+            return None
+        found = now.expected_tied(rows)
+        if found is None:
+            return None
+        part = Part((groups,), CrossMoments.of_centred(found[0]))
+        whole = label_of(np.ones(len(self.names), dtype=bool))
+        return Evidence(Schema(tuple(Column(name, "number") for name in self.names)), {whole: part}), found[1]
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> JointLikelihood:
         own = sorted(label for label in self.labels(evidence) if label.counted == "joint")
@@ -339,6 +354,16 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
     def completed_moments(self, cells: Array, member: Soft) -> CrossMoments:
         """What is expected of whole rows, of those with any known cell."""
         return self._normals.completed(cells, self.varying, self.shift, member)
+
+    def expected_tied(self, rows: Rows) -> tuple[CentredSums, HiddenGroups] | None:
+        """What is expected of whole rows whose group is hidden; None where their products are better taken group by
+        group: where covariances differ, or where there are many groups of few columns."""
+        d = self.size
+        if not self.tied or self.settings.estimate == "bayes" or d < len(self.names) or self.classes > d * d:
+            return None
+        mean, white, *_ = self._root(np.ones(d, dtype=bool))
+        sums, found = expected_tied(rows, self.shift, mean, white[0])
+        return sums._replace(pivot=sums.pivot + self.shift), found
 
     def by_column(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:
         found = {name: np.zeros(shape) for name in self.names}

@@ -11,11 +11,12 @@ import numpy as np
 
 from credo._kernels.blocks.gaussians import add_left_out, add_normals, add_students
 from credo._kernels.core.sums import ALIKE
-from credo.blocks.block import Block, Parameter, Settings
+from credo.blocks.block import Block, Likelihood, Parameter, Settings
 from credo.blocks.capabilities import (
     CountsIgnored,
     Draws,
     Expects,
+    ExpectsHidden,
     Ignored,
     KnowsFarRows,
     LogEvidence,
@@ -24,12 +25,14 @@ from credo.blocks.capabilities import (
     SharedFactor,
     Tallies,
 )
+from credo.blocks.numbers.hidden_rows import HiddenGroups, NormalColumns, Rows, expected_moments
 from credo.blocks.numbers.logarithms import logarithms, logarithms_of
 from credo.blocks.numbers.student_runs import ends_of_runs
 from credo.blocks.scoring import ScoredColumns
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Hard, Membership
+from credo.core.soft_sums import SMALL
 from credo.core.statistics import ALONE, Moments, Positions
 from credo.data import Batch
 from credo.data.batches import NumberMatrix
@@ -52,7 +55,7 @@ CHUNK = 2**20  # cells of rows that are left out one by one, exactly
 
 
 @dataclass(frozen=True)
-class Numbers(Block, Tallies):
+class Numbers(Block, ExpectsHidden, Tallies):
     """x | class ~ N(μ, σ²) for each column; of logarithms where `logs`.
 
     The prior is NormalInverseGamma(pooled mean, s, 1 + s/2, s · pooled variance/2), s being `strength`: as if s rows
@@ -87,6 +90,22 @@ class Numbers(Block, Tallies):
             if not (statistics.second.high < LARGEST**2).all():
                 batch.matrix(self.names)  # which refuses the wrong cell by name
         return Evidence(_schema(self.names, self.kind), {self.label: Part((groups, None), statistics)})
+
+    def expected_hidden(
+        self, batch: Batch, log_shares: Array, weight: Array, groups: str, now: Likelihood
+    ) -> tuple[Evidence, HiddenGroups] | None:
+        law = now.normals if isinstance(now, NumbersLikelihood) else None
+        return None if law is None else self.expected_of_normals(batch, log_shares, weight, groups, law)
+
+    def expected_of_normals(
+        self, batch: Batch, log_shares: Array, weight: Array, groups: str, law: NormalColumns
+    ) -> tuple[Evidence, HiddenGroups] | None:
+        """None where there are so few rows that NumPy takes less time than Numba takes to load."""
+        rows = Rows(batch.encoded(NumberMatrix(self.names)), weight, log_shares)
+        if rows.x.size * len(log_shares) < SMALL:
+            return None
+        statistics, found = expected_moments(rows, law)
+        return Evidence(_schema(self.names, self.kind), {self.label: Part((groups, None), statistics)}), found
 
     def _tiles(self, batch: Batch, member: Membership) -> Iterable[tuple[int, Array]]:
         """Soft sums are of rows that EM reads again and again."""
@@ -208,6 +227,13 @@ class NumbersLikelihood(
         with np.errstate(all="ignore"):  # the others have no density
             found = self.prior.log_prior(self.gaussian)
         return float(np.where(self.varying, found, 0.0).sum())
+
+    @property
+    def normals(self) -> NormalColumns | None:
+        """The point estimate, where all columns have a say, once each."""
+        if self.settings.estimate == "bayes" or self.logs or self.weights is not None or not self.varying.all():
+            return None
+        return NormalColumns(self.shift, *self.gaussian)
 
     @property
     def _centre(self) -> Array:

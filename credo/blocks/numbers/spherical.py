@@ -10,8 +10,9 @@ import numpy as np
 
 from credo._kernels.blocks.gaussians import add_normals
 from credo._kernels.core.sums import ALIKE
-from credo.blocks.block import Block, Parameter, Settings
-from credo.blocks.capabilities import Draws, Expects, LogEvidence, LogPrior, OneTerm, Points, Tallies
+from credo.blocks.block import Block, Likelihood, Parameter, Settings
+from credo.blocks.capabilities import Draws, Expects, ExpectsHidden, LogEvidence, LogPrior, OneTerm, Points, Tallies
+from credo.blocks.numbers.hidden_rows import HiddenGroups, NormalColumns
 from credo.blocks.numbers.independent import Numbers
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
@@ -30,7 +31,7 @@ CHUNK = 2**20  # numbers that are held at once when rows are left out
 
 
 @dataclass(frozen=True)
-class Spherical(Block, Tallies):
+class Spherical(Block, ExpectsHidden, Tallies):
     """xⱼ | class ~ N(μⱼ, σ²) with one σ² for all classes and columns.
 
     μⱼ ~ N(pooled mean, σ²/s), σ² ~ InverseGamma(1 + s/2, s · v/2), v being the mean of the columns' pooled variances.
@@ -47,6 +48,12 @@ class Spherical(Block, Tallies):
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         return self._numbers.summarise(batch, member, groups)
+
+    def expected_hidden(
+        self, batch: Batch, log_shares: Array, weight: Array, groups: str, now: Likelihood
+    ) -> tuple[Evidence, HiddenGroups] | None:
+        law = now.normals if isinstance(now, SphericalLikelihood) else None
+        return None if law is None else self._numbers.expected_of_normals(batch, log_shares, weight, groups, law)
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> SphericalLikelihood:
         return SphericalLikelihood(self.names, evidence[self._numbers.label], settings)
@@ -126,6 +133,14 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
     def points(self, cells: Array) -> Array:
         unit = np.sqrt(self.pooled.scatter.sum() / max(float(self.pooled.n.value.sum()), ALONE))
         return np.asarray((cells - self.shift) / (unit if unit > 0 else 1.0))
+
+    @property
+    def normals(self) -> NormalColumns | None:
+        """The point estimate, where all columns have a say."""
+        seen = bool((self.pooled.n.value > 0).all())
+        if self.settings.estimate == "bayes" or self.weight != 1 or not (seen and self._varies):
+            return None
+        return NormalColumns(self.shift, self.ball.mean, np.full(self.ball.mean.shape, self._variance(self.ball)))
 
     @property
     def _varies(self) -> bool:

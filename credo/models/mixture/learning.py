@@ -23,13 +23,12 @@ from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.forms import Views
-from credo.models.labelled import with_target
 from credo.models.latent.columns import hidden_blocks, hidden_views
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import RowLabels, renamed_levels, unfitted
 from credo.models.mixture.fitting import Fit, Fitting, Problem
 from credo.models.mixture.rows import Rows
-from credo.models.targets import check_classes
+from credo.models.targets import check_classes, with_target
 from credo.notices import tell
 
 if TYPE_CHECKING:

@@ -9,28 +9,40 @@ import numpy as np
 from credo.errors import NetworkError, suggest
 from credo.networks.structure.score import Constraints, Parents, Score
 from credo.numerics.exact import Array
+from credo.numerics.spanning_tree import maximum_branching
 from credo.numerics.spanning_tree import spanning_tree as tree_parents
+
+SAME_GAIN = 1e-7  # by which the gains of an arrow and of its reverse may differ by rounding
 
 
 def chow_liu_search(score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents:  # noqa: ARG001
     """The tree, or forest, with the highest score: arrows that don't gain are left out.
 
     The gain of an arrow, score(b | a) - score(b), is the same both ways for scores that are equal for equivalent
-    graphs: n times the mutual information, less a penalty. The start and the seed don't matter.
+    graphs: n times the mutual information, less a penalty. Where constraints or the score tell directions apart, the
+    heaviest branching of arrows is the best forest. The start and the seed don't matter.
     """
-    if constraints.required or constraints.forbidden or constraints.tiers:
+    n, required = len(score.variables), constraints.required_parents
+    for node in (node for node, own in enumerate(required) if len(own) > 1):
+        names = " and ".join(repr(score.variables[parent]) for parent in required[node])
         raise NetworkError(
-            'search="chow-liu" finds a tree whatever its directions, which required and forbidden arrows and tiers '
-            'don\'t allow: use "boss", "tabu" or "exact" with max_parents=1'
+            f'search="chow-liu" finds a tree, in which {score.variables[node]!r} can\'t have both required parents '
+            f'{names}: use "boss", "tabu" or "exact"'
         )
-    n = len(score.variables)
     if constraints.most < 1:
         return ((),) * n
     gains = np.zeros((n, n))
     for node in range(n):
         others = [v for v in range(n) if v != node]
         gains[others, node] = score.grown(node, (), others) - score.family(node, ())
-    return spanning_tree((gains + gains.T) / 2, least=0.0)
+    if constraints.allowed.sum() == n * (n - 1) and np.allclose(gains, gains.T, rtol=SAME_GAIN, atol=SAME_GAIN):
+        return spanning_tree((gains + gains.T) / 2, least=0.0)
+    gains[~constraints.allowed] = -np.inf
+    roots = np.zeros(n)
+    for parent, node in constraints.required:
+        roots[node] = -np.inf
+        gains[np.arange(n) != parent, node] = -np.inf
+    return tuple((int(parent),) if parent >= 0 else () for parent in maximum_branching(gains, roots))
 
 
 def spanning_tree(weights: Array, root: int = 0, least: float = -np.inf) -> Parents:

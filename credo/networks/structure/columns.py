@@ -39,10 +39,6 @@ class CategoryColumn:
     levels: Any  # an Arrow array
     states: tuple[Any, ...] | None = None  # that are declared, in order: the levels, as bins or as they were given
 
-    @property
-    def is_complete(self) -> bool:
-        return not (self.codes < 0).any()
-
 
 @dataclass(frozen=True, eq=False)
 class NumberColumn:
@@ -62,15 +58,25 @@ class Columns:
     weight: Array | None
 
     @property
+    def incomplete(self) -> NDArray[np.bool_]:
+        """Whether each row has a missing cell."""
+        found = np.zeros(self.rows, dtype=bool)
+        for category in self.categories:
+            found |= category.codes < 0
+        for number in self.numbers:
+            found |= np.isnan(number.values)
+        return found
+
+    @property
     def is_complete(self) -> bool:
-        return all(column.is_complete for column in self.categories)
+        return not self.incomplete.any()
 
     def check_complete(self) -> None:
         """A missing cell is an error: scores read complete rows."""
         for category in self.categories:
-            _refuse_missing(category.name, category.codes < 0, bool(self.numbers))
+            _refuse_missing(category.name, category.codes < 0)
         for number in self.numbers:
-            _refuse_missing(number.name, np.isnan(number.values), True)
+            _refuse_missing(number.name, np.isnan(number.values))
 
     def coded(self) -> CodedTable:
         """The categories; a missing cell is an error."""
@@ -106,8 +112,8 @@ class Columns:
         x = np.stack([column.values for column in self.numbers], axis=1) if self.numbers else np.empty((self.rows, 0))
         return NumberTable(tuple(column.name for column in self.numbers), x, self.weight)
 
-    def where(self, kept: NDArray[np.bool_]) -> Columns:
-        """Some of the rows."""
+    def where(self, kept: NDArray[np.bool_ | np.intp]) -> Columns:
+        """Some of the rows: flags, or their numbers."""
         categories = tuple(replace(column, codes=column.codes[kept]) for column in self.categories)
         numbers = tuple(replace(column, values=column.values[kept]) for column in self.numbers)
         return replace(
@@ -170,7 +176,7 @@ def read_columns(
         for name in names
         if schema[name].kind == "category"
     )
-    numbers = tuple(NumberColumn(name, whole[name]) for name in names if schema[name].kind in NUMERIC)
+    numbers = tuple(_number(name, whole[name]) for name in names if schema[name].kind in NUMERIC)
     return Columns(tuple(names), categories, numbers, None if (weight == 1).all() else weight)
 
 
@@ -205,20 +211,27 @@ class ReadColumns:
         return found, self.weights.of_rows(batch)
 
 
-def _refuse_missing(name: str, missing: NDArray[np.bool_], with_numbers: bool) -> None:
+def _refuse_missing(name: str, missing: NDArray[np.bool_]) -> None:
     if missing.any():
-        what = "of tables with numbers" if with_numbers else "of given arrows"
-        bins = "Cut the numbers in bins (bins=5), which takes missing cells, or leave" if with_numbers else "Leave"
         raise DataError(
-            f"{name!r} is missing in row {int(missing.argmax()) + 1}: scores {what} need complete rows. {bins} such "
-            "rows out"
+            f"{name!r} is missing in row {int(missing.argmax()) + 1}: scores of given arrows need complete rows. Leave "
+            "such rows out"
         )
 
 
 def _category(name: str, codes: NDArray[np.int32], levels: Any) -> CategoryColumn:
-    if not len(levels):
-        raise DataError(f"every cell of column {name!r} is missing: leave it out with kinds={{{name!r}: 'ignore'}}")
+    _refuse_empty(name, not len(levels))
     return CategoryColumn(name, codes, levels)
+
+
+def _number(name: str, values: Array) -> NumberColumn:
+    _refuse_empty(name, bool(np.isnan(values).all()))
+    return NumberColumn(name, values)
+
+
+def _refuse_empty(name: str, empty: bool) -> None:
+    if empty:
+        raise DataError(f"every cell of column {name!r} is missing: leave it out with kinds={{{name!r}: 'ignore'}}")
 
 
 def _binned(column: NumberColumn, bins: int) -> CategoryColumn:

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from credo.networks.structure.category_scores import BDeu
 from credo.networks.structure.counting import CodedTable, joint_states
 from credo.networks.structure.family_score import FamilyScore
-from credo.networks.structure.number_scores import NormalWishart, NumberTable
+from credo.networks.structure.number_scores import NormalWishart, NumberTable, grouped_scatter
 from credo.networks.structure.set_score import Members
-from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,17 +59,6 @@ class ConditionalGaussian(FamilyScore):
 
     def _log_evidence(self, members: Sequence[int], keys: NDArray[np.int64], states: int) -> float:
         """Of some numbers, summed over the joint states of categories."""
-        n: Array = np.bincount(keys, self._weight, states).astype(np.float64)
-        z = self._z[:, members]
-        safe = np.maximum(n, np.finfo(float).tiny)
-        mean = np.stack([np.bincount(keys, self._weight * own, states) / safe for own in z.T], axis=1)
-        centred = z - mean[keys]
-        size, equivalent = len(members), self._prior.equivalent
-        scatter = np.zeros((states, size, size))
-        for i in range(size):
-            for j in range(i + 1):
-                products = np.bincount(keys, self._weight * centred[:, i] * centred[:, j], states)
-                scatter[:, i, j] = scatter[:, j, i] = products
-        shrunk = (n * equivalent / (n + equivalent))[:, None, None] * mean[:, :, None] * mean[:, None, :]
-        log_determinant = np.linalg.slogdet(self._prior.scale * np.eye(size) + scatter + shrunk)[1]
-        return float(self._prior.log_evidence(n, size, log_determinant).sum())
+        n, mean, scatter = grouped_scatter(self._z[:, members], self._weight, keys, states)
+        log_determinant = np.linalg.slogdet(self._prior.posterior_scale(n, mean, scatter))[1]
+        return float(self._prior.log_evidence(n, len(members), log_determinant).sum())

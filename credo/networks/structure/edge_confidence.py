@@ -113,16 +113,11 @@ class SearchAgain:
 
 def completed_task(task: Task) -> Task:
     """With missing cells drawn several times from the network that structural EM finds."""
-    if isinstance(task.search, ColumnSearch):
+    if isinstance(task.search, ColumnSearch) or task.columns.is_complete:
         return task
-    if task.columns.numbers:
-        task.columns.check_complete()
-    if task.columns.is_complete:
-        return task
-    from credo.networks.structure.structural_em import completed, repeated, structural_em
+    from credo.networks.structure.structural_em import structural_em
 
-    net = structural_em(task, task.constraints.required_parents, 1.0)
-    return replace(task, columns=completed(repeated(task.columns), net, task.seed))
+    return replace(task, columns=structural_em(task, task.constraints.required_parents, 1.0).columns)
 
 
 def check_way(method: str, prior: str) -> None:

@@ -11,9 +11,10 @@ from heapq import heappop, heappush
 from itertools import combinations
 from typing import NamedTuple
 
-from credo.errors import NetworkError
-from credo.networks.equivalence import PartialOrientation, cpdag_of, extension
-from credo.networks.structure.score import Constraints, Parents, Score
+from credo.networks.equivalence import PartialOrientation, extension
+from credo.networks.structure.climbing import hill_climbing
+from credo.networks.structure.essential_graph import essential_graph
+from credo.networks.structure.score import Constraints, Parents, Score, total
 
 LEAST_GAIN = 1e-9  # a gain that is worth a step
 
@@ -29,35 +30,46 @@ class Operator(NamedTuple):
 
 
 def greedy_equivalence_search(score: Score, constraints: Constraints, start: Parents, seed: int) -> Parents:  # noqa: ARG001
-    """A graph of the best class that is found; the seed doesn't matter."""
-    if constraints.required or constraints.forbidden or constraints.tiers:
-        raise NetworkError(
-            'search="ges" is over equivalence classes, which required and forbidden arrows and tiers cut in pieces: '
-            'use "boss", "tabu", "exact" or "pc" with them'
-        )
-    search = _Greedy(score, constraints.most, cpdag_of(start))
-    while search.forward() + search.backward():
-        pass
-    found = extension(search.graph)
-    assert found is not None
+    """A graph of the best class that is found; the seed doesn't matter.
+
+    Constraints leave a part of a class: its essential graph then has the directions that they determine, too. Steps
+    lead from one such part to another, and each has a graph that the constraints allow and that gains. Some steps that
+    a whole class has are missing then: hill climbing goes on from where both directions end.
+    """
+    whole = constraints == Constraints.none(constraints.variables)
+    found = _climbed(score, constraints, start)
+    while not whole:
+        further = hill_climbing(score, constraints, found)
+        if total(score, further) <= total(score, found) + LEAST_GAIN:
+            break
+        found = _climbed(score, constraints, further)
     return found
 
 
+def _climbed(score: Score, constraints: Constraints, start: Parents) -> Parents:
+    search = _Greedy(score, constraints, start)
+    while search.forward() + search.backward():
+        pass
+    return search.member
+
+
 class _Greedy:
-    def __init__(self, score: Score, most: int, graph: PartialOrientation) -> None:
-        self.score, self.most, self.graph = score, most, graph
+    def __init__(self, score: Score, constraints: Constraints, start: Parents) -> None:
+        self.score, self.constraints, self.most = score, constraints, constraints.most
+        self.member = start  # of the class
+        self.graph = essential_graph(start, constraints)
 
     def forward(self) -> int:
         return self._climb(self._insertions, self._may_insert, self._inserted)
 
     def backward(self) -> int:
-        return self._climb(self._deletions, lambda _: True, self._deleted)
+        return self._climb(self._deletions, self._may_delete, self._deleted)
 
     def _climb(
         self,
         steps_into: Callable[[int, Iterable[int]], Iterator[tuple[float, Operator]]],
         may: Callable[[Operator], bool],
-        apply: Callable[[Operator], PartialOrientation | None],
+        apply: Callable[[Operator], PartialOrientation],
     ) -> int:
         """The best valid step, as long as one gains; how many were made. A step's gain is counted again only where
         what it depends on has changed."""
@@ -83,13 +95,14 @@ class _Greedy:
             step = item[2]
             if stamp[step.x, step.y] != item[3]:
                 continue
-            after = apply(step) if may(step) else None
-            if after is None:
+            found = self._allowed_member(apply(step)) if may(step) else None
+            if found is None:
                 aside.append(item)
                 continue
             made += 1
+            after = essential_graph(found, self.constraints)
             changed = self._changed(after, step)
-            self.graph = after
+            self.member, self.graph = found, after
             for other in aside:
                 heappush(heap, other)
             aside = []
@@ -113,7 +126,7 @@ class _Greedy:
         together: dict[Set, list[Operator]] = {}  # by the other parents that y would have
         above, near_y = frozenset(graph.parents[y]), frozenset(graph.neighbours[y])
         for x in xs:
-            if graph.are_adjacent(x, y):
+            if graph.are_adjacent(x, y) or not self.constraints.allows(x, y):
                 continue
             near_x = graph.adjacent(x)
             common = near_y & near_x
@@ -170,24 +183,31 @@ class _Greedy:
                     waiting.append(to)
         return True
 
-    def _inserted(self, step: Operator) -> PartialOrientation | None:
+    def _may_delete(self, step: Operator) -> bool:
+        return self.constraints.required.isdisjoint(((step.x, step.y), (step.y, step.x)))
+
+    def _inserted(self, step: Operator) -> PartialOrientation:
         after = self.graph.copy()
         after.direct(step.x, step.y)
         for t in step.turned:
             after.direct(t, step.y)
-        return _completed(after)
+        return after
 
-    def _deleted(self, step: Operator) -> PartialOrientation | None:
+    def _deleted(self, step: Operator) -> PartialOrientation:
         after = self.graph.copy()
         after.separate(step.x, step.y)
         for h in step.turned:
             after.direct(step.y, h)
             if h in after.neighbours[step.x]:
                 after.direct(step.x, h)
-        return _completed(after)
+        return after
 
-
-def _completed(graph: PartialOrientation) -> PartialOrientation | None:
-    """The CPDAG of the class that a partially directed graph stands for."""
-    found = extension(graph)
-    return None if found is None else cpdag_of(found)
+    def _allowed_member(self, graph: PartialOrientation) -> Parents | None:
+        """A graph of the class that a partially directed graph stands for, if it is allowed and gains: where
+        constraints direct edges, a step may change more families than the one that it is scored by."""
+        found = extension(graph)
+        if found is None or self.constraints.objection(found):
+            return None
+        changed = [(v, old, new) for v, (old, new) in enumerate(zip(self.member, found, strict=True)) if old != new]
+        gain = sum(self.score.family(v, new) - self.score.family(v, old) for v, old, new in changed)
+        return found if gain > LEAST_GAIN else None

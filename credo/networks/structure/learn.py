@@ -65,14 +65,13 @@ def learn_structure(
     first, columns = _start(start, task.constraints), task.columns
     if isinstance(task.search, ColumnSearch):
         parents = task.search.of_columns(columns, task.constraints)
-        return task.named(parents) if columns.numbers else task.fitted(columns, parents, prior)
-    if columns.numbers:
-        return task.named(task.found(columns, first))
-    if columns.is_complete:
-        return task.fitted(columns, task.found(columns, first), prior)
-    from credo.networks.structure.structural_em import structural_em
+    elif columns.is_complete:
+        parents = task.found(columns, first)
+    else:
+        from credo.networks.structure.structural_em import structural_em
 
-    return structural_em(task, first, prior)
+        parents = structural_em(task, first, prior).parents
+    return task.named(parents) if columns.numbers else task.fitted(columns, parents, prior)
 
 
 def task_of(
@@ -189,7 +188,7 @@ def _check_equivalence(search: str | Search, score: str, columns: Columns) -> No
             f"search={search!r} needs a score that is equal for Markov-equivalent networks ({others}), and that of "
             f'{score!r} differs: use search="boss", "tabu" or "exact" with it'
         )
-    if search in (*OVER_CLASSES, "tan") and columns.numbers and columns.categories:
+    if search == "tan" and columns.numbers and columns.categories:
         raise NetworkError(
             f"search={search!r} reverses arrows, and with score={MIXED!r} a category has no numbers as parents: use "
             'search="boss", "tabu" or "exact", or bins=5 to cut numbers in bins'

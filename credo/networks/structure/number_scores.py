@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.errors import DataError
 from credo.networks.structure.category_scores import checked_size
@@ -154,6 +156,11 @@ class NormalWishart:
         """t, the diagonal of the scale matrix."""
         return self.equivalent**2 / (self.equivalent + 1)
 
+    def posterior_scale(self, n: Array, mean: Array, scatter: Array) -> Array:
+        """The scale matrix of each group after its rows: t·I + scatter + n·e/(n + e)·mean mean′."""
+        shrunk = (n * self.equivalent / (n + self.equivalent))[:, None, None] * mean[:, :, None] * mean[:, None, :]
+        return np.asarray(self.scale * np.eye(scatter.shape[-1]) + scatter + shrunk)
+
     def log_evidence(self, n: float | Array, members: int, log_determinant: Array) -> Array:
         """Of rows whose scatter, with the prior's scale added, has that determinant."""
         from scipy.special import multigammaln
@@ -164,3 +171,21 @@ class NormalWishart:
         gamma = multigammaln(posterior, members) - multigammaln(0.5 * freedom, members)
         prior = 0.5 * freedom * members * np.log(self.scale)
         return np.asarray(mean + gamma + prior - posterior * log_determinant)
+
+
+def grouped_scatter(z: Array, weight: Array, keys: NDArray[np.integer[Any]], groups: int) -> tuple[Array, Array, Array]:
+    """The weight, the mean and Σ w (z - mean)(z - mean)′ of the rows of each group.
+
+    >>> n, mean, scatter = grouped_scatter(np.array([[1.0], [3.0], [5.0]]), np.ones(3), np.array([0, 0, 1]), 2)
+    >>> n.tolist(), mean[:, 0].tolist(), scatter[:, 0, 0].tolist()
+    ([2.0, 1.0], [2.0, 5.0], [2.0, 0.0])
+    """
+    n: Array = np.bincount(keys, weight, groups).astype(np.float64)
+    safe, size = np.maximum(n, np.finfo(float).tiny), z.shape[1]
+    mean = np.stack([np.bincount(keys, weight * own, groups) / safe for own in z.T], axis=1)
+    centred = z - mean[keys]
+    scatter = np.zeros((groups, size, size))
+    for i in range(size):
+        for j in range(i + 1):
+            scatter[:, i, j] = scatter[:, j, i] = np.bincount(keys, weight * centred[:, i] * centred[:, j], groups)
+    return n, mean, scatter

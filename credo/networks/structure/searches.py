@@ -23,7 +23,7 @@ FOR_NUMBERS = ("bge", "bic")
 MIXED = "conditional-gaussian"
 SCORES = (*FOR_CATEGORIES, "bge", MIXED)
 UNEQUAL = ("bds", "k2")  # scores that differ between Markov-equivalent graphs
-OVER_CLASSES = ("ges", "chow-liu")  # searches over Markov-equivalent graphs
+OVER_CLASSES = ("ges",)  # searches over Markov-equivalent graphs
 SEARCHES = {  # where each is, loaded when it is asked for
     "auto": "credo.networks.structure.default_search:default_search",
     "boss": "credo.networks.structure.boss:boss",

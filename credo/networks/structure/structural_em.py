@@ -1,21 +1,23 @@
 """Arrows where cells are missing: search among graphs on expected counts, expect again, and so on. (Friedman 1998)
 
 The expectation is over completed rows: each row with missing cells stands for several, drawn from P(missing | known)
-under the current network, with a part of its weight.
+under the current network, with a part of its weight. Where there are numbers, the draws are Gibbs sampling.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.networks.network import Network
+from credo.networks.structure.category_scores import checked_size
 from credo.networks.structure.chow_liu import spanning_tree
 from credo.networks.structure.columns import CategoryColumn, Columns
 from credo.networks.structure.counting import dense_cells
+from credo.networks.structure.data_augmentation import Augmentation, drawn_states
 from credo.networks.structure.score import Parents, total
 
 if TYPE_CHECKING:
@@ -24,53 +26,107 @@ if TYPE_CHECKING:
 COMPLETIONS = 5  # of each row with missing cells
 ROUNDS = 10  # of expectation and search, at most
 TABLES = 3  # expectations for the same arrows, so that tables fit them before the arrows change again
+SWEEPS = 3  # draws of each missing cell for the same parameters, where there are numbers
+BURN_IN = 10  # the first draws of each cell
 ENOUGH_ROWS = 100  # complete rows that are enough to begin with
 LEAST_GAIN = 1e-6  # gain in score for which arrows are changed
 
 
-def structural_em(task: Task, start: Parents, prior: Any) -> Network:
-    """A graph and its tables, each the best for rows that are completed under the other, until the graph stays. The
-    tables of the last graph are fitted by EM, to the rows as they are."""
-    rows, parents = repeated(task.columns), start
-    known = _complete_rows(task.columns)
-    if known is not None:
-        parents = task.found(known, start)
-        net = _with_tables(task, rows, task.fitted(known, parents, prior), parents, prior)
-    else:
-        net = _tree_network(task, rows, prior)
+@dataclass(frozen=True, eq=False)
+class Completed:
+    """Where structural EM ended: a graph, and rows whose missing cells were drawn under it."""
+
+    parents: Parents
+    columns: Columns
+
+
+class Completing(Protocol):
+    """How missing cells are drawn: from tables, or one after the other where there are numbers."""
+
+    def begun(self, start: Parents) -> Completed: ...
+
+    def again(self, last: Completed) -> Completed:
+        """With cells drawn under parameters of the same graph that are fitted to the rows as completed last."""
+        ...
+
+
+def structural_em(task: Task, start: Parents, prior: Any) -> Completed:
+    """A graph and its parameters, each the best for rows that are completed under the other, until the graph stays."""
+    completing = Augmented(task) if task.columns.numbers else Tabulated(task, repeated(task.columns), prior)
+    now = completing.begun(start)
     for _ in range(ROUNDS):
-        complete = completed(rows, net, task.seed)
-        score = task.scored(complete)
-        found = task.found(complete, parents)
-        better = total(score, found) > total(score, parents) + LEAST_GAIN
+        score = task.scored(now.columns)
+        found = task.found(now.columns, now.parents)
+        better = total(score, found) > total(score, now.parents) + LEAST_GAIN
         if not better:
             break
-        parents = found
-        net = _with_tables(task, rows, task.fitted(complete, parents, prior), parents, prior)
-    return task.fitted(task.columns, parents, prior)
+        now = completing.again(Completed(found, now.columns))
+    return now
 
 
-def _with_tables(task: Task, rows: Columns, net: Network, parents: Parents, prior: Any) -> Network:
-    """The tables after a few more expectations for the same arrows."""
-    for _ in range(TABLES):
-        net = task.fitted(completed(rows, net, task.seed), parents, prior)
-    return net
+class Augmented:
+    """Tables with numbers: cells are drawn given all others of their row, again and again."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.draws = Augmentation(repeated(task.columns), checked_size(task.equivalent), task.seed)
+
+    def begun(self, start: Parents) -> Completed:
+        first, known = self.draws.begun(), _complete_rows(self.task.columns)
+        if known is None:
+            return Completed(start, first)
+        found = self.task.found(known, start)
+        return self.again(Completed(found, self.draws.swept(first, found, known, BURN_IN)))
+
+    def again(self, last: Completed) -> Completed:
+        columns = last.columns
+        for _ in range(TABLES):
+            columns = self.draws.swept(columns, last.parents, columns, SWEEPS)
+        return Completed(last.parents, columns)
 
 
-def _tree_network(task: Task, rows: Columns, prior: Any) -> Network:
-    """The best tree, by the mutual information of pairs of cells that are both known: only to complete rows with. Pairs
-    with far more joint states than rows are left out."""
-    columns = task.columns.categories
-    weight = np.ones(len(columns[0].codes)) if task.columns.weight is None else task.columns.weight
-    information = np.zeros((len(columns), len(columns)))
-    for i, one in enumerate(columns):
-        for j, other in enumerate(columns[:i]):
-            if len(one.levels) * len(other.levels) > dense_cells(len(weight)):
-                continue
-            information[i, j] = information[j, i] = _mutual_information(one, other, weight)
-    parents = spanning_tree(information, least=0.0)
-    net = task.fitted(completed(rows, None, task.seed), parents, prior)
-    return _with_tables(task, rows, _with_tables(task, rows, net, parents, prior), parents, prior)
+@dataclass(frozen=True, eq=False)
+class Tabulated:
+    """Tables of categories: cells are drawn from their joint distribution given the known ones."""
+
+    task: Task
+    rows: Columns
+    prior: Any
+
+    def begun(self, start: Parents) -> Completed:
+        known = _complete_rows(self.task.columns)
+        if known is None:
+            return Completed(start, completed(self.rows, self._tree(), self.task.seed))
+        found = self.task.found(known, start)
+        return self._drawn(found, self.task.fitted(known, found, self.prior))
+
+    def again(self, last: Completed) -> Completed:
+        return self._drawn(last.parents, self.task.fitted(last.columns, last.parents, self.prior))
+
+    def _drawn(self, parents: Parents, net: Network) -> Completed:
+        return Completed(parents, completed(self.rows, self._with_tables(net, parents), self.task.seed))
+
+    def _with_tables(self, net: Network, parents: Parents) -> Network:
+        """The tables after a few more expectations for the same arrows."""
+        for _ in range(TABLES):
+            net = self.task.fitted(completed(self.rows, net, self.task.seed), parents, self.prior)
+        return net
+
+    def _tree(self) -> Network:
+        """The best tree, by the mutual information of pairs of cells that are both known: only to complete rows with.
+        Pairs with far more joint states than rows are left out."""
+        known = self.task.columns
+        columns = known.categories
+        weight = np.ones(known.rows) if known.weight is None else known.weight
+        information = np.zeros((len(columns), len(columns)))
+        for i, one in enumerate(columns):
+            for j, other in enumerate(columns[:i]):
+                if len(one.levels) * len(other.levels) > dense_cells(len(weight)):
+                    continue
+                information[i, j] = information[j, i] = _mutual_information(one, other, weight)
+        parents = spanning_tree(information, least=0.0)
+        net = self.task.fitted(completed(self.rows, None, self.task.seed), parents, self.prior)
+        return self._with_tables(self._with_tables(net, parents), parents)
 
 
 def _mutual_information(one: CategoryColumn, other: CategoryColumn, weight: np.ndarray[Any, Any]) -> float:
@@ -87,27 +143,27 @@ def _mutual_information(one: CategoryColumn, other: CategoryColumn, weight: np.n
 
 
 def _complete_rows(columns: Columns) -> Columns | None:
-    """Those, if they are enough to begin with, and show each state."""
-    complete = np.all([column.codes >= 0 for column in columns.categories], axis=0)
+    """Those, if they are enough to begin with, and show each state, and numbers that vary."""
+    complete = ~columns.incomplete
     if complete.sum() < ENOUGH_ROWS:
         return None
-    some = tuple(replace(column, codes=column.codes[complete]) for column in columns.categories)
-    if any(len(np.unique(column.codes)) < len(column.levels) for column in some):
+    some = columns.where(complete)
+    if any(len(np.unique(column.codes)) < len(column.levels) for column in some.categories):
         return None
-    return replace(columns, categories=some, weight=None if columns.weight is None else columns.weight[complete])
+    return None if any(np.ptp(column.values) == 0 for column in some.numbers) else some
 
 
 def repeated(columns: Columns) -> Columns:
     """Rows with missing cells several times, each with a part of the weight."""
     times = completions(columns)
     weight = np.ones(len(times)) if columns.weight is None else columns.weight
-    again = tuple(replace(column, codes=np.repeat(column.codes, times)) for column in columns.categories)
-    return replace(columns, categories=again, weight=np.repeat(weight / times, times))
+    again = columns.where(np.repeat(np.arange(len(times)), times))
+    return replace(again, weight=np.repeat(weight / times, times))
 
 
 def completions(columns: Columns) -> NDArray[np.intp]:
     """How often each row is repeated."""
-    return np.where(np.any([column.codes < 0 for column in columns.categories], axis=0), COMPLETIONS, 1)
+    return np.where(columns.incomplete, COMPLETIONS, 1)
 
 
 def completed(columns: Columns, net: Network | None, seed: int) -> Columns:
@@ -118,7 +174,9 @@ def completed(columns: Columns, net: Network | None, seed: int) -> Columns:
     for name, column in done.items():
         rows = np.flatnonzero(column.codes < 0)
         if len(rows):
-            done[name] = _drawn(column, _chances(columns, done, name, rows, net), rows, random)
+            codes = column.codes.copy()
+            codes[rows] = drawn_states(_chances(columns, done, name, rows, net), random)
+            done[name] = replace(column, codes=codes)
     return replace(columns, categories=tuple(done[name] for name in columns.variables))
 
 
@@ -135,13 +193,3 @@ def _chances(
     found = np.asarray(net.predict_proba(name, some.arrow(rows)))
     order = [net.states[name].index(value) for value in done[name].levels.to_pylist()]
     return found[:, order]
-
-
-def _drawn(
-    column: CategoryColumn, chances: np.ndarray[Any, Any], rows: np.ndarray[Any, Any], random: np.random.Generator
-) -> CategoryColumn:
-    reached = np.cumsum(chances, axis=1)
-    draws = random.random((len(rows), 1)) * reached[:, -1:]
-    codes = column.codes.copy()
-    codes[rows] = np.minimum((reached <= draws).sum(1), len(column.levels) - 1)
-    return replace(column, codes=codes)
