@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from credo.cli.engine import runs_on_engines
 from credo.cli.network_tables import learn_tables, learns_tables
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
@@ -66,6 +67,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the learning curve.")
 @learns_tables
 @learns_sequences
+@runs_on_engines
 @reads_data
 def learn(
     data: str,
@@ -94,6 +96,7 @@ def learn(
       credo learn survey.csv -t answer --weight persons --model naive-bayes
       credo learn cars.csv -t class --model tan
       credo learn cars.csv -t class --model network
+      credo learn 'logs/*.parquet' -t bought --engine dask
 
     With --network, the tables of a belief network are learned instead: by counting, and by EM where cells are missing
     or variables are hidden.

@@ -116,8 +116,18 @@ def predicted(
         if class_prior:
             raise StorageError(f"{path} holds a HiddenMarkov: --class-prior is for classifiers only")
         return sequence_predictions(model, data, proba)
-    learned = as_classifier(model, path)
-    return predictions(learned.with_class_prior(_shares(learned, class_prior)) if class_prior else learned, data, proba)
+    return predictions(_with_prior(as_classifier(model, path), class_prior), data, proba)
+
+
+def classifier_for(path: str, class_prior: str | None) -> ClassPredictor:
+    """The classifier in a file, with other class probabilities where they are given."""
+    from credo.storage.files import load
+
+    return _with_prior(as_classifier(load(path), path), class_prior)
+
+
+def _with_prior(model: ClassPredictor, class_prior: str | None) -> ClassPredictor:
+    return model.with_class_prior(_shares(model, class_prior)) if class_prior else model
 
 
 def _shares(model: ClassPredictor, given: str) -> dict[Any, float]:

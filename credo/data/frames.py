@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import Any
 
-from credo.data.sources import Source
+from credo.data.partitions import EachRow, Partition
+from credo.data.sources import AddColumns, Source
+from credo.errors import DataError
 
 OPENERS = {"dask.dataframe": "credo.data.dask_frames", "pyspark.sql": "credo.data.spark_frames"}
 
@@ -20,6 +23,29 @@ def open_frame(data: object) -> Source | None:
     return None
 
 
-def lives_elsewhere(data: Any) -> bool:
-    """Whether it is such a frame, or a source made of one."""
-    return data.home is not None if isinstance(data, Source) else open_frame(data) is not None
+def with_columns(table: Source, wanted: Sequence[str], job: AddColumns) -> Any:
+    """A frame of the same engine with further columns, made of those that are wanted when it is computed."""
+    assert table.frame is not None
+    return table.frame.with_columns(wanted, job)
+
+
+def of_any_rows(partition: Partition) -> Partition:
+    """What is done with each partition of a frame, if it doesn't depend on which rows these are."""
+    if any(isinstance(step, EachRow) for step in partition.steps):
+        raise DataError("a column was put beside the frame from an array: make it a column of the frame")
+    return partition
+
+
+def unique_names(wanted: Sequence[str], taken: Collection[str]) -> list[str]:
+    """Names that differ from those taken and from each other, ignoring case.
+
+    >>> unique_names(["predicted", "P(a)", "P(A)"], ["Predicted", "x"])
+    ['predicted_', 'P(a)', 'P(A)_']
+    """
+    used, found = {name.lower() for name in taken}, []
+    for name in wanted:
+        while name.lower() in used:
+            name += "_"
+        used.add(name.lower())
+        found.append(name)
+    return found

@@ -19,13 +19,14 @@ from credo.errors import EngineError
 
 if TYPE_CHECKING:
     from credo.engines.dask import Dask as Dask
+    from credo.engines.spark import Spark as Spark
 
-__all__ = ["Dask", "Engine", "Local", "Partition", "Serial", "current", "map", "reduce", "using"]
+__all__ = ["Dask", "Engine", "Local", "Partition", "Serial", "Spark", "current", "map", "reduce", "using"]
 
 Rows = TypeVar("Rows", bound=Sized)
 Result = TypeVar("Result")
 
-_LAZY = {"Dask": "credo.engines.dask"}  # of packages that the core does without
+_LAZY = {"Dask": "credo.engines.dask", "Spark": "credo.engines.spark"}  # of packages that the core does without
 
 
 def __getattr__(name: str) -> Any:

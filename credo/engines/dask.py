@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ from dask.delayed import Delayed, delayed
 
 from credo.engines.partitions import FAN_IN, Partition, Sized, pair_total, run_total, tree
 from credo.engines.remote import Done, Remote, Task, in_partition, watched
+from credo.engines.sending import Piece, packed, unpacked
 from credo.errors import CredoError, EngineError
 
 Rows = TypeVar("Rows", bound=Sized)
@@ -29,8 +29,8 @@ LARGE = 2**16  # bytes from which on something is sent to a worker, and not to t
 THREADS = "threads"  # Dask's scheduler where there is no cluster
 
 
-class Piece:
-    """Rows that Dask computes: a partition of a DataFrame. It isn't pickled: Dask brings the rows to the worker."""
+class DaskPiece(Piece):
+    """Rows that Dask computes: a partition of a DataFrame."""
 
     def __init__(self, node: Delayed) -> None:
         self.node = node
@@ -112,9 +112,10 @@ class Dask(Remote):
                 client.cancel([nodes for _, nodes in waiting])
 
     def _leaf(self, sent: Any, name: str, place: int, partition: Partition[Any]) -> Delayed:
-        blob, pieces = _packed(partition)
+        blob, pieces = packed(partition)
         key = f"{name}-{uuid4().hex}"
-        return _WORK(sent, place, self._sent(blob), [piece.node for piece in pieces], dask_key_name=key)
+        nodes = [piece.node for piece in pieces if isinstance(piece, DaskPiece)]
+        return _WORK(sent, place, self._sent(blob), nodes, dask_key_name=key)
 
     def _sent(self, blob: bytes) -> Any:
         client = self.client
@@ -171,42 +172,11 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]:.300}"
 
 
-class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-    """Leaves out pieces, and keeps them."""
-
-    def __init__(self, stream: io.BytesIO) -> None:
-        super().__init__(stream)
-        self.pieces: list[Piece] = []
-
-    def persistent_id(self, thing: Any) -> int | None:
-        if not isinstance(thing, Piece):
-            return None
-        self.pieces.append(thing)
-        return len(self.pieces) - 1
-
-
-class _Unpickler(pickle.Unpickler):
-    """Puts in the rows that pieces stood for."""
-
-    def __init__(self, stream: io.BytesIO, pieces: Sequence[Any]) -> None:
-        super().__init__(stream)
-        self.pieces = pieces
-
-    def persistent_load(self, place: int) -> Computed:
-        return Computed(self.pieces[place])
-
-
 class Computed:
     """What a piece is where Dask has computed it."""
 
     def __init__(self, rows: Any) -> None:
         self.rows = rows
-
-
-def _packed(partition: Partition[Any]) -> tuple[bytes, list[Piece]]:
-    pickler = _Pickler(stream := io.BytesIO())
-    pickler.dump(partition)
-    return stream.getvalue(), pickler.pieces
 
 
 @lru_cache(2)
@@ -218,7 +188,7 @@ def _task(sent: bytes) -> Task:
 
 def _work(sent: bytes, place: int, blob: bytes, pieces: Sequence[Any]) -> Done:
     try:
-        return _task(sent)(_Unpickler(io.BytesIO(blob), pieces).load())
+        return _task(sent)(unpacked(blob, [*map(Computed, pieces)]))
     except CredoError as error:
         raise in_partition(error, place) from None
 

@@ -220,7 +220,7 @@ class ClassPredictor(Surface, ABC):
         """
         from credo.models.label_shift import shifted_shares
 
-        shares = shifted_shares(self.predict_log_proba(data), self._log_prior, self._share_smoothing)
+        shares = shifted_shares(self._collected(data, LogProbabilities(self)), self._log_prior, self._share_smoothing)
         return self.with_class_prior(dict(zip(self.classes, shares.tolist(), strict=True)))
 
     @property
@@ -266,16 +266,31 @@ class ClassPredictor(Surface, ABC):
     # Prediction
 
     def predict_log_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
-        """log P(class | row), with other class shares where they are given. (rows, classes)"""
+        """log P(class | row), with other class shares where they are given. (rows, classes)
+
+        Of a Dask or Spark DataFrame: that frame, with a column log P(class) for each class.
+        """
         if class_prior is not None:
             return self.with_class_prior(class_prior).predict_log_proba(data)
-        return self._collected(data, LogProbabilities(self))
+        return self._found(data, LogProbabilities(self), "log P({})")
 
     def predict_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
-        """P(class | row), with other class shares where they are given. (rows, classes)"""
+        """P(class | row), with other class shares where they are given. (rows, classes)
+
+        Of a Dask or Spark DataFrame: that frame, with a column P(class) for each class, made when it is computed.
+        """
         if class_prior is not None:
             return self.with_class_prior(class_prior).predict_proba(data)
-        return self._collected(data, Probabilities(self))
+        return self._found(data, Probabilities(self), "P({})")
+
+    def _found(self, data: object, job: Job, form: str) -> Any:
+        """An array, or a frame of the engine that the data lives on."""
+        table = self.opened(data)
+        if table.frame is None:
+            return self._collected(table, job)
+        from credo.models.frame_columns import for_each_class
+
+        return for_each_class(table, self._present(table), job, form, self.classes)
 
     def probabilities(self, batch: Batch) -> Array:
         """The same of a batch, without a word about cells that say nothing."""
@@ -290,10 +305,15 @@ class ClassPredictor(Surface, ABC):
         return shares, silent
 
     def predict(self, data: object, *, class_prior: Shares | None = None) -> NDArray[Any]:
-        """The most probable class of each row."""
+        """The most probable class of each row; of a Dask or Spark DataFrame, that frame with a column `predicted`."""
         if class_prior is not None:
             return self.with_class_prior(class_prior).predict(data)
-        return self._named(self._collected(data, MostProbable(self), width=1)[:, 0].astype(np.intp))
+        if (table := self.opened(data)).frame is not None:
+            from credo.models.frame_columns import most_probable
+
+            frame: Any = most_probable(table, self._present(table), MostProbable(self), self.classes)
+            return frame
+        return self._named(self._collected(table, MostProbable(self), width=1)[:, 0].astype(np.intp))
 
     def _named(self, codes: NDArray[np.intp]) -> NDArray[Any]:
         return _array_of(self.classes)[codes]
@@ -303,7 +323,7 @@ class ClassPredictor(Surface, ABC):
 
         loss[truth][decision] is what a decision costs; what isn't said costs 0 where it is right, else 1.
         """
-        expected = self.predict_proba(data) @ loss_matrix(loss, self.classes)
+        expected = self._collected(data, Probabilities(self)) @ loss_matrix(loss, self.classes)
         decided = self._named(expected.argmin(1)).astype(object)
         if reject is not None:
             if not isinstance(reject, int | float | np.number) or np.isnan(reject):

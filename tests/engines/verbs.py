@@ -63,6 +63,23 @@ def dask_frame(parts: Sequence[pd.DataFrame]) -> Any:
     return dd.from_delayed(each, meta=parts[0].iloc[:0], verify_meta=False)
 
 
+def spark_frame(session: Any, parts: Sequence[pd.DataFrame]) -> Any:
+    """The same partitions on Spark, each made by its own task."""
+    import pyarrow as pa
+
+    tables = [pa.Table.from_pandas(part, preserve_index=False) for part in parts]
+    schema = session.createDataFrame(tables[0]).schema
+
+    def made(batches: Any) -> Any:
+        from pyspark import TaskContext
+
+        for _ in batches:
+            pass
+        yield from tables[TaskContext.get().partitionId()].to_batches()
+
+    return session.range(0, len(parts), 1, len(parts)).mapInArrow(made, schema)
+
+
 FEW = {"note": "ignore", "run": "ignore", "seen": "ignore"}
 
 
