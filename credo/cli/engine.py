@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -66,7 +67,14 @@ def _dask(address: str) -> Iterator[Engine]:
             raise EngineError(f"no Dask scheduler answers at {address}: {error}") from None
         return
     own = {"n_workers": workers(), "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
-    with LocalCluster(**own, silence_logs=50) as cluster, Client(cluster) as client:
+    try:
+        cluster = LocalCluster(**own, silence_logs=50)
+    except BaseException:  # half a cluster can't be closed: Dask would say so with a traceback when the process ends
+        from distributed.deploy.spec import close_clusters
+
+        atexit.unregister(close_clusters)
+        raise
+    with cluster, Client(cluster) as client:
         yield engine(client)
 
 
