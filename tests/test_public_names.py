@@ -30,6 +30,7 @@ NAMES = [
     "BetaBernoulli",
     "Classifier",
     "Concepts",
+    "DecisionTree",
     "DirichletCategorical",
     "DirichletMultinomial",
     "GammaExponential",
@@ -38,9 +39,12 @@ NAMES = [
     "HiddenMarkov",
     "Hypotheses",
     "KDependence",
+    "LinearGaussian",
     "LinearRegression",
+    "LogisticRegression",
     "MarkovNetwork",
     "Mixture",
+    "ModelAverage",
     "NaiveBayes",
     "Network",
     "NetworkClassifier",
@@ -58,8 +62,12 @@ NAMES = [
     "TunedClassifier",
     "Word",
     "ask",
+    "average",
     "bayes_factor",
     "bayes_rule",
+    "choose",
+    "compare",
+    "description_length",
     "documents",
     "edge_confidence",
     "em_means",
@@ -122,10 +130,10 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 VERBS = {"cross_validate", "discount", "evidence", "explore", "forget", "merge", "n", "update"}
 ABOUT_CLASSES = {
-    "adapt", "class_prior", "class_smoothing", "class_weights", "classes", "decide", "explain", "fit", "kinds",
-    "learning_curve", "leave_one_out", "live", "log_joint", "log_prob", "n_parameters", "parameters", "plain",
-    "predict", "predict_log_proba", "predict_proba", "report", "sample", "scores", "target", "top_words", "tune",
-    "tuning", "unlabelled", "untuned", "with_class_prior", "without_class",
+    "adapt", "class_prior", "class_smoothing", "class_weights", "classes", "decide", "description_length", "explain",
+    "fit", "kinds", "learning_curve", "leave_one_out", "live", "log_evidence", "log_joint", "log_prob",
+    "n_parameters", "parameters", "plain", "plot", "predict", "predict_log_proba", "predict_proba", "report", "sample",
+    "scores", "target", "top_words", "tune", "tuning", "unlabelled", "untuned", "with_class_prior", "without_class",
 }  # fmt: skip
 TABLE = {"x": [1.0, 2.0, 3.0, 4.0] * 5, "y": ["a", "b", "a", "b"] * 5}
 

@@ -233,10 +233,11 @@ class Validation:
 
 
 def cross_validate(
-    learner: Additive, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0
-) -> Validation:
+    learner: Additive, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0,
+    copied: NDArray[np.uint64] | None = None,
+) -> Validation:  # fmt: skip
     """How well models of the other folds predict each row."""
-    found, _ = fold_scores(learner, source(data), folds, weight, seed, _log_prob, with_folds=True)
+    found, _ = fold_scores(learner, source(data), folds, weight, seed, _log_prob, with_folds=True, copied=copied)
     log_prob, weights, fold_of = found
     return Validation(log_prob, fold_of, weights)
 
@@ -276,9 +277,31 @@ def fold_scores(
     return found if with_folds else found[:-1], Evidence.total(parts).ordered()
 
 
-def folds_of(batch: Batch, folds: int, seed: int) -> Positions:
-    """The fold of each row, which follows from the seed and the batch's place alone."""
-    return np.random.default_rng([seed, batch.start]).permutation(batch.rows) % folds
+def folds_of(
+    batch: Batch, folds: int, seed: int, names: Sequence[str] = (), copied: NDArray[np.uint64] | None = None
+) -> Positions:
+    """The fold of each row, which follows from the seed and the batch's place alone; of a row that has copies, by the
+    fingerprints of those columns, from the seed and the fingerprint."""
+    drawn = np.random.default_rng([seed, batch.start]).permutation(batch.rows) % folds
+    if copied is None or not len(copied):
+        return drawn
+    prints = fingerprints(cell_prints(batch, names))
+    place = np.minimum(np.searchsorted(copied, prints), len(copied) - 1)
+    of_copies = np.random.default_rng(seed).permutation(len(copied)) % folds
+    return np.where(copied[place] == prints, of_copies[place], drawn)
+
+
+@dataclass(frozen=True)
+class FoldDraw:
+    """Which fold each row is in; copies of a row, known by their fingerprints in order, lie in one fold."""
+
+    names: tuple[str, ...]
+    folds: int
+    seed: int
+    copied: NDArray[np.uint64] | None = None
+
+    def of(self, batch: Batch) -> Positions:
+        return folds_of(batch, self.folds, self.seed, self.names, self.copied)
 
 
 @dataclass(frozen=True)
@@ -302,12 +325,7 @@ class Folds:
     copied: NDArray[np.uint64] | None = None
 
     def split(self, batch: Batch) -> list[tuple[Positions, Batch, Array]]:
-        drawn = folds_of(batch, self.folds, self.seed)
-        if self.copied is not None and len(self.copied):
-            prints = fingerprints(cell_prints(batch, self.names))
-            place = np.minimum(np.searchsorted(self.copied, prints), len(self.copied) - 1)
-            folds = np.random.default_rng(self.seed).permutation(len(self.copied)) % self.folds
-            drawn = np.where(self.copied[place] == prints, folds[place], drawn)
+        drawn = FoldDraw(self.names, self.folds, self.seed, self.copied).of(batch)
         weights, own = self.weights.of_rows(batch), batch.only(self.names)
         places = [np.flatnonzero(drawn == k) for k in range(self.folds)]
         return [(rows, own.take(rows), weights[rows]) for rows in places]

@@ -15,24 +15,30 @@ from credo._kernels.models.shares import divide_by_total, lower_to_top
 from credo.core.learning import RowWeights, Weight, Weights
 from credo.core.membership import Codes, Hard
 from credo.core.records import Surface, with_fields
+from credo.core.statistics import ALONE
 from credo.data import Batch, Source, source
+from credo.data.fingerprints import Fingerprints, fingerprints
 from credo.data.schema import Column
-from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, nearest, suggest
+from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, suggest
+from credo.models.copies import LOOKED_AT, Repeats
 from credo.models.decisions import Loss, loss_matrix
-from credo.models.explaining import Reasons, Spoken
+from credo.models.explaining import Reasons, Spoken, Step
 from credo.models.jobs import (
     Job,
+    LeftOut,
     LogProbabilities,
     MostProbable,
     Placed,
+    Prints,
     Probabilities,
     Scored,
     Silent,
     WithProbabilities,
 )
 from credo.models.metrics import Scores
+from credo.models.tables import present
 from credo.models.targets import class_codes
-from credo.notices import tell, tell_of_columns
+from credo.notices import tell_of_columns
 from credo.numerics.arrays import Stacked
 from credo.numerics.exact import Array
 
@@ -53,7 +59,7 @@ class ClassPredictor(Surface, ABC):
 
     _internal: ClassVar[tuple[str, ...]] = (
         "codes_of", "feature_names", "features", "impossible", "lone_text", "members", "needs", "opened",
-        "probabilities", "replaced", "streamed", "word_columns",
+        "probabilities", "replaced", "streamed", "text_columns", "word_columns",
     )  # fmt: skip
 
     if TYPE_CHECKING:  # fields of the dataclasses, or properties
@@ -102,6 +108,46 @@ class ClassPredictor(Surface, ABC):
             f"a {type(self).__name__} would be refitted for every row that is left out: use cross_validate(data)"
         )
 
+    def _scores_left_out(self, data: object, target: object, weight: Weight) -> Scores:
+        """Of each row that was learned, what `_left_out` says of it."""
+        table = self._labelled(data, target)
+        if table.once:
+            raise DataError(
+                "leave-one-out reads the data once more, and an iterator can be read only once: give a table"
+            )
+        weights, found = Weights.of(weight), Stacked()
+        partitions = weights.partitions(table, self.needs(table.without(weight)))
+        codes, row_weights = list[Codes](), list[Array]()
+        for log_shares, own, mass in engines.map(LeftOut(self, weights.of_a_row), partitions):
+            found.add(log_shares, table.rows)
+            codes.append(own)
+            row_weights.append(mass)
+        self._check_rows(np.concatenate(codes), np.concatenate(row_weights))
+        truth = np.concatenate(codes).astype(np.intp)
+        log_shares = found.whole((0, len(self.classes)))
+        return Scores(self.classes, log_shares, truth, np.concatenate(row_weights), self._held("leave-one-out"))
+
+    def _left_out(self, weights: RowWeights, batch: Batch) -> tuple[Array, Hard]:
+        """log P(class | row) without the row itself, of a batch's rows that have a class; and their classes."""
+        raise NotImplementedError
+
+    def _held(self, how: str) -> str:
+        """What a figure is called."""
+        return how
+
+    def _check_rows(self, codes: Codes, weights: Array) -> None:
+        there = np.bincount(codes, weights, len(self.classes))
+        if not np.allclose(there, self.class_weights, rtol=1e-9):
+            raise EvidenceError(
+                f"leave-one-out needs the rows that were learned: the evidence has {self.n:g} of them, the data "
+                f"{there.sum():g}" + ("" if there.sum() != self.n else ", of other classes")
+            )
+
+    def _alone(self, own: Hard) -> NDArray[np.intp]:
+        """The rows that are the only ones of their class."""
+        n = self.class_weights[own.codes]
+        return np.flatnonzero(n - own.weight <= ALONE * n)
+
     @property
     def feature_names(self) -> tuple[str, ...]:
         return tuple(self.features)
@@ -110,6 +156,22 @@ class ClassPredictor(Surface, ABC):
     def word_columns(self) -> Sequence[str]:
         """Columns whose values are words, though all those of a table could be numbers."""
         return ()
+
+    @property
+    def text_columns(self) -> frozenset[str]:
+        """Columns that are read as texts."""
+        return frozenset()
+
+    def _copied(self, table: Source, weight: Weight) -> Fingerprints | None:
+        """The fingerprints of rows that have copies; None where rows are too many to look."""
+        if table.rows is None or table.rows > LOOKED_AT:
+            return None
+        names = self.needs(table.without(weight))
+        texts = np.array([name in self.text_columns for name in names])
+        parts = engines.map(Prints(self, tuple(names)), table.partitions(names))
+        codes, cells = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
+        known = codes >= 0
+        return Repeats.of(fingerprints(cells)[known], codes[known], cells[:, known], texts).copied
 
     @property
     def lone_text(self) -> str | None:
@@ -157,19 +219,7 @@ class ClassPredictor(Surface, ABC):
         """The columns that the table has; the others' cells count as missing."""
         if not self.feature_names:
             raise EvidenceError(NOTHING)
-        known, names = set(table.names), self.feature_names
-        absent = [name for name in names if name not in known]
-        if len(absent) == len(names):
-            wanted = ", ".join(absent[:8]) + (", ..." if len(absent) > 8 else "")
-            meant = suggest(absent[0], [name for name in table.names if name != self.target])
-            raise SchemaError(f"the table has none of the model's columns ({wanted}); {meant}")
-        if absent:
-            what = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
-            whose = "its" if len(absent) == 1 else "their"
-            near = [nearest(name, [*(known - set(names))]) for name in absent[:5]]
-            meant = "".join(f". Did you mean {found[0]!r}?" for found in near[:1] if found)
-            tell(f"no column {what}: {whose} cells count as missing{meant}")
-        return [name for name in names if name in known]
+        return present(table, self.feature_names, self.target)
 
     def codes_of(self, batch: Batch) -> Codes:
         """Which class each row is in, -1 where it has none."""
@@ -410,6 +460,10 @@ class ClassPredictor(Surface, ABC):
     def _spoken(self, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:  # noqa: ARG002
         """Of each text column of a batch of one row, what its words say for the first class against the second."""
         return {}
+
+    def _steps(self, one: Batch, first: int, second: int, size: float) -> tuple[Step, ...]:  # noqa: ARG002
+        """Of a batch of one row, what was asked one after another, where the model does."""
+        return ()
 
     def _unseen(self, one: Batch) -> frozenset[str]:  # noqa: ARG002 - of use to those who override
         """The columns of a batch of one row whose values no row had."""

@@ -42,6 +42,15 @@ class Spoken(NamedTuple):
     places: tuple[tuple[int, int], ...]
 
 
+class Step(NamedTuple):
+    """A step of a path, as down a tree: what it asked, what the row answered, and what that adds to the log-odds."""
+
+    column: str
+    answer: str
+    rows: float  # of those that were learned, how many came as far
+    weight: float
+
+
 @dataclass(frozen=True)
 class Explanation:
     """prior + weights of evidence = log-odds of one class against another."""
@@ -55,14 +64,17 @@ class Explanation:
     unit: str = "nats"
     words: dict[str, tuple[Spoken, ...]] = field(default_factory=dict)  # of text columns, the strongest first
     unseen: frozenset[str] = frozenset()  # columns whose values no row had: they are ignored
+    steps: tuple[Step, ...] = ()  # of a model that asks about one column after another: prior + steps = log-odds
 
     @property
     def log_odds(self) -> float:
         return self.prior + sum(self.weights.values())
 
     def shown(self, name: str) -> str:
-        """A column's name, or what a weight is that no column has."""
-        return name if name in self.values else "allowance for label noise"
+        """A column's name, or what a weight is that no column has: an allowance for something, in brackets."""
+        if name in self.values or not name.startswith("("):
+            return name
+        return f"allowance for {name.rstrip('_').strip('()')}"
 
     def cell(self, name: str) -> str:
         """What the row holds there, as text."""
@@ -89,6 +101,9 @@ class Explanation:
             f"P({self.of}) = {self.probability:.4g}; for {self.of} against {self.against}, in {self.unit}:",
             f"  {self.prior:+8.3f}  prior",
         ]
+        if self.steps:
+            lines += [f"  {step.weight:+8.3f}  {step.answer} ({counted(step.rows, 'row')})" for step in self.steps]
+            return "\n".join([*lines, f"  {self.log_odds:+8.3f}  log-odds"])
         speaking = [name for name in self.strongest if self.weights[name] or self.values.get(name) is not None]
         shown = speaking[:SHOWN]
         for name in shown:
@@ -160,6 +175,7 @@ def explained_row(
         unit,
         model._spoken(one, first, second, size / factor if factor else np.inf),
         model._unseen(one),
+        model._steps(one, first, second, size),
     )
 
 
@@ -173,10 +189,11 @@ def spoken_words(model: Classifier, one: Batch, first: int, second: int, size: f
             own, readings[name] = found.setdefault(name, {}), texts.reading
             for word, each in texts.words_of(likelihood.read(filled)).items():
                 own[word] = own.get(word, 0.0) + float(each[first] - each[second]) / size
-    return {name: _placed(_cell(one, name) or "", weights, readings[name]) for name, weights in found.items()}
+    return {name: placed_words(_cell(one, name) or "", weights, readings[name]) for name, weights in found.items()}
 
 
-def _placed(text: str, weights: dict[str, float], reading: Any) -> tuple[Spoken, ...]:
+def placed_words(text: str, weights: dict[str, float], reading: Any) -> tuple[Spoken, ...]:
+    """What each word says, and where it stands in the text, the strongest first."""
     from credo.data.words import places
 
     at: dict[str, list[tuple[int, int]]] = {}
@@ -291,7 +308,8 @@ def described(model: Classifier) -> str:
     if model.evidence is None:
         return f"{name}, not fitted yet"
     forms: dict[str, list[str]] = {}
-    chosen = model.read_forms if model.tuning is None else model.tuning.forms
+    tuning = model.tuning
+    chosen = model.read_forms if tuning is None else {name: tuning.read_as(name) for name in tuning.forms}
     for column, views in chosen.items():
         forms.setdefault(" and ".join(views) or "left out", []).append(column)
     weights = model.class_weights

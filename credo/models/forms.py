@@ -24,7 +24,7 @@ PairForm = Literal["tree", "one-dependence", "pairwise"]
 FamilyForm = Literal["k-dependence"]
 Form = Literal[
     "category", "count", "gaussian", "log", "binned", "coarse", "date", "weekday", "month", "hour",
-    "words", "binary", "logs", "presences", "odds", "pairs", "word",
+    "words", "binary", "logs", "presences", "odds", "pairs", "word", "conjugate",
 ]  # fmt: skip
 NUMBER_FORMS: tuple[Form, ...] = ("gaussian", "log", "coarse", "binned")  # the plainest first
 CALENDAR_FORMS: tuple[CalendarPart, ...] = ("weekday", "month", "hour")  # of dates, beside the date as a number

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from credo.models.class_predictor import ClassPredictor
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
+    from credo.models.regression.linear import LinearRegression
     from credo.networks.graphical_model import GraphicalModel
 
 PROBABILITY = "probability"
@@ -100,6 +101,27 @@ def _remove(folder: Path) -> None:
         if not folder.exists():
             return
         sleep(0.1)
+
+
+def number_predictions(model: LinearRegression, data: object, mass: float = 0.95) -> Generator[Any]:
+    """Arrow tables: the data's own columns, the number predicted, and both ends of its predictive interval.
+
+    >>> from credo import LinearRegression
+    >>> model = LinearRegression().fit({"x": [1.0, 2.0, 3.0, 4.0], "y": [1.1, 2.0, 2.9, 4.1]}, target="y")
+    >>> next(number_predictions(model, {"x": [5.0]})).column_names
+    ['x', 'predicted', 'low', 'high']
+    """
+    import pyarrow as pa
+
+    empty = True
+    for batch, part in _batches(data):
+        own = {name: batch.columns[name] if name in batch.columns else batch.column(name) for name in batch.names}
+        low, high = model.intervals(part, mass)
+        names = unique_names([PREDICTED, "low", "high"], list(own))
+        empty = False
+        yield pa.table({**own, **dict(zip(names, (model.predict(part), low, high), strict=True))})
+    if empty:
+        raise DataError("the data is empty: there are no rows to predict")
 
 
 def network_predictions(net: GraphicalModel, target: str, data: object, each: bool = False) -> Generator[Any]:

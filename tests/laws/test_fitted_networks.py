@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from credo.core.labels import Label
 from credo.engines import local
 from credo.errors import EvidenceError, Notice
 from credo.networks import incomplete
-from credo.networks.fitting import Climb, Fitting, Problem, Start
+from credo.networks.fitting import Fitting, Problem
 from credo.networks.gradient import nearest_distributions
 from credo.networks.incomplete import observed
 from credo.networks.learning import TableEM
@@ -351,8 +352,8 @@ def test_starts_run_beside_each_other_as_alone() -> None:
     assert problem.rows.few
     how = Fitting(starts=3, steps=15)
     starts = [*problem.starts(how, base)]
-    alone = [fit for start in starts for fit in Climb(how, problem.rows, False)(Start(start, problem.rows.size))]
-    beside = problem._climbed(starts, how)
+    alone = replace(problem.restarts(how), beside=False).climbed(starts)
+    beside = problem.restarts(how).climbed(starts)
     assert [fit.history for fit in beside] == [fit.history for fit in alone]
     assert len({fit.history for fit in beside}) == 3  # each start is another
 
@@ -582,12 +583,30 @@ def test_gradient_ascent_steps_back_from_impossible_tables(seed: int) -> None:
     assert np.diff(found.history).min() >= 0
 
 
-def test_beliefs_after_em_are_said_to_be_too_certain() -> None:
+def test_updates_after_em_keep_what_was_expected_of_earlier_rows() -> None:
     rows = {"A": ["yes"] * 3 + ["no"] * 7 + [None] * 20, "B": ["u", "v"] * 15}
     net = credo.Network("A; B").fit(rows)
-    with pytest.warns(credo.Notice, match="less certain"):
-        net.belief("A")
-    with pytest.warns(credo.Notice, match="less certain"):
-        net.query("A", tables="sampled", samples=20)
     with pytest.warns(credo.Notice, match="earlier rows keep"):
         net.update({"A": ["yes"], "B": ["u"]})
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_copies_of_rows_share_their_fold(share: float) -> None:
+    """A row predicts its own copies no better than others: twenty variables are never the same by chance."""
+    random = np.random.default_rng(4)
+    rows = {f"v{i}": random.choice(["x", "y", "z"], 80).astype(object) for i in range(20)}
+    for column in rows.values():
+        column[random.random(80) < share] = None
+    net = Network(dict.fromkeys(rows, ()))
+    twice = {name: [*column.tolist(), *column.tolist()] for name, column in rows.items()}
+    found = net.cross_validate(twice, 5, seed=1)
+    assert found.folds[:80].tolist() == found.folds[80:].tolist()
+    assert len({*found.folds.tolist()}) == 5
+
+
+def test_rows_that_are_the_same_by_chance_are_rows_like_any_others() -> None:
+    rows = STORM.sample(400, seed=2)
+    folds = STORM.fit(rows).cross_validate(rows, 4, seed=1).folds
+    cells = [str(row) for row in rows.to_pylist()]
+    most = max({*cells}, key=cells.count)
+    assert len({int(fold) for fold, row in zip(folds, cells, strict=True) if row == most}) == 4

@@ -20,7 +20,7 @@ TABLE: dict[str, list[Any]] = {
     "rooms": [1, 2, 3, 4, 5],
     "old": [True, False, True, True, False],
 }
-READ = Readings(("age", "sex", "rooms", "old"), frozenset({"sex", "old"}), (("age", "sex"), ("age", "rooms")))
+READ = Readings(("age", "sex", "rooms", "old"), ("sex", "old"), (("age", "sex"), ("age", "rooms")))
 
 
 def encoded(features: Features, data: object) -> Any:

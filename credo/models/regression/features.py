@@ -48,7 +48,7 @@ class Readings:
     """Which columns are read, which of them as categories, and which pairs of columns interact."""
 
     names: tuple[str, ...]
-    categories: frozenset[str] = frozenset()
+    categories: tuple[str, ...] = ()
     interactions: tuple[tuple[str, str], ...] = ()
 
     @classmethod
@@ -61,7 +61,7 @@ class Readings:
                     f"kinds asks for {form!r} of column {name!r}: a regression reads columns as numbers or categories"
                 )
         names = tuple(first)
-        categories = frozenset(name for name, form in first.items() if form in CATEGORIES)
+        categories = tuple(name for name, form in first.items() if form in CATEGORIES)
         return cls(names, categories, pairs_of(interactions, names))
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
@@ -114,7 +114,7 @@ class Features:
 
     >>> from credo.data import source
     >>> table = source({"age": [20.0, 40.0, None], "sex": ["f", "m", "m"]})
-    >>> features = Features.of(table, Readings(("age", "sex"), frozenset({"sex"}), (("age", "sex"),)))
+    >>> features = Features.of(table, Readings(("age", "sex"), ("sex",), (("age", "sex"),)))
     >>> features.names
     ('age', 'sex=f', 'sex=m', 'age is missing', 'age × sex=f', 'age × sex=m')
     >>> (batch,) = table.batches(table.names)

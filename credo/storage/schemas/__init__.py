@@ -8,13 +8,15 @@ from credo.storage.schemas import (
     families,
     hidden_markov,
     hypotheses,
+    logistic,
     mixtures,
     models,
     networks,
     regression,
+    trees,
 )
 from credo.storage.stored import Stored
 
-ROOMS = (core, families, estimation, models, hypotheses, mixtures, hidden_markov, networks, regression)
+ROOMS = (core, families, estimation, models, hypotheses, mixtures, hidden_markov, networks, regression, logistic, trees)
 BY_NAME: dict[str, Stored] = {schema.name: schema for room in ROOMS for schema in room.SCHEMAS}
 BY_PLACE: dict[str, Stored] = {schema.place: schema for schema in BY_NAME.values() if schema.place}
