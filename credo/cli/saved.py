@@ -129,8 +129,18 @@ def predicted(
             option = "--class-prior" if class_prior else "--proba"
             raise StorageError(f"{path} holds a LinearRegression: {option} is for classifiers only")
         return number_predictions(model, data)
-    learned = as_classifier(model, path)
-    return predictions(learned.with_class_prior(_shares(learned, class_prior)) if class_prior else learned, data, proba)
+    return predictions(_with_prior(as_classifier(model, path), class_prior), data, proba)
+
+
+def classifier_for(path: str, class_prior: str | None) -> ClassPredictor:
+    """The classifier in a file, with other class probabilities where they are given."""
+    from credo.storage.files import load
+
+    return _with_prior(as_classifier(load(path), path), class_prior)
+
+
+def _with_prior(model: ClassPredictor, class_prior: str | None) -> ClassPredictor:
+    return model.with_class_prior(_shares(model, class_prior)) if class_prior else model
 
 
 def _shares(model: ClassPredictor, given: str) -> dict[Any, float]:
