@@ -56,6 +56,8 @@ _PUBLIC = {
     "ask": "credo.asking",
     "bayes_factor": "credo.estimation.comparison",
     "bayes_rule": "credo.numerics.probability_rules",
+    "choose": "credo.selection.choose",
+    "description_length": "credo.selection.description_length",
     "documents": "credo.data.documents",
     "edge_confidence": "credo.networks.structure.edge_confidence",
     "em_means": "credo.models.em_means",
@@ -129,6 +131,8 @@ if TYPE_CHECKING:
     from credo.numerics.probability_rules import product_rule as product_rule
     from credo.numerics.probability_rules import sum_rule as sum_rule
     from credo.numerics.probability_rules import total_probability as total_probability
+    from credo.selection.choose import choose as choose
+    from credo.selection.description_length import description_length as description_length
     from credo.selection.learn import learn as learn
     from credo.selection.tuned import TunedClassifier as TunedClassifier
     from credo.storage.files import load as load

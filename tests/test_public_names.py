@@ -61,6 +61,8 @@ NAMES = [
     "ask",
     "bayes_factor",
     "bayes_rule",
+    "choose",
+    "description_length",
     "documents",
     "edge_confidence",
     "em_means",
@@ -123,10 +125,10 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 VERBS = {"cross_validate", "discount", "evidence", "explore", "forget", "merge", "n", "update"}
 ABOUT_CLASSES = {
-    "adapt", "class_prior", "class_smoothing", "class_weights", "classes", "decide", "explain", "fit", "kinds",
-    "learning_curve", "leave_one_out", "live", "log_joint", "log_prob", "n_parameters", "parameters", "plain",
-    "predict", "predict_log_proba", "predict_proba", "report", "sample", "scores", "target", "top_words", "tune",
-    "tuning", "unlabelled", "untuned", "with_class_prior", "without_class",
+    "adapt", "class_prior", "class_smoothing", "class_weights", "classes", "decide", "description_length", "explain",
+    "fit", "kinds", "learning_curve", "leave_one_out", "live", "log_evidence", "log_joint", "log_prob",
+    "n_parameters", "parameters", "plain", "predict", "predict_log_proba", "predict_proba", "report", "sample",
+    "scores", "target", "top_words", "tune", "tuning", "unlabelled", "untuned", "with_class_prior", "without_class",
 }  # fmt: skip
 TABLE = {"x": [1.0, 2.0, 3.0, 4.0] * 5, "y": ["a", "b", "a", "b"] * 5}
 

@@ -16,10 +16,12 @@ from credo.cli.streams import remark
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
+    from credo.models.regression.linear import LinearRegression
 
 PICTURES = (".png", ".svg", ".pdf")
 MODELS = ("auto", "naive-bayes", "gaussian", "tan", "aode", "kdb")
 NETWORK = "network"  # with a target: whose arrows are learned; without: whose tables are
+LINEAR = "linear"  # a regression: its target holds numbers
 HMM = "hmm"  # a hidden Markov model is about sequences
 KINDS = ("category", "number", "count", "date", "text", "ignore")
 FORMS = ("log", "binned")  # of a number
@@ -48,7 +50,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--target", "-t", metavar="COLUMN", help="The column that holds the classes.  [required]")
 @click.option(
     "--model",
-    type=click.Choice((*MODELS, NETWORK, HMM, *SINGLE)),
+    type=click.Choice((*MODELS, LINEAR, NETWORK, HMM, *SINGLE)),
     default="auto",
     show_default=True,
     help="Which models are tried.",
@@ -96,6 +98,7 @@ def learn(
       credo learn cars.csv -t class --model tan
       credo learn cars.csv -t class --model network
       credo learn cars.csv -t class --model logistic
+      credo learn houses.csv -t price --model linear -o houses.credo
 
     With --network, the tables of a belief network are learned instead: by counting, and by EM where cells are missing
     or variables are hidden.
@@ -112,6 +115,8 @@ def learn(
     """
     from credo.cli.arguments import check_no_model, column_asked_for
     from credo.cli.output import MODEL, PAGE, check
+    from credo.cli.regression import refuse_classifiers_options, show_regression
+    from credo.models.regression.linear import LinearRegression
     from credo.present.classifiers import curve_content, learned_content
     from credo.present.terminal import show
     from credo.storage.files import save
@@ -143,6 +148,10 @@ def learn(
         model = learned(table, target, **how)
         if output:  # before printing, which a reader may cut short
             save(model, output)
+        if isinstance(model, LinearRegression):
+            refuse_classifiers_options(report, curve, plot)
+            show_regression(model, table, how["weight"], top, [output] if output else [])
+            return None
         found = model.learning_curve(table, weight=how["weight"]) if curve or plot else None
         if report:
             from credo.present.page import classifier_page
@@ -164,11 +173,16 @@ def refuse_options(names: set[str], why: str) -> None:
         raise click.UsageError(f"{why} --{option}")
 
 
-def learned(data: Any, target: str, *, model: Any, weight: str | None, kinds: dict[str, str]) -> Classifier:
-    """The pooled model of all kinds, or of one."""
+def learned(data: Any, target: str, *, model: Any, weight: str | None, kinds: dict[str, str]) -> Any:
+    """The pooled model of all kinds, or of one; a regression, where the target holds numbers."""
     import credo
+    from credo.cli.regression import learn_linear
 
-    found: Classifier = credo.learn(data, target, model=model, kinds=as_kinds(kinds) or None, weight=weight)
+    if model == LINEAR:
+        return learn_linear(data, target, weight=weight, kinds=as_kinds(kinds))
+    found: Classifier | LinearRegression = credo.learn(
+        data, target, model=model, kinds=as_kinds(kinds) or None, weight=weight
+    )
     return found
 
 

@@ -100,10 +100,17 @@ def predicted(
     path: str, data: object, target: str | None, proba: bool, class_prior: str | None = None
 ) -> Generator[Any]:
     """Predictions of a classifier, of a network's variable, or of hidden states."""
+    from credo.formats import is_network
     from credo.models.hidden_markov.model import HiddenMarkov
+    from credo.models.regression.linear import LinearRegression
     from credo.networks.graphical_model import GraphicalModel
     from credo.storage.files import load
-    from credo.streaming.predictions import network_predictions, predictions, sequence_predictions
+    from credo.streaming.predictions import (
+        network_predictions,
+        number_predictions,
+        predictions,
+        sequence_predictions,
+    )
 
     model = loaded(path) if is_network(path) else load(path)
     if isinstance(model, GraphicalModel):
@@ -117,6 +124,10 @@ def predicted(
         if class_prior:
             raise StorageError(f"{path} holds a HiddenMarkov: --class-prior is for classifiers only")
         return sequence_predictions(model, data, proba)
+    if isinstance(model, LinearRegression):
+        if class_prior or proba:
+            raise StorageError(f"{path} holds a LinearRegression: --class-prior and --proba are for classifiers only")
+        return number_predictions(model, data)
     learned = as_classifier(model, path)
     return predictions(learned.with_class_prior(_shares(learned, class_prior)) if class_prior else learned, data, proba)
 
@@ -134,13 +145,6 @@ def _shares(model: ClassPredictor, given: str) -> dict[Any, float]:
         except ValueError:
             raise PriorError(f"--class-prior must be probabilities, as in no=0.9,yes=0.1, but has {part!r}") from None
     return found
-
-
-def is_network(path: str) -> bool:
-    from credo.formats import FORMATS
-    from credo.formats.files import PACKED
-
-    return path.lower().removesuffix(PACKED).endswith((*FORMATS,))
 
 
 def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
@@ -193,7 +197,7 @@ def imputed(path: str, data: object) -> Generator[Any]:
 
 def loaded(path: str) -> Any:
     """The model in a .credo file, or the network in a file of another format."""
-    from credo.formats import FORMATS, read
+    from credo.formats import FORMATS, is_network, read
     from credo.formats.files import PACKED
     from credo.storage.files import load
 

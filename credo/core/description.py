@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import lgamma, log, log2
 from typing import Protocol, runtime_checkable
@@ -50,6 +51,12 @@ class Describes(Protocol):
     def description_length(self, data: object) -> DescriptionLength: ...
 
 
+def integrated_out(log_evidence: float, n: float) -> DescriptionLength:
+    """Of observations under a conjugate prior: Σ −log₂ p(x | those before) = −log₂ p(all), the prequential code."""
+    how = "integrated out: the prequential code of the observations"
+    return DescriptionLength("the observations", 0.0, 0.0, bits(log_evidence), n, how)
+
+
 def bits(nats: float) -> float:
     """−log₂ p of a log-probability: never −0.
 
@@ -81,6 +88,15 @@ def integer_bits(n: int) -> float:
     while each > 0:
         total, each = total + each, log2(each)
     return total
+
+
+def arrow_bits(parents: Mapping[str, Sequence[str]], others: int) -> float:
+    """Of each node, how many parents it has, and which of the others: Σ log₂ (others + 1) + log₂ (others over k).
+
+    >>> arrow_bits({"a": [], "b": ["a"]}, others=1)
+    2.0
+    """
+    return sum(log2(others + 1) + choice_bits(others, len(own)) for own in parents.values())
 
 
 def choice_bits(n: int, k: int) -> float:

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from credo import engines
+from credo.core.description import DescriptionLength, integrated_out
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNGROUPED, Label
-from credo.core.learning import Additive
+from credo.core.learning import Additive, Weight
 from credo.core.membership import Hard
 from credo.core.records import with_fields
 from credo.core.sparse import GroupCounts
@@ -174,6 +175,14 @@ class Beliefs(Additive):
     def log_evidence(self) -> float:
         """log p(all observations | prior)"""
         return float(np.sum(self.prior.log_evidence(self.statistics)))
+
+    def description_length(self, data: object = None, *, weight: Weight = None) -> DescriptionLength:
+        """−log₂ p(observations), of those that were learned or of the data: the code that learns parameters as it goes.
+
+        L(h) is 0: the prior is agreed on, and parameters are integrated out rather than sent.
+        """
+        model = self if data is None else self.with_evidence(self.gathered(data, weight))
+        return integrated_out(model.log_evidence(), model.n)
 
     def log_prob(self, data: Any) -> Array:
         """log p(observation) of each row, by the predictive of its group; of a new group where the group isn't known.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.blocks.block import UNSEEN_VALUES, Likelihood
 from credo.blocks.capabilities import ByColumn, Draws, LeavesOut, read_counting_ignored
+from credo.core.description import DescriptionLength
 from credo.core.learning import RowWeights, Weight, Weights, fold_scores
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
@@ -20,6 +21,7 @@ from credo.data.fingerprints import Fingerprints, fingerprints
 from credo.errors import DataError, EvidenceError, check_seed
 from credo.models.conditional import add_log_likelihoods
 from credo.models.copies import Repeats
+from credo.models.description import classifier_evidence, classifier_length
 from credo.models.explaining import Reasons, Spoken
 from credo.models.forms import TEXT_FORMS
 from credo.models.jobs import (
@@ -53,7 +55,9 @@ class WithoutEach(NamedTuple):
 class Classifier(Labelled):
     """P(class | row) ∝ P(class) p(columns | class): what was learned, put to use."""
 
-    _internal: ClassVar[tuple[str, ...]] = ("class_weights_left_out", "log_prior_left_out", "terms_by_column")
+    _internal: ClassVar[tuple[str, ...]] = (
+        "class_weights_left_out", "log_prior_left_out", "structure_bits", "terms_by_column",
+    )  # fmt: skip
 
     @property
     def plain(self) -> Classifier:
@@ -290,6 +294,18 @@ class Classifier(Labelled):
         """How many numbers the model has: P(class), and each class's distributions."""
         each = sum(likelihood.free_parameters for _, likelihood in self.plain.terms.likelihoods)
         return len(self.classes) - 1 + each
+
+    def log_evidence(self) -> float:
+        """log p(classes, columns) of the rows that were learned, all parameters integrated out (untuned)."""
+        return classifier_evidence(self)
+
+    def description_length(self, data: object, *, target: object = None, weight: Weight = None) -> DescriptionLength:
+        """L(h) + L(classes | columns, h) in bits: cuts and arrows, ½ log₂ n for each parameter, −log₂ P(class)."""
+        return classifier_length(self, data, target, weight)
+
+    def structure_bits(self, n: float) -> float:  # noqa: ARG002 - of use to those who override
+        """What isn't a parameter: columns that are read as they are take nothing."""
+        return 0.0
 
     def sample(self, size: int, seed: Any = None) -> Any:
         """An Arrow table of made-up rows, drawn from what was learned (untuned)."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from credo.core.description import DescriptionLength, bits
 from credo.core.records import with_fields
 from credo.errors import DataError, EvidenceError, PriorError, check_seed, counted, suggest
 from credo.models.votes import Prediction, Votes, tally, vote_of
@@ -191,6 +192,21 @@ class Hypotheses:
         if callable(likelihood):
             raise DataError("give the likelihoods of one datum: numbers, or {hypothesis: probability}")
         return float(self._checked(likelihood) @ self.probabilities)
+
+    def description_length(self, data: Any = None, likelihood: Callable[..., Any] | None = None) -> DescriptionLength:
+        """−log₂ P(h) − log₂ P(D | h), of the data that were learned and those given, for the MAP hypothesis h: it has
+        the shortest description.
+
+        >>> tested = Hypotheses({"cancer": 0.008, "healthy": 0.992}).update({"cancer": 0.98, "healthy": 0.03})
+        >>> round(tested.description_length().total, 4)  # −log₂ (0.992 · 0.03)
+        5.0705
+        """
+        if data is not None:
+            space = self.update(data) if likelihood is None else self.update(likelihood, data)
+            return space.description_length()
+        best = int(self._log_joint.argmax())
+        given = bits(float(self.log_likelihood[best]))
+        return DescriptionLength("the observations", bits(float(np.log(self.prior[best]))), 0.0, given, self.n)
 
     # What is predicted
 

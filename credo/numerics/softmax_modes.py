@@ -197,7 +197,8 @@ def conjugate_mode(sums: Sums, times: Times, prior: WeightPrior, start: Array, e
         slope = found.gradient + prior.gradient(theta)
         assert found.curvature is not None
         diagonal = np.maximum(found.curvature + prior.diagonal, np.finfo(float).tiny)
-        step = _conjugate(partial(_times_precision, times, prior, theta), slope, diagonal)
+        pinned = float(diagonal[0].mean()) if theta.shape[1] > 1 else 0.0
+        step = _conjugate(partial(_times_precision, times, prior, theta, pinned), slope, diagonal)
         gain, scale = 0.5 * float((step * slope).sum()), max(1.0, abs(best))
         history.append(best)
         moved, tried = _moved(sums, prior, theta, step, best, "diagonal")
@@ -210,9 +211,12 @@ def conjugate_mode(sums: Sums, times: Times, prior: WeightPrior, start: Array, e
     return Mode(theta, found.value, None, tuple(history), converged=False)
 
 
-def _times_precision(times: Times, prior: WeightPrior, theta: Array, direction: Array) -> Array:
-    """Minus the second derivative of the log-posterior, times a direction."""
-    return times(theta, direction) + prior.times_precision(direction)
+def _times_precision(times: Times, prior: WeightPrior, theta: Array, pinned: float, direction: Array) -> Array:
+    """Minus the second derivative of the log-posterior, times a direction; all intercepts together are pinned, since
+    they change nothing (see `settled`)."""
+    found = times(theta, direction) + prior.times_precision(direction)
+    found[0] += pinned * direction[0].sum()
+    return np.asarray(found)
 
 
 def _conjugate(times: Callable[[Array], Array], slope: Array, diagonal: Array) -> Array:
@@ -222,10 +226,13 @@ def _conjugate(times: Callable[[Array], Array], slope: Array, diagonal: Array) -
     direction, size = scaled, float((residual * scaled).sum())
     goal = NEARLY**2 * size
     for _ in range(MOST_STEPS):
-        if size <= goal or size == 0:
+        if not size > goal:
             break
         product = times(direction)
-        length = size / float((direction * product).sum())
+        bend = float((direction * product).sum())
+        if not bend > 0:  # rounding, at the mode itself
+            break
+        length = size / bend
         step = step + length * direction
         residual = residual - length * product
         scaled = residual / diagonal

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from credo.models.metrics import Scores
+from credo.models.regression.scores import NumberScores
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,34 @@ class Read:
     form: str  # in which it is used; "" where it is left out
     missing: float  # the share of missing cells
     weight: float  # mean size of its weight of evidence between the two most probable classes, in nats
+
+
+@dataclass(frozen=True)
+class TriedRegression:
+    """A regression, and how well it predicted held-out rows."""
+
+    name: str
+    log_loss: float
+    rmse: float
+    r2: float
+    chosen: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionReport:
+    """What credo.learn did with a number to predict, and why."""
+
+    target: str
+    rows: float
+    unlabelled: float
+    tried: tuple[TriedRegression, ...]  # the best first
+    why: str  # the outcome, in a sentence
+    scores: NumberScores  # of held-out rows, the choice of the regression included
+    seconds: float
+
+    def __repr__(self) -> str:
+        lines = [f"{each.log_loss:8.4f}  {each.rmse:8.4g}  {each.r2:7.4f}  {each.name}" for each in self.tried]
+        return "\n".join([self.why, "log-loss      rmse       R²", *lines, repr(self.scores)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,6 +27,7 @@ from credo.errors import DataError
 from credo.models.copies import Repeats
 from credo.models.forms import TEXT_FORMS
 from credo.numerics.exact import Array
+from credo.selection.design import Design
 from credo.selection.jobs import Draw, Piece
 
 FEW_ROWS = 2000  # rows of a part, up to which all its texts are cut into words once: many folds read them
@@ -70,6 +71,7 @@ class Sample:
     stride: int = 1  # one of how many distinct rows is here
     chosen: NDArray[np.intp] | None = None  # which rows of the parts these are, if not all
     encoded: Encoded | None = None
+    design: Design | None = None  # what logistic regression reads of the rows
 
     @property
     def rows(self) -> int:
@@ -101,6 +103,7 @@ class Sample:
         return replace(
             self, codes=self.codes[chosen], weight=self.weight[chosen], mass=self.mass[chosen],
             prints=self.prints[chosen], chosen=places, encoded=self.encoded and self.encoded.take(chosen),
+            design=self.design and self.design.take(chosen),
         )  # fmt: skip
 
     def member(self, classes: int) -> Hard:
@@ -127,15 +130,16 @@ class Sample:
         wanted = mixed(self.prints, salt=seed + 101) / 2.0**64  # (rows,)
         cells = np.stack([mixed(self.prints, salt=seed + 102 + j) / 2.0**64 for j in range(len(names))], axis=1)
         gone, parts, start = cells < wanted[:, None], list[Batch](), 0
+        design = self.design and self.design.blanked(names, gone)
         if self.encoded is not None:
-            return replace(self, encoded=self.encoded.blanked(names, gone))
+            return replace(self, encoded=self.encoded.blanked(names, gone), design=design)
         for part in self.parts:
             rows = gone[start : start + part.rows]
             columns = {name: pc.if_else(pa.array(rows[:, j]), None, part.column(name)) for j, name in enumerate(names)}
             rest = part.only([name for name in part.names if name not in columns])
             parts.append(replace(rest, columns={**rest.columns, **columns}))
             start += part.rows
-        return replace(self, source=tuple(parts), chosen=None)
+        return replace(self, source=tuple(parts), chosen=None, design=design)
 
     def pieces(self, classes: int) -> list[Piece]:
         """Each part with the classes of its rows."""

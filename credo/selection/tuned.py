@@ -29,6 +29,7 @@ from credo.models.naive_bayes import NaiveBayes
 from credo.notices import tell
 from credo.numerics.exact import Array
 from credo.selection.label_noise import noise_rates, with_label_noise
+from credo.selection.linear_terms import FORM
 from credo.selection.report import Report
 from credo.selection.tuning import Tuning, worth
 
@@ -78,6 +79,12 @@ class TunedClassifier(Classifier):
     @property
     def settings(self) -> Settings:
         return self.model.settings
+
+    def structure_bits(self, n: float) -> float:
+        return self.model.structure_bits(n)
+
+    def log_evidence(self) -> float:
+        raise EvidenceError("weights that were tuned have no prior, and so no evidence: take that of model.plain")
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
         return self.model.blocks(views)
@@ -144,7 +151,8 @@ class TunedClassifier(Classifier):
     def terms(self) -> Terms:
         """In the forms that tuning chose, weighed."""
         found = self.terms_of(self.tuning.forms, self.tuning.applied_to(self.settings))
-        weighed = ((form, self._weighed(form, likelihood)) for form, likelihood in found.likelihoods)
+        parts = ((FORM, part.over(self.tuning.classes, self.classes)) for part in self.tuning.parts)
+        weighed = ((form, self._weighed(form, each)) for form, each in (*found.likelihoods, *parts))
         return Terms(tuple(weighed), found.log_prior)
 
     def _weighed(self, form: str, likelihood: Likelihood) -> Likelihood:

@@ -12,6 +12,7 @@ import numpy as np
 from credo.blocks.block import ALL, Settings
 from credo.data.schema import Axis
 from credo.numerics.exact import Array
+from credo.selection.linear_terms import LinearTerm
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Tuning:
     discount: float = 0.0  # (the share of cells that are known)^discount is what a row's evidence is worth
     backoff: float = 5.0  # of pairs of cells: rows that p(cell | class) is worth
     label_noise: float = 0.0  # the share of rows whose class has nothing to do with their cells
+    parts: tuple[LinearTerm, ...] = ()  # of a logistic regression: their weights were fitted to the rows
 
     def applied_to(self, settings: Settings) -> Settings:
         own = {name: getattr(self, name) for name in ("smoothing", "strength", "odds", "shrinkage", "backoff")}

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from credo.models.class_predictor import ClassPredictor
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
+    from credo.models.regression.linear import LinearRegression
     from credo.networks.graphical_model import GraphicalModel
 
-PREDICTED, PROBABILITY = "predicted", "probability"
+PREDICTED, PROBABILITY, LOW, HIGH = "predicted", "probability", "low", "high"
 
 
 def predictions(model: ClassPredictor, data: object, each: bool = False) -> Generator[Any]:
@@ -60,6 +61,26 @@ def sequence_predictions(model: HiddenMarkov, data: object, each: bool = False) 
 
     answers = ((batch, shares, path) for batch, path, shares in model.streamed(data))
     return _beside(answers, model.names, pa.array(model.names), each)
+
+
+def number_predictions(model: LinearRegression, data: object) -> Generator[Any]:
+    """The same for numbers: the mean of each row's predictive distribution, and a 95% interval.
+
+    >>> from credo import LinearRegression
+    >>> model = LinearRegression().fit({"x": [1.0, 2.0, 3.0, 4.0], "y": [1.1, 2.0, 2.9, 4.0]}, target="y")
+    >>> next(number_predictions(model, {"x": [5.0]})).column_names
+    ['x', 'predicted', 'low', 'high']
+    """
+    import pyarrow as pa
+
+    empty = True
+    for batch, found in model.streamed(data):
+        own = {name: batch.columns[name] if name in batch.columns else batch.column(name) for name in batch.names}
+        names = unique_names([PREDICTED, LOW, HIGH], list(own))
+        empty = False
+        yield pa.table({**own, **dict(zip(names, (np.asarray(found.location), *found.interval()), strict=True))})
+    if empty:
+        raise DataError("the data is empty: there are no rows to predict")
 
 
 def network_imputations(net: GraphicalModel, data: object) -> Generator[Any]:

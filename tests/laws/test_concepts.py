@@ -23,7 +23,7 @@ def worlds(draw: st.DrawFn, consistent: bool = True) -> tuple[dict[str, list[str
     """A small space, and rows labelled by one of its concepts, or at random."""
     sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=4))
     space = {f"a{j}": [f"v{k}" for k in range(size)] for j, size in enumerate(sizes)}
-    rows: list[dict[str, object]] = [
+    rows: Rows = [
         {name: draw(st.sampled_from(values)) for name, values in space.items()} for _ in range(draw(st.integers(0, 7)))
     ]
     asked = {name: draw(st.sampled_from([None, *values])) for name, values in space.items()}

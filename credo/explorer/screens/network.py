@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credo.errors import DataError
+from credo.errors import DataError, EvidenceError
 from credo.explorer.screens.copied import called, question, word
 from credo.explorer.screens.screen import Action, Answer, Asked, Lines, Subject, mapping_in, number_in, text_in
 from credo.networks.answers import estimate_notice
 from credo.networks.graphical_model import GraphicalModel
-from credo.networks.inference.conflict import ImpossibleEvidenceError
 from credo.networks.network import Network
 from credo.numerics.exact import Array
 
@@ -88,9 +87,7 @@ class NetworkScreen:
             if name in names
         }
         places, ways = layout(parents)
-        arrows = [
-            {"from": a, "to": b, "way": [[float(x), int(y)] for x, y in way]} for (a, b), way in ways.items()
-        ]
+        arrows = [{"from": a, "to": b, "way": [[float(x), int(y)] for x, y in way]} for (a, b), way in ways.items()]
         return {
             "places": {name: [float(x), int(y)] for name, (x, y) in places.items()},
             "arrows": arrows,
@@ -128,7 +125,9 @@ class NetworkScreen:
         net, done, seen = self._given(asked)
         try:
             found = net.marginals(seen)
-        except ImpossibleEvidenceError as error:
+        except EvidenceError as error:
+            if not error.findings:
+                raise
             return {"conflict": str(error), "findings": [*error.findings]}
         return {
             "marginals": {name: [*map(float, shares.values())] for name, shares in found.items()},

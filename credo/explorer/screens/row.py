@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from credo.asking.protocol import ExplainedText, waterfall
 from credo.errors import DataError, suggest
 from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, text_in
+from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
 from credo.present.content import plain
 from credo.present.densities import Shape, shape_of
@@ -23,6 +25,13 @@ TAUGHT = 200  # rows that a page may teach before they are saved
 DENSITIES = 6  # classes whose densities are drawn
 
 
+@runtime_checkable
+class Learns(Protocol):
+    """What can be taught further rows."""
+
+    def update(self, data: object, /) -> Any: ...
+
+
 class RowScreen:
     """A control for each column; a box for a text, whose words are coloured."""
 
@@ -31,20 +40,20 @@ class RowScreen:
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
-        self.model: Classifier = subject.model
-        self._taught: tuple[str, Classifier] = "", self.model
+        self.model: ClassPredictor = subject.model
+        self._taught: tuple[str, ClassPredictor] = "", self.model
 
     def opened(self) -> Answer:
         from credo.asking import variables
 
         columns = [each for each in variables(self.model) if each["role"] == "column"]
-        scores = self.model.report.scores if getattr(self.model, "report", None) is not None else None
+        report = getattr(self.model, "report", None)
         return {
             "target": str(self.model.target),
             "classes": [str(value) for value in self.model.classes],
             "columns": [self._column(plain(each)) for each in columns],
             "rows": float(self.model.n),
-            "scores": "" if scores is None else repr(scores),
+            "scores": "" if report is None else repr(report.scores),
             "file": self.subject.path if (self.subject.path or "").lower().endswith(".credo") else None,
         }
 
@@ -63,8 +72,12 @@ class RowScreen:
 
     @cached_property
     def _shapes(self) -> dict[str, Shape]:
-        found = ((name, shape_of(self.model, name)) for name in self.model.views)
-        return {name: shape for name, shape in found if shape is not None}
+        """Of a model that has a distribution of columns in each class; of others, the levels of categories."""
+        if isinstance(self.model, Classifier):
+            found = ((name, shape_of(self.model, name)) for name in self.model.views)
+            return {name: shape for name, shape in found if shape is not None}
+        levels = {name: column.values for name, column in self.model.features.items() if column.kind == "category"}
+        return {name: Shape("category", own, np.empty((0, len(own)))) for name, own in levels.items() if own}
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -72,13 +85,19 @@ class RowScreen:
 
     # The model, and what the page taught it
 
-    def _model(self, asked: Asked) -> Classifier:
+    def _model(self, asked: Asked) -> ClassPredictor:
         """After the rows that the page taught; the last one is kept."""
         rows = self._rows(asked)
         key = json.dumps(rows, sort_keys=True)
         if self._taught[0] != key:
-            self._taught = key, self.model.update(rows) if rows else self.model
+            self._taught = key, self._updated(self.model, rows) if rows else self.model
         return self._taught[1]
+
+    def _updated(self, model: ClassPredictor, rows: list[dict[str, Any]]) -> ClassPredictor:
+        if not isinstance(model, Learns):
+            raise DataError(f"a {type(model).__name__} can't be taught further rows: fit it again")
+        found: ClassPredictor = model.update(rows)
+        return found
 
     def _rows(self, asked: Asked) -> list[dict[str, Any]]:
         given = asked.get("taught") or []
@@ -91,9 +110,9 @@ class RowScreen:
         if not isinstance(asked, Mapping):
             raise DataError("a row is an object with its cells")
         row = mapping_in(asked, "row")
-        for unknown in (name for name in row if name not in self.model.views):
-            raise DataError(f"there is no column {unknown!r:.60}; {suggest(unknown, [*self.model.views])}")
-        return {name: None if row.get(name) == "" else row.get(name) for name in self.model.views}
+        for unknown in (name for name in row if name not in self.model.features):
+            raise DataError(f"there is no column {unknown!r:.60}; {suggest(unknown, self.model.feature_names)}")
+        return {name: None if row.get(name) == "" else row.get(name) for name in self.model.features}
 
     def _class_of(self, name: object) -> Any:
         found = next((value for value in self.model.classes if str(value) == name), None)
@@ -114,7 +133,7 @@ class RowScreen:
         cells = {name: value for name, value in row.items() if value is not None}
         return {
             "shares": [*map(float, shares)],
-            "why": plain(found),
+            "why": plain(replace(found, texts=[])),
             "texts": {each["name"]: _coloured(each) for each in found.texts},
             "copy": {"python": f"{own}.explain({cells!r})", "cli": f"credo explain {file} row.csv"},
         }
@@ -178,7 +197,7 @@ class RowScreen:
         if not rows:
             raise DataError("nothing was taught yet")
         with changing(path):
-            self.model = load(path).update(rows)
+            self.model = self._updated(load(path), rows)
             save(self.model, path)
         self._taught = "", self.model
         return {"saved": len(rows), "rows": float(self.model.n)}

@@ -20,11 +20,12 @@ Action = Callable[[Asked], Answer]
 ROW, TRUST = "credo.explorer.screens.row.RowScreen", "credo.explorer.screens.trust.TrustScreen"
 SCREENS: dict[str, tuple[str, ...]] = {
     "credo.networks.graphical_model.GraphicalModel": ("credo.explorer.screens.network.NetworkScreen",),
-    "credo.models.classifier.Classifier": (ROW, TRUST),
+    "credo.models.class_predictor.ClassPredictor": (ROW, TRUST),
     "credo.models.mixture.model.Mixture": ("credo.explorer.screens.clusters.ClustersScreen",),
     "credo.models.hidden_markov.model.HiddenMarkov": ("credo.explorer.screens.sequence.SequenceScreen",),
     "credo.estimation.belief.Belief": ("credo.explorer.screens.belief.BeliefScreen",),
     "credo.estimation.beliefs.Beliefs": ("credo.explorer.screens.groups.GroupsScreen",),
+    "credo.data.sources.Source": ("credo.explorer.screens.table.TableScreen",),
 }
 
 
@@ -67,7 +68,7 @@ def screens_of(subject: Subject) -> dict[str, Screen]:
             found: list[Screen] = [_imported(path)(subject) for path in paths]
             return {screen.kind: screen for screen in found}
     raise DataError(
-        "the explorer shows networks, classifiers, mixtures, hidden Markov models and beliefs, but this is of type "
+        "the explorer shows networks, classifiers, mixtures, hidden Markov models, beliefs and tables, but this is a "
         f"{type(subject.model).__name__}"
     )
 
@@ -118,5 +119,3 @@ def number_in(asked: Asked, name: str, default: float) -> float:
     if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) < float("inf"):
         raise DataError(f"{name!r} must be a number, but is {found!r:.60}")
     return found
-
-

@@ -13,6 +13,7 @@ from credo.asking.protocol import waterfall
 from credo.errors import DataError, EvidenceError, suggest
 from credo.explorer.screens.copied import called
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, number_in, text_in
+from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
 from credo.models.decisions import loss_matrix
 from credo.models.metrics import Scores
@@ -31,12 +32,15 @@ class TrustScreen:
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
-        self.model: Classifier = subject.model
+        self.model: ClassPredictor = subject.model
 
     @cached_property
     def scores(self) -> Scores:
-        """Of the rows to look at, each left out if the model learned them; else of the report."""
+        """Of the rows to look at, each left out if the model learned them (or by folds, where none can be left out);
+        else of the report."""
         if self.subject.data is not None:
+            if not isinstance(self.model, Classifier):
+                return self.model.cross_validate(self.subject.data)
             try:
                 return self.model.leave_one_out(self.subject.data)
             except EvidenceError:  # these aren't the rows that it learned
@@ -164,7 +168,7 @@ class TrustScreen:
             if wanted < seen + len(places):
                 from credo.data import Source
 
-                one = Source.of_batch(batch.slice(int(places[wanted - seen]), 1).only([*self.model.views]))
+                one = Source.of_batch(batch.slice(int(places[wanted - seen]), 1))
                 return {"why": plain(waterfall(self.model.explain(one)))}
             seen += len(places)
         raise DataError(f"there is no row {wanted + 1}")

@@ -12,9 +12,10 @@ import numpy as np
 from credo import engines
 from credo.blocks.block import Settings
 from credo.blocks.capabilities import LogEvidence
-from credo.core.em import Expected, Fitted, em, expected, interruptible_em
+from credo.core.em import Batches, Expected, Fitted, em, expected, interruptible_em
 from credo.core.evidence import Evidence
 from credo.core.membership import Hard
+from credo.core.restarts import Restarts
 from credo.data.sequences import SequenceBatch
 from credo.errors import DataError
 from credo.models.hidden_markov.chain import log_likelihood_of, seen_in
@@ -100,15 +101,18 @@ def best_start(chain: HiddenChain, reader: Reader, search: Search) -> HiddenChai
         return chain.with_evidence(start_of(chain, sample, np.zeros((sample.rows, 0)), search.seed))
     weight = chain.weights.of_rows(sample.batch)
     points = points_of(chain.emission.conditional, sample.batch, weight, chain.emission.levels[:1])
-    best: Fitted[HiddenChain] | None = None
-    for number in range(search.starts):
-        begun = chain.with_evidence(start_of(chain, sample, points, (search.seed, number)))
-        evidence, _ = expected(begun, lambda: [sample])
-        found = em(begun.with_evidence(evidence), lambda: [sample], steps=SHORT, tolerance=ROUGH)
-        if best is None or found.objective > best.objective:
-            best = found
-    assert best is not None
+    starts = [
+        chain.with_evidence(start_of(chain, sample, points, (search.seed, number))) for number in range(search.starts)
+    ]
+    runs = Restarts(_short_run, (sample,).__iter__, sample.rows, SHORT, ROUGH, finalists=search.starts)
+    best = runs.best(starts)
     return best.model.with_evidence(best.evidence)
+
+
+def _short_run(chain: HiddenChain, batches: Batches, *, steps: int, tolerance: float) -> Fitted[HiddenChain]:
+    """EM after a first step, since a start isn't at the mode of what it expects."""
+    evidence, _ = expected(chain, batches)
+    return em(chain.with_evidence(evidence), batches, steps=steps, tolerance=tolerance)
 
 
 def sample_of(reader: Reader) -> SequenceBatch:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from credo import engines
 from credo.blocks.block import Estimate, Settings
+from credo.core.description import DescriptionLength
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import UNLABELLED
 from credo.core.learning import RowWeights, Weight
@@ -24,6 +25,7 @@ from credo.data.schema import Column, Schema
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_seed, counted, suggest
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
+from credo.models.description import rows_length
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.forms import Views
 from credo.models.hidden_markov.chain import INITIAL, TRANSITIONS, ChainPrior, seen_in
@@ -296,6 +298,11 @@ class HiddenMarkov(Surface):
         logs = np.array([each.log_evidence for each in self.tried])
         shares = np.exp(logs - np.logaddexp.reduce(logs))
         return {each.states: float(share) for each, share in zip(self.tried, shares, strict=True)}
+
+    def description_length(self, data: object) -> DescriptionLength:
+        """L(h) + L(rows | h) in bits: how many states, ½ log₂ n for each parameter, −log₂ p(sequence)."""
+        parameters = self.pattern.free_parameters + self.chain.emission.free_parameters
+        return rows_length(self, self.views, data, parameters, self.n_states)
 
     # Inference
 

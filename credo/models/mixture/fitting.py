@@ -13,13 +13,13 @@ import pyarrow as pa
 from credo.blocks.block import Settings
 from credo.core.em import Fitted, em, expected, interruptible_em
 from credo.core.membership import Codes
+from credo.core.restarts import Restarts
 from credo.data import Batch
 from credo.errors import DataError
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.forms import Views
 from credo.models.latent.columns import hidden_blocks
-from credo.models.latent.restarts import FINALISTS, best_after_restarts
 from credo.models.latent.starts import ROUNDS, points_of, seeded_groups, whitened
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
@@ -117,13 +117,11 @@ class Problem:
             found.append(model.begun(self.sample, groups))
         return found
 
-    def on_sample(self, starts: Sequence[MixtureEM], how: Fitting | None = None, finalists: int = FINALISTS) -> Fit:
+    def on_sample(self, starts: Sequence[MixtureEM], how: Fitting | None = None, finalists: int = 3) -> Fit:
         """The best optimum that the starts lead to, of the sample's rows; with the prior that suits it best."""
         how, batches = how or self.how, (self.sample,).__iter__
         steps, tolerance = how.steps, how.tolerance
-        found = best_after_restarts(
-            starts, batches, self.sample.rows, steps=steps, tolerance=tolerance, finalists=finalists
-        )
+        found = Restarts(em, batches, self.sample.rows, steps, tolerance, finalists=finalists).best(starts)
         for _ in range(TUNINGS if self.strength is None else 0):
             strength = self.best_strength(found)
             if strength == found.model.conditional.settings.strength:

@@ -190,8 +190,10 @@ def cross_validated(model: LinearRegression, table: Source, folds: int, weight: 
         with quietly():
             found.append(taught.scores(table.where(inside), weight=own))
     names = ("truth", "predicted", "log_probabilities", "weights")
-    columns = [np.concatenate([getattr(each, name) for each in found]) for name in names]
-    return NumberScores.of_columns(np.column_stack(columns), f"{folds}-fold")
+    columns = np.column_stack([np.concatenate([getattr(each, name) for each in found]) for name in names])
+    if len(columns) == rows:  # in the table's order, where no row was left out
+        columns = columns[np.argsort(np.argsort(drawn, kind="stable"))]
+    return NumberScores.of_columns(columns, f"{folds}-fold")
 
 
 def _weights_where(weight: Weight, chosen: Array) -> Weight:

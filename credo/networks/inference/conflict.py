@@ -89,17 +89,6 @@ def _apart(sets: Sequence[Names]) -> int:
     return count
 
 
-class ImpossibleEvidenceError(EvidenceError):
-    """Findings that can't be true together."""
-
-    def __init__(self, message: str, findings: Mapping[str, Any]) -> None:
-        super().__init__(message)
-        self.findings = findings
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (str(self), self.findings)
-
-
 def impossible(given: Mapping[str, Any], possible: Possible) -> EvidenceError:
     """The error that names what conflicts."""
     found = smallest_conflict(given, possible)
@@ -107,8 +96,8 @@ def impossible(given: Mapping[str, Any], possible: Possible) -> EvidenceError:
         return EvidenceError("the network itself is impossible: all that it allows has probability 0")
     shown = [f"{name} = {said(value)}" for name, value in found.items()]
     if len(shown) == 1:
-        return ImpossibleEvidenceError(f"the evidence is impossible: {shown[0]} has probability 0", found)
-    return ImpossibleEvidenceError(f"the evidence is impossible: {_listed(shown)} can't be true together", found)
+        return EvidenceError(f"the evidence is impossible: {shown[0]} has probability 0", found)
+    return EvidenceError(f"the evidence is impossible: {_listed(shown)} can't be true together", found)
 
 
 def said(value: Any) -> str:

@@ -26,6 +26,7 @@ from credo.storage.field_types import (
 )
 from credo.storage.schemas.core import AXIS, EVIDENCE
 from credo.storage.schemas.learned import learned
+from credo.storage.schemas.regression import FEATURES as REGRESSION_FEATURES
 from credo.storage.schemas.string_labels import odds_by_axis
 from credo.storage.stored import Moved, Stored, Values
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from credo.models.metrics import Scores
     from credo.models.naive_bayes import NaiveBayes
     from credo.models.several_parents import SeveralParents
+    from credo.selection.linear_terms import LinearCells, LinearWords
     from credo.selection.tuned import TunedClassifier
     from credo.selection.tuning import Tuning
 
@@ -53,8 +55,28 @@ def _scores_hold(scores: Scores) -> bool:
     return known and weighed and shares and shaped
 
 
+def _cells_hold(term: LinearCells) -> bool:
+    """Whether there is a scale, a range and a line of weights for each feature."""
+    width = term.features.width
+    alike = all(each.shape == (width,) for each in (term.scale, term.lowest, term.highest))
+    return alike and bool((term.scale > 0).all()) and term.weights.ndim == 2 and len(term.weights) == width
+
+
+def _words_hold(term: LinearWords) -> bool:
+    """Whether words are distinct strings, with an idf and a line of weights each."""
+    import pyarrow as pa
+
+    words, size = term.words, len(term.rarity)
+    if not isinstance(words, pa.Array) or not pa.types.is_string(words.type):
+        return False
+    distinct = not words.null_count and len(words.unique()) == len(words) == size
+    return distinct and term.rarity.ndim == 1 and term.weights.ndim == 2 and len(term.weights) == size
+
+
 def _tuning_holds(tuning: Tuning) -> bool:
     size = len(tuning.classes)
+    if any(part.weights.shape[1:] != (size,) or not np.isfinite(part.weights).all() for part in tuning.parts):
+        return False
     mixture = {len(row) for row in tuning.mixture} if len(tuning.mixture) == size else {-1}
     return len(tuning.biases) == size and (tuning.mixed is None or mixture == {size})
 
@@ -125,7 +147,9 @@ def _views_hold(model: Classifier) -> bool:
 def _tuned_holds(tuned: TunedClassifier) -> bool:
     """Whether the tuning uses the forms that the model counts."""
     views, forms = tuned.views, tuned.tuning.forms
-    return tuned.evidence is not None and all(set(own) <= set(views.get(name, ())) for name, own in forms.items())
+    known = all(name in views for part in tuned.tuning.parts for name in part.names)
+    counted = all(set(own) <= set(views.get(name, ())) for name, own in forms.items())
+    return tuned.evidence is not None and known and counted
 
 
 def _tuning_apart(plain: str, joint: bool = False) -> Callable[[Values], Values | Moved]:
@@ -185,9 +209,40 @@ TUNING = Stored(
         "discount": NUMBER,
         "backoff": NUMBER,
         "label_noise": NUMBER,
+        "parts": tuple_of(class_at("credo.selection.linear_terms:LinearTerm")),
     },
-    upgrades=(odds_by_axis, lambda values: {**values, "backoff": 5.0}),
+    upgrades=(
+        odds_by_axis,
+        lambda values: {**values, "backoff": 5.0},
+        lambda values: {**values, "parts": ()},
+    ),
     consistent=_tuning_holds,
+)
+LINEAR_CELLS = Stored(
+    "LinearCells",
+    "credo.selection.linear_terms:LinearCells",
+    {
+        "features": REGRESSION_FEATURES.type,
+        "scale": FLOATS,
+        "lowest": FLOATS,
+        "highest": FLOATS,
+        "weights": FLOATS,
+        "share": NUMBER,
+    },
+    consistent=_cells_hold,
+)
+LINEAR_WORDS = Stored(
+    "LinearWords",
+    "credo.selection.linear_terms:LinearWords",
+    {
+        "name": TEXT,
+        "text": class_at("credo.models.forms:Text"),
+        "words": ANYTHING,
+        "rarity": FLOATS,
+        "weights": FLOATS,
+        "share": NUMBER,
+    },
+    consistent=_words_hold,
 )
 SCORES = Stored(
     "Scores",
@@ -268,6 +323,8 @@ TUNED = Stored(
 )
 
 SCHEMAS = (
+    LINEAR_CELLS,
+    LINEAR_WORDS,
     TUNING,
     SCORES,
     READ,

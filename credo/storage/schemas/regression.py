@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from credo.models.regression.features import Features, Readings
     from credo.models.regression.linear import LinearRegression
     from credo.models.regression.robust import StudentNoise
+    from credo.models.regression.scores import NumberScores
 
 PAIRS = tuple_of(pair_of(TEXT))
 
@@ -66,6 +67,13 @@ def _regression_holds(model: LinearRegression) -> bool:
         return False
     fresh = model.summarise(Batch(0, 1, {model.target: pa.array([0.0])}), np.ones(1))
     return learned(model.evidence, fresh) and model.design.complete(model.evidence)
+
+
+def _scores_hold(scores: NumberScores) -> bool:
+    """Whether there is a prediction, a density and a weight for each row."""
+    parts = (scores.predicted, scores.log_probabilities, scores.weights)
+    weighed = bool(((scores.weights >= 0) & np.isfinite(scores.weights)).all())
+    return scores.truth.ndim == 1 and weighed and all(each.shape == scores.truth.shape for each in parts)
 
 
 def _noise_holds(noise: StudentNoise) -> bool:
@@ -110,14 +118,42 @@ STUDENT_NOISE = Stored(
     },
     consistent=_noise_holds,
 )
+SCORES = Stored(
+    "NumberScores",
+    "credo.models.regression.scores:NumberScores",
+    {"truth": FLOATS, "predicted": FLOATS, "log_probabilities": FLOATS, "weights": FLOATS, "how": TEXT},
+    consistent=_scores_hold,
+)
+TRIED = Stored(
+    "TriedRegression",
+    "credo.selection.report:TriedRegression",
+    {"name": TEXT, "log_loss": NUMBER, "rmse": NUMBER, "r2": NUMBER, "chosen": FLAG},
+)
+REPORT = Stored(
+    "RegressionReport",
+    "credo.selection.report:RegressionReport",
+    {
+        "target": TEXT,
+        "rows": NUMBER,
+        "unlabelled": NUMBER,
+        "tried": tuple_of(TRIED.type),
+        "why": TEXT,
+        "scores": SCORES.type,
+        "seconds": NUMBER,
+    },
+)
 LEARNED = {
     "given": optional(LINEAR_GAUSSIAN.type),
     "target": optional(TEXT),
     "readings": optional(READINGS.type),
     "evidence": optional(EVIDENCE.type),
     "robust": optional(STUDENT_NOISE.type),
+    "report": optional(REPORT.type),
 }
 SCHEMAS = (
+    SCORES,
+    TRIED,
+    REPORT,
     FEATURES,
     READINGS,
     STUDENT_NOISE,
@@ -133,7 +169,10 @@ SCHEMAS = (
             **LEARNED,
         },
         learned=tuple(LEARNED),
-        upgrades=(lambda values: Moved(LINEAR_GAUSSIAN, values),),  # version 1 was the conjugate family
+        upgrades=(
+            lambda values: Moved(LINEAR_GAUSSIAN, values),  # version 1 was the conjugate family
+            lambda values: {**values, "report": None},
+        ),
         consistent=_regression_holds,
     ),
 )
