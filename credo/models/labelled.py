@@ -20,7 +20,7 @@ from credo.core.membership import Hard
 from credo.core.statistics import Counts
 from credo.data import Batch, Source, source
 from credo.data.schema import Column
-from credo.errors import DataError, EvidenceError, SchemaError, counted, nearest, suggest
+from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.families import dirichlet
 from credo.models.class_predictor import NOTHING, ClassPredictor
 from credo.models.conditional import Conditional, likelihood_of
