@@ -76,6 +76,8 @@ STORED: dict[str, Callable[[], Any]] = {
     "a waiting time": lambda: credo.GammaExponential(1, 1).update([1.0, 2.0]),
     "a mean": lambda: credo.NormalMean(0, 1, 1).update([1.0, 2.0]),
     "a line": lambda: credo.LinearRegression(0, 1, 1, 1).update({"x": [1.0, 2.0], "z": [2.0, 4.1]}, target="z"),
+    "a regression": lambda: credo.LinearRegression(interactions=[("x", "w")]).fit(_of("x", "w", "k"), "k"),
+    "a robust regression": lambda: credo.LinearRegression(noise="student").fit(_of("x", "w", "k"), "k"),
     "a schema": lambda: credo.Schema.infer(ROWS),
     "a network": lambda: credo.Network("rain -> wet <- hose; wet -> slip", tables={
         "rain": 0.2, "hose": 0.1, "wet": [[0.99, 0.9], [0.8, 0.01]], "slip": [0.3, 0.01]}),
@@ -164,10 +166,26 @@ def uses(model: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield from _uses_of_groups(model)
     elif isinstance(model, Belief):
         yield from _uses_of_belief(model)
+    elif isinstance(model, credo.LinearRegression):
+        yield from _uses_of_regression(model)
     elif isinstance(model, GraphicalModel):
         yield from _uses_of_network(model)
     elif isinstance(model, credo.Schema):
         yield "union", lambda: model | credo.Schema.infer(ROWS)
+
+
+def _uses_of_regression(model: credo.LinearRegression) -> Iterator[tuple[str, Callable[[], Any]]]:
+    yield "predict", lambda: model.predict(ROWS)
+    yield "intervals", lambda: model.intervals(ROWS)
+    yield "parameters", lambda: model.parameters()
+    yield "mode", lambda: model.mode()
+    yield "evidence", lambda: model.log_evidence()
+    yield "explain", lambda: repr(model.explain({name: cells[0] for name, cells in ROWS.items()}))
+    yield "leave-one-out", lambda: repr(model.leave_one_out(ROWS))
+    yield "update", lambda: model.update(ROWS).predict(ROWS)
+    yield "forget", lambda: model.forget(ROWS)
+    yield "merge", lambda: (model + model).predict(ROWS)
+    yield "ask", lambda: credo.ask(model, f"E({model.target})")
 
 
 def _uses_of_classifier(model: Classifier) -> Iterator[tuple[str, Callable[[], Any]]]:
