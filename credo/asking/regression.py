@@ -13,7 +13,10 @@ from credo.asking.beliefs import Believed, entry_of
 from credo.asking.protocol import Inference, Variable
 from credo.asking.quantities import Quantity
 from credo.asking.question import Name, OneOf, Question, Term, Values, shortened, unknown
+from credo.data import Source
 from credo.data.schema import Column
+from credo.errors import DataError
+from credo.models.regression.explaining import Contributions
 from credo.models.regression.linear import LinearRegression
 
 WEIGHTS, VARIANCE, INTERCEPT = "weights", "variance", "intercept"
@@ -94,3 +97,13 @@ def _column(column: Column) -> Variable:
     if column.levels is None:
         return {"name": column.name, "kind": "number", "role": "column", "asked": False}
     return {"name": column.name, "kind": "category", "role": "column", "values": [*column.values], "asked": False}
+
+
+def explained_number(model: LinearRegression, table: Source, row: int) -> Contributions:
+    """Of one row, counted from 1, which is found without reading further."""
+    seen = 0
+    for batch in table.batches([name for name in table.names if name in (model.columns or ())] or table.names):
+        if row <= seen + batch.rows:
+            return model.explain(Source.of_batch(batch.slice(row - 1 - seen, 1)))
+        seen += batch.rows
+    raise DataError(f"there is no row {row}: the data has {seen:,}")

@@ -24,8 +24,8 @@ def explain(model: str, data: str, row: int, top: int, of: str | None, against: 
     """Explain a prediction by the weight of evidence of each column.
 
     The prior and the columns' weights of evidence add up to the log-odds of one class against another. A positive
-    weight is evidence for the first class, a negative one for the second. Of a regression: the prediction for an
-    average row, and what each column of this row adds to it.
+    weight is evidence for the first class, a negative one for the second. Of a regression: the number
+    predicted for an average row, and what each column of this row adds to it.
 
     \b
     Examples:
@@ -33,10 +33,9 @@ def explain(model: str, data: str, row: int, top: int, of: str | None, against: 
       credo explain pumps.credo new.csv --row 17 --of bearing --against none
     """
     from credo.asking.classifiers import explain_row
+    from credo.asking.regression import explained_number
     from credo.cli.arguments import check_order
     from credo.cli.saved import as_classifier
-    from credo.errors import StorageError
-    from credo.models.regression.explaining import nth_row_explained
     from credo.models.regression.linear import LinearRegression
     from credo.present.content import Paragraph
     from credo.present.numbers import one_line
@@ -46,16 +45,15 @@ def explain(model: str, data: str, row: int, top: int, of: str | None, against: 
     from credo.storage.files import load
 
     check_order("explain", model, data)
-    learned, table = load(model), opened_data(data)
-    if isinstance(learned, LinearRegression):
-        if of or against or bits:
-            raise StorageError(f"{model} holds a LinearRegression: --of, --against and --bits are for classifiers only")
-        contributions = nth_row_explained(learned, table, row)
-        show(contributions_content(contributions, f"row {row} of {data}", top))
-        return
-    learned = as_classifier(learned, model)
+    stored, table = load(model), opened_data(data)
+    if isinstance(stored, LinearRegression):
+        if of is not None or against is not None or bits:
+            raise click.UsageError(f"{model} predicts a number: --of, --against and --bits are about classes")
+        return show(contributions_content(explained_number(stored, table, row), f"row {row} of {data}", top))
+    learned = as_classifier(stored, model)
     found = explain_row(learned, table, row, of, against, "bits" if bits else "nats")
     show(explanation_content(found, f"row {row} of {data}", top))
     if learned.target in table.names:
         target = one_line(learned.target)
         show([Paragraph(f"the data has {target}: the model may have learned from this very row", "note")])
+    return None

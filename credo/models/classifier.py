@@ -8,40 +8,34 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from credo import engines
 from credo.blocks.block import UNSEEN_VALUES, Likelihood
 from credo.blocks.capabilities import ByColumn, Draws, LeavesOut, read_counting_ignored
 from credo.core.description import DescriptionLength
-from credo.core.learning import RowWeights, Weight, Weights, fold_scores
+from credo.core.learning import RowWeights, Weight, fold_scores
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
-from credo.data import Batch, Source
+from credo.data import Batch
 from credo.data.cells import instants
-from credo.data.fingerprints import Fingerprints, fingerprints
 from credo.errors import DataError, EvidenceError, check_seed
 from credo.models.conditional import add_log_likelihoods
-from credo.models.copies import Repeats
 from credo.models.description import classifier_evidence, classifier_length
 from credo.models.explaining import Reasons, Spoken
 from credo.models.forms import TEXT_FORMS
 from credo.models.jobs import (
-    LeftOut,
     LogJoint,
-    Prints,
     Silent,
     to_log_shares,
 )  # fmt: skip
 from credo.models.labelled import Labelled
 from credo.models.metrics import Scores
-from credo.numerics.arrays import Stacked
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.present.plotting import Figure
     from credo.selection.learning_curve import LearningCurve
     from credo.selection.tuned import TunedClassifier
     from credo.streaming.live import Live
 
-LOOKED_AT = 20_000  # rows among which copies are looked for
 IMPOSSIBLE_WITHOUT = "row {} is impossible under every class without {}: use estimate='bayes' or 'mean'"
 
 
@@ -141,34 +135,7 @@ class Classifier(Labelled):
         (Only where cells miss under a full or tied covariance, and where columns are read together, it is.) Rows
         without a class are left out.
         """
-        table = self._labelled(data, target)
-        if table.once:
-            raise DataError(
-                "leave-one-out reads the data once more, and an iterator can be read only once: give a table"
-            )
-        weights, found = Weights.of(weight), Stacked()
-        partitions = weights.partitions(table, self.needs(table.without(weight)))
-        codes, row_weights = list[Codes](), list[Array]()
-        for log_shares, own, mass in engines.current().map(LeftOut(self, weights.of_a_row), partitions):
-            found.add(log_shares, table.rows)
-            codes.append(own)
-            row_weights.append(mass)
-        self._check_rows(np.concatenate(codes), np.concatenate(row_weights))
-        truth = np.concatenate(codes).astype(np.intp)
-        log_shares = found.whole((0, len(self.classes)))
-        return Scores(self.classes, log_shares, truth, np.concatenate(row_weights), self._held("leave-one-out"))
-
-    def _held(self, how: str) -> str:
-        """What a figure is called."""
-        return how
-
-    def _check_rows(self, codes: Codes, weights: Array) -> None:
-        there = np.bincount(codes, weights, len(self.classes))
-        if not np.allclose(there, self.class_weights, rtol=1e-9):
-            raise EvidenceError(
-                f"leave-one-out needs the rows that were learned: the evidence has {self.n:g} of them, the data "
-                f"{there.sum():g}" + ("" if there.sum() != self.n else ", of other classes")
-            )
+        return self._scores_left_out(data, target, weight)
 
     def log_prior_left_out(self, own: Hard) -> Array:
         if (own.weight == 1).all() and own.rows > len(self.classes):  # one of each class stands for all its rows
@@ -183,11 +150,6 @@ class Classifier(Labelled):
         left = n[rows, own.codes] - own.weight
         n[rows, own.codes] = np.where(left <= ALONE * n[rows, own.codes], 0.0, left)
         return n
-
-    def _alone(self, own: Hard) -> NDArray[np.intp]:
-        """The rows that are the only ones of their class."""
-        n = self.class_weights[own.codes]
-        return np.flatnonzero(n - own.weight <= ALONE * n)
 
     def _left_out(self, weights: RowWeights, batch: Batch) -> tuple[Array, Hard]:
         batch, own = self.members(batch, weights)
@@ -214,6 +176,12 @@ class Classifier(Labelled):
         out: Array,
     ) -> None:
         LeavesOut.needed(likelihood).add_left_out(likelihood.read(batch), own, out)
+
+    def plot(self, columns: Sequence[str] | None = None) -> Figure:
+        """The distribution of each column in each class: of the columns named, or of those that matter most."""
+        from credo.present.score_plot import plot_classifier
+
+        return plot_classifier(self, columns)
 
     def learning_curve(
         self, data: object, *, target: object = None, weight: Weight = None, withheld: float = 1 / 3,
@@ -243,16 +211,9 @@ class Classifier(Labelled):
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(int(np.flatnonzero(kept)[row]) + 1, "its fold"))
         return Scores(self.classes, log_shares, codes[kept].astype(np.intp), weights[kept], self._held(f"{folds}-fold"))
 
-    def _copied(self, table: Source, weight: Weight) -> Fingerprints | None:
-        """The fingerprints of rows that have copies; None where rows are too many to look."""
-        if table.rows is None or table.rows > LOOKED_AT:
-            return None
-        names = self.needs(table.without(weight))
-        texts = np.array([any(form in TEXT_FORMS for form in self.views.get(name, ())) for name in names])
-        parts = engines.current().map(Prints(self, tuple(names)), table.partitions(names))
-        codes, cells = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
-        known = codes >= 0
-        return Repeats.of(fingerprints(cells)[known], codes[known], cells[:, known], texts).copied
+    @property
+    def text_columns(self) -> frozenset[str]:
+        return frozenset(name for name, forms in self.views.items() if any(form in TEXT_FORMS for form in forms))
 
     # Reasons
 

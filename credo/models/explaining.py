@@ -42,6 +42,15 @@ class Spoken(NamedTuple):
     places: tuple[tuple[int, int], ...]
 
 
+class Step(NamedTuple):
+    """A step of a path, as down a tree: what it asked, what the row answered, and what that adds to the log-odds."""
+
+    column: str
+    answer: str
+    rows: float  # of those that were learned, how many came as far
+    weight: float
+
+
 @dataclass(frozen=True)
 class Explanation:
     """prior + weights of evidence = log-odds of one class against another."""
@@ -55,6 +64,7 @@ class Explanation:
     unit: str = "nats"
     words: dict[str, tuple[Spoken, ...]] = field(default_factory=dict)  # of text columns, the strongest first
     unseen: frozenset[str] = frozenset()  # columns whose values no row had: they are ignored
+    steps: tuple[Step, ...] = ()  # of a model that asks about one column after another: prior + steps = log-odds
 
     @property
     def log_odds(self) -> float:
@@ -91,6 +101,9 @@ class Explanation:
             f"P({self.of}) = {self.probability:.4g}; for {self.of} against {self.against}, in {self.unit}:",
             f"  {self.prior:+8.3f}  prior",
         ]
+        if self.steps:
+            lines += [f"  {step.weight:+8.3f}  {step.answer} ({_rows(step.rows)})" for step in self.steps]
+            return "\n".join([*lines, f"  {self.log_odds:+8.3f}  log-odds"])
         speaking = [name for name in self.strongest if self.weights[name] or self.values.get(name) is not None]
         shown = speaking[:SHOWN]
         for name in shown:
@@ -112,6 +125,11 @@ class Explanation:
         from credo.present.html import table_html
 
         return table_html(self.table(), repr(self).splitlines()[0])
+
+
+def _rows(weight: float) -> str:
+    """Of which some may be parts."""
+    return counted(float(f"{weight:.4g}"), "row")
 
 
 def cell_text(value: object) -> str:
@@ -162,6 +180,7 @@ def explained_row(
         unit,
         model._spoken(one, first, second, size / factor if factor else np.inf),
         model._unseen(one),
+        model._steps(one, first, second, size),
     )
 
 
@@ -294,7 +313,8 @@ def described(model: Classifier) -> str:
     if model.evidence is None:
         return f"{name}, not fitted yet"
     forms: dict[str, list[str]] = {}
-    chosen = model.read_forms if model.tuning is None else model.tuning.forms
+    tuning = model.tuning
+    chosen = model.read_forms if tuning is None else {name: tuning.read_as(name) for name in tuning.forms}
     for column, views in chosen.items():
         forms.setdefault(" and ".join(views) or "left out", []).append(column)
     weights = model.class_weights

@@ -102,7 +102,7 @@ class WithProbabilities:
 class LeftOut:
     """log P(class | row) without the row itself, of rows that have a class; its code, and the row's weight."""
 
-    model: Classifier
+    model: ClassPredictor
     weights: RowWeights
 
     def __call__(self, batch: Batch) -> tuple[Array, Codes, Array]:
@@ -127,7 +127,7 @@ class Scored:
 class Prints:
     """The class of each row, and the fingerprints of its cells."""
 
-    model: Classifier
+    model: ClassPredictor
     names: tuple[str, ...]
 
     def __call__(self, batch: Batch) -> tuple[Codes, Fingerprints]:

@@ -121,6 +121,11 @@ def scores_content(scores: Scores, what: str = "") -> list[Content]:
     ]
 
 
+def report_content(report: Report) -> list[Content]:
+    """What was tried, how well the result predicts, and the columns."""
+    return [*_judged(report), GAP, columns_table(report, TOP)]
+
+
 def _figures(scores: Scores) -> list[Content]:
     value, share = scores.commonest
     figures = {
@@ -153,8 +158,8 @@ def confusion_content(scores: Scores, most: int, pairs: int) -> list[Content]:
 
 def views_table(model: Classifier, top: int) -> Table:
     """How columns are read, where no report says how much they matter."""
-    chosen = model.views if model.tuning is None else model.tuning.forms
     names = list(model.views)[:top]
+    chosen = model.views if model.tuning is None else {name: model.tuning.read_as(name) for name in names}
     schema = {column.name: column for column in model.seen.schema if not column.derived}
     return Table(
         [

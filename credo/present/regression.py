@@ -14,9 +14,9 @@ from credo.present.numbers import CELL, count_of, one_line
 if TYPE_CHECKING:
     from credo.models.regression.explaining import Contributions
     from credo.models.regression.linear import LinearRegression
-    from credo.models.regression.scores import NumberScores
+    from credo.selection.report import RegressionReport
 
-SHOWN, TOP = 12, 15  # terms of a description, and of a table
+SHOWN = 12  # terms of a description
 
 
 def described(model: LinearRegression) -> str:
@@ -72,54 +72,79 @@ def _prior(model: LinearRegression) -> str:
     return f"; ridge {ridge:.3g} ({how})"
 
 
+def learned_regression_content(model: LinearRegression, data: str, top: int) -> list[Content]:
+    """The report of `credo.learn` about a number."""
+    report: RegressionReport = model.report
+    columns = len(model.columns or ()) - 1
+    title = f"{data}: {count_of(columns, 'column')} beside {one_line(report.target)}"
+    return [Paragraph(title, "title"), *regression_content(model, top)]
+
+
 def regression_content(model: LinearRegression, top: int | None = None) -> list[Content]:
-    """What `credo learn` and `credo show` print: the noise, the terms with their intervals, the report."""
-    head, *rest = described(model).splitlines()
-    contents: list[Content] = [Paragraph(head, "title")]
-    if model.evidence is None or model.n < 2:
-        return [*contents, *map(Paragraph, rest)]
-    contents += [Paragraph(rest[0].strip()), GAP, _terms(model, top or TOP)]
-    order = strongest(model)
-    if (more := len(order) - (top or TOP)) > 0:
-        contents.append(Paragraph(f"{count_of(more, 'more term')} of less weight: --top prints more"))
-    contents.append(Paragraph("weights: of one unit more of a number, or of a level against the average one", "note"))
-    if model.report is not None:
-        contents += [GAP, *map(Paragraph, repr(model.report).splitlines()[:1]), *scores_content(model.report.scores)]
-    return contents
+    """What a regression has learned: its noise, its terms, and how well it predicts."""
+    if model.evidence is None:
+        return [Paragraph(repr(model))]
+    head = (
+        f"{_name(model)} of {one_line(model.target)}: {count_of(model.n, 'row')}; noise: {_noise(model)}{_prior(model)}"
+    )
+    contents: list[Content] = [Paragraph(head)]
+    if model.unlabelled:
+        contents.append(Paragraph(f"left out: {count_of(model.unlabelled, 'row')} without {one_line(model.target)}"))
+    contents += [GAP, *_terms(model, top or SHOWN)]
+    return contents if model.report is None else [*contents, GAP, *_judged(model.report)]
 
 
-def _terms(model: LinearRegression, top: int) -> Table:
-    table = model.parameters()
-    order = [0, *strongest(model)[:top]]
-    terms, weights, low, high = (table[name].take(order).to_pylist() for name in ("term", "weight", "low", "high"))
+def _terms(model: LinearRegression, top: int) -> list[Content]:
+    table, order = model.parameters(), strongest(model)
+    lines = [0, *order[:top]]
+    term, weight, low, high = ([table[name][i].as_py() for i in lines] for name in ("term", "weight", "low", "high"))
     columns = [
-        TableColumn("term", terms, wraps=True),
-        TableColumn("weight", weights, ".5g"),
-        TableColumn("95% interval", [*zip(low, high, strict=True)], ".5g"),
+        TableColumn("term", term, wraps=True),
+        TableColumn("adds", weight, ".5g"),
+        TableColumn("95% interval", list(zip(low, high, strict=True)), ".5g"),
     ]
     if "probability" in table.column_names:
-        columns.append(TableColumn("matters", table["probability"].take(order).to_pylist(), "probability"))
-    return Table(columns)
-
-
-def scores_content(scores: NumberScores) -> list[Content]:
-    """How well held-out rows are predicted, beside what the mean alone would."""
-    columns = [
-        TableColumn(scores.how, ["this model", "the mean alone"]),
-        TableColumn("rmse", [scores.rmse, scores.baseline_rmse], ".4g"),
-        TableColumn("R²", [scores.r2, 0.0], ".4f"),
-        TableColumn("log-loss", [scores.log_loss, scores.baseline_log_loss], ".4f"),
+        columns.append(TableColumn("P(matters)", table["probability"].take(lines).to_pylist(), "probability"))
+    shown = Table(columns)
+    rest = len(order) - top
+    return [
+        shown,
+        *([Paragraph(f"{count_of(rest, 'more term')} of less weight: --top prints more")] if rest > 0 else []),
     ]
-    return [GAP, Table(columns)]
+
+
+def _judged(report: RegressionReport) -> list[Content]:
+    tried, scores = report.tried, report.scores
+    figures = {
+        "rmse": (f"{scores.rmse:.4g}", f"root mean squared error; the mean alone: {scores.baseline_rmse:.4g}"),
+        "R²": (f"{scores.r2:.4f}", "share of the variance that is explained"),
+        "log-loss": (f"{scores.log_loss:.4f}", f"± {scores.log_loss_error:.4f}; mean of -log p(truth), in nats"),
+    }
+    return [
+        Paragraph("Regressions tried, scored on held-out rows", "title"),
+        Table(
+            [
+                TableColumn("model", [each.name for each in tried], longest=100, wraps=True),
+                TableColumn("log-loss", [each.log_loss for each in tried], ".4f"),
+                TableColumn("rmse", [each.rmse for each in tried], ".4g"),
+                TableColumn("R²", [each.r2 for each in tried], ".4f"),
+            ]
+        ),
+        Paragraph(f"Chosen: {one_line(report.why, 200)}."),
+        GAP,
+        Paragraph(f"Scores on {count_of(len(scores.truth), 'held-out row')} ({scores.how})", "title"),
+        *(Paragraph(f"  {name:<9} {figure:<9} {about}") for name, (figure, about) in figures.items()),
+    ]
 
 
 def contributions_content(found: Contributions, title: str, top: int) -> list[Content]:
     """average + what the columns add = the prediction."""
     low, high = found.interval
     head = f"{title}: {one_line(found.target)} = {found.prediction:.5g} (95% interval {low:.5g} to {high:.5g})"
-    names = found.strongest[:top]
     rows = [("average row", "", found.average)]
-    rows += [(TIMES.join(name), TIMES.join(map(found.cell, name)), found.columns[name]) for name in names]
+    rows += [
+        (TIMES.join(name), TIMES.join(map(found.cell, name)), found.columns[name]) for name in found.strongest[:top]
+    ]
     if rest := found.strongest[top:]:
         rows.append((count_of(len(rest), "more column"), "", sum(found.columns[name] for name in rest)))
     labels, values, adds = zip(*rows, ("prediction", "", found.prediction), strict=True)

@@ -128,14 +128,18 @@ def _words(model: Any, name: str, parts: Sequence[Batch]) -> tuple[LinearWords, 
     counts, words = _counted(name, reading_of(name, text), parts)
     often = np.bincount(counts.indices, minlength=len(words))
     cuts = Cuts(text.min_count, text.drop_most_common, text.max_words)
-    kept = np.flatnonzero((often >= OFTEN) & cuts.kept(np.bincount(counts.indices, counts.data, len(words))))
+    total = np.bincount(counts.indices, counts.data, len(words)).astype(np.float64)
+    kept = np.flatnonzero((often >= OFTEN) & cuts.kept(total))
     order = kept[np.argsort(-often[kept], kind="stable")][:MOST_WORDS]
     kept = np.sort(order[np.cumsum(often[order]) <= MOST_PRODUCTS // len(model.classes)])
     if not len(kept):
         return None
     rarity = np.log((counts.shape[0] + 1) / (often[kept] + 1)) + 1
-    term = LinearWords(name, text, words.take(pa.array(kept)).cast(pa.string()), rarity, np.zeros((len(kept), 0)))
-    return term, term.normalised(counts[:, kept])
+    nothing, weights = np.zeros(len(kept)), np.zeros((len(kept), 0))
+    term = LinearWords(name, text, words.take(pa.array(kept)).cast(pa.string()), rarity, nothing, weights)
+    matrix = term.normalised(counts[:, kept])
+    typical = np.bincount(matrix.indices, matrix.data, len(kept)) / often[kept]
+    return replace(term, typical=typical), matrix
 
 
 def _counted(name: str, reading: Reading, parts: Sequence[Batch]) -> tuple[Any, Any]:

@@ -6,24 +6,25 @@ fold's penalty is the one that predicts the rows of the other folds best.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
 from credo.numerics.ridge_logistic import Coefficients, RidgeLogistic
-from credo.selection.design import Design
+from credo.selection.design import Design, designed
 from credo.selection.linear_terms import LinearTerm
 from credo.selection.sample import Sample
+from credo.selection.tree_terms import TreeFolds, tree_rows
 
 PENALTIES = tuple(10.0 ** (-k / 2) for k in range(-5, 6))  # from strong to weak
 OF_TEXTS = tuple(10.0 ** (-k / 2) for k in range(6))  # whose features are of length 1
 ROUGHLY = 1e-4  # how closely fits are found by which a penalty is chosen
 WORSE = 2  # penalties in a row that predict worse than the best, after which no weaker one is tried
-LOGISTIC = "logistic regression"
+LOGISTIC, TREE = "logistic regression", "averaged decision tree"
 MANY_CLASSES = 100
 
 
@@ -35,9 +36,10 @@ class Logistic:
     weights: Array  # (features, classes)
     biases: Array  # (classes,)
 
-    def log_odds(self, design: Design) -> Array:
+    def log_odds(self, sample: Sample) -> Array:
         """What it says of rows, without the classes' shares. (rows, classes)"""
-        return np.asarray(design.matrix.products(self.weights.T).T + self.biases)
+        assert sample.design is not None
+        return np.asarray(sample.design.matrix.products(self.weights.T).T + self.biases)
 
     @property
     def terms(self) -> tuple[LinearTerm, ...]:
@@ -45,10 +47,41 @@ class Logistic:
         return tuple(term.fitted(weights) for term, weights in zip(self.design.terms, own, strict=True))
 
 
+class Judge(Protocol):
+    """Something that was fitted without a fold, and judges the fold's rows."""
+
+    def log_odds(self, sample: Sample) -> Array: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Discriminative:
+    """What is fitted to P(class | row) itself, beside the generative candidates; None where it isn't tried."""
+
+    logistic: LogisticPath | None = None
+    trees: TreeFolds | None = None
+
+    @classmethod
+    def of(cls, model: Any, sample: Sample, fold: NDArray[np.intp], folds: range) -> Discriminative:
+        trees = None if sample.trees is None else TreeFolds(model, sample.trees, fold)
+        return cls(logistic_path(model, sample, fold, folds), trees)
+
+    def judges(self, k: int) -> dict[str, Judge]:
+        """Fitted without a fold."""
+        each = {LOGISTIC: self.logistic, TREE: self.trees}
+        return {name: one.of_fold(k) for name, one in each.items() if one is not None}
+
+
+def with_features(model: Any, sample: Sample) -> Sample:
+    """The same rows as logistic regression and trees read them, too."""
+    if len(model.classes) > MANY_CLASSES:
+        return sample
+    parts, weight = sample.parts, sample.weight
+    return replace(sample, design=designed(model, parts, weight), trees=tree_rows(model, parts, weight))
+
+
 def logistic_path(model: Any, sample: Sample, fold: NDArray[np.intp], folds: range) -> LogisticPath | None:
-    """None where there is nothing that it could read, or too many classes."""
-    classes = len(model.classes)
-    return None if classes > MANY_CLASSES or sample.design is None else LogisticPath(sample, classes, fold, folds)
+    """None where there is nothing that it could read."""
+    return None if sample.design is None else LogisticPath(sample, len(model.classes), fold, folds)
 
 
 class LogisticPath:

@@ -87,7 +87,8 @@ def learn(
     if model == LINEAR:
         check_number_target(table, name)
     if model == LINEAR or (model == "auto" and holds_numbers(table, name, kinds)):
-        return learned_regression(table, name, kinds, weight, seed)
+        with local.one_blas_thread():
+            return learned_regression(table, name, kinds, weight, seed)
     base: Classifier = LEARNERS.get(model, NaiveBayes)(kinds=kinds).fit(table, target=name, weight=weight)
     if len(base.classes) < 2:
         raise EvidenceError(
@@ -173,7 +174,7 @@ def _columns(model: TunedClassifier, table: Source, weights: Weights) -> tuple[R
     sizes = contributions(model, table, EXPLAINED)
     found = []
     for name in names:
-        forms = model.tuning.forms.get(name, ())
+        forms = model.tuning.read_as(name)
         kind = _kind(model, name, profiles)
         found.append(Read(name, kind, " + ".join(forms), missing[name], sizes.get(name, 0.0)))
     return tuple(found)

@@ -7,16 +7,17 @@ and one whose value no row had, adds 0.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 
 from credo.blocks.block import Parameter
-from credo.blocks.capabilities import CountsIgnored, Hides, Ignored, OneTerm, WordByWord
+from credo.blocks.capabilities import CountsIgnored, Hides, Ignored, OneTerm, WeighsWords, WordByWord
 from credo.blocks.text.column import KnownWords, Texts
 from credo.core.membership import Hard
 from credo.data import Batch
@@ -28,20 +29,17 @@ from credo.numerics.exact import Array
 FORM = "logistic"  # by which a tuning knows the weight of these terms
 
 
-class LinearTerm(OneTerm, Hides):
-    """w · x of some columns, for each class; rows of the evidence are scored as others are."""
+class DiscriminativeTerm(OneTerm, Hides):
+    """What a discriminative model says of some columns, for each class. It is tuning, and no evidence: rows of the
+    evidence are scored as others are."""
 
-    weights: Array  # (features, classes)
+    form: ClassVar[str] = FORM
+
     share: float  # by which tuning multiplies it
 
+    @abstractmethod
     def over(self, known: Sequence[Any], classes: Sequence[Any]) -> Self:
-        """For these classes, if the weights are those of the known ones; a class that came later has weights of 0."""
-        places = {value: k for k, value in enumerate(known)}
-        found = np.zeros((len(self.weights), len(classes)))
-        for k, value in enumerate(classes):
-            if value in places:
-                found[:, k] = self.weights[:, places[value]]
-        return replace(self, weights=found)  # type: ignore[type-var]
+        """For these classes, if it was fitted to the known ones; of a class that came later it says 0."""
 
     def weighted(self, weights: Array) -> Self:
         return replace(self, share=float(weights[0]))  # type: ignore[type-var]
@@ -49,6 +47,27 @@ class LinearTerm(OneTerm, Hides):
     def add_left_out(self, cells: Any, own: Hard, out: Array) -> None:  # noqa: ARG002 - the weights stay
         """Tuning is held fixed. Unweighted, as for all terms."""
         replace(self, share=1.0).add(cells, out)  # type: ignore[type-var]
+
+    def parameters(self) -> list[Parameter]:
+        return []
+
+
+class LinearTerm(DiscriminativeTerm):
+    """w · x of some columns, for each class."""
+
+    weights: Array  # (features, classes)
+
+    def over(self, known: Sequence[Any], classes: Sequence[Any]) -> Self:
+        places = {value: k for k, value in enumerate(known)}
+        found = np.zeros((len(self.weights), len(classes)))
+        for k, value in enumerate(classes):
+            if value in places:
+                found[:, k] = self.weights[:, places[value]]
+        return self.fitted(found)
+
+    def fitted(self, weights: Array) -> Self:
+        """With these weights."""
+        return replace(self, weights=weights)  # type: ignore[type-var]
 
     def by_column(self, cells: Any, shape: tuple[int, int]) -> dict[str, Array]:
         out = np.zeros(shape)
@@ -58,24 +77,17 @@ class LinearTerm(OneTerm, Hides):
     def hidden(self, cells: Any, log_likelihood: Array) -> dict[str, Array]:
         return self.by_column(cells, (len(log_likelihood), log_likelihood.shape[1]))
 
-    def parameters(self) -> list[Parameter]:
-        return []
-
     @property
     def free_parameters(self) -> int:
         return int(self.weights.size)
 
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
+        if not isinstance(other, LinearTerm):
             return NotImplemented
-        pairs = ((getattr(self, each.name), getattr(other, each.name)) for each in fields(self))  # type: ignore[arg-type]
-        return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
+        same = type(self) is type(other) and self.names == other.names and self.share == other.share
+        return same and np.array_equal(self.weights, other.weights)
 
     __hash__ = None  # type: ignore[assignment]
-
-    def fitted(self, weights: Array) -> Self:
-        """With these weights."""
-        return replace(self, weights=weights)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,13 +140,14 @@ class LinearCells(LinearTerm, CountsIgnored):
 
 
 @dataclass(frozen=True, eq=False)
-class LinearWords(LinearTerm, WordByWord):
+class LinearWords(LinearTerm, WordByWord, WeighsWords):
     """Σ w q/‖q‖ over a text's words and pairs of neighbours, q = log(1 + count) · idf."""
 
     name: str
     text: Text  # how it is cut into words
     words: Any  # Arrow strings
     rarity: Array  # (words,) idf
+    typical: Array  # (words,) the mean of q/‖q‖ over the texts that hold the word
     weights: Array
     share: float = 1.0
 
@@ -176,6 +189,14 @@ class LinearWords(LinearTerm, WordByWord):
 
     def add(self, cells: Documents, out: Array) -> None:
         out += self.share * (self.matrix(cells) @ self.weights)
+
+    def weights_for(self, k: int, others: Array, words: Any) -> Array:
+        """What these words add for class k against the others, by their shares, in a text that holds them. (words,)"""
+        import pyarrow.compute as pc
+
+        places = pc.index_in(words, value_set=self.words.cast(words.type)).fill_null(-1).to_numpy(zero_copy_only=False)
+        own = self.share * self.typical * (self.weights[:, k] - self.weights @ others)
+        return np.asarray(np.append(own, 0.0)[places])
 
     def words_of(self, cells: Documents) -> dict[str, Array]:
         row = self.matrix(cells)

@@ -25,16 +25,16 @@ from credo.models.metrics import Scores
 from credo.notices import tell
 from credo.numerics.exact import Array
 from credo.selection.candidates import OF_PAIRS, Candidates, candidates, excess_of_factors
-from credo.selection.design import designed
-from credo.selection.discriminative import LOGISTIC, Logistic, logistic_path
+from credo.selection.discriminative import LOGISTIC, TREE, Discriminative, Judge, with_features
 from credo.selection.in_step import Run, alone, together
-from credo.selection.linear_terms import FORM, LinearTerm
+from credo.selection.linear_terms import DiscriminativeTerm, LinearTerm
 from credo.selection.report import Tried
 from credo.selection.requests import ScoresOfTerms
 from credo.selection.sample import Sample, drawn, encoded
 from credo.selection.stacking import HeldOut, Stack, cross_fitted, cross_fitted_alone, stacked, with_discount
 from credo.selection.terms import Taught, Term, TermScores, taught
 from credo.selection.texts import gains
+from credo.selection.tree_terms import TreeTerm
 from credo.selection.tuned import TunedClassifier
 from credo.selection.tuning import Tuning
 from credo.selection.weighting import Weighting, pooled
@@ -60,7 +60,7 @@ class Outcome:
     weighting: Weighting
     scores: Scores
     tried: tuple[Tried, ...]
-    parts: tuple[LinearTerm, ...] = ()  # of a logistic regression, where it is worth it
+    parts: tuple[DiscriminativeTerm, ...] = ()  # logistic regression and a tree, where they are worth it
 
     def tuned(self, joint: bool = False) -> TunedClassifier:
         """The model with this tuning, and with the views that it needs."""
@@ -102,14 +102,11 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
     if sample.rows < 2:
         raise DataError("tuning needs at least two different rows that have a class")
     fold, folds = _folds(sample, seed, model.counts_cells)
-    if discriminative:
-        sample = replace(sample, design=designed(model, sample.parts, sample.weight))
-    path = logistic_path(model, sample, fold, folds)
+    sample = with_features(model, sample) if discriminative else sample
+    fitted = Discriminative.of(model, sample, fold, folds)
     learned = taught(model, sample)
     excess = excess_of_factors(learned, sample)
-    runs = [
-        _judged(learned, sample, fold == k, excess, k < BLANKED_FOLDS, path.of_fold(k) if path else None) for k in folds
-    ]
+    runs = [_judged(learned, sample, fold == k, excess, k < BLANKED_FOLDS, fitted.judges(k)) for k in folds]
     in_step = sample.rows * len(model.classes) * terms * len(folds) <= MOST_IN_STEP
     whole = [candidates(learned, sample, excess)] if sample.rows <= MANY else []
     found: list[Any] = together([*runs, *whole]) if in_step else [alone(run) for run in (*runs, *whole)]
@@ -125,7 +122,6 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
         tell("each class has one row (copies counted once): none can be held out, so how good it is can't be known")
         held_out = _by_shares(model, sample, names)
     kept, log_probabilities = _worth_pooling(held_out, blanked, known)
-    regression = path.whole() if path is not None and LOGISTIC in [names[j] for j in kept] else None
     stack = with_discount(stacked(held_out.only(kept).rows), blanked.only(kept), known)
     count = len(np.unique(fold))
     how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
@@ -135,20 +131,33 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discrim
     pooled_ones = [name for name in names if name in final.weightings and (shares[name] or names.index(name) in kept)]
     weighting = pooled([final.weightings[name] for name in pooled_ones], [shares[name] for name in pooled_ones])
     tried = _tried(model, held_out, blanked, shares, scores.commonest[1])
-    if regression is None:
-        return Outcome(model, final, stack, weighting, scores, tried)
-    weighting = weighting.beside(Term(FORM, ALL), shares[LOGISTIC], regression.biases)
-    return Outcome(model, final, stack, weighting, scores, tried, regression.terms)
+    weighting, parts = _with_parts(weighting, sample, fitted, shares)
+    return Outcome(model, final, stack, weighting, scores, tried, parts)
+
+
+def _with_parts(
+    weighting: Weighting, sample: Sample, fitted: Discriminative, shares: Mapping[str, float]
+) -> tuple[Weighting, tuple[DiscriminativeTerm, ...]]:
+    """With logistic regression and a tree, fitted to all rows, if they have shares."""
+    parts: tuple[DiscriminativeTerm, ...] = ()
+    if fitted.logistic is not None and (share := shares[LOGISTIC]):
+        regression = fitted.logistic.whole()
+        weighting = weighting.beside(Term(LinearTerm.form, ALL), share, regression.biases)
+        parts = regression.terms
+    if fitted.trees is not None and (share := shares[TREE]):
+        weighting = weighting.beside(Term(TreeTerm.form, ALL), share, np.zeros_like(weighting.biases))
+        parts = (*parts, fitted.trees.whole(sample.parts, sample.weight))
+    return weighting, parts
 
 
 def _worth_pooling(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> tuple[list[int], Array]:
     """The candidates to pool, and log P(class | row) by the shares that the other folds gave.
 
     Logistic regression is pooled if the pool predicts held-out rows better with it; candidates whose columns depend on
-    each other, if it does so by more than two standard errors.
+    each other, and a tree, if it does so by more than two standard errors.
     """
     names = [term.name for term in held_out.rows.terms]
-    groups = (frozenset({LOGISTIC}), 0.0), (OF_PAIRS, CLEARLY)
+    groups = (frozenset({LOGISTIC}), 0.0), (OF_PAIRS, CLEARLY), (frozenset({TREE}), CLEARLY)
     simple = [j for j, name in enumerate(names) if not any(name in group for group, _ in groups)]
     kept = simple or [*range(len(names))]
     rows = np.arange(held_out.rows.rows), held_out.rows.truth
@@ -192,27 +201,26 @@ def _folds(sample: Sample, seed: int, in_cells: bool) -> tuple[NDArray[np.intp],
 
 def _judged(
     learned: Taught, sample: Sample, held_out: NDArray[np.bool_], excess: Mapping[str, float], blanks: bool,
-    regression: Logistic | None,
+    judges: Mapping[str, Judge],
 ) -> Run[_Judged]:  # fmt: skip
-    part, rest = sample.take(held_out), replace(sample, design=None).take(~held_out)
+    part, rest = sample.take(held_out), replace(sample, design=None, trees=None).take(~held_out)
     others = learned.without(sample, held_out)
     found = yield from candidates(others, rest, excess)
-    own = yield from _said(others, part, found, regression)
+    own = yield from _said(others, part, found, judges)
     used = [name for name, forms in found.forms.items() if forms]
     if not blanks or not used:
         return own
-    blanked = yield from _said(others, part.thinned(BLANKED).blanked(used, seed=0), found, regression)
+    blanked = yield from _said(others, part.thinned(BLANKED).blanked(used, seed=0), found, judges)
     return replace(own, blanked=blanked)
 
 
-def _said(taught: Taught, part: Sample, found: Candidates, regression: Logistic | None) -> Run[_Judged]:
+def _said(taught: Taught, part: Sample, found: Candidates, judges: Mapping[str, Judge]) -> Run[_Judged]:
     """What candidates say of rows that are held out."""
     every = yield ScoresOfTerms(taught, part, found.forms, found.settings, left_out=False)
     known = taught.class_weights[every.truth] > 0
     rows = every.take(known)
     log_odds = {name: each.log_odds(rows) for name, each in found.weightings.items()}
-    if regression is not None and part.design is not None:
-        log_odds[LOGISTIC] = regression.log_odds(part.design)[known]
+    log_odds |= {name: each.log_odds(part)[known] for name, each in judges.items()}
     used = [name for name, forms in found.forms.items() if forms]
     missing = taught.missing_shares(part, used)
     return _Judged(found, rows, log_odds, missing[known], every.take(~known))

@@ -29,7 +29,6 @@ from credo.models.naive_bayes import NaiveBayes
 from credo.notices import tell
 from credo.numerics.exact import Array
 from credo.selection.label_noise import noise_rates, with_label_noise
-from credo.selection.linear_terms import FORM
 from credo.selection.report import Report
 from credo.selection.tuning import Tuning, worth
 
@@ -151,7 +150,7 @@ class TunedClassifier(Classifier):
     def terms(self) -> Terms:
         """In the forms that tuning chose, weighed."""
         found = self.terms_of(self.tuning.forms, self.tuning.applied_to(self.settings))
-        parts = ((FORM, part.over(self.tuning.classes, self.classes)) for part in self.tuning.parts)
+        parts = ((part.form, part.over(self.tuning.classes, self.classes)) for part in self.tuning.parts)
         weighed = ((form, self._weighed(form, each)) for form, each in (*found.likelihoods, *parts))
         return Terms(tuple(weighed), found.log_prior)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from credo.data import Batch, Source
+from credo.data import Batch
 from credo.errors import DataError, counted
 from credo.models.explaining import SHOWN, UNSEEN, cell_text
 from credo.models.regression.features import TIMES
@@ -80,16 +80,6 @@ def explained(model: LinearRegression, row: object) -> Contributions:
     if sum(batch.rows for batch in batches) != 1:
         raise DataError(f"explain takes one row, but the data has {sum(batch.rows for batch in batches)}")
     return explained_row(model, batches[0], 0)
-
-
-def nth_row_explained(model: LinearRegression, table: Source, row: int) -> Contributions:
-    """Of one row of a table, counted from 1, which is found without reading further."""
-    seen = 0
-    for batch in table.batches(present(table, model._readings.names, model.target)):
-        if row <= seen + batch.rows:
-            return explained_row(model, batch, row - 1 - seen)
-        seen += batch.rows
-    raise DataError(f"there is no row {row}: the data has {seen:,}")
 
 
 def explained_row(model: LinearRegression, batch: Batch, row: int) -> Contributions:

@@ -386,7 +386,7 @@ class LinearRegression(Additive):
         names = present(table, self._readings.names, self.target) if names is None else names
         partitions = table.partitions(names) if weights is None else weights.partitions(table, names)
         parts, ignored = [], Ignored()
-        for found, unseen in engines.current().map(job, partitions):
+        for found, unseen in engines.map(job, partitions):
             parts.append(found)
             _add(ignored, unseen)
         _tell_unseen(ignored)

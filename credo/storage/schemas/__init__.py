@@ -13,9 +13,10 @@ from credo.storage.schemas import (
     models,
     networks,
     regression,
+    trees,
 )
 from credo.storage.stored import Stored
 
-ROOMS = (core, families, estimation, models, hypotheses, mixtures, hidden_markov, networks, regression, logistic)
+ROOMS = (core, families, estimation, models, hypotheses, mixtures, hidden_markov, networks, regression, logistic, trees)
 BY_NAME: dict[str, Stored] = {schema.name: schema for room in ROOMS for schema in room.SCHEMAS}
 BY_PLACE: dict[str, Stored] = {schema.place: schema for schema in BY_NAME.values() if schema.place}

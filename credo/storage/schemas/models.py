@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from credo.core.evidence import Part
     from credo.core.labels import Label
     from credo.models.augmented import Augmented
+    from credo.models.average import ModelAverage
     from credo.models.classifier import Classifier
     from credo.models.metrics import Scores
     from credo.models.naive_bayes import NaiveBayes
@@ -70,12 +71,14 @@ def _words_hold(term: LinearWords) -> bool:
     if not isinstance(words, pa.Array) or not pa.types.is_string(words.type):
         return False
     distinct = not words.null_count and len(words.unique()) == len(words) == size
-    return distinct and term.rarity.ndim == 1 and term.weights.ndim == 2 and len(term.weights) == size
+    shaped = term.rarity.ndim == 1 and term.typical.shape == term.rarity.shape
+    return distinct and shaped and term.weights.ndim == 2 and len(term.weights) == size
 
 
 def _tuning_holds(tuning: Tuning) -> bool:
     size = len(tuning.classes)
-    if any(part.weights.shape[1:] != (size,) or not np.isfinite(part.weights).all() for part in tuning.parts):
+    linear = [part.weights for part in tuning.parts if hasattr(part, "weights")]
+    if any(weights.shape[1:] != (size,) or not np.isfinite(weights).all() for weights in linear):
         return False
     mixture = {len(row) for row in tuning.mixture} if len(tuning.mixture) == size else {-1}
     return len(tuning.biases) == size and (tuning.mixed is None or mixture == {size})
@@ -152,6 +155,15 @@ def _tuned_holds(tuned: TunedClassifier) -> bool:
     return tuned.evidence is not None and known and counted
 
 
+def _average_holds(model: ModelAverage) -> bool:
+    """Whether stacked weights are shares of the models."""
+    stacked = model.stacked
+    if stacked is None or len(model.names) != len(model.models):
+        return len(model.names) == len(model.models)
+    shares = len(stacked) == len(model.models) and all(0 <= each <= 1 for each in stacked)
+    return shares and abs(sum(stacked) - 1) < ROUNDING
+
+
 def _tuning_apart(plain: str, joint: bool = False) -> Callable[[Values], Values | Moved]:
     """Of version 1 of a classifier, which held its tuning and its report itself."""
 
@@ -209,7 +221,7 @@ TUNING = Stored(
         "discount": NUMBER,
         "backoff": NUMBER,
         "label_noise": NUMBER,
-        "parts": tuple_of(class_at("credo.selection.linear_terms:LinearTerm")),
+        "parts": tuple_of(class_at("credo.selection.linear_terms:DiscriminativeTerm")),
     },
     upgrades=(
         odds_by_axis,
@@ -239,6 +251,7 @@ LINEAR_WORDS = Stored(
         "text": class_at("credo.models.forms:Text"),
         "words": ANYTHING,
         "rarity": FLOATS,
+        "typical": FLOATS,
         "weights": FLOATS,
         "share": NUMBER,
     },
@@ -322,7 +335,27 @@ TUNED = Stored(
     consistent=_tuned_holds,
 )
 
+AVERAGE = Stored(
+    "ModelAverage",
+    "credo.models.average:ModelAverage",
+    {
+        "models": tuple_of(class_at("credo.models.class_predictor:ClassPredictor")),
+        "names": tuple_of(TEXT),
+        "by": one_of("evidence", "loo", "folds"),
+        "class_prior": optional(mapping(ANYTHING, NUMBER)),
+        "stacked": optional(tuple_of(NUMBER)),
+    },
+    consistent=_average_holds,
+)
+
+TREE_TERM = Stored(
+    "TreeTerm",
+    "credo.selection.tree_terms:TreeTerm",
+    {"tree": class_at("credo.models.tree.model:DecisionTree"), "places": tuple_of(WHOLE), "share": NUMBER},
+    consistent=lambda term: term.tree.evidence is not None,
+)
 SCHEMAS = (
+    TREE_TERM,
     LINEAR_CELLS,
     LINEAR_WORDS,
     TUNING,
@@ -347,6 +380,7 @@ SCHEMAS = (
         },
     ),
     TUNED,
+    AVERAGE,
     Stored(
         "TreeAugmented",
         "credo.models.augmented:TreeAugmented",
