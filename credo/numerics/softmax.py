@@ -81,7 +81,7 @@ class FeatureRows(Loaded):
 
     @property
     def width(self) -> int:
-        return self.dense.shape[1] + (0 if self.sparse is None else self.sparse.width)
+        return int(self.dense.shape[1]) + (0 if self.sparse is None else self.sparse.width)
 
     @property
     def size(self) -> int:
@@ -92,7 +92,8 @@ class FeatureRows(Loaded):
     @property
     def entries(self) -> int:
         """How many numbers stand for the rows."""
-        return int(self.dense.size) + (0 if self.sparse is None else len(self.sparse.values))
+        sparse = 0 if self.sparse is None else len(self.sparse.values)
+        return self.rows * int(self.dense.shape[1]) + sparse
 
     def take(self, rows: NDArray[np.intp]) -> FeatureRows:
         sparse = None if self.sparse is None else self.sparse.take(rows)
