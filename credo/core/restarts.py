@@ -74,7 +74,7 @@ class Restarts(Generic[Model]):
         steps = self.steps if steps is None else min(steps, self.steps)
         if self.beside and len(starts) > 1:
             climb = Climb(self.method, self.batches, steps, self.tolerance)
-            return [*engines.current().map(climb, [Start(start, self.rows) for start in starts])]
+            return [*engines.map(climb, [Start(start, self.rows) for start in starts])]
         return [self.method(start, self.batches, steps=steps, tolerance=self.tolerance) for start in starts]
 
     def _continued(self, begun: Sequence[Fitted[Model]], steps: int) -> list[Fitted[Model]]:
