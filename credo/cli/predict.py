@@ -1,4 +1,4 @@
-"""credo predict: the class of each row, and how probable it is."""
+"""credo predict: the class of each row, and how probable it is; of a regression, the number and its interval."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ def predict(
     """Predict the class of each row, with its probability.
 
     MODEL is a .credo file of a classifier, or a network (.bif, .xdsl, .net, ...) with --target; or of a
-    hidden Markov model: then `predicted` is a row's state in its sequence's most probable path. DATA is a table with
-    the model's columns (by name; an absent one counts as missing) or, for texts, a folder, mail, or files such as
-    'new/*.txt'. The output has DATA's own columns, then `predicted` and `probability`. Rows are streamed: a file
-    may be larger than memory. Without -o, a terminal shows the first rows, and a pipe gets all of them as CSV. With
-    --engine, -o may be a new folder: workers write it, a Parquet file for each partition.
+    hidden Markov model: then `predicted` is a row's state in its sequence's most probable path; or of a regression:
+    then `predicted` is a number, with a 95% interval from `low` to `high`. DATA is a table with the model's columns
+    (by name; an absent one counts as missing) or, for texts, a folder, mail, or files such as 'new/*.txt'. The output
+    has DATA's own columns, then `predicted` and `probability`. Rows are streamed: a file may be larger than memory.
+    Without -o, a terminal shows the first rows, and a pipe gets all of them as CSV. With --engine, -o may be a new
+    folder: workers write it, a Parquet file for each partition.
 
     \b
     Examples:

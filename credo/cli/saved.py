@@ -36,14 +36,14 @@ def loaded_learner(path: str) -> Any:
     """A belief, beliefs by group, a classifier, a mixture, a hidden Markov model or a learned network: a model that has
     learned from rows."""
     from credo.core.learning import Additive
+    from credo.models.class_predictor import ClassPredictor
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
-    from credo.models.regression.logistic import LogisticRegression
     from credo.networks.network import Network
     from credo.storage.files import load
 
     model = load(path)
-    if not isinstance(model, Additive | Mixture | HiddenMarkov | LogisticRegression) and not (
+    if not isinstance(model, Additive | ClassPredictor | HiddenMarkov | Mixture) and not (
         isinstance(model, Network) and model.evidence is not None
     ):
         raise StorageError(f"{path} holds a {type(model).__name__}, which has learned no rows")

@@ -167,7 +167,7 @@ class Problem:
             self.rows.size,
             how.steps,
             how.tolerance,
-            first_steps=FIRST_STEPS,
+            first_steps=(FIRST_STEPS,),
             favoured=1,
             same=SAME_OPTIMUM,
             beside=self.rows.few,

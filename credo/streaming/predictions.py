@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from credo.models.regression.linear import LinearRegression
     from credo.networks.graphical_model import GraphicalModel
 
-PROBABILITY = "probability"
+PROBABILITY, LOW, HIGH = "probability", "low", "high"
 
 
 def predictions(model: ClassPredictor, data: object, each: bool = False) -> Generator[Any]:
@@ -114,12 +114,11 @@ def number_predictions(model: LinearRegression, data: object, mass: float = 0.95
     import pyarrow as pa
 
     empty = True
-    for batch, part in _batches(data):
+    for batch, found in model.streamed(data):
         own = {name: batch.columns[name] if name in batch.columns else batch.column(name) for name in batch.names}
-        low, high = model.intervals(part, mass)
-        names = unique_names([PREDICTED, "low", "high"], list(own))
+        names = unique_names([PREDICTED, LOW, HIGH], list(own))
         empty = False
-        yield pa.table({**own, **dict(zip(names, (model.predict(part), low, high), strict=True))})
+        yield pa.table({**own, **dict(zip(names, (np.asarray(found.location), *found.interval(mass)), strict=True))})
     if empty:
         raise DataError("the data is empty: there are no rows to predict")
 

@@ -122,7 +122,8 @@ def test_few_rows(n: int) -> None:
 
 
 def test_no_bins_and_unknown_codes() -> None:
-    none = EncodedRows(np.full((1, 3), 255, np.uint8), np.zeros(1, np.int32), np.zeros((1, 0)), np.array([0, 1, 1], np.int32), np.ones(3), 2)  # fmt: skip
+    cells, truth = np.full((1, 3), 255, np.uint8), np.array([0, 1, 1], np.int32)
+    none = EncodedRows(cells, np.zeros(1, np.int32), np.zeros((1, 0)), truth, np.ones(3), 2)
     assert grown(none, Growth("evidence")).size == 1
 
 
