@@ -23,16 +23,18 @@ def parts() -> list[pd.DataFrame]:
     return parts_of(table())
 
 
-@pytest.mark.parametrize("verb", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in LONG)])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in (*QUICK, *LONG) if name != "fitted"]
+
+
+@pytest.mark.parametrize("verb", ["fitted", *SLOW])
 def test_a_frame_gives_the_same_bits(verb: str, parts: list[pd.DataFrame], dask_client: Any) -> None:
     run = {**QUICK, **LONG}[verb]
     assert dask_client.scheduler_info()["n_workers"] == 2
     assert run(dask_frame(parts)) == run(local(parts))
 
 
-@pytest.mark.parametrize(
-    "verb", [pytest.param(name, marks=() if name == "fitted" else pytest.mark.slow) for name in VERBS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", VERBS)
 def test_files_give_the_same_bits(verb: str, tmp_path: Path, dask_client: Any) -> None:
     data = as_form("parquet", tmp_path)
     here = VERBS[verb](data)
@@ -61,6 +63,7 @@ def test_predictions_are_columns_of_the_frame(parts: list[pd.DataFrame], dask_cl
     np.testing.assert_allclose(np.exp(log[["log P(a)", "log P(b)", "log P(c)"]]).sum(axis=1), 1)
 
 
+@pytest.mark.slow
 def test_rows_stay_where_they_are(parts: list[pd.DataFrame], dask_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes to the driver is statistics, and a sample of at most so many rows; no partition is read here."""
     from credo.engines.dask import DaskPiece

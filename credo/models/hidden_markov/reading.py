@@ -53,7 +53,8 @@ class SequenceTable:
             raise DataError("EM reads the data several times, and an iterator can be read only once: give a table")
         held = replace(self, table=self.table.held())
         if not held.table.near:
-            return held.partitions
+            found = held.partitions()  # where sequences end is found once
+            return (lambda: found) if isinstance(found, Sequence) else held.partitions
         opened = [Opened(tuple(_prepared(own.batches(), numbers))) for own in held.partitions()]
         return lambda: opened
 
