@@ -20,6 +20,7 @@ _PUBLIC = {
     "DecisionTree": "credo.models.tree.model",
     "DirichletCategorical": "credo.families.dirichlet",
     "DirichletMultinomial": "credo.families.dirichlet",
+    "EngineError": "credo.errors",
     "EvidenceError": "credo.errors",
     "GammaExponential": "credo.families.gamma",
     "GammaPoisson": "credo.families.gamma",
@@ -79,12 +80,14 @@ _PUBLIC = {
 __all__ = sorted(_PUBLIC)
 
 if TYPE_CHECKING:
+    from credo import engines as engines
     from credo.asking import ask as ask
     from credo.data.documents import documents as documents
     from credo.data.reading import read as read
     from credo.data.schema import Schema as Schema
     from credo.errors import CredoError as CredoError
     from credo.errors import DataError as DataError
+    from credo.errors import EngineError as EngineError
     from credo.errors import EvidenceError as EvidenceError
     from credo.errors import NetworkError as NetworkError
     from credo.errors import Notice as Notice
@@ -148,6 +151,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "engines":  # credo.engines.using(...), whatever was loaded before
+        return import_module("credo.engines")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'credo' has no attribute {name!r}")
     value = getattr(import_module(_PUBLIC[name]), name)

@@ -13,6 +13,7 @@ from credo import errors
 ERRORS = [
     "CredoError",
     "DataError",
+    "EngineError",
     "EvidenceError",
     "NetworkError",
     "PriorError",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from credo.cli.engine import runs_on_engines
 from credo.cli.network_tables import learn_tables, learns_tables
 from credo.cli.predictors import SINGLE, learn_single
 from credo.cli.progress import shown_progress
@@ -70,6 +71,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the learning curve, or the tree.")
 @learns_tables
 @learns_sequences
+@runs_on_engines
 @reads_data
 def learn(
     data: str,
@@ -100,6 +102,7 @@ def learn(
       credo learn survey.csv -t answer --weight persons --model naive-bayes
       credo learn cars.csv -t class --model tan
       credo learn cars.csv -t class --model network
+      credo learn 'logs/*.parquet' -t bought --engine dask
       credo learn houses.csv -t price
       credo learn cars.csv -t class --model tree --plot tree.png
       credo learn cars.csv -t class --model logistic

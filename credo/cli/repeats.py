@@ -33,7 +33,7 @@ def digest_of(table: Source) -> str | None:
     if table.once:
         return None
     job = Digest(tuple(sorted(table.names)))
-    bits, rows = engines.current().reduce(job, table.partitions(job.names), job.total) or (0, 0)
+    bits, rows = engines.reduce(job, table.partitions(job.names), job.total) or (0, 0)
     return f"{rows}-{bits:016x}"
 
 

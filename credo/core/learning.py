@@ -135,7 +135,7 @@ def gather(
     """The total over all batches of those columns, in one pass; rows of weight 0 are dropped."""
     weights = Weights.of(weight)
     job = Summarise(summarise, tuple(names), weights.of_a_row)
-    found = engines.current().reduce(job, weights.partitions(table, names), total)
+    found = engines.reduce(job, weights.partitions(table, names), total)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
     return found
@@ -266,13 +266,13 @@ def fold_scores(
     weights = Weights.of(weight)
     names = learner.needs(table.without(weight))
     plan = Folds(learner, tuple(names), folds, seed, weights.of_a_row, score, copied)
-    gathered = engines.current().reduce(plan, weights.partitions(table, names), plan.total)
+    gathered = engines.reduce(plan, weights.partitions(table, names), plan.total)
     if gathered is None or gathered.rows < folds:
         raise DataError(f"{folds} folds need at least {folds} rows")
     parts = gathered.evidence
     others = [Evidence.total(parts[:k] + parts[k + 1 :]).ordered() for k in range(folds)]
     models = [learner.taught_by(evidence, part) for evidence, part in zip(others, parts, strict=True)]
-    scores = engines.current().map(FoldScores(plan, models), weights.partitions(table, names))
+    scores = engines.map(FoldScores(plan, models), weights.partitions(table, names))
     found = [*map(np.concatenate, zip(*scores, strict=True))]
     return found if with_folds else found[:-1], Evidence.total(parts).ordered()
 

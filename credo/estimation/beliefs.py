@@ -193,7 +193,7 @@ class Beliefs(Additive):
         NaN where the observation is missing.
         """
         table = source(data)
-        parts = engines.current().map(LogPredictive(self), table.partitions(self.needs(table)))
+        parts = engines.map(LogPredictive(self), table.partitions(self.needs(table)))
         return np.concatenate([np.empty(0), *parts])
 
     def log_predictive(self, batch: Batch) -> Array:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -107,7 +108,29 @@ class ModelAverage(ClassPredictor):
                 raise EvidenceError(f"a {type(model).__name__} has no {verb}: fit(data) learns all rows again")
         return replace(self, models=tuple(getattr(m, verb)(table, **_given(weight)) for m in self.models))
 
+    def __add__(self, other: ModelAverage) -> ModelAverage:
+        """What both have learned, model by model; stacked weights stay where they are the same."""
+        if not isinstance(other, ModelAverage):
+            return NotImplemented
+        for what in ("names", "by", "stacked", "class_prior"):
+            if getattr(self, what) != getattr(other, what):
+                raise EvidenceError(f"these don't merge: their {what} differ; merge the models, and average those")
+        return replace(self, models=tuple(one + two for one, two in zip(self.models, other.models, strict=True)))
+
+    def merge(self, *others: ModelAverage) -> ModelAverage:
+        """The same as adding them up."""
+        return reduce(add, others, self)
+
+    def without_class(self, value: object) -> ModelAverage:
+        """As if rows of that class had never come."""
+        return replace(self, models=tuple(model.without_class(value) for model in self.models))
+
     # What it says of itself
+
+    @property
+    def evidence(self) -> Any:
+        """What the first model has learned: of the same rows as the others."""
+        return getattr(self.models[0], "evidence", None)
 
     @property
     def target(self) -> str | None:

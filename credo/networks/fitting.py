@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
@@ -110,7 +110,7 @@ class Rows:
     data: object = None
     weight: Any = None
 
-    def __call__(self) -> Iterator[Any]:
+    def __call__(self) -> Iterable[Any]:
         return coded_rows(self.network, self.data, self.weight) if self.kept is None else self.kept.chunks()
 
     @property
@@ -167,7 +167,7 @@ class Problem:
             self.rows.size,
             how.steps,
             how.tolerance,
-            first_steps=FIRST_STEPS,
+            first_steps=(FIRST_STEPS,),
             favoured=1,
             same=SAME_OPTIMUM,
             beside=self.rows.few,

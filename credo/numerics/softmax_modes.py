@@ -28,6 +28,7 @@ WIDEST = 2_000  # coefficients whose covariances are kept; of more, Newton's met
 STEPS = 200  # of Newton's method, at most
 ENOUGH = 1e-14  # nats, relative to the log-posterior, that a last step gains: those after it gain nothing to speak of
 CHORD = 1e-2  # nats, relative to the log-posterior: after a step that gains less, the curvature may stay as it is
+FAIR = 0.1  # of what a step promises by its slope
 SHORTEST = 1e-10  # of a step that is halved until the log-posterior doesn't fall
 MEMORY = 10  # steps that L-BFGS remembers
 NEARLY = 0.1  # of the gradient that is left when a step by conjugate gradients is good enough
@@ -128,10 +129,13 @@ def newton_mode(
         slope = found.gradient + prior.gradient(theta)
         step = solved(settled(prior.added_to(known), theta.shape[1]), slope.ravel()).reshape(theta.shape)
         gain, scale = 0.5 * float((step * slope).sum()), max(1.0, abs(best))
+        if not gain >= 0 and found.curvature is None:  # what was known of the curvature is far from true
+            found, known = sums(theta, "curvature"), None
+            continue
         history.append(best)
         done = gain <= enough * scale
         fast = gain <= CHORD * scale and gain <= last / 10
-        moved, tried = _moved(sums, prior, theta, step, best, "gradient" if fast and not done else "curvature")
+        moved, tried = _moved(sums, prior, theta, step, best, gain, "gradient" if fast and not done else "curvature")
         if tried is None:  # rounding is all that is left
             break
         theta, found, last = moved, tried, gain
@@ -143,14 +147,15 @@ def newton_mode(
 
 
 def _moved(
-    sums: Sums, prior: WeightPrior, theta: Array, step: Array, best: float, derivatives: Derivatives
+    sums: Sums, prior: WeightPrior, theta: Array, step: Array, best: float, gain: float, derivatives: Derivatives
 ) -> tuple[Array, LikelihoodSums | None]:
-    """A step, halved until the log-posterior doesn't fall; None for the sums where it always does."""
+    """A step, halved until the log-posterior rises by a fair part of what the gradient promises; no sums where it never
+    does."""
     size = 1.0
     while size > SHORTEST:
         moved = theta + size * step
         tried = sums(moved, derivatives)
-        if tried.value + prior.value(moved) >= best - 1e-12 * abs(best):
+        if tried.value + prior.value(moved) >= best + FAIR * 2 * gain * size - 1e-12 * abs(best):
             return moved, tried
         size /= 2
     return theta, None
@@ -196,11 +201,13 @@ def conjugate_mode(sums: Sums, times: Times, prior: WeightPrior, start: Array, e
     for _ in range(STEPS):
         slope = found.gradient + prior.gradient(theta)
         assert found.curvature is not None
-        diagonal = np.maximum(found.curvature + prior.diagonal, np.finfo(float).tiny)
-        step = _conjugate(partial(_times_precision, times, prior, theta), slope, diagonal)
+        diagonal = found.curvature + prior.diagonal
+        diagonal = np.maximum(diagonal, 1e-12 * diagonal.max())  # where classes are certain, intercepts have none
+        pinned = float(diagonal[0].mean()) if theta.shape[1] > 1 else 0.0
+        step = _conjugate(partial(_times_precision, times, prior, theta, pinned), slope, diagonal)
         gain, scale = 0.5 * float((step * slope).sum()), max(1.0, abs(best))
         history.append(best)
-        moved, tried = _moved(sums, prior, theta, step, best, "diagonal")
+        moved, tried = _moved(sums, prior, theta, step, best, gain, "diagonal")
         if tried is None:
             return Mode(theta, found.value, None, tuple(history))
         theta, found = moved, tried
@@ -210,9 +217,12 @@ def conjugate_mode(sums: Sums, times: Times, prior: WeightPrior, start: Array, e
     return Mode(theta, found.value, None, tuple(history), converged=False)
 
 
-def _times_precision(times: Times, prior: WeightPrior, theta: Array, direction: Array) -> Array:
-    """Minus the second derivative of the log-posterior, times a direction."""
-    return times(theta, direction) + prior.times_precision(direction)
+def _times_precision(times: Times, prior: WeightPrior, theta: Array, pinned: float, direction: Array) -> Array:
+    """Minus the second derivative of the log-posterior, times a direction; all intercepts together are pinned, since
+    they change nothing (see `settled`)."""
+    found = times(theta, direction) + prior.times_precision(direction)
+    found[0] += pinned * direction[0].sum()
+    return np.asarray(found)
 
 
 def _conjugate(times: Callable[[Array], Array], slope: Array, diagonal: Array) -> Array:
@@ -222,10 +232,13 @@ def _conjugate(times: Callable[[Array], Array], slope: Array, diagonal: Array) -
     direction, size = scaled, float((residual * scaled).sum())
     goal = NEARLY**2 * size
     for _ in range(MOST_STEPS):
-        if size <= goal or size == 0:
+        if not size > goal:
             break
         product = times(direction)
-        length = size / float((direction * product).sum())
+        bend = float((direction * product).sum())
+        if not bend > 0:  # rounding, at the mode itself
+            break
+        length = size / bend
         step = step + length * direction
         residual = residual - length * product
         scaled = residual / diagonal

@@ -10,11 +10,11 @@ from credo.present.content import Content, Paragraph
 DRAWN = 40  # variables of a network that is drawn in a notebook
 CONTENTS = {
     "credo.models.classifier.Classifier": "credo.present.classifiers.classifier_content",
-    "credo.models.regression.linear.LinearRegression": "credo.present.regression.regression_content",
     "credo.models.tree.model.DecisionTree": "credo.present.trees.tree_content",
     "credo.models.regression.logistic.LogisticRegression": "credo.present.logistic.logistic_content",
     "credo.models.mixture.model.Mixture": "credo.present.mixtures.mixture_content",
     "credo.models.hidden_markov.model.HiddenMarkov": "credo.present.hidden_markov.states_content",
+    "credo.models.regression.linear.LinearRegression": "credo.present.regression.regression_content",
     "credo.networks.network.Network": "credo.present.networks.network_content",
     "credo.estimation.belief.Belief": "credo.present.beliefs.saved_belief_content",
     "credo.estimation.beliefs.Beliefs": "credo.present.beliefs.saved_groups_content",

@@ -15,6 +15,7 @@ from credo.data import Source, source
 from credo.errors import CredoError, DataError, EvidenceError, SchemaError, counted
 from credo.models.description import evidence_about, log_evidence_of
 from credo.models.metrics import Scores
+from credo.models.regression.scores import NumberScores
 from credo.numerics.exact import Array
 
 By = Literal["mdl", "evidence", "loo", "folds"]
@@ -211,14 +212,17 @@ def _by_folds(folds: int, seed: int) -> Judge:
     return judge
 
 
-def _held_out(model: Any, found: Scores | Validation) -> Judged:
+def _held_out(model: Any, found: Scores | NumberScores | Validation) -> Judged:
     """The mean of −log p over rows that were left out."""
     if isinstance(found, Scores):
         logs = found.log_probabilities[np.arange(len(found.truth)), found.truth]
         details = {"accuracy": found.accuracy, "rows": found.n}
         about = f"log P({model.target} given the other columns)"
     else:
-        logs, details, about = found.log_probabilities, {"rows": float(found.weights.sum())}, "log p(row)"
+        target = getattr(model, "target", None)
+        about = "log p(row)" if target is None else f"log p({target} given the other columns)"
+        errors = {"rmse": found.rmse} if isinstance(found, NumberScores) else {}
+        logs, details = found.log_probabilities, errors | {"rows": float(found.weights.sum())}
     known = ~np.isnan(logs)
     each = np.where(known, -logs, np.nan)
     mean = float(np.average(-logs[known], weights=found.weights[known])) if known.any() else float("nan")

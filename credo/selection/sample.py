@@ -153,7 +153,7 @@ class Sample:
 
     def mapped(self, job: Callable[[Piece], tuple[NDArray[Any], ...]], classes: int) -> list[NDArray[Any]]:
         """What a job finds of each piece, one after another."""
-        found = engines.current().map(job, self.pieces(classes))
+        found = engines.map(job, self.pieces(classes))
         return [np.concatenate(each) for each in zip(*found, strict=True)]
 
     def evidence(self, model: Any) -> Evidence:
@@ -170,7 +170,7 @@ def drawn(model: Any, table: Source, weights: Weights, terms: int) -> Sample:
     names = model.needs(table.without(weights.column))
 
     job = Draw(model, tuple(names), weights.of_a_row, stride)
-    found_in = engines.current().map(job, weights.partitions(table, names))
+    found_in = engines.map(job, weights.partitions(table, names))
     parts, codes, weight, prints, cells = zip(*found_in, strict=True)
     joined = [np.concatenate(each) for each in (codes, weight, prints)]
     found = Sample(tuple(part for part in parts if part.rows), joined[0], joined[1], joined[1], joined[2], stride)

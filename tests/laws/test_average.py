@@ -116,6 +116,38 @@ def test_it_learns_and_forgets(by: str) -> None:
         np.testing.assert_array_equal(grown.weights, average.weights)
 
 
+def test_averages_merge_and_lose_classes() -> None:
+    one, two = ({name: cells[part] for name, cells in table().items()} for part in (slice(0, 60), slice(60, 120)))
+    both = {name: cells[:120] for name, cells in table().items()}
+    parts = [credo.average(generative(), rows, by="evidence", target="y") for rows in (one, two)]
+    whole = credo.average(generative(), both, by="evidence", target="y")
+    for found in (parts[0] + parts[1], parts[0].merge(parts[1])):
+        np.testing.assert_allclose(found.weights, whole.weights, rtol=1e-6)
+        np.testing.assert_allclose(found.predict_proba(ROWS), whole.predict_proba(ROWS), rtol=1e-6)
+    with pytest.raises(credo.EvidenceError, match="don't merge: their by differ"):
+        parts[0] + credo.average(generative(), two, by="loo", target="y")
+    three = {**both, "y": np.where(both["x"] > 2, "far", both["y"])}
+    less = credo.average(generative(), three, by="evidence", target="y").without_class("far")
+    assert less.classes == ("no", "yes")
+    assert less.n == (three["y"] != "far").sum()
+
+
+def test_any_predictor_of_classes_can_be_averaged() -> None:
+    models = {"logistic": credo.LogisticRegression(), "tree": credo.DecisionTree(), "naive": credo.NaiveBayes()}
+    with unheard():
+        average = credo.average(models, ROWS, target="y")
+        found = credo.choose(models | {"average": average}, ROWS, by="loo", target="y")
+        lengths = credo.choose(models, ROWS, by="mdl", target="y")
+        given = credo.choose([models["logistic"], models["tree"]], ROWS, by="evidence", target="y")
+    assert average.names == ("logistic", "tree", "naive")
+    assert found["average"].value <= found["naive"].value
+    logistic = lengths["logistic"].model
+    assert lengths["logistic"].value == pytest.approx(-logistic.log_evidence / np.log(2))
+    assert given.about == "p(y given the other columns)"
+    message = refused(credo.average, [models["logistic"], models["naive"]], ROWS, "evidence", target="y")
+    assert "of p(y given the other columns), and of p(columns a, b, x, y)" in message
+
+
 @pytest.mark.parametrize("by", ["evidence", "loo"])
 def test_it_has_the_other_verbs(by: str, tmp_path: Path) -> None:
     average = made(by)

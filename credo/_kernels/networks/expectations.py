@@ -165,30 +165,6 @@ def distribute_row(
                 break
 
 
-@part
-def expect_row(
-    r: int,
-    columns: Codes,
-    column_of: Integers,
-    weight: float,
-    budget: float,
-    factors: tuple[Integers, Integers, Array],
-    tree: RootedTree,
-    families: Families,
-    walk: Walk,
-    passes: Passes,
-    counts: Array,
-) -> float:
-    """log P(row); counts += weight · P(family | row)."""
-    heads, axes, values = factors
-    if read_row(r, columns, column_of, walk.codes):
-        return log_of_known(walk.codes, heads, axes, values, weight, counts)
-    log = collect_row(budget, tree, walk, passes)
-    if log > -np.inf:
-        distribute_row(weight, tree, families, walk, passes, counts)
-    return float(log)
-
-
 @kernel
 def expect_rows(
     columns: Codes,
@@ -203,29 +179,16 @@ def expect_rows(
     logs: Array,
     counts: Array,
 ) -> None:
-    """logs (rows) = log P(row), missing cells summed out; counts += Σ weight · P(family | row), laid out as the
-    factors' values are. A row adds nothing if its log is -inf (impossible) or NaN (may underflow, or too many cells).
+    """logs (rows) = log P(row), missing cells summed out; counts (1, values) += Σ weight · P(family | row), laid out as
+    the factors' values are; (rows, values): of each row apart. A row adds nothing if its log is -inf (impossible) or
+    NaN (may underflow, or too many cells).
     """
+    heads, axes, values = factors
     for r in range(len(logs)):
-        logs[r] = expect_row(r, columns, column_of, weights[r], budget, factors, tree, families, walk, passes, counts)
-
-
-@kernel
-def expect_each_row(
-    columns: Codes,
-    column_of: Integers,
-    weights: Array,
-    budget: float,
-    factors: tuple[Integers, Integers, Array],
-    tree: RootedTree,
-    families: Families,
-    walk: Walk,
-    passes: Passes,
-    logs: Array,
-    counts: Array,
-) -> None:
-    """The same, each row's counts apart. (rows, values)"""
-    for r in range(len(logs)):
-        logs[r] = expect_row(
-            r, columns, column_of, weights[r], budget, factors, tree, families, walk, passes, counts[r]
-        )
+        own = counts[r if len(counts) > 1 else 0]
+        if read_row(r, columns, column_of, walk.codes):
+            logs[r] = log_of_known(walk.codes, heads, axes, values, weights[r], own)
+            continue
+        logs[r] = collect_row(budget, tree, walk, passes)
+        if logs[r] > -np.inf:
+            distribute_row(weights[r], tree, families, walk, passes, own)

@@ -171,6 +171,8 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
     @cached_property
     def pooled(self) -> Moments:
         """Each column by itself, all classes together. (1, columns)"""
+        if len(self.patterns) == 1 and self.whole:
+            return self.patterns[0].columns
         d = len(self.names)
         total = Moments(*(Exact.zeros((1, d)) for _ in range(3)))
         for pattern in self.patterns:

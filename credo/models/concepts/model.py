@@ -260,7 +260,7 @@ class Concepts:
     def predict_proba(self, data: object) -> Array:
         """P(class | row): the share, by posterior, of concepts that cover the row. (rows, [negative, positive])"""
         table = self._opened(source(data))
-        found = engines.current().map(ConceptVotes(self), table.partitions(self._space.names))
+        found = engines.map(ConceptVotes(self), table.partitions(self._space.names))
         return np.concatenate([np.empty((0, 2)), *found])
 
     def predict(self, data: object) -> NDArray[Any]:

@@ -326,7 +326,7 @@ class HiddenMarkov(Surface):
             return self._array[self._collected(data, Decode(self.chain), np.empty(0, np.int32))]
         if not isinstance(paths, int | np.integer) or paths < 1:
             raise DataError(f"the number of paths must be whole and at least 1, but is {paths!r}")
-        found = engines.current().map(BestPaths(self.chain, int(paths)), self._opened(data).partitions())
+        found = engines.map(BestPaths(self.chain, int(paths)), self._opened(data).partitions())
         return [
             [Path(self._array[own], float(log_p)) for own, log_p in zip(codes, logs, strict=True)]
             for batch in found
@@ -355,7 +355,7 @@ class HiddenMarkov(Surface):
         table = self.opened(data)
         rows = self._table(table)
         job = DecodeAndSmooth(self.chain)
-        return engines.current().map(job, replace(rows, names=tuple(table.names)).partitions())
+        return engines.map(job, replace(rows, names=tuple(table.names)).partitions())
 
     def live(self) -> LiveStates:
         """A mutable filter: one row at a time."""
@@ -386,7 +386,7 @@ class HiddenMarkov(Surface):
         """What a job finds of each row, in the table's order."""
         table, parts, ignored = self._opened(data), [empty], dict[tuple[str, str], int]()
         found: Found
-        for found in engines.current().map(job, table.partitions()):
+        for found in engines.map(job, table.partitions()):
             parts.append(found.values if found.places is None else found.values[found.places])
             for cell, n in found.ignored.items():
                 ignored[cell] = ignored.get(cell, 0) + n

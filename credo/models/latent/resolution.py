@@ -102,6 +102,6 @@ class FindRecorded:
 def recorded(table: Source, names: Sequence[str]) -> dict[str, Recorded]:
     """Of number columns; the table is read once more."""
     found: list[Recorded] | None = None
-    for part in engines.current().map(FindRecorded(tuple(names)), table.partitions(names)):
+    for part in engines.map(FindRecorded(tuple(names)), table.partitions(names)):
         found = part if found is None else [one + other for one, other in zip(found, part, strict=True)]
     return {} if found is None else dict(zip(names, found, strict=True))

@@ -131,8 +131,23 @@ class Problem:
         return found
 
     def best_strength(self, found: Fit) -> float:
-        """Of the prior of numbers: the one under which the completed rows are most probable."""
-        return max(STRENGTHS, key=lambda strength: found.model.log_evidence(found, self._integrating(strength)))
+        """Of the prior of numbers: the one under which the completed rows are most probable, found by climbing from the
+        one that they were fitted with."""
+        own = found.model.conditional.settings.strength
+        evidence: dict[float, float] = {}
+
+        def of(strength: float) -> float:
+            if strength not in evidence:
+                evidence[strength] = found.model.log_evidence(found, self._integrating(strength))
+            return evidence[strength]
+
+        at = min(range(len(STRENGTHS)), key=lambda i: abs(np.log(STRENGTHS[i] / own)))
+        while True:
+            near = [i for i in (at, at - 1, at + 1) if 0 <= i < len(STRENGTHS)]
+            best = max(near, key=lambda i: of(STRENGTHS[i]))  # the first of equal ones
+            if best == at:
+                return STRENGTHS[at]
+            at = best
 
     def _integrating(self, strength: float) -> Settings:
         return replace(self.settings, estimate="bayes", strength=strength)

@@ -98,7 +98,7 @@ class LabelValues:
 
 def _known(rows: Rows, labels: str) -> tuple[Any, ...]:
     """All labels, in their natural order."""
-    found = dict.fromkeys(value for part in engines.current().map(LabelValues(labels), rows()) for value in part)
+    found = dict.fromkeys(value for part in engines.map(LabelValues(labels), rows()) for value in part)
     if not found:
         tell(f"every cell of {labels!r} is missing: the components are found without labels")
         return ()

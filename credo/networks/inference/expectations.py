@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from credo._kernels.networks.expectations import Passes, expect_each_row, expect_rows
+from credo._kernels.networks.expectations import Passes, expect_rows
 from credo._kernels.networks.rows import RootedTree
 from credo._kernels.networks.shapes import Families
 from credo.networks.inference.coding import CodedRows
@@ -50,28 +49,30 @@ class Expectations:
 
     def of_rows(self, rows: CodedRows) -> tuple[Array, Array]:
         """Counts, laid out as the factors' values are; and log P(row), -inf for impossible rows, which add nothing."""
-        counts, logs = np.zeros(len(self.potentials.factors.values)), np.full(rows.rows, np.nan)
-        self._walk(expect_rows, rows, rows.weight, logs, counts)
-        for r in np.flatnonzero(np.isnan(logs)).tolist():
-            logs[r] = self.trees.expect(rows.codes[:, r].astype(np.int64), float(rows.weight[r]), counts)
-        return counts, logs
+        counts, logs = np.zeros((1, len(self.potentials.factors.values))), np.full(rows.rows, np.nan)
+        self._add(rows, rows.weight, logs, counts)
+        return counts[0], logs
 
     def of_each_row(self, rows: CodedRows) -> Array:
         """The counts of each row by itself, without its weight. (rows, the factors' values)"""
         counts, logs = np.zeros((rows.rows, len(self.potentials.factors.values))), np.full(rows.rows, np.nan)
-        self._walk(expect_each_row, rows, np.ones(rows.rows), logs, counts)
-        for r in np.flatnonzero(np.isnan(logs)).tolist():
-            self.trees.expect(rows.codes[:, r].astype(np.int64), 1.0, counts[r])
+        self._add(rows, np.ones(rows.rows), logs, counts)
         return counts
 
-    def _walk(self, kernel: Callable[..., None], rows: CodedRows, weight: Array, logs: Array, counts: Array) -> None:
-        """In the tree for any evidence, if there is one; rows that it can't answer keep NaN for their log."""
-        if self.tree is None or self.families is None:
-            return
-        tree, families, held = self.tree, self.families, self.potentials
-        most = int(np.diff(families.of_clique).max(initial=0))
+    def _add(self, rows: CodedRows, weight: Array, logs: Array, counts: Array) -> None:
+        """In the tree for any evidence, if there is one; of rows that it can't answer, in trees of their own."""
+        if self.tree is not None and self.families is not None:
+            self._walk(self.tree, self.families, rows, weight, logs, counts)
+        for r in np.flatnonzero(np.isnan(logs)).tolist():
+            own = counts[r if len(counts) > 1 else 0]
+            logs[r] = self.trees.expect(rows.codes[:, r].astype(np.int64), float(weight[r]), own)
+
+    def _walk(
+        self, tree: RootedTree, families: Families, rows: CodedRows, weight: Array, logs: Array, counts: Array
+    ) -> None:
+        held, most = self.potentials, int(np.diff(families.of_clique).max(initial=0))
         walk = walk_in(tree, most)
         passes = Passes(np.empty(len(walk.least)), np.empty(len(walk.messages)))
         factors = held.heads, held.axes, held.factors.values
         every: Integers = np.arange(len(held.card))
-        kernel(rows.codes, every, weight, BUDGET, factors, tree, families, walk, passes, logs, counts)
+        expect_rows(rows.codes, every, weight, BUDGET, factors, tree, families, walk, passes, logs, counts)
