@@ -83,7 +83,11 @@ def test_pictures_and_pages() -> None:
 
 def test_a_prior_of_numbers_is_a_family() -> None:
     """credo.estimate takes the same prior, for a line in each group."""
-    table = {"x": [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], "y": [1.0, 2.1, 2.9, 2.0, 4.1, 6.0], "g": ["a"] * 3 + ["b"] * 3}
+    table: dict[str, list[Any]] = {
+        "x": [1.0, 2.0, 3.0, 1.0, 2.0, 3.0],
+        "y": [1.0, 2.1, 2.9, 2.0, 4.1, 6.0],
+        "g": ["a"] * 3 + ["b"] * 3,
+    }
     lines = credo.estimate(table, ["x", "y"], by="g", prior=credo.LinearRegression(0, 0.01, 1, 1))
     alone = credo.LinearRegression(0, 0.01, 1, 1).fit({name: table[name][3:] for name in ("x", "y")}, "y")
     np.testing.assert_allclose(lines["b"].mean().weights, alone.mean().weights, rtol=1e-9)

@@ -22,7 +22,8 @@ from credo.numerics.softmax import (
 )
 
 Sums = Callable[[Array, Derivatives], LikelihoodSums]  # of all rows, given coefficients
-Times = Callable[[Array, Array], Array]  # minus the second derivative at coefficients, times a direction
+Product = Callable[[Array], Array]  # minus a second derivative, times a direction
+ProductAt = Callable[[Array], Product]  # that of the log-likelihood at coefficients
 
 WIDEST = 2_000  # coefficients whose covariances are kept; of more, Newton's method would take too long as well
 STEPS = 200  # of Newton's method, at most
@@ -190,7 +191,7 @@ def lbfgs_mode(
     return Mode(theta, likelihood, None, tuple(history), converged=found.status != 1)
 
 
-def conjugate_mode(sums: Sums, times: Times, prior: WeightPrior, start: Array, enough: float = ENOUGH) -> Mode:
+def conjugate_mode(sums: Sums, product_at: ProductAt, prior: WeightPrior, start: Array, enough: float = ENOUGH) -> Mode:
     """By Newton's method, each step found by conjugate gradients: for more coefficients than can have a curvature.
 
     A step is solved up to a tenth of the gradient: the next one takes care of the rest.
@@ -204,7 +205,7 @@ def conjugate_mode(sums: Sums, times: Times, prior: WeightPrior, start: Array, e
         diagonal = found.curvature + prior.diagonal
         diagonal = np.maximum(diagonal, 1e-12 * diagonal.max())  # where classes are certain, intercepts have none
         pinned = float(diagonal[0].mean()) if theta.shape[1] > 1 else 0.0
-        step = _conjugate(partial(_times_precision, times, prior, theta, pinned), slope, diagonal)
+        step = _conjugate(partial(_times_precision, product_at(theta), prior, pinned), slope, diagonal)
         gain, scale = 0.5 * float((step * slope).sum()), max(1.0, abs(best))
         history.append(best)
         moved, tried = _moved(sums, prior, theta, step, best, gain, "diagonal")
@@ -217,15 +218,15 @@ def conjugate_mode(sums: Sums, times: Times, prior: WeightPrior, start: Array, e
     return Mode(theta, found.value, None, tuple(history), converged=False)
 
 
-def _times_precision(times: Times, prior: WeightPrior, theta: Array, pinned: float, direction: Array) -> Array:
+def _times_precision(product: Product, prior: WeightPrior, pinned: float, direction: Array) -> Array:
     """Minus the second derivative of the log-posterior, times a direction; all intercepts together are pinned, since
     they change nothing (see `settled`)."""
-    found = times(theta, direction) + prior.times_precision(direction)
+    found = product(direction) + prior.times_precision(direction)
     found[0] += pinned * direction[0].sum()
     return np.asarray(found)
 
 
-def _conjugate(times: Callable[[Array], Array], slope: Array, diagonal: Array) -> Array:
+def _conjugate(times: Product, slope: Array, diagonal: Array) -> Array:
     """An approximate solution of curvature · step = slope, by conjugate gradients that are scaled by the diagonal."""
     step, residual = np.zeros_like(slope), slope
     scaled = residual / diagonal
@@ -284,9 +285,12 @@ def fit_logistic(
     start = np.zeros_like(precision) if start is None else start
     if precision.size <= WIDEST:
         return newton_mode(lambda theta, how: SumLikelihood(theta, how)(rows), prior, start, enough).coefficients
-    times = partial(_times_rows, rows)
-    return conjugate_mode(lambda theta, how: SumLikelihood(theta, how)(rows), times, prior, start, enough).coefficients
+    found = conjugate_mode(
+        lambda theta, how: SumLikelihood(theta, how)(rows), partial(_product_at, rows), prior, start, enough
+    )
+    return found.coefficients
 
 
-def _times_rows(rows: FeatureRows, theta: Array, direction: Array) -> Array:
-    return TimesCurvature(theta, direction)(rows)
+def _product_at(rows: FeatureRows, theta: Array) -> Product:
+    known = rows.with_shares(theta)
+    return lambda direction: TimesCurvature(theta, direction)(known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -123,14 +124,12 @@ def test_settings(settings: dict[str, Any], message: str) -> None:
 
 
 def test_before_anything_was_learned() -> None:
-    for question in (
-        lambda model: model.predict({"x": [1.0]}),
-        lambda model: model.weights(),
-        lambda model: model.classes,
-    ):
+    model = credo.LogisticRegression()
+    questions: list[Callable[[], Any]] = [lambda: model.predict({"x": [1.0]}), model.weights, lambda: model.classes]
+    for question in questions:
         with pytest.raises(credo.EvidenceError, match="nothing was learned yet"):
-            question(credo.LogisticRegression())
-    assert repr(credo.LogisticRegression()) == "LogisticRegression, not fitted yet"
+            question()
+    assert repr(model) == "LogisticRegression, not fitted yet"
 
 
 def test_update_with_an_unknown_class() -> None:

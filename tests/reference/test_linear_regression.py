@@ -183,7 +183,7 @@ def test_inclusion_probabilities_are_sums_over_subsets() -> None:
     z = encoded(credo.LinearRegression(ridge=1.0).fit(data, target=y), data)
     z = z / np.concatenate([z[:, :3].std(0), [np.sqrt(0.5)] * 3])
     own = {"u": [0], "v": [1], "w": [2], "city": [3, 4, 5]}
-    away, logs = y - y.mean(), {}
+    away, logs = y - y.mean(), dict[tuple[str, ...], float]()
     for size in range(5):
         for subset in combinations(own, size):
             at = [i for name in subset for i in own[name]]
@@ -198,7 +198,8 @@ def test_inclusion_probabilities_are_sums_over_subsets() -> None:
         expected = sum(share for share, subset in zip(shares, logs, strict=True) if name in subset)
         np.testing.assert_allclose(found[name], expected, rtol=1e-6)
     kept = {source for i in model.fitted.basis.kept for source in model.fitted.basis.features.sources[i]}
-    assert kept == set(max(logs, key=lambda subset: logs[subset]))
+    best, _ = max(logs.items(), key=lambda pair: pair[1])
+    assert kept == set(best)
     assert {"u", "city"} <= kept
 
 

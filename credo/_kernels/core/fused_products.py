@@ -15,7 +15,7 @@ from credo._kernels.jit import kernel
 Array = NDArray[np.float64]
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic  # type: ignore[untyped-decorator]
 def fused(_: Any, a: Any, b: Any, c: Any) -> Any:  # noqa: ARG001 - types
     """a·b + c, rounded once: fused(a, b, -(a·b)) is what rounding dropped from a·b."""
 

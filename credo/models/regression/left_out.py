@@ -73,10 +73,10 @@ class LeftOut:
         gone = np.append(False, self._made_of(only))
         kept = np.flatnonzero(~gone)
         own, new = np.append(1.0, z)[kept], np.append(1.0, read)[kept]
-        precision, rhs, squares = (each[kept] if np.ndim(each) else each for each in self._normal_equations)
-        precision = precision[:, kept] - weight * np.outer(own, own)
+        whole, products, squares = self._normal_equations
+        precision = whole[np.ix_(kept, kept)] - weight * np.outer(own, own)
         y = y - self._mean
-        rhs, squares = rhs - weight * y * own, squares - weight * y**2
+        rhs, squares = products[kept] - weight * y * own, squares - weight * y**2
         mean = np.linalg.solve(precision, rhs)
         scale = max((squares - float(mean @ rhs)) / 2, 0.0) + float(line.prior.scale)
         variance = scale / (float(line.posterior.shape) - weight / 2) * (1 + new @ np.linalg.solve(precision, new))

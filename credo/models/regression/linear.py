@@ -297,7 +297,7 @@ class LinearRegression(Additive):
         from credo.core.description import DescriptionLength, bits
 
         found = self.fit(data, self.target if target is None else target, weight=weight)
-        fits = bits(float(found._likelihood_at_best()))
+        fits = bits(found._likelihood_at_best())
         coded = f"column {found.target!r} given the others"
         parameters = bits(found.log_evidence()) - fits
         return DescriptionLength(coded, 0.0, parameters, fits, found.n, "integrated out under their prior")
@@ -305,7 +305,7 @@ class LinearRegression(Additive):
     def _likelihood_at_best(self) -> float:
         """log p(targets) under the line that fits best."""
         variance = max(float(self.maximum_likelihood().variance), np.finfo(float).tiny)
-        return -self.n / 2 * (np.log(2 * np.pi * variance) + 1)
+        return float(-self.n / 2 * (np.log(2 * np.pi * variance) + 1))
 
     def parameters(self) -> Any:
         """An Arrow table: the prediction for an average row, and each term's weight with its 95% credible interval.

@@ -77,6 +77,16 @@ class InFold(Generic[Result]):
 
 
 @dataclass(frozen=True, eq=False)
+class WithShares:
+    """Rows with their P(class), given the coefficients."""
+
+    coefficients: Array
+
+    def __call__(self, rows: FeatureRows) -> FeatureRows:
+        return rows.with_shares(self.coefficients)
+
+
+@dataclass(frozen=True, eq=False)
 class TableRows:
     """Rows with classes, to which engines apply jobs. `fold`: those of all other folds alone."""
 
@@ -146,9 +156,13 @@ class TableRows:
     def sums(self, coefficients: Array, derivatives: Derivatives = "gradient") -> LikelihoodSums:
         return self.reduce(SumLikelihood(coefficients, derivatives), LikelihoodSums.total)
 
-    def times_curvature(self, coefficients: Array, direction: Array) -> Array:
-        """Minus the second derivative of the log-likelihood, times a direction."""
-        return self.reduce(TimesCurvature(coefficients, direction), _total)
+    def curvature_at(self, coefficients: Array) -> Callable[[Array], Array]:
+        """Minus the second derivative of the log-likelihood there, to be multiplied by directions."""
+        known = self
+        if self.held is not None:
+            found = engines.current().map(WithShares(coefficients), self.held)
+            known = replace(self, held=tuple(found))
+        return lambda direction: known.reduce(TimesCurvature(coefficients, direction), _total)
 
     def held_out(self, coefficients: Array) -> float:
         """Σ w log P(class | row) of the fold's own rows."""
