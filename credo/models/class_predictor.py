@@ -335,14 +335,15 @@ class ClassPredictor(Surface, ABC):
         found: Array = self._found(data, Probabilities(self), "P({})")
         return found
 
-    def _found(self, data: object, job: Job, form: str) -> Any:
-        """An array, or a frame of the engine that the data lives on."""
+    def _found(self, data: object, job: Job, form: str) -> Array:
+        """An array; or a frame of the engine that the data lives on, which its type doesn't tell."""
         table = self.opened(data)
         if table.frame is None:
             return self._collected(table, job)
         from credo.models.frame_columns import for_each_class
 
-        return for_each_class(table, self._present(table), job, form, self.classes)
+        frame: Array = for_each_class(table, self._present(table), job, form, self.classes)
+        return frame
 
     def probabilities(self, batch: Batch) -> Array:
         """The same of a batch, without a word about cells that say nothing."""
