@@ -44,8 +44,8 @@ class Mixture:
 
     def expect(self, batch: Batch, /) -> Expected:
         log_shares = np.log(self.conditional.weights / self.conditional.weights.sum())
-        member, log_prob = Soft.responsibilities(self.conditional.log_joint(batch, log_shares))
-        return self.conditional.expected(batch, member, LEVELS), float(log_prob.sum())
+        evidence, log_prob = self.conditional.expected_hidden(batch, log_shares, np.ones(batch.rows), LEVELS)
+        return evidence, float(log_prob.sum())
 
     def with_evidence(self, evidence: Evidence, /) -> Self:
         return replace(self, conditional=self.conditional.with_evidence(evidence))

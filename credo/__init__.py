@@ -14,10 +14,13 @@ _PUBLIC = {
     "Beliefs": "credo.estimation.beliefs",
     "BetaBernoulli": "credo.families.beta_bernoulli",
     "Classifier": "credo.models.classifier",
+    "Concepts": "credo.models.concepts.model",
     "CredoError": "credo.errors",
     "DataError": "credo.errors",
+    "DecisionTree": "credo.models.tree.model",
     "DirichletCategorical": "credo.families.dirichlet",
     "DirichletMultinomial": "credo.families.dirichlet",
+    "EngineError": "credo.errors",
     "EvidenceError": "credo.errors",
     "GammaExponential": "credo.families.gamma",
     "GammaPoisson": "credo.families.gamma",
@@ -25,9 +28,12 @@ _PUBLIC = {
     "HiddenMarkov": "credo.models.hidden_markov.model",
     "Hypotheses": "credo.models.hypotheses",
     "KDependence": "credo.models.several_parents",
-    "LinearRegression": "credo.families.linear_regression",
+    "LinearGaussian": "credo.families.linear_gaussian",
+    "LinearRegression": "credo.models.regression.linear",
+    "LogisticRegression": "credo.models.regression.logistic",
     "MarkovNetwork": "credo.networks.markov_network",
     "Mixture": "credo.models.mixture.model",
+    "ModelAverage": "credo.models.average",
     "NaiveBayes": "credo.models.naive_bayes",
     "Network": "credo.networks.network",
     "NetworkClassifier": "credo.models.several_parents",
@@ -51,12 +57,17 @@ _PUBLIC = {
     "TunedClassifier": "credo.selection.tuned",
     "Word": "credo.models.forms",
     "ask": "credo.asking",
+    "average": "credo.selection.average",
     "bayes_factor": "credo.estimation.comparison",
     "bayes_rule": "credo.numerics.probability_rules",
+    "choose": "credo.selection.choose",
+    "compare": "credo.selection.comparison",
+    "description_length": "credo.selection.description_length",
     "documents": "credo.data.documents",
     "edge_confidence": "credo.networks.structure.edge_confidence",
     "em_means": "credo.models.em_means",
     "estimate": "credo.estimation.estimate",
+    "explore": "credo.explorer.serving",
     "learn": "credo.selection.learn",
     "learn_structure": "credo.networks.structure.learn",
     "load": "credo.storage.files",
@@ -69,12 +80,14 @@ _PUBLIC = {
 __all__ = sorted(_PUBLIC)
 
 if TYPE_CHECKING:
+    from credo import engines as engines
     from credo.asking import ask as ask
     from credo.data.documents import documents as documents
     from credo.data.reading import read as read
     from credo.data.schema import Schema as Schema
     from credo.errors import CredoError as CredoError
     from credo.errors import DataError as DataError
+    from credo.errors import EngineError as EngineError
     from credo.errors import EvidenceError as EvidenceError
     from credo.errors import NetworkError as NetworkError
     from credo.errors import Notice as Notice
@@ -88,19 +101,22 @@ if TYPE_CHECKING:
     from credo.estimation.comparison import bayes_factor as bayes_factor
     from credo.estimation.estimate import estimate as estimate
     from credo.estimation.numeric import Numeric as Numeric
+    from credo.explorer.serving import explore as explore
     from credo.families.beta_bernoulli import BetaBernoulli as BetaBernoulli
     from credo.families.dirichlet import DirichletCategorical as DirichletCategorical
     from credo.families.dirichlet import DirichletMultinomial as DirichletMultinomial
     from credo.families.gamma import GammaExponential as GammaExponential
     from credo.families.gamma import GammaPoisson as GammaPoisson
-    from credo.families.linear_regression import LinearRegression as LinearRegression
+    from credo.families.linear_gaussian import LinearGaussian as LinearGaussian
     from credo.families.normal import NormalInverseGamma as NormalInverseGamma
     from credo.families.normal import NormalMean as NormalMean
     from credo.families.normal_inverse_wishart import NormalInverseWishart as NormalInverseWishart
     from credo.families.pareto_uniform import ParetoUniform as ParetoUniform
     from credo.models.augmented import OneDependence as OneDependence
     from credo.models.augmented import TreeAugmented as TreeAugmented
+    from credo.models.average import ModelAverage as ModelAverage
     from credo.models.classifier import Classifier as Classifier
+    from credo.models.concepts.model import Concepts as Concepts
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
     from credo.models.em_means import em_means as em_means
     from credo.models.forms import Number as Number
@@ -110,8 +126,11 @@ if TYPE_CHECKING:
     from credo.models.hypotheses import Hypotheses as Hypotheses
     from credo.models.mixture.model import Mixture as Mixture
     from credo.models.naive_bayes import NaiveBayes as NaiveBayes
+    from credo.models.regression.linear import LinearRegression as LinearRegression
+    from credo.models.regression.logistic import LogisticRegression as LogisticRegression
     from credo.models.several_parents import KDependence as KDependence
     from credo.models.several_parents import NetworkClassifier as NetworkClassifier
+    from credo.models.tree.model import DecisionTree as DecisionTree
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network
     from credo.networks.structure.edge_confidence import edge_confidence as edge_confidence
@@ -121,6 +140,10 @@ if TYPE_CHECKING:
     from credo.numerics.probability_rules import product_rule as product_rule
     from credo.numerics.probability_rules import sum_rule as sum_rule
     from credo.numerics.probability_rules import total_probability as total_probability
+    from credo.selection.average import average as average
+    from credo.selection.choose import choose as choose
+    from credo.selection.comparison import compare as compare
+    from credo.selection.description_length import description_length as description_length
     from credo.selection.learn import learn as learn
     from credo.selection.tuned import TunedClassifier as TunedClassifier
     from credo.storage.files import load as load
@@ -128,6 +151,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "engines":  # credo.engines.using(...), whatever was loaded before
+        return import_module("credo.engines")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'credo' has no attribute {name!r}")
     value = getattr(import_module(_PUBLIC[name]), name)

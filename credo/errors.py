@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
@@ -47,7 +47,17 @@ class PriorError(CredoError, ValueError):
 
 
 class EvidenceError(CredoError, ValueError):
-    """Evidence was never learned and can't be forgotten, is impossible, or is too little for an answer."""
+    """Evidence was never learned and can't be forgotten, is impossible, or is too little for an answer.
+
+    `findings` are those of a network that contradict each other.
+    """
+
+    def __init__(self, message: str = "", findings: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.findings = dict(findings or {})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.findings)
 
 
 class NetworkError(CredoError, ValueError):
@@ -137,6 +147,10 @@ def check_whole(name: str, value: Any, least: int, error: type[CredoError] = Net
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise error(f"{name} must be a whole number of at least {least}, but is {value!r:.60}")
     return int(value)
+
+
+class EngineError(CredoError, RuntimeError):
+    """An engine isn't there, or its workers failed."""
 
 
 class Notice(UserWarning):

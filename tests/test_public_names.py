@@ -13,6 +13,7 @@ from credo import errors
 ERRORS = [
     "CredoError",
     "DataError",
+    "EngineError",
     "EvidenceError",
     "NetworkError",
     "PriorError",
@@ -28,6 +29,8 @@ NAMES = [
     "Beliefs",
     "BetaBernoulli",
     "Classifier",
+    "Concepts",
+    "DecisionTree",
     "DirichletCategorical",
     "DirichletMultinomial",
     "GammaExponential",
@@ -36,9 +39,12 @@ NAMES = [
     "HiddenMarkov",
     "Hypotheses",
     "KDependence",
+    "LinearGaussian",
     "LinearRegression",
+    "LogisticRegression",
     "MarkovNetwork",
     "Mixture",
+    "ModelAverage",
     "NaiveBayes",
     "Network",
     "NetworkClassifier",
@@ -56,12 +62,17 @@ NAMES = [
     "TunedClassifier",
     "Word",
     "ask",
+    "average",
     "bayes_factor",
     "bayes_rule",
+    "choose",
+    "compare",
+    "description_length",
     "documents",
     "edge_confidence",
     "em_means",
     "estimate",
+    "explore",
     "learn",
     "learn_structure",
     "load",
@@ -117,12 +128,12 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = credo.nothing
 
 
-VERBS = {"cross_validate", "discount", "evidence", "forget", "merge", "n", "update"}
+VERBS = {"cross_validate", "discount", "evidence", "explore", "forget", "merge", "n", "update"}
 ABOUT_CLASSES = {
-    "adapt", "class_prior", "class_smoothing", "class_weights", "classes", "decide", "explain", "fit", "kinds",
-    "learning_curve", "leave_one_out", "live", "log_joint", "log_prob", "n_parameters", "parameters", "plain",
-    "predict", "predict_log_proba", "predict_proba", "report", "sample", "scores", "target", "top_words", "tune",
-    "tuning", "unlabelled", "untuned", "with_class_prior", "without_class",
+    "adapt", "class_prior", "class_smoothing", "class_weights", "classes", "decide", "description_length", "explain",
+    "fit", "kinds", "learning_curve", "leave_one_out", "live", "log_evidence", "log_joint", "log_prob",
+    "n_parameters", "parameters", "plain", "plot", "predict", "predict_log_proba", "predict_proba", "report", "sample",
+    "scores", "target", "top_words", "tune", "tuning", "unlabelled", "untuned", "with_class_prior", "without_class",
 }  # fmt: skip
 TABLE = {"x": [1.0, 2.0, 3.0, 4.0] * 5, "y": ["a", "b", "a", "b"] * 5}
 

@@ -18,6 +18,7 @@ ROOMS = (  # each may import from those before it, and from its own line
     ("models", "networks"),
     ("selection", "streaming", "asking"),
     ("present", "storage", "formats"),
+    ("explorer",),
     ("cli", "sklearn"),
 )
 LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
@@ -32,6 +33,8 @@ HANDED_OVER = {
     ("models", "selection"),  # tune, learning_curve
     ("models", "streaming"),  # live
     ("networks", "formats"),  # read, write
+    ("core", "explorer"),  # explore
+    ("core", "present"),  # in a notebook
 }
 
 

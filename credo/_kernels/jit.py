@@ -51,6 +51,11 @@ def fast_kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:
     return _compiled(function, fastmath=REORDERED)
 
 
+def contracting_kernel(function: Callable[Args, Result]) -> Callable[Args, Result]:
+    """A kernel that may multiply and add in one operation, which rounds once; nothing else is reordered."""
+    return _compiled(function, fastmath={"contract"})
+
+
 def part(function: Callable[Args, Result]) -> Callable[Args, Result]:
     """A piece of the kernel that calls it, compiled as if it stood there: a kernel of its own takes longer, being
     compiled alone and then once more within each that calls it. For what is called in one place, or is very short."""

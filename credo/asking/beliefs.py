@@ -31,7 +31,7 @@ from credo.numerics.distributions import Categorical, Distribution, NegativeBino
 THETA, NEXT = "theta", "x"
 
 
-class _Believed(ABC):
+class Believed(ABC):
     """What questions to all kinds of beliefs share: they differ in the quantities that names stand for."""
 
     estimates: ClassVar[bool] = False
@@ -74,7 +74,7 @@ class _Believed(ABC):
         return found
 
 
-class BeliefAdapter(_Believed):
+class BeliefAdapter(Believed):
     def __init__(self, belief: Belief, columns: Sequence[str] = ()) -> None:
         self.belief, self.columns = belief, tuple(columns or belief.columns or ())
 
@@ -114,7 +114,7 @@ class BeliefAdapter(_Believed):
             return Quantity(law, columns=self.columns)
         if not hasattr(law, "columns"):
             raise question.error(f"{name} is counted in rows of several columns: ask of {THETA}[{name}]", name.word.at)
-        return Quantity(_entry(law.columns(), self.columns.index(name.text)))
+        return Quantity(entry_of(law.columns(), self.columns.index(name.text)))
 
     def _entries(self, law: Distribution) -> Sequence[Any]:
         """The names of a vector's numbers."""
@@ -136,14 +136,14 @@ class BeliefAdapter(_Believed):
             return Quantity(law, best)
         entries = self._entries(law)
         if not name.index:
-            return Quantity({entry: _entry(law, j) for j, entry in enumerate(entries)}, best)
+            return Quantity({entry: entry_of(law, j) for j, entry in enumerate(entries)}, best)
         if len(name.index) > 1:
             raise question.error(f"{name.word} has entries of one name, not of {len(name.index)}", name.index[1].at)
         j = Values(entries).find(name.index[0])
         if j is None:
             raise unknown(question, name.index[0], f"{name.word} has no entry", entries)
         share = float(family.alpha[j]) if isinstance(family, Dirichlet) else None
-        return Quantity(_entry(law, j), lambda: _part(best(), entries[j], j), concentration=share)
+        return Quantity(entry_of(law, j), lambda: _part(best(), entries[j], j), concentration=share)
 
     def _target(self, question: Question, name: Name, given: list[Term]) -> Quantity:
         """A regression's target, given its features."""
@@ -165,7 +165,7 @@ class BeliefAdapter(_Believed):
         return Quantity(self.belief.predictive(features))
 
 
-class NumericAdapter(_Believed):
+class NumericAdapter(Believed):
     """Parameters are named as in log_prior."""
 
     def __init__(self, belief: Numeric) -> None:
@@ -192,7 +192,7 @@ class NumericAdapter(_Believed):
         raise unknown(question, name.word, "there is no", [*names, NEXT])
 
 
-class GroupsAdapter(_Believed):
+class GroupsAdapter(Believed):
     """The group is given, or comes first in brackets."""
 
     def __init__(self, beliefs: Beliefs, columns: Sequence[str] = ()) -> None:
@@ -230,10 +230,10 @@ class GroupsAdapter(_Believed):
         raise question.error(f"name a group, as in P({name} | {few})", name.word.at)
 
 
-class ColumnsAdapter(_Believed):
+class ColumnsAdapter(Believed):
     """A belief for each column."""
 
-    def __init__(self, columns: Mapping[str, _Believed]) -> None:
+    def __init__(self, columns: Mapping[str, Believed]) -> None:
         self.columns = columns
 
     def variables(self) -> list[Variable]:
@@ -260,10 +260,10 @@ def family_adapter(family: Family) -> BeliefAdapter:
 
 def columns_adapter(beliefs: Mapping[str, Any]) -> ColumnsAdapter:
     """Of what `credo.estimate` returns for several columns."""
-    found: dict[str, _Believed] = {}
+    found: dict[str, Believed] = {}
     for column, belief in beliefs.items():
         own = adapter(belief)
-        if not isinstance(own, _Believed):
+        if not isinstance(own, Believed):
             raise DataError(f"a dict must hold beliefs, but {column!r} is of type {type(belief).__name__}")
         found[column] = own
     if not found:
@@ -294,7 +294,7 @@ def _arguments(function: Callable[..., Any]) -> list[str]:
         return []
 
 
-def _entry(law: Distribution, j: int) -> Distribution:
+def entry_of(law: Distribution, j: int) -> Distribution:
     """One of the numbers of a vector."""
     shape = np.shape(law.mean())
     parts = (np.broadcast_to(getattr(law, field.name), shape)[..., j] for field in fields(law))  # type: ignore[arg-type]

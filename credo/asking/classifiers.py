@@ -1,4 +1,4 @@
-"""Questions to classifiers: about the class and category columns, given any cells."""
+"""Questions to classifiers: about the class and, where the model is generative, category columns, given any cells."""
 
 from __future__ import annotations
 
@@ -26,32 +26,35 @@ from credo.asking.question import (
 from credo.data import Source
 from credo.data.spelling import dates
 from credo.errors import DataError, EvidenceError, SizeError
+from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
 from credo.models.explaining import Explanation, Spoken
-from credo.models.forms import TEXT_FORMS
 from credo.networks.answers import MostProbable
 from credo.numerics.exact import Array
 
 CELLS = 1_000_000  # combinations of values that are enumerated
-KIND_OF_FORM = {"category": "category", "count": "count", "date": "date"}  # of forms; of others, numbers and texts
 
 
 class ClassifierAdapter:
-    """P(class | cells) is `predict_proba`'s, tuned; all else follows from log p(row, class), which isn't tuned."""
+    """P(class | cells) is `predict_proba`'s, tuned; all else follows from log p(row, class), which isn't tuned.
+
+    Only generative models have the latter.
+    """
 
     estimates: ClassVar[bool] = False
 
-    def __init__(self, model: Classifier) -> None:
+    def __init__(self, model: ClassPredictor) -> None:
         self.model = model
 
     def variables(self) -> list[Variable]:
         model = self.model
         found: list[Variable] = [{"name": str(model.target), "kind": "category", "role": "target"}]
         found[0] |= {"values": [*model.classes], "asked": True}
-        for name, forms in model.views.items():
-            kind = KIND_OF_FORM.get(forms[0], "text" if forms[0] in TEXT_FORMS else "number")
-            column: Variable = {"name": name, "kind": kind, "role": "column", "asked": kind == "category"}  # type: ignore[typeddict-item]
-            found.append(column | {"values": [*model.seen.schema[name].values]} if kind == "category" else column)
+        for name, each in model.features.items():
+            is_category = each.kind == "category"
+            asked = is_category and isinstance(model, Classifier)
+            column: Variable = {"name": name, "kind": each.kind, "role": "column", "asked": asked}  # type: ignore[typeddict-item]
+            found.append(column | {"values": [*each.values]} if is_category else column)
         return found
 
     def query(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
@@ -68,8 +71,8 @@ class ClassifierAdapter:
         _ = model.classes  # refused, where nothing was learned
         question.plain("a classifier")
         for term in (*question.asked, *question.given):
-            if term.name.text not in (model.target, *model.views):
-                raise unknown(question, term.name.word, "there is no column", [model.target, *model.views])
+            if term.name.text not in (known := (str(model.target), *model.feature_names)):
+                raise unknown(question, term.name.word, "there is no column", known)
             if term.done:
                 what = f"do(...) is for networks with arrows, not for a {type(model).__name__}"
                 raise question.error(what, term.at)
@@ -77,12 +80,12 @@ class ClassifierAdapter:
 
 
 def explain_row(
-    model: Classifier, table: Source, row: int, of: str | None, against: str | None, unit: str
+    model: ClassPredictor, table: Source, row: int, of: str | None, against: str | None, unit: str
 ) -> Waterfall:
     """Of one row, counted from 1, which is found without reading further. Classes are named as text."""
     seen = 0
     classes = [next((value for value in model.classes if str(value) == name), name) for name in (of, against)]
-    for batch in table.batches([name for name in table.names if name in model.views] or table.names):
+    for batch in table.batches([name for name in table.names if name in model.feature_names] or table.names):
         if row <= seen + batch.rows:
             one = Source.of_batch(batch.slice(row - 1 - seen, 1))
             return waterfall(model.explain(one, *classes, unit=unit))
@@ -114,7 +117,7 @@ def _word(spoken: Spoken) -> WordWeight:
 class _Asking:
     """A question whose names are known."""
 
-    model: Classifier
+    model: ClassPredictor
     question: Question
 
     @property
@@ -124,8 +127,8 @@ class _Asking:
     @cached_property
     def values(self) -> dict[str, Values]:
         """Of the class and of the category columns."""
-        categories = [name for name, forms in self.model.views.items() if forms[0] == "category"]
-        found = {name: Values(self.model.seen.schema[name].values) for name in categories}
+        columns = self.model.features.items()
+        found = {name: Values(column.values) for name, column in columns if column.kind == "category"}
         return {self.target: Values(self.model.classes), **found}
 
     @cached_property
@@ -149,8 +152,8 @@ class _Asking:
         return found
 
     def _cell(self, term: Term) -> Any:
-        form = self.model.views[term.name.text][0]
-        is_text, is_date = form in TEXT_FORMS, form == "date"
+        kind = self.model.features[term.name.text].kind
+        is_text, is_date = kind == "text", kind == "date"
         what = "a text" if is_text else "a date" if is_date else "a number"
         if not isinstance(term.test, OneOf) or term.test.negated or len(term.test.values) > 1:
             raise self.question.error(f"{term.name} is {what}: give its value, as in {term.name}=value", term.at)
@@ -195,12 +198,12 @@ class _Asking:
         codes = np.unravel_index(np.arange(size), [len(each) for each in places]) if names else ()
         chosen = {name: np.array(each)[at] for name, each, at in zip(names, places, codes, strict=True)}
         columns: dict[str, Any] = {}
-        for name, forms in self.model.views.items():
+        for name, column in self.model.features.items():
             if name not in self.values:
-                kind = pa.string() if forms[0] in (*TEXT_FORMS, "date") else pa.float64()
+                kind = pa.string() if column.kind in ("text", "date") else pa.float64()
                 columns[name] = pa.repeat(pa.scalar(self.cells.get(name), kind), size)
                 continue
-            levels = self.model.seen.schema[name].levels
+            levels = column.levels
             if name in chosen:
                 columns[name] = levels.take(pa.array(chosen[name]))
             elif name in self.given:
@@ -216,6 +219,11 @@ class _Asking:
 
     def log_joint(self, columns: Sequence[str]) -> Array:
         """log p(columns, class, evidence). (values of each column..., classes)"""
+        if not isinstance(self.model, Classifier):
+            raise EvidenceError(
+                f"a {type(self.model).__name__} knows P({shortened(self.target)} | columns), and not how probable the "
+                "columns are: ask about the class alone, given at most one value of each column"
+            )
         shape = [len(self.possible(name)) for name in columns]
         found = self.model.log_joint(self.rows(columns)).reshape(*shape, len(self.model.classes))
         found = found[..., self.possible(self.target)]

@@ -17,9 +17,10 @@ from credo.networks.inference.sizes import SAMPLES, Method
 
 ADAPTERS = {
     "credo.networks.graphical_model.GraphicalModel": "credo.asking.networks.NetworkAdapter",
-    "credo.models.classifier.Classifier": "credo.asking.classifiers.ClassifierAdapter",
+    "credo.models.class_predictor.ClassPredictor": "credo.asking.classifiers.ClassifierAdapter",
     "credo.models.hidden_markov.model.HiddenMarkov": "credo.asking.sequences.states_adapter",
     "credo.models.mixture.model.Mixture": "credo.asking.mixtures.mixture_adapter",
+    "credo.models.regression.linear.LinearRegression": "credo.asking.regression.RegressionAdapter",
     "credo.estimation.belief.Belief": "credo.asking.beliefs.BeliefAdapter",
     "credo.estimation.beliefs.Beliefs": "credo.asking.beliefs.GroupsAdapter",
     "credo.estimation.numeric.Numeric": "credo.asking.beliefs.NumericAdapter",

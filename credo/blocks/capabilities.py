@@ -7,7 +7,7 @@ A class inherits the capabilities that it has. Callers ask by `Capability.of(x)`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ from credo.errors import EvidenceError
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.blocks.numbers.hidden_rows import HiddenGroups
     from credo.blocks.scoring import Scorer
     from credo.blocks.tally import Tally
 
@@ -70,6 +71,29 @@ class Completes(Capability):
     @abstractmethod
     def expected(self, batch: Batch, member: Soft, groups: str, now: Likelihood | None) -> Evidence:
         """The statistics that are expected of a batch at the parameters now; None at the start."""
+
+
+class ExpectsHidden(Capability):
+    """Takes the whole E-step of rows whose group is hidden in one pass, where no other block has a say."""
+
+    @abstractmethod
+    def expected_hidden(
+        self, batch: Batch, log_shares: Array, weight: Array, groups: str, now: Likelihood
+    ) -> tuple[Evidence, HiddenGroups] | None:
+        """What is expected at the parameters now, the groups having these shares; None where it takes the
+        responsibilities first."""
+
+
+class Rounds(Capability):
+    """Knows that its numbers were rounded: x stands for a number in x ± δ/2.
+
+    With a uniform y in its place, E[(y - μ)²] = (x - μ)² + δ²/12, and log p(x) is at least E[log N(y; μ, σ²)] =
+    log N(x; μ, σ²) - δ²/24σ². EM climbs that bound, whose mode has no variance below δ²/12.
+    """
+
+    @abstractmethod
+    def rounded(self, steps: Mapping[str, float]) -> Block:
+        """With δ of some columns; what EM expects of rows is then expected of y."""
 
 
 class Tallies(Capability):
@@ -197,6 +221,14 @@ class WordByWord(Capability):
     @abstractmethod
     def words_of(self, cells: Any) -> dict[str, Array]:
         """The weighted log-likelihood of each word of one text: they sum to that of the text. (classes,) each"""
+
+
+class WeighsWords(Capability):
+    """Has a weight for each word, whatever text it is in."""
+
+    @abstractmethod
+    def weights_for(self, k: int, others: Array, words: Any) -> Array:
+        """What words add for class k against the others, by their shares, in a text that holds them. (words,)"""
 
 
 class LeavesOut(Capability):

@@ -30,7 +30,7 @@ from credo.core.labels import Label
 from credo.core.membership import Codes, Hard, Membership
 from credo.core.statistics import ALONE, Counts
 from credo.data import Batch, cells
-from credo.data.batches import CategoryCodes
+from credo.data.batches import CategoryCodes, CodesAmong
 from credo.data.schema import Column, Schema
 from credo.errors import PriorError
 from credo.families.dirichlet import Tables, log_kernel, offset, shared_out
@@ -84,7 +84,7 @@ def _codes_among(batch: Batch, column: Column) -> tuple[Codes, int]:
     array = batch.column(column.name)
     if not (pa.types.is_string(array.type) or pa.types.is_dictionary(array.type)) or cells.holds_floats(array):
         return cells.codes_among(array, column.levels)
-    return cells.recoded(*batch.encoded(CategoryCodes(column.name)), column.levels)
+    return batch.encoded(CodesAmong(column.name, column.levels))
 
 
 def _whole_counts(batch: Batch, names: Sequence[str], member: Hard) -> list[tuple[Any, Counts]]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo._kernels.data.codes import add_tables
 from credo.blocks.block import Block, Parameter, Settings, column_labels
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 FAMILY = GammaPoisson(1, 1)
 SPARSE = 4  # times the largest count: with more rows than that, a table of counts is worth it
-FIRST = np.ones(1, dtype=np.int64)  # where the table of a single column begins, after the row of missing cells
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,10 @@ class CountColumns(Block, Tallies):
         return label in column_labels(self.names)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
-        columns = zip(self.names, batch.encoded(CountCells(self.names)), strict=True)
-        parts = {Label("column", name): Part((groups,), _statistics(x, member)) for name, x in columns}
+        cells = batch.encoded(CountCells(self.names))
+        parts = {
+            Label("column", name): Part((groups,), cells.statistics(j, member)) for j, name in enumerate(self.names)
+        }
         return Evidence(Schema(tuple(Column(name, "count") for name in self.names)), parts)
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> CountsLikelihood:
@@ -56,32 +58,46 @@ class CountColumns(Block, Tallies):
 
 @dataclass(frozen=True)
 class CountCells:
-    """Columns of counts, NaN where a cell is missing. (columns, rows)"""
+    """Columns of counts."""
 
     names: tuple[str, ...]
 
-    def of(self, batch: Batch) -> Array:
+    def of(self, batch: Batch) -> CountsRead:
         found = np.empty((len(self.names), batch.rows))
         for name, x in zip(self.names, found, strict=True):
             x[:] = batch.numbers(name)
             check_positive(x, name, batch.number, whole=True)
-        return found
+        return CountsRead(found)
 
 
-def _statistics(x: Array, member: Membership) -> Totals:
-    """Of a column. Under soft membership, rows with the same count are added up first."""
-    codes = None if isinstance(member, Hard) else _codes(x)
-    if codes is None:
-        return FAMILY.statistics(x, member)
-    weights = Counts.of(codes, int(codes.max(initial=0)) + 1, member).n.value  # (groups, values)
-    values = np.arange(weights.shape[1], dtype=np.float64)
-    return Totals.of_pairs(weights @ np.column_stack([np.ones(len(values)), FAMILY.log_base(values), values]))
+@dataclass(frozen=True, eq=False)
+class CountsRead:
+    """Counts of some rows, and the same as codes of a table where that is worth it."""
 
+    x: Array  # (columns, rows), NaN where a cell is missing
 
-def _codes(x: Array) -> Codes | None:
-    """Counts as codes, -1 where a cell is missing; None where they are so large that most of a table would be empty."""
-    filled = np.where(np.isnan(x), -1.0, x)
-    return None if filled.max(initial=-1.0) * SPARSE > len(x) else filled.astype(np.int32)
+    @cached_property
+    def codes(self) -> Codes:
+        """-1 where a cell is missing. (columns, rows)"""
+        return np.where(np.isnan(self.x), -1.0, np.where(self.are_small[:, None], self.x, -1.0)).astype(np.int32)
+
+    @cached_property
+    def most(self) -> Array:
+        """The largest count of each column. (columns,)"""
+        return np.asarray(np.where(np.isnan(self.x), 0.0, self.x).max(1, initial=0.0))
+
+    @property
+    def are_small(self) -> NDArray[np.bool_]:
+        """Of which columns most of a table would not be empty. (columns,)"""
+        return np.asarray(self.most * SPARSE <= self.x.shape[1])
+
+    def statistics(self, j: int, member: Membership) -> Totals:
+        """Of a column. Under soft membership, rows with the same count are added up first."""
+        if isinstance(member, Hard) or not self.are_small[j]:
+            return FAMILY.statistics(self.x[j], member)
+        weights = Counts.of(self.codes[j], int(self.most[j]) + 1, member).n.value  # (groups, values)
+        values = np.arange(weights.shape[1], dtype=np.float64)
+        return Totals.of_pairs(weights @ np.column_stack([np.ones(len(values)), FAMILY.log_base(values), values]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +109,7 @@ class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Expects, Draw
     settings: Settings
     weights: Array | None = None
 
-    def read(self, batch: Batch) -> Array:
-        """(columns, rows)"""
+    def read(self, batch: Batch) -> CountsRead:
         return batch.encoded(CountCells(self.names))
 
     @cached_property
@@ -129,27 +144,32 @@ class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Expects, Draw
         at_mode = self.settings.estimate == "map" and not self.settings.log_rates
         return np.asarray(belief.mode() if at_mode else belief.mean())
 
-    def add(self, cells: Array, out: Array) -> None:
+    def add(self, cells: CountsRead, out: Array) -> None:
+        """By tables of what the counts have, all columns at once; large counts one by one."""
+        small, tables = [], []
         for j, (belief, statistics) in enumerate(zip(self.beliefs, self.statistics, strict=True)):
             weight = 1.0 if self.weights is None else self.weights[j]
             if not weight or not statistics.n.value.any():
                 continue
-            codes = _codes(cells[j])
-            if codes is None:
-                known = ~np.isnan(cells[j])
-                out[known] += weight * self._log_prob(cells[j, known, None], belief, statistics)
-            else:  # a table of what the counts have
-                values = np.arange(int(codes.max(initial=0)) + 1, dtype=np.float64)[:, None]
-                table = np.pad(weight * self._log_prob(values, belief, statistics), ((1, 0), (0, 0)))
-                add_tables(codes[None], FIRST, table, out)
+            if cells.are_small[j]:
+                values = np.arange(int(cells.most[j]) + 1, dtype=np.float64)[:, None]
+                tables.append(np.pad(weight * self._log_prob(values, belief, statistics), ((1, 0), (0, 0))))
+                small.append(j)
+            else:
+                known = ~np.isnan(cells.x[j])
+                out[known] += weight * self._log_prob(cells.x[j, known, None], belief, statistics)
+        if small:
+            starts = np.cumsum([1, *(len(table) for table in tables[:-1])])
+            codes = cells.codes if len(small) == len(self.names) else cells.codes[small]
+            add_tables(codes, starts.astype(np.int64), np.concatenate(tables), out)
 
-    def add_left_out(self, cells: Array, own: Hard, out: Array) -> None:
-        for j in range(len(self.names)):
-            known = np.flatnonzero(~np.isnan(cells[j]))
-            prior, statistics, left = self._without_each(cells[j, known], j, own.take(known))
+    def add_left_out(self, cells: CountsRead, own: Hard, out: Array) -> None:
+        for j, x in enumerate(cells.x):
+            known = np.flatnonzero(~np.isnan(x))
+            prior, statistics, left = self._without_each(x[known], j, own.take(known))
             rows = known[left]
             if len(rows):
-                out[rows] += self._log_prob(cells[j, rows, None], prior.posterior(statistics), statistics)
+                out[rows] += self._log_prob(x[rows, None], prior.posterior(statistics), statistics)
 
     def _without_each(self, x: Array, j: int, own: Hard) -> tuple[GammaPoisson, Totals, Any]:
         """The prior (rows, 1) and the statistics (rows, classes) without each row, of those that have others beside."""
@@ -166,8 +186,8 @@ class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Expects, Draw
         weights = None if self.weights is None else self.weights[places]
         return type(self)(names, statistics, self.settings, weights)
 
-    def cells_of(self, cells: Array, places: Sequence[int]) -> Array:
-        return cells[places]
+    def cells_of(self, cells: CountsRead, places: Sequence[int]) -> CountsRead:
+        return CountsRead(cells.x[places])
 
     def weighted(self, weights: Array) -> Self:
         return replace(self, weights=weights)
@@ -191,23 +211,24 @@ class CountsLikelihood(Averageable, LogPrior, LogEvidence, Points, Expects, Draw
                 total += float(own.log_base.value.sum())
         return total
 
-    def expected_cells(self, cells: Array, shares: Array) -> dict[str, Any]:  # noqa: ARG002 - columns are independent
+    def expected_cells(self, cells: CountsRead, shares: Array) -> dict[str, Any]:  # noqa: ARG002 - columns are independent
         pairs = zip(self.names, self.beliefs, self.statistics, strict=True)
         known = ((name, self._rate(belief, own), own.n.value.any()) for name, belief, own in pairs)
         return {name: shares @ rate if seen else np.full(len(shares), np.nan) for name, rate, seen in known}
 
-    def points(self, cells: Array) -> Array:
+    def points(self, cells: CountsRead) -> Array:
         """2√x, whose variance is about 1 for a Poisson count, in its own deviations."""
-        place = 2 * np.sqrt(cells.T)
+        place = 2 * np.sqrt(cells.x.T)
         known = ~np.isnan(place)
         n = np.maximum(known.sum(0), 1)
         mean = np.where(known, place, 0.0).sum(0) / n
         spread = np.sqrt(np.where(known, (place - mean) ** 2, 0.0).sum(0) / n)
         return np.asarray((place - mean) / np.where(spread > 0, spread, 1.0))
 
-    def log_evidence_left_out(self, cells: Array, own: Hard) -> Array:
-        found, known = np.zeros(cells.shape[1]), np.flatnonzero(~np.isnan(cells[0]))
-        prior, statistics, left = self._without_each(cells[0, known], 0, own.take(known))
+    def log_evidence_left_out(self, cells: CountsRead, own: Hard) -> Array:
+        (x,) = cells.x
+        found, known = np.zeros(len(x)), np.flatnonzero(~np.isnan(x))
+        prior, statistics, left = self._without_each(x[known], 0, own.take(known))
         found[known[left]] = prior.log_evidence(statistics).sum(1)
         return found
 

@@ -7,7 +7,7 @@ predicted, missing cells are marginalised: the Gaussian of the other features is
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -70,19 +70,9 @@ class OneHotGaussian(Block):
         return label == LABEL
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
-        features: dict[str, Array] = {}
-        for name in self.names:
-            features |= self._values(batch, name) if name in self.categories else _numbers(batch, name)
-        z = np.column_stack([np.empty((batch.rows, 0)), *features.values()])  # there may be no features at all
-        moments = _moments(z, member)
-        levels = pa.array(list(features), pa.string())
-        column = Column(FEATURES.column, "category", levels, derived=FEATURES.what)
-        return Evidence(Schema((column,)), {LABEL: Part((groups, FEATURES, FEATURES), moments)})
-
-    def _values(self, batch: Batch, name: str) -> dict[str, Array]:
-        codes, levels = batch.categories(name)
-        found = {value_feature(name, value): (codes == v) * 1.0 for v, value in enumerate(levels.to_pylist())}
-        return found | ({missing_feature(name): (codes < 0) * 1.0} if (codes < 0).any() else {})
+        features, z = one_hot_rows(batch, self.names, self.categories)
+        moments = {LABEL: Part((groups, FEATURES, FEATURES), _moments(z, member))}
+        return Evidence(Schema((feature_column(features),)), moments)
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> OneHotLikelihood:
         features = evidence.schema[FEATURES].values
@@ -100,11 +90,39 @@ def _moments(z: Array, member: Membership) -> CrossMoments:
     return CrossMoments.gather(groups, [[np.array([k])] for k in range(len(groups))], [len(groups)])
 
 
-def _numbers(batch: Batch, name: str) -> dict[str, Array]:
-    x = batch.numbers(name)
-    absent = np.isnan(x)
-    found = {number_feature(name): np.where(absent, 0.0, x)}
-    return found | ({missing_feature(name): absent * 1.0} if absent.any() else {})
+def feature_column(features: Sequence[str]) -> Column:
+    """The column whose levels are the features."""
+    return Column(FEATURES.column, "category", pa.array(features, pa.string()), derived=FEATURES.what)
+
+
+def one_hot_rows(batch: Batch, names: Sequence[str], categories: Container[str]) -> tuple[list[str], Array]:
+    """The features that rows are summed up as, and their values: a number is 0 where its cell is missing, and each
+    column with missing cells has a feature that marks them. (rows, features)"""
+    numbers = [name for name in names if name not in categories]
+    x = batch.matrix(numbers)
+    features = [*map(number_feature, numbers)]
+    if np.isnan(x.sum()):
+        absent = np.isnan(x)
+        marked = np.flatnonzero(absent.any(0))
+        features += [missing_feature(numbers[j]) for j in marked]
+        x = np.hstack([np.where(absent, 0.0, x), absent[:, marked]])
+    parts = [x]
+    for name in names:
+        if name in categories:
+            own, z = _values(batch, name)
+            features += own
+            parts.append(z)
+    return features, np.hstack(parts) if len(parts) > 1 else x
+
+
+def _values(batch: Batch, name: str) -> tuple[list[str], Array]:
+    codes, levels = batch.categories(name)
+    features, size = [value_feature(name, value) for value in levels.to_pylist()], len(levels)
+    if (codes < 0).any():
+        features, codes = [*features, missing_feature(name)], np.where(codes < 0, size, codes)
+    z = np.zeros((batch.rows, len(features)))
+    z[np.arange(batch.rows), codes] = 1.0
+    return features, z
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +152,8 @@ class Encoding:
 
     def read(self, batch: Batch) -> tuple[Array, dict[str, int]]:
         """Features of rows, NaN where a cell is missing or unseen (rows, features); and how many cells are unseen."""
+        if not self.values:
+            return batch.matrix(self.names), {}
         (z, j), unseen = (np.zeros((batch.rows, len(self.features))), 0), {}
         for name in self.names:
             if name not in self.values:

@@ -24,7 +24,8 @@ def explain(model: str, data: str, row: int, top: int, of: str | None, against: 
     """Explain a prediction by the weight of evidence of each column.
 
     The prior and the columns' weights of evidence add up to the log-odds of one class against another. A positive
-    weight is evidence for the first class, a negative one for the second.
+    weight is evidence for the first class, a negative one for the second. Of a regression: the number
+    predicted for an average row, and what each column of this row adds to it.
 
     \b
     Examples:
@@ -32,17 +33,27 @@ def explain(model: str, data: str, row: int, top: int, of: str | None, against: 
       credo explain pumps.credo new.csv --row 17 --of bearing --against none
     """
     from credo.asking.classifiers import explain_row
+    from credo.asking.regression import explained_number
     from credo.cli.arguments import check_order
-    from credo.cli.saved import loaded_classifier
+    from credo.cli.saved import as_classifier
+    from credo.models.regression.linear import LinearRegression
     from credo.present.content import Paragraph
     from credo.present.numbers import one_line
+    from credo.present.regression import contributions_content
     from credo.present.terminal import show
     from credo.present.waterfalls import explanation_content
+    from credo.storage.files import load
 
     check_order("explain", model, data)
-    learned, table = loaded_classifier(model), opened_data(data)
+    stored, table = load(model), opened_data(data)
+    if isinstance(stored, LinearRegression):
+        if of is not None or against is not None or bits:
+            raise click.UsageError(f"{model} predicts a number: --of, --against and --bits are about classes")
+        return show(contributions_content(explained_number(stored, table, row), f"row {row} of {data}", top))
+    learned = as_classifier(stored, model)
     found = explain_row(learned, table, row, of, against, "bits" if bits else "nats")
     show(explanation_content(found, f"row {row} of {data}", top))
     if learned.target in table.names:
         target = one_line(learned.target)
         show([Paragraph(f"the data has {target}: the model may have learned from this very row", "note")])
+    return None

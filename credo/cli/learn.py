@@ -1,4 +1,4 @@
-"""credo learn: a classifier of a labelled table, chosen, tuned, and scored on held-out rows."""
+"""credo learn: a classifier or a regression of a table, chosen, tuned, and scored on held-out rows."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from credo.cli.engine import runs_on_engines
 from credo.cli.network_tables import learn_tables, learns_tables
+from credo.cli.predictors import SINGLE, learn_single
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.sequences import learn_sequences, learns_sequences
 from credo.cli.streams import remark
+from credo.cli.trees import learn_tree
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
+    from credo.models.regression.linear import LinearRegression
 
 PICTURES = (".png", ".svg", ".pdf")
-MODELS = ("auto", "naive-bayes", "gaussian", "tan", "aode", "kdb")
+MODELS = ("auto", "naive-bayes", "gaussian", "tan", "aode", "kdb", "linear")
 NETWORK = "network"  # with a target: whose arrows are learned; without: whose tables are
 HMM = "hmm"  # a hidden Markov model is about sequences
+TREE = "tree"  # a decision tree, which isn't pooled with others
 KINDS = ("category", "number", "count", "date", "text", "ignore")
 FORMS = ("log", "binned")  # of a number
 WORD = "word"  # a category whose new values are judged by their spelling
@@ -44,10 +49,10 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 
 @click.command()
 @click.argument("data")
-@click.option("--target", "-t", metavar="COLUMN", help="The column that holds the classes.  [required]")
+@click.option("--target", "-t", metavar="COLUMN", help="The column to predict: classes, or numbers.  [required]")
 @click.option(
     "--model",
-    type=click.Choice((*MODELS, NETWORK, HMM)),
+    type=click.Choice((*MODELS, NETWORK, HMM, TREE, *SINGLE)),
     default="auto",
     show_default=True,
     help="Which models are tried.",
@@ -63,9 +68,10 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--output", "-o", metavar="FILE", help="A .credo file for the model.")
 @click.option("--report", metavar="FILE", help="An .html file for a page with figures.")
 @click.option("--learning-curve", "curve", is_flag=True, help="Scores on a held-out third by the rows learned.")
-@click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the learning curve.")
+@click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the learning curve, or the tree.")
 @learns_tables
 @learns_sequences
+@runs_on_engines
 @reads_data
 def learn(
     data: str,
@@ -83,6 +89,8 @@ def learn(
     input). Its columns may be categories, numbers of any scale, dates and texts, with missing cells. Or DATA is a
     folder of folders of documents, text files and mail (.eml .mbox): the name of a document's folder is its label, in
     the column `label`; the column `text` holds the documents. Several models are tried and scored on held-out rows.
+    Numbers with fractions, and more than 20 different whole numbers, are predicted by regression: --kind y=category
+    makes classes of them, --kind y=number a quantity of few whole numbers.
 
     \b
     Examples:
@@ -94,6 +102,10 @@ def learn(
       credo learn survey.csv -t answer --weight persons --model naive-bayes
       credo learn cars.csv -t class --model tan
       credo learn cars.csv -t class --model network
+      credo learn 'logs/*.parquet' -t bought --engine dask
+      credo learn houses.csv -t price
+      credo learn cars.csv -t class --model tree --plot tree.png
+      credo learn cars.csv -t class --model logistic
 
     With --network, the tables of a belief network are learned instead: by counting, and by EM where cells are missing
     or variables are hidden.
@@ -110,7 +122,9 @@ def learn(
     """
     from credo.cli.arguments import check_no_model, column_asked_for
     from credo.cli.output import MODEL, PAGE, check
+    from credo.models.regression.linear import LinearRegression
     from credo.present.classifiers import curve_content, learned_content
+    from credo.present.regression import learned_regression_content
     from credo.present.terminal import show
     from credo.storage.files import save
 
@@ -128,6 +142,15 @@ def learn(
         refuse_options(given & CLASSIFIER_OPTIONS, "a network's tables are learned without")
         return learn_tables(data, weight=how["weight"], output=output, **tables)
     refuse_options(given & {*TABLE_OPTIONS}, "only a network (--network) has")
+    if how["model"] == TREE:
+        refuse_options(given & {"top", "report", "curve"}, "a decision tree has no")
+        target = column_asked_for(data, target, "--target", "which column holds the classes")
+        asked = as_kinds(how["kinds"])
+        return learn_tree(data, target=target, weight=how["weight"], kinds=asked, output=output, plot=plot)
+    if how["model"] in SINGLE:
+        refuse_options(given & {"report", "curve", "plot"}, f"--model {how['model']} has no")
+        how["kinds"] = as_kinds(how["kinds"])
+        return learn_single(data, target, output=output, top=top, **how)
     target = column_asked_for(data, target, "--target", "which column holds the classes")
     for path, endings in ((output, (MODEL,)), (report, (PAGE,)), (plot, PICTURES)):
         if path:
@@ -135,8 +158,13 @@ def learn(
     with shown_progress("learning"):
         table = opened_data(data)
         model = learned(table, target, **how)
+        if isinstance(model, LinearRegression):
+            refuse_options(given & {"report", "curve", "plot"}, f"{target!r} is predicted by regression, which has no")
         if output:  # before printing, which a reader may cut short
             save(model, output)
+        if isinstance(model, LinearRegression):
+            show(learned_regression_content(model, data, top))
+            return remark(f"wrote {output}") if output else None
         found = model.learning_curve(table, weight=how["weight"]) if curve or plot else None
         if report:
             from credo.present.page import classifier_page
@@ -158,11 +186,15 @@ def refuse_options(names: set[str], why: str) -> None:
         raise click.UsageError(f"{why} --{option}")
 
 
-def learned(data: Any, target: str, *, model: Any, weight: str | None, kinds: dict[str, str]) -> Classifier:
-    """The pooled model of all kinds, or of one."""
+def learned(
+    data: Any, target: str, *, model: Any, weight: str | None, kinds: dict[str, str]
+) -> Classifier | LinearRegression:
+    """The pooled model of all kinds, or of one; of a number to predict, a regression."""
     import credo
 
-    found: Classifier = credo.learn(data, target, model=model, kinds=as_kinds(kinds) or None, weight=weight)
+    found: Classifier | LinearRegression = credo.learn(
+        data, target, model=model, kinds=as_kinds(kinds) or None, weight=weight
+    )
     return found
 
 

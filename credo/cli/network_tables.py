@@ -78,7 +78,8 @@ def learns_tables(command: Command) -> Command:
 
 def opened_network(given: str) -> Network:
     """From a file, or from arrows."""
-    from credo.cli.saved import is_network, loaded_network
+    from credo.cli.saved import loaded_network
+    from credo.formats import is_network
     from credo.networks.network import Network
 
     if not given.lower().endswith(".credo") and not is_network(given) and any(sign in given for sign in "<>→←["):

@@ -9,25 +9,25 @@ from credo.cli.output import MODEL
 from credo.errors import EvidenceError, PriorError, SchemaError, StorageError, suggest
 
 if TYPE_CHECKING:
-    from credo.models.classifier import Classifier
+    from credo.models.class_predictor import ClassPredictor
 
 MOST_UPDATES = 1000  # of which a file keeps a record
 
 
-def loaded_classifier(path: str) -> Classifier:
+def loaded_classifier(path: str) -> ClassPredictor:
     from credo.storage.files import load
 
     return as_classifier(load(path), path)
 
 
-def as_classifier(model: Any, path: str) -> Classifier:
-    """A classifier; a mixture is one, whose classes are its components."""
-    from credo.models.classifier import Classifier
+def as_classifier(model: Any, path: str) -> ClassPredictor:
+    """Anything that predicts classes; a mixture does, whose classes are its components."""
+    from credo.models.class_predictor import ClassPredictor
     from credo.models.mixture.model import Mixture
 
     if isinstance(model, Mixture):
         return model.classifier
-    if not isinstance(model, Classifier):
+    if not isinstance(model, ClassPredictor):
         raise StorageError(f"{path} holds a {type(model).__name__}, not a classifier; `credo learn` makes one")
     return model
 
@@ -36,13 +36,14 @@ def loaded_learner(path: str) -> Any:
     """A belief, beliefs by group, a classifier, a mixture, a hidden Markov model or a learned network: a model that has
     learned from rows."""
     from credo.core.learning import Additive
+    from credo.models.class_predictor import ClassPredictor
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
     from credo.networks.network import Network
     from credo.storage.files import load
 
     model = load(path)
-    if not isinstance(model, Additive | Mixture | HiddenMarkov) and not (
+    if not isinstance(model, Additive | ClassPredictor | HiddenMarkov | Mixture) and not (
         isinstance(model, Network) and model.evidence is not None
     ):
         raise StorageError(f"{path} holds a {type(model).__name__}, which has learned no rows")
@@ -99,10 +100,17 @@ def predicted(
     path: str, data: object, target: str | None, proba: bool, class_prior: str | None = None
 ) -> Generator[Any]:
     """Predictions of a classifier, of a network's variable, or of hidden states."""
+    from credo.formats import is_network
     from credo.models.hidden_markov.model import HiddenMarkov
+    from credo.models.regression.linear import LinearRegression
     from credo.networks.graphical_model import GraphicalModel
     from credo.storage.files import load
-    from credo.streaming.predictions import network_predictions, predictions, sequence_predictions
+    from credo.streaming.predictions import (
+        network_predictions,
+        number_predictions,
+        predictions,
+        sequence_predictions,
+    )
 
     model = loaded(path) if is_network(path) else load(path)
     if isinstance(model, GraphicalModel):
@@ -116,11 +124,26 @@ def predicted(
         if class_prior:
             raise StorageError(f"{path} holds a HiddenMarkov: --class-prior is for classifiers only")
         return sequence_predictions(model, data, proba)
-    learned = as_classifier(model, path)
-    return predictions(learned.with_class_prior(_shares(learned, class_prior)) if class_prior else learned, data, proba)
+    if isinstance(model, LinearRegression):
+        if class_prior or proba:
+            option = "--class-prior" if class_prior else "--proba"
+            raise StorageError(f"{path} holds a LinearRegression: {option} is for classifiers only")
+        return number_predictions(model, data)
+    return predictions(_with_prior(as_classifier(model, path), class_prior), data, proba)
 
 
-def _shares(model: Classifier, given: str) -> dict[Any, float]:
+def classifier_for(path: str, class_prior: str | None) -> ClassPredictor:
+    """The classifier in a file, with other class probabilities where they are given."""
+    from credo.storage.files import load
+
+    return _with_prior(as_classifier(load(path), path), class_prior)
+
+
+def _with_prior(model: ClassPredictor, class_prior: str | None) -> ClassPredictor:
+    return model.with_class_prior(_shares(model, class_prior)) if class_prior else model
+
+
+def _shares(model: ClassPredictor, given: str) -> dict[Any, float]:
     """Class probabilities, as in no=0.9,yes=0.1."""
     named = {str(value): value for value in model.classes}
     found: dict[Any, float] = {}
@@ -133,13 +156,6 @@ def _shares(model: Classifier, given: str) -> dict[Any, float]:
         except ValueError:
             raise PriorError(f"--class-prior must be probabilities, as in no=0.9,yes=0.1, but has {part!r}") from None
     return found
-
-
-def is_network(path: str) -> bool:
-    from credo.formats import FORMATS
-    from credo.formats.files import PACKED
-
-    return path.lower().removesuffix(PACKED).endswith((*FORMATS,))
 
 
 def drawn(path: str, rows: int, given: str, seed: int | None) -> Any:
@@ -192,7 +208,7 @@ def imputed(path: str, data: object) -> Generator[Any]:
 
 def loaded(path: str) -> Any:
     """The model in a .credo file, or the network in a file of another format."""
-    from credo.formats import FORMATS, read
+    from credo.formats import FORMATS, is_network, read
     from credo.formats.files import PACKED
     from credo.storage.files import load
 

@@ -30,8 +30,9 @@ def show(file: str, top: int | None) -> None:
       credo show ads.credo
       credo show alarm.bif
     """
-    from credo.cli.saved import is_network, loaded_network
+    from credo.cli.saved import loaded_network
     from credo.data.profile import profile
+    from credo.formats import is_network
     from credo.present.content import GAP, Paragraph
     from credo.present.models import model_content
     from credo.present.tables import profile_content

@@ -183,21 +183,9 @@ def _extrapolated(start: Array, first: Array, second: Array) -> Array:
     return start + 2.0 * size * step + size**2 * bend
 
 
-def best_of(starts: Iterable[Model], batches: Batches, *, steps: int = 500, tolerance: float = 1e-10) -> Fitted[Model]:
-    """EM from each start; the fit with the highest objective, the first of equal ones."""
-    best: Fitted[Model] | None = None
-    for start in starts:
-        found = em(start, batches, steps=steps, tolerance=tolerance)
-        if best is None or found.objective > best.objective:
-            best = found
-    if best is None:
-        raise EvidenceError("EM needs a start: there is none to choose the best of")
-    return best
-
-
 def expected(model: Expecting, batches: Batches) -> tuple[Evidence, float]:
     """The evidence that is expected of all rows, and the objective."""
-    found: Expected | None = engines.current().reduce(EStep(model), batches(), added)
+    found: Expected | None = engines.reduce(EStep(model), batches(), added)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
     evidence, log_likelihood = found

@@ -135,7 +135,7 @@ def gather(
     """The total over all batches of those columns, in one pass; rows of weight 0 are dropped."""
     weights = Weights.of(weight)
     job = Summarise(summarise, tuple(names), weights.of_a_row)
-    found = engines.current().reduce(job, weights.partitions(table, names), total)
+    found = engines.reduce(job, weights.partitions(table, names), total)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
     return found
@@ -266,13 +266,13 @@ def fold_scores(
     weights = Weights.of(weight)
     names = learner.needs(table.without(weight))
     plan = Folds(learner, tuple(names), folds, seed, weights.of_a_row, score, copied)
-    gathered = engines.current().reduce(plan, weights.partitions(table, names), plan.total)
+    gathered = engines.reduce(plan, weights.partitions(table, names), plan.total)
     if gathered is None or gathered.rows < folds:
         raise DataError(f"{folds} folds need at least {folds} rows")
     parts = gathered.evidence
     others = [Evidence.total(parts[:k] + parts[k + 1 :]).ordered() for k in range(folds)]
     models = [learner.taught_by(evidence, part) for evidence, part in zip(others, parts, strict=True)]
-    scores = engines.current().map(FoldScores(plan, models), weights.partitions(table, names))
+    scores = engines.map(FoldScores(plan, models), weights.partitions(table, names))
     found = [*map(np.concatenate, zip(*scores, strict=True))]
     return found if with_folds else found[:-1], Evidence.total(parts).ordered()
 
@@ -289,6 +289,19 @@ def folds_of(
     place = np.minimum(np.searchsorted(copied, prints), len(copied) - 1)
     of_copies = np.random.default_rng(seed).permutation(len(copied)) % folds
     return np.where(copied[place] == prints, of_copies[place], drawn)
+
+
+@dataclass(frozen=True)
+class FoldDraw:
+    """Which fold each row is in; copies of a row, known by their fingerprints in order, lie in one fold."""
+
+    names: tuple[str, ...]
+    folds: int
+    seed: int
+    copied: NDArray[np.uint64] | None = None
+
+    def of(self, batch: Batch) -> Positions:
+        return folds_of(batch, self.folds, self.seed, self.names, self.copied)
 
 
 @dataclass(frozen=True)
@@ -312,7 +325,7 @@ class Folds:
     copied: NDArray[np.uint64] | None = None
 
     def split(self, batch: Batch) -> list[tuple[Positions, Batch, Array]]:
-        drawn = folds_of(batch, self.folds, self.seed, self.names, self.copied)
+        drawn = FoldDraw(self.names, self.folds, self.seed, self.copied).of(batch)
         weights, own = self.weights.of_rows(batch), batch.only(self.names)
         places = [np.flatnonzero(drawn == k) for k in range(self.folds)]
         return [(rows, own.take(rows), weights[rows]) for rows in places]

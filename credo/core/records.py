@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+if TYPE_CHECKING:
+    from credo.explorer.serving import Explorer
 
 Record = TypeVar("Record")
 
@@ -16,6 +19,17 @@ class Surface:
     def __dir__(self) -> list[str]:
         hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", ())}
         return sorted(set(super().__dir__()) - hidden)
+
+    def _repr_html_(self) -> str:
+        from credo.present.models import in_notebook
+
+        return in_notebook(self)
+
+    def explore(self, data: object = None) -> Explorer:
+        """A page about it, with rows to look at: a notebook shows it, and `start()` serves it to a browser."""
+        from credo.explorer.serving import explore
+
+        return explore(self, data=data)
 
 
 def with_fields(record: Record, **values: Any) -> Record:

@@ -56,6 +56,24 @@ class CategoryCodes:
         return batch.categories(self.name)
 
 
+@dataclass(frozen=True, eq=False)
+class CodesAmong:
+    """A column as codes among given levels (an Arrow array), -1 where a cell is missing or holds another value; and how
+    many do."""
+
+    name: str
+    levels: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CodesAmong) and self.name == other.name and bool(self.levels.equals(other.levels))
+
+    def __hash__(self) -> int:
+        return hash((self.name, len(self.levels)))
+
+    def of(self, batch: Batch) -> tuple[Codes, int]:
+        return cells.recoded(*batch.encoded(CategoryCodes(self.name)), self.levels)
+
+
 @dataclass(frozen=True)
 class NumberMatrix:
     """Columns as floats beside each other, NaN where a cell is missing; the block itself where it holds them."""
@@ -175,10 +193,12 @@ class Batch(Loaded):
 
     def raw_matrix(self, names: Sequence[str]) -> Array:
         """The same, not checked for infinities."""
-        parts = [part for _, part in self.tiles(names)]
-        return (
-            parts[0] if len(parts) == 1 else np.concatenate([np.empty((0 if names else self.rows, len(names))), *parts])
-        )
+        if self._in_block(names):
+            return np.asarray(self._block_of(tuple(names)), dtype=np.float64)
+        if not names or not self.rows:
+            return np.empty((self.rows, len(names)))
+        ((_, whole),) = self._turned(map(self._doubles, names), self.rows)
+        return np.asarray(whole)
 
     def tiles(self, names: Sequence[str]) -> Iterator[tuple[int, Array]]:
         """The same, a few rows after others, each time with the place of the first: caches hold so many."""
@@ -206,13 +226,13 @@ class Batch(Loaded):
     def _in_block(self, names: Sequence[str]) -> bool:
         return bool(names) and set(names) <= set(self.block_names)
 
-    def _turned(self, columns: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """Columns of one type as rows."""
+    def _turned(self, columns: Iterable[Any], size: int = TILE) -> Iterator[tuple[int, Any]]:
+        """Columns of one type as rows, so many at a time."""
         lanes = list(columns)
         beside = pa.RecordBatch.from_arrays(lanes, names=list(map(str, range(len(lanes)))))
         absent = any(lane.null_count for lane in lanes)
-        for start in range(0, self.rows if lanes else 0, TILE):
-            yield start, np.asarray(beside.slice(start, TILE).to_tensor(null_to_nan=absent, row_major=True))
+        for start in range(0, self.rows if lanes else 0, size):
+            yield start, np.asarray(beside.slice(start, size).to_tensor(null_to_nan=absent, row_major=True))
 
     def _doubles(self, name: str) -> Any:
         """A column of numbers as an Arrow array, as it is if it can be."""

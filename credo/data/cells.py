@@ -197,8 +197,9 @@ def check_positive(x: Array, name: str, number: Numbering, whole: bool = False) 
         raise DataError(f"column {name!r} has the value {x[row]:g} (row {number(row)}) where {wanted} is needed")
 
 
-def truths(array: Any, name: str, number: Numbering, success: object = None) -> Codes:
-    """1 and 0, -1 where a cell is missing; true/false, yes/no, 1/0 explain themselves, others need `success`."""
+def truths(array: Any, name: str, number: Numbering, success: object = None, option: str = "success") -> Codes:
+    """1 and 0, -1 where a cell is missing; true/false, yes/no, 1/0 explain themselves, others need `success`, which is
+    given as the option of that name."""
     codes, levels = categories(array)
     values = levels.to_pylist()
     if success is not None:
@@ -210,7 +211,7 @@ def truths(array: Any, name: str, number: Numbering, success: object = None) -> 
             row = number(int(np.flatnonzero(codes == wrong)[0]))
             raise DataError(
                 f"column {name!r} has the value {values[wrong]!r:.60} (row {row}) where yes or no is needed "
-                "(true/false, yes/no, 1/0). Say which value counts with success=..."
+                f"(true/false, yes/no, 1/0). Say which value counts with {option}=..."
             )
     return np.asarray([*table, -1], dtype=np.int32)[codes]
 

@@ -23,7 +23,7 @@ from credo.data.batches import Batch
 from credo.data.cutting import joined
 from credo.data.partitions import Partition, Unopened
 from credo.engines import Partition as AnyPartition
-from credo.engines.partitions import Loaded
+from credo.engines.partitions import Engine, Loaded
 from credo.errors import DataError
 
 if TYPE_CHECKING:
@@ -104,6 +104,10 @@ class Sequences:
             inner = self._table_ends[first:last]  # tables that end within the batch
             starts = np.append(0, inner - batch.start)
             return Runs([*range(int(first), int(last) + 1)], starts)
+        numbers = batch.integers(self.by)
+        if numbers is not None:  # no cell is missing
+            starts = _changes(numbers)
+            return Runs(numbers[starts].tolist(), starts)
         codes, levels = batch.categories(self.by)
         if (codes < 0).any():
             row = batch.number(int(np.argmin(codes)))
@@ -167,6 +171,10 @@ class SequencePartition:
     more: tuple[tuple[Partition, int], ...]  # partitions after it, and how many of their first rows belong here
     sequences: Sequences
 
+    @property
+    def home(self) -> Engine | None:
+        return self.partition.home
+
     def batches(self) -> Iterator[SequenceBatch]:
         own = _rows(self.partition.batches(), self.skipped, None)
         ends = (_rows(partition.batches(), 0, rows) for partition, rows in self.more)
@@ -200,7 +208,7 @@ def partitions_of(
     if len(found) == 1:
         return [SequencePartition(found[0], 0, (), sequences)]
     only = replace(sequences, order=None)
-    ends = [*engines.current().map(FindEnds(only), map(Unopened, table.files([by])))]
+    ends = [*engines.map(FindEnds(only), [*map(Unopened, table.files([by]))])]
     _check_apart(ends, found, by)
     return [
         SequencePartition(own, _begun(ends, i), _continued(ends, found, i), sequences)

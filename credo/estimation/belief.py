@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo import engines
+from credo.core.description import DescriptionLength, integrated_out
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.learning import Additive, Validation, Weight
@@ -228,10 +229,18 @@ class Belief(Additive):
         """Draws of the parameters."""
         return self.posterior.sample(size, seed)
 
+    def description_length(self, data: object = None, *, weight: Weight = None) -> DescriptionLength:
+        """−log₂ p(observations), of those that were learned or of the data: the code that learns parameters as it goes.
+
+        L(h) is 0: the prior is agreed on, and parameters are integrated out rather than sent.
+        """
+        model = self if data is None else self.with_evidence(self.gathered(data, weight))
+        return integrated_out(model.log_evidence(), model.n)
+
     def log_prob(self, data: Any) -> Array:
         """log p(observation) of each, by the predictive; NaN where it is missing."""
         table = source(data)
-        parts = engines.current().map(LogPredictive(self), table.partitions(self.needs(table)))
+        parts = engines.map(LogPredictive(self), table.partitions(self.needs(table)))
         return np.concatenate([np.empty(0), *parts])
 
     def log_predictive(self, batch: Batch) -> Array:

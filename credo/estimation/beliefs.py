@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from credo import engines
+from credo.core.description import DescriptionLength, integrated_out
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNGROUPED, Label
-from credo.core.learning import Additive
+from credo.core.learning import Additive, Weight
 from credo.core.membership import Hard
 from credo.core.records import with_fields
 from credo.core.sparse import GroupCounts
@@ -28,6 +29,9 @@ from credo.families.dirichlet import Dirichlet, DirichletCategorical
 from credo.families.family import Rule
 from credo.numerics.distributions import Beta, Real
 from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.present.plotting import Figure
 
 
 def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[ObservedColumns]) -> Evidence:
@@ -175,13 +179,21 @@ class Beliefs(Additive):
         """log p(all observations | prior)"""
         return float(np.sum(self.prior.log_evidence(self.statistics)))
 
+    def description_length(self, data: object = None, *, weight: Weight = None) -> DescriptionLength:
+        """−log₂ p(observations), of those that were learned or of the data: the code that learns parameters as it goes.
+
+        L(h) is 0: the prior is agreed on, and parameters are integrated out rather than sent.
+        """
+        model = self if data is None else self.with_evidence(self.gathered(data, weight))
+        return integrated_out(model.log_evidence(), model.n)
+
     def log_prob(self, data: Any) -> Array:
         """log p(observation) of each row, by the predictive of its group; of a new group where the group isn't known.
 
         NaN where the observation is missing.
         """
         table = source(data)
-        parts = engines.current().map(LogPredictive(self), table.partitions(self.needs(table)))
+        parts = engines.map(LogPredictive(self), table.partitions(self.needs(table)))
         return np.concatenate([np.empty(0), *parts])
 
     def log_predictive(self, batch: Batch) -> Array:
@@ -210,6 +222,12 @@ class Beliefs(Additive):
     def _shares(self) -> bool:
         """Whether groups teach each other something, apart from the prior."""
         return getattr(self.family, "covariance", None) in ("tied", "spherical")
+
+    def plot(self, top: int = 40, quantity: str | None = None) -> Figure:
+        """A forest plot: the estimates of groups with their 95% credible intervals, the largest first."""
+        from credo.present.score_plot import plot_groups
+
+        return plot_groups(self, top, quantity)
 
     def table(self, mass: float = 0.95) -> Any:
         """An Arrow table: a row for each group, with its rows, estimates and intervals.

@@ -18,13 +18,13 @@ from credo.estimation.beliefs import Beliefs, summarise_groups
 from credo.estimation.observations import ObservedColumns
 from credo.families import BetaBernoulli, Family, priors
 from credo.families.dirichlet import DirichletMultinomial
-from credo.families.family import Rule
-from credo.families.linear_regression import LinearRegression
+from credo.families.family import HasFamily, Rule
+from credo.families.linear_gaussian import LinearGaussian
 from credo.families.normal_inverse_wishart import NormalInverseWishart
 from credo.numerics.exact import Array
 
-Prior = Family | Literal["default", "empirical"] | None
-JointFamily = NormalInverseWishart | DirichletMultinomial | LinearRegression  # an observation is a row of columns
+JointFamily = NormalInverseWishart | DirichletMultinomial | LinearGaussian | HasFamily  # about rows of columns
+Prior = Family | HasFamily | Literal["default", "empirical"] | None
 Names = list[str] | tuple[str, ...]
 
 
@@ -102,6 +102,7 @@ def estimate(
     table.require([*names, *([by] if by else []), *([weight] if isinstance(weight, str) else [])])
     if by in names:
         raise DataError(f"column {by!r} can't be both the groups and what is estimated in them")
+    prior = prior.as_family if isinstance(prior, HasFamily) else prior
     if isinstance(prior, Family) and prior.reads in ("numbers", "counts"):
         if prior.width is not None and len(names) != prior.width:
             raise DataError(f"the prior is about {counted(prior.width, 'column')}, but {len(names)} are named")

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.polynomial.legendre import legval
 from numpy.typing import ArrayLike
 
+from credo.core.description import DescriptionLength, integrated_out
 from credo.core.learning import Weights
 from credo.data import source
 from credo.errors import CredoError, DataError, EvidenceError, PriorError
@@ -264,6 +265,11 @@ class Numeric:
     def log_evidence(self) -> float:
         """log ∫ p(x | θ) p(θ) dθ, the prior normalised."""
         return self._posterior.log_total - self._prior.log_total
+
+    def description_length(self, data: Any = None) -> DescriptionLength:
+        """−log₂ p(observations), of those that were learned or of the data: parameters integrated out."""
+        model = self if data is None else replace(self, values=np.empty(0)).update(data)
+        return integrated_out(model.log_evidence(), model.n)
 
     def log_prob(self, theta: ArrayLike) -> Real:
         """log p(θ | x); of two parameters, θ is a pair or an array of pairs. (..., 2)"""

@@ -6,7 +6,7 @@ from credo.families.beta_bernoulli import BetaBernoulli
 from credo.families.dirichlet import DirichletCategorical, DirichletMultinomial
 from credo.families.family import Family
 from credo.families.gamma import GammaExponential, GammaPoisson
-from credo.families.linear_regression import LinearRegression
+from credo.families.linear_gaussian import LinearGaussian
 from credo.families.normal import NormalInverseGamma, NormalMean
 from credo.families.normal_inverse_wishart import NormalInverseWishart
 from credo.families.pareto_uniform import ParetoUniform
@@ -19,7 +19,7 @@ FAMILIES: dict[str, type[Family]] = {
         DirichletMultinomial,
         GammaExponential,
         GammaPoisson,
-        LinearRegression,
+        LinearGaussian,
         NormalInverseGamma,
         NormalInverseWishart,
         NormalMean,
@@ -35,7 +35,7 @@ __all__ = [
     "Family",
     "GammaExponential",
     "GammaPoisson",
-    "LinearRegression",
+    "LinearGaussian",
     "NormalInverseGamma",
     "NormalInverseWishart",
     "NormalMean",

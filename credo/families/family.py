@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import partial
 from inspect import signature
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 
 Rule = Literal["given", "default", "empirical"]  # where a prior's numbers come from
 Reads = Literal["truth", "category", "count", "positive", "number", "numbers", "counts"]
+
+
+@runtime_checkable
+class HasFamily(Protocol):
+    """A model whose prior is a family's, for beliefs: credo.LinearRegression(0, 1, 1, 1)."""
+
+    @property
+    def as_family(self) -> Family: ...
 
 
 class Family(ABC):

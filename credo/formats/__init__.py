@@ -39,6 +39,11 @@ LONGEST, ENDING = 600, 100  # letters of an error, whatever the file holds; and 
 UNDIRECTED = {"uai", "json_form"}  # that hold Markov networks
 
 
+def is_network(path: str) -> bool:
+    """Whether a file's name ends as those of networks do."""
+    return path.lower().removesuffix(PACKED).endswith((*FORMATS,))
+
+
 def read(path: FilePath) -> Network | MarkovNetwork:
     """A network from a file. Rows whose sum is within 0.01 of 1 are scaled, with a notice."""
     form = _format_of(path)

@@ -20,6 +20,7 @@ from credo.core.learning import Weight
 from credo.data import Source
 from credo.errors import DataError, PriorError, SchemaError, check_whole, suggest
 from credo.models.classifier import Classifier
+from credo.models.description import cut_bits, forest_bits
 from credo.models.form_blocks import blocks_of
 from credo.models.forms import DEPENDENT_KINDS, Views
 from credo.models.naive_bayes import NaiveBayes, check_settings
@@ -53,6 +54,13 @@ class Augmented(Classifier):
     @property
     def settings(self) -> Settings:
         return Settings("bayes", self.smoothing, backoff=self.backoff)
+
+    def structure_bits(self, n: float) -> float:
+        """Where numbers are cut, and the arrows between columns."""
+        return cut_bits(self.cuts, n) + self._arrow_bits([name for name, own in self.views.items() if self.form in own])
+
+    def _arrow_bits(self, columns: Sequence[str]) -> float:  # noqa: ARG002 - of use to those who override
+        return 0.0
 
     @property
     def read_forms(self) -> Views:
@@ -150,6 +158,9 @@ class TreeAugmented(Augmented):
             if not isinstance(self.tree, Mapping) or not all(isinstance(each, str) for each in self.tree.values()):
                 raise PriorError(f"tree must be {{column: its parent}}, but is {self.tree!r:.60}")
             check_arrows("tree", {name: (parent,) for name, parent in self.tree.items()})
+
+    def _arrow_bits(self, columns: Sequence[str]) -> float:
+        return forest_bits(len(columns))
 
     def check_views(self, views: Views) -> None:
         check_dependent("tree", (each for pair in (self.tree or {}).items() for each in pair), views)

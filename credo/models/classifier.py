@@ -2,56 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credo import engines
-from credo._kernels.models.shares import divide_by_total, lower_to_top
-from credo.blocks.block import Likelihood
-from credo.blocks.capabilities import ByColumn, Draws, LeavesOut
-from credo.core.learning import RowWeights, Weight, Weights, fold_scores
+from credo.blocks.block import UNSEEN_VALUES, Likelihood
+from credo.blocks.capabilities import ByColumn, Draws, LeavesOut, read_counting_ignored
+from credo.core.description import DescriptionLength
+from credo.core.learning import RowWeights, Weight, fold_scores
 from credo.core.membership import Codes, Hard
 from credo.core.statistics import ALONE
-from credo.data import Batch, Source
+from credo.data import Batch
 from credo.data.cells import instants
-from credo.data.fingerprints import Fingerprints, fingerprints
-from credo.errors import DataError, EvidenceError, check_seed, counted
+from credo.errors import DataError, EvidenceError, check_seed
 from credo.models.conditional import add_log_likelihoods
-from credo.models.copies import LOOKED_AT, Repeats
-from credo.models.decisions import Loss, loss_matrix
-from credo.models.explaining import Reasons
+from credo.models.description import classifier_evidence, classifier_length
+from credo.models.explaining import Reasons, Spoken
 from credo.models.forms import TEXT_FORMS
 from credo.models.jobs import (
-    Job,
-    LeftOut,
     LogJoint,
-    LogProbabilities,
-    MostProbable,
-    Placed,
-    Prints,
-    Probabilities,
-    Scored,
     Silent,
-    WithProbabilities,
     to_log_shares,
 )  # fmt: skip
 from credo.models.labelled import Labelled
 from credo.models.metrics import Scores
-from credo.notices import tell_of_columns
-from credo.numerics.arrays import Stacked
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
-    from credo.models.explaining import Explanation
+    from credo.present.plotting import Figure
     from credo.selection.learning_curve import LearningCurve
     from credo.selection.tuned import TunedClassifier
     from credo.streaming.live import Live
 
 IMPOSSIBLE_WITHOUT = "row {} is impossible under every class without {}: use estimate='bayes' or 'mean'"
-Shares = Mapping[Any, float]  # of classes: they sum to 1
 
 
 class WithoutEach(NamedTuple):
@@ -65,8 +50,7 @@ class Classifier(Labelled):
     """P(class | row) ∝ P(class) p(columns | class): what was learned, put to use."""
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "class_weights_left_out", "impossible", "log_prior_left_out", "members", "probabilities", "streamed",
-        "terms_by_column",
+        "class_weights_left_out", "log_prior_left_out", "structure_bits", "terms_by_column",
     )  # fmt: skip
 
     @property
@@ -87,73 +71,6 @@ class Classifier(Labelled):
     def log_prob(self, data: Any) -> Array:
         """log p(row), untuned: low for rows unlike all that were learned."""
         return np.asarray(np.logaddexp.reduce(self.log_joint(data), axis=1))
-
-    def with_class_prior(self, class_prior: Shares) -> Self:
-        """The same, where classes have other shares than among the rows that were learned: Bayes' rule, exactly."""
-        found = self.replaced(class_prior=dict(class_prior))
-        _ = found._given_prior  # refused, where it isn't one
-        return found
-
-    def adapt(self, data: object) -> Self:
-        """With the class shares of rows that have no class: they are estimated by EM, rows of a class being as before.
-
-        >>> from credo import NaiveBayes
-        >>> model = NaiveBayes().fit({"x": [0.0, 0.1, 2.0, 2.1] * 10, "y": ["a", "a", "b", "b"] * 10}, target="y")
-        >>> shares = model.adapt({"x": [0.0] * 90 + [2.0] * 10}).class_prior
-        >>> {value: round(share, 2) for value, share in shares.items()}
-        {'a': 0.89, 'b': 0.11}
-        """
-        from credo.models.label_shift import shifted_shares
-
-        smoothing = self.settings.smoothing if self.class_smoothing is None else self.class_smoothing
-        shares = shifted_shares(self.predict_log_proba(data), self.terms.log_prior, smoothing)
-        return self.with_class_prior(dict(zip(self.classes, shares.tolist(), strict=True)))
-
-    def predict_log_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
-        """log P(class | row), with other class shares where they are given. (rows, classes)"""
-        if class_prior is not None:
-            return self.with_class_prior(class_prior).predict_log_proba(data)
-        return self._collected(data, LogProbabilities(self))
-
-    def predict_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
-        """P(class | row), with other class shares where they are given. (rows, classes)"""
-        if class_prior is not None:
-            return self.with_class_prior(class_prior).predict_proba(data)
-        return self._collected(data, Probabilities(self))
-
-    def probabilities(self, batch: Batch) -> Array:
-        """The same of a batch, without a word about cells that say nothing."""
-        return self._probabilities(batch, tells=False)[0]
-
-    def _probabilities(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
-        log_joint, silent = self._log_joint(batch, tells=tells)
-        if (row := lower_to_top(log_joint)) >= 0:
-            raise EvidenceError(self.impossible(batch.slice(row, 1)))
-        shares = np.exp(log_joint, out=log_joint)
-        divide_by_total(shares)
-        return shares, silent
-
-    def predict(self, data: object, *, class_prior: Shares | None = None) -> NDArray[Any]:
-        """The most probable class of each row."""
-        if class_prior is not None:
-            return self.with_class_prior(class_prior).predict(data)
-        return self._named(self._collected(data, MostProbable(self), width=1)[:, 0].astype(np.intp))
-
-    def _named(self, codes: NDArray[np.intp]) -> NDArray[Any]:
-        return _array_of(self.classes)[codes]
-
-    def decide(self, data: object, loss: Loss | None = None, *, reject: float | None = None) -> NDArray[Any]:
-        """The decision of least expected loss for each row; None where rejecting (at that loss) is cheaper.
-
-        loss[truth][decision] is what a decision costs; what isn't said costs 0 where it is right, else 1.
-        """
-        expected = self.predict_proba(data) @ loss_matrix(loss, self.classes)
-        decided = self._named(expected.argmin(1)).astype(object)
-        if reject is not None:
-            if not isinstance(reject, int | float | np.number) or np.isnan(reject):
-                raise DataError(f"reject must be a number, the loss of not deciding, but is {reject!r}")
-            decided[expected.min(1) > reject] = None
-        return decided
 
     def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
         """log P(class, row), up to what all classes share; and the cells that were ignored."""
@@ -184,38 +101,6 @@ class Classifier(Labelled):
     ) -> Array:
         """What follows from what was added up. (rows, classes)"""
         return log_joint
-
-    def _collected(self, data: object, job: Job, width: int | None = None) -> Array:
-        """What a job finds of each row, one after another. (rows, width: one column a class, unless said)"""
-        table, silent, found = self.opened(data), Silent(), Stacked()
-        shape = table.rows or 0, len(self.classes) if width is None else width
-        shared = table.near and isinstance(engines.current(), engines.Local)
-        placed = Placed(job, np.empty(shape)) if shared and table.rows is not None else None
-        for part, unseen in engines.current().map(placed or job, table.partitions(self._present(table))):
-            if placed is None:
-                found.add(part, table.rows)
-            for name, cells in unseen.items():
-                silent[name] = silent.get(name, 0) + cells
-        self._tell_silent(silent)
-        return found.whole((0, shape[1])) if placed is None else placed.found
-
-    def streamed(self, data: object) -> Iterator[tuple[Batch, Array]]:
-        """Batches of a table with their probabilities, one after another, in constant memory."""
-        table = self.opened(data)
-        self._present(table)
-        silent: Silent = {}
-        partitions = table.partitions([*table.keys, *table.names])
-        for batch, probabilities, unseen in engines.current().map(WithProbabilities(self), partitions):
-            for name, cells in unseen.items():
-                silent[name] = silent.get(name, 0) + cells
-            yield batch, probabilities
-        self._tell_silent(silent)
-
-    def _tell_silent(self, silent: Silent) -> None:
-        """One notice for all columns whose cells hold such values."""
-        for what in dict.fromkeys(what for _, what in silent):
-            of = {name: cells for (name, each), cells in silent.items() if each == what}
-            tell_of_columns((name, f"{counted(sum(of.values()), 'cell')} with {what}, ignored") for name in of)
 
     def impossible(self, batch: Batch) -> str:
         """Which cells no class allows, of one row."""
@@ -250,43 +135,7 @@ class Classifier(Labelled):
         (Only where cells miss under a full or tied covariance, and where columns are read together, it is.) Rows
         without a class are left out.
         """
-        table = self._labelled(data, target)
-        if table.once:
-            raise DataError(
-                "leave-one-out reads the data once more, and an iterator can be read only once: give a table"
-            )
-        weights, found = Weights.of(weight), Stacked()
-        partitions = weights.partitions(table, self.needs(table.without(weight)))
-        codes, row_weights = list[Codes](), list[Array]()
-        for log_shares, own, mass in engines.current().map(LeftOut(self, weights.of_a_row), partitions):
-            found.add(log_shares, table.rows)
-            codes.append(own)
-            row_weights.append(mass)
-        self._check_rows(np.concatenate(codes), np.concatenate(row_weights))
-        truth = np.concatenate(codes).astype(np.intp)
-        log_shares = found.whole((0, len(self.classes)))
-        return Scores(self.classes, log_shares, truth, np.concatenate(row_weights), self._held("leave-one-out"))
-
-    def _held(self, how: str) -> str:
-        """What a figure is called."""
-        return how
-
-    def _check_rows(self, codes: Codes, weights: Array) -> None:
-        there = np.bincount(codes, weights, len(self.classes))
-        if not np.allclose(there, self.class_weights, rtol=1e-9):
-            raise EvidenceError(
-                f"leave-one-out needs the rows that were learned: the evidence has {self.n:g} of them, the data "
-                f"{there.sum():g}" + ("" if there.sum() != self.n else ", of other classes")
-            )
-
-    def members(self, batch: Batch, weights: RowWeights) -> tuple[Batch, Hard]:
-        """The rows that have a class and a weight, and which class."""
-        codes, weight = self.codes_of(batch), weights.of_rows(batch)
-        kept = (codes >= 0) & (weight > 0)
-        if kept.all():
-            return batch, Hard(codes, len(self.classes), weight)
-        rows = np.flatnonzero(kept)
-        return batch.take(rows), Hard(codes[rows], len(self.classes), weight[rows])
+        return self._scores_left_out(data, target, weight)
 
     def log_prior_left_out(self, own: Hard) -> Array:
         if (own.weight == 1).all() and own.rows > len(self.classes):  # one of each class stands for all its rows
@@ -301,11 +150,6 @@ class Classifier(Labelled):
         left = n[rows, own.codes] - own.weight
         n[rows, own.codes] = np.where(left <= ALONE * n[rows, own.codes], 0.0, left)
         return n
-
-    def _alone(self, own: Hard) -> NDArray[np.intp]:
-        """The rows that are the only ones of their class."""
-        n = self.class_weights[own.codes]
-        return np.flatnonzero(n - own.weight <= ALONE * n)
 
     def _left_out(self, weights: RowWeights, batch: Batch) -> tuple[Array, Hard]:
         batch, own = self.members(batch, weights)
@@ -333,16 +177,11 @@ class Classifier(Labelled):
     ) -> None:
         LeavesOut.needed(likelihood).add_left_out(likelihood.read(batch), own, out)
 
-    def scores(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
-        """How good its probabilities are, on rows with a class that it wasn't taught by."""
-        table, weights = self._labelled(data, target), Weights.of(weight)
-        partitions = weights.partitions(table, self.needs(table.without(weight)))
-        scored = engines.current().map(Scored(self, weights.of_a_row), partitions)
-        found, codes, row_weights = zip(*scored, strict=True)
-        truth = np.concatenate(codes).astype(np.intp)
-        if not len(truth):
-            raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or weighs nothing")
-        return Scores(self.classes, np.concatenate(found), truth, np.concatenate(row_weights))
+    def plot(self, columns: Sequence[str] | None = None) -> Figure:
+        """The distribution of each column in each class: of the columns named, or of those that matter most."""
+        from credo.present.score_plot import plot_classifier
+
+        return plot_classifier(self, columns)
 
     def learning_curve(
         self, data: object, *, target: object = None, weight: Weight = None, withheld: float = 1 / 3,
@@ -372,16 +211,9 @@ class Classifier(Labelled):
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(int(np.flatnonzero(kept)[row]) + 1, "its fold"))
         return Scores(self.classes, log_shares, codes[kept].astype(np.intp), weights[kept], self._held(f"{folds}-fold"))
 
-    def _copied(self, table: Source, weight: Weight) -> Fingerprints | None:
-        """The fingerprints of rows that have copies; None where rows are too many to look."""
-        if table.rows is None or table.rows > LOOKED_AT:
-            return None
-        names = self.needs(table.without(weight))
-        texts = np.array([any(form in TEXT_FORMS for form in self.views.get(name, ())) for name in names])
-        parts = engines.current().map(Prints(self, tuple(names)), table.partitions(names))
-        codes, cells = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
-        known = codes >= 0
-        return Repeats.of(fingerprints(cells)[known], codes[known], cells[:, known], texts).copied
+    @property
+    def text_columns(self) -> frozenset[str]:
+        return frozenset(name for name, forms in self.views.items() if any(form in TEXT_FORMS for form in forms))
 
     # Reasons
 
@@ -391,14 +223,15 @@ class Classifier(Labelled):
         said = {name: each[0] for name, each in self.terms_by_column(one).items()}
         return Reasons(prior, said, prior + sum(said.values(), np.zeros_like(prior)))
 
-    def explain(self, row: object, of: object = None, against: object = None, *, unit: str = "nats") -> Explanation:
-        """Why a row is taken for the class `of` rather than `against` (the two most probable, if not said).
+    def _spoken(self, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:
+        from credo.models.explaining import spoken_words
 
-        prior + the columns' weights of evidence = the log-odds.
-        """
-        from credo.models.explaining import explained
+        return spoken_words(self, one, first, second, size)
 
-        return explained(self, row, of, against, unit)
+    def _unseen(self, one: Batch) -> frozenset[str]:
+        filled = one.filled(self.views)
+        ignored = (read_counting_ignored(each, filled)[1] for _, each in self.terms.likelihoods)
+        return frozenset(name for found in ignored for name, why in found if why == UNSEEN_VALUES)
 
     def top_words(self, value: object, n: int = 10, *, column: str | None = None) -> Any:
         """An Arrow table: the words that say most for a class against the others, in all its texts together.
@@ -422,6 +255,18 @@ class Classifier(Labelled):
         """How many numbers the model has: P(class), and each class's distributions."""
         each = sum(likelihood.free_parameters for _, likelihood in self.plain.terms.likelihoods)
         return len(self.classes) - 1 + each
+
+    def log_evidence(self) -> float:
+        """log p(classes, columns) of the rows that were learned, all parameters integrated out (untuned)."""
+        return classifier_evidence(self)
+
+    def description_length(self, data: object, *, target: object = None, weight: Weight = None) -> DescriptionLength:
+        """L(h) + L(classes | columns, h) in bits: cuts and arrows, ½ log₂ n for each parameter, −log₂ P(class)."""
+        return classifier_length(self, data, target, weight)
+
+    def structure_bits(self, n: float) -> float:  # noqa: ARG002 - of use to those who override
+        """What isn't a parameter: columns that are read as they are take nothing."""
+        return 0.0
 
     def sample(self, size: int, seed: Any = None) -> Any:
         """An Arrow table of made-up rows, drawn from what was learned (untuned)."""
@@ -484,9 +329,3 @@ def _to_shares_but(log_joint: Array, unknown: NDArray[np.intp], codes: Codes) ->
     row = to_log_shares(log_joint)
     log_joint[unknown, codes[unknown]] = np.nan
     return row
-
-
-def _array_of(classes: Sequence[Any]) -> NDArray[Any]:
-    """NumPy's own type where it can hold them: it drops a NUL at a string's end."""
-    found = np.array(classes)
-    return found if found.tolist() == list(classes) else np.array([*classes, None], dtype=object)[:-1]

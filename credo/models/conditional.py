@@ -14,7 +14,16 @@ from typing import Any, Self
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Parameter, Settings, counting
-from credo.blocks.capabilities import Completes, Draws, Ignored, LogPrior, SharedFactor, log_base, read_counting_ignored
+from credo.blocks.capabilities import (
+    Completes,
+    Draws,
+    ExpectsHidden,
+    Ignored,
+    LogPrior,
+    SharedFactor,
+    log_base,
+    read_counting_ignored,
+)
 from credo.blocks.subset_averaging import averaged
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS
@@ -23,7 +32,7 @@ from credo.core.statistics import Counts
 from credo.data import Batch
 from credo.data.schema import Column, Schema, unite
 from credo.errors import EvidenceError
-from credo.numerics.exact import Array
+from credo.numerics.exact import Array, Exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +53,9 @@ class Conditional:
         """The evidence in a batch, under any membership; `levels` (an Arrow array) are what the groups are called."""
         batch = batch.filled(self.names)
         return self._beside(
-            [each.summarise(batch, member, self.groups) for each in counting(self.blocks)], member, levels
+            [each.summarise(batch, member, self.groups) for each in counting(self.blocks)],
+            Counts.of_rows(member),
+            levels,
         )
 
     def expected(self, batch: Batch, member: Membership, levels: Any) -> Evidence:
@@ -60,11 +71,23 @@ class Conditional:
                 found.append(block.summarise(batch, member, self.groups))
             else:
                 found.append(completes.expected(batch, member, self.groups, now.get(block)))
-        return self._beside(found, member, levels)
+        return self._beside(found, Counts.of_rows(member), levels)
 
-    def _beside(self, found: Sequence[Evidence], member: Membership, levels: Any) -> Evidence:
+    def expected_hidden(self, batch: Batch, log_shares: Array, weight: Array, levels: Any) -> tuple[Evidence, Array]:
+        """EM's whole E-step of rows whose group is hidden: the same under P(group | row), the groups having these
+        shares, and log p(row). (rows,)"""
+        if len(self.blocks) == 1 and (alone := ExpectsHidden.of(self.blocks[0])) is not None:
+            (now,), rows = self.likelihoods, batch.filled(self.names)
+            found = alone.expected_hidden(rows, log_shares, weight, self.groups, now)
+            if found is not None:
+                evidence, (n, log_prob) = found
+                return self._beside([evidence], Counts(Exact.of(n[:, None])), levels), log_prob
+        member, log_prob = Soft.responsibilities(self.log_joint(batch, log_shares), weight)
+        return self.expected(batch, member, levels), log_prob
+
+    def _beside(self, found: Sequence[Evidence], rows: Counts, levels: Any) -> Evidence:
         """With the groups' rows."""
-        parts = {ROWS: Part((self.groups,), Counts.of_rows(member))}
+        parts = {ROWS: Part((self.groups,), rows)}
         for evidence in found:
             parts |= evidence.parts
         groups = Schema((Column(self.groups, "category", levels),))

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from credo.blocks.block import UNSEEN_VALUES, Likelihood
-from credo.blocks.capabilities import Hides, Independent, WordByWord, read_counting_ignored
+from credo.blocks.block import Likelihood
+from credo.blocks.capabilities import Hides, Independent, WordByWord
 from credo.data import Batch, source
 from credo.data.fingerprints import chosen_rows
 from credo.errors import DataError, EvidenceError, counted, suggest
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.models.class_predictor import ClassPredictor
     from credo.models.classifier import Classifier
 
 UNITS = {"nats": 1.0, "bits": float(np.log(2))}
@@ -41,6 +42,15 @@ class Spoken(NamedTuple):
     places: tuple[tuple[int, int], ...]
 
 
+class Step(NamedTuple):
+    """A step of a path, as down a tree: what it asked, what the row answered, and what that adds to the log-odds."""
+
+    column: str
+    answer: str
+    rows: float  # of those that were learned, how many came as far
+    weight: float
+
+
 @dataclass(frozen=True)
 class Explanation:
     """prior + weights of evidence = log-odds of one class against another."""
@@ -54,14 +64,17 @@ class Explanation:
     unit: str = "nats"
     words: dict[str, tuple[Spoken, ...]] = field(default_factory=dict)  # of text columns, the strongest first
     unseen: frozenset[str] = frozenset()  # columns whose values no row had: they are ignored
+    steps: tuple[Step, ...] = ()  # of a model that asks about one column after another: prior + steps = log-odds
 
     @property
     def log_odds(self) -> float:
         return self.prior + sum(self.weights.values())
 
     def shown(self, name: str) -> str:
-        """A column's name, or what a weight is that no column has."""
-        return name if name in self.values else "allowance for label noise"
+        """A column's name, or what a weight is that no column has: an allowance for something, in brackets."""
+        if name in self.values or not name.startswith("("):
+            return name
+        return f"allowance for {name.rstrip('_').strip('()')}"
 
     def cell(self, name: str) -> str:
         """What the row holds there, as text."""
@@ -88,6 +101,9 @@ class Explanation:
             f"P({self.of}) = {self.probability:.4g}; for {self.of} against {self.against}, in {self.unit}:",
             f"  {self.prior:+8.3f}  prior",
         ]
+        if self.steps:
+            lines += [f"  {step.weight:+8.3f}  {step.answer} ({_rows(step.rows)})" for step in self.steps]
+            return "\n".join([*lines, f"  {self.log_odds:+8.3f}  log-odds"])
         speaking = [name for name in self.strongest if self.weights[name] or self.values.get(name) is not None]
         shown = speaking[:SHOWN]
         for name in shown:
@@ -111,6 +127,11 @@ class Explanation:
         return table_html(self.table(), repr(self).splitlines()[0])
 
 
+def _rows(weight: float) -> str:
+    """Of which some may be parts."""
+    return counted(float(f"{weight:.4g}"), "row")
+
+
 def cell_text(value: object) -> str:
     if value is None:
         return "missing"
@@ -118,7 +139,7 @@ def cell_text(value: object) -> str:
     return shown if len(shown) <= BEGINNING else f"{shown[: BEGINNING - 4]} ..."
 
 
-def explained(model: Classifier, row: object, of: object, against: object, unit: str) -> Explanation:
+def explained(model: ClassPredictor, row: object, of: object, against: object, unit: str) -> Explanation:
     """Of one row: a dict of its cells, or a table that has but one."""
     if unit not in UNITS:
         raise DataError(f"no such unit, {unit!r}; {suggest(unit, UNITS)}")
@@ -130,7 +151,7 @@ def explained(model: Classifier, row: object, of: object, against: object, unit:
 
 
 def explained_row(
-    model: Classifier, batch: Batch, row: int, of: object = None, against: object = None, unit: str = "nats"
+    model: ClassPredictor, batch: Batch, row: int, of: object = None, against: object = None, unit: str = "nats"
 ) -> Explanation:
     one = batch.slice(row, 1)
     prior, said, log_joint, factor = model._reasons(one)
@@ -154,22 +175,16 @@ def explained_row(
         model.classes[second],
         float(prior[first] - prior[second]) / size,
         weights,
-        {name: _cell(one, name) for name in weights if name in model.views},
+        {name: _cell(one, name) for name in weights if name in model.feature_names},
         float(share[first]),
         unit,
-        _words(model, one, first, second, size / factor if factor else np.inf),
-        _unseen(model, one),
+        model._spoken(one, first, second, size / factor if factor else np.inf),
+        model._unseen(one),
+        model._steps(one, first, second, size),
     )
 
 
-def _unseen(model: Classifier, one: Batch) -> frozenset[str]:
-    """The columns whose values no row had."""
-    filled = one.filled(model.views)
-    ignored = (read_counting_ignored(each, filled)[1] for _, each in model.terms.likelihoods)
-    return frozenset(name for found in ignored for name, why in found if why == UNSEEN_VALUES)
-
-
-def _words(model: Classifier, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:
+def spoken_words(model: Classifier, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:
     """What each word of the row's texts weighs; of a column in several forms, in all together."""
     filled, found = one.filled(model.views), dict[str, dict[str, float]]()
     readings: dict[str, Any] = {}
@@ -179,10 +194,11 @@ def _words(model: Classifier, one: Batch, first: int, second: int, size: float) 
             own, readings[name] = found.setdefault(name, {}), texts.reading
             for word, each in texts.words_of(likelihood.read(filled)).items():
                 own[word] = own.get(word, 0.0) + float(each[first] - each[second]) / size
-    return {name: _placed(_cell(one, name) or "", weights, readings[name]) for name, weights in found.items()}
+    return {name: placed_words(_cell(one, name) or "", weights, readings[name]) for name, weights in found.items()}
 
 
-def _placed(text: str, weights: dict[str, float], reading: Any) -> tuple[Spoken, ...]:
+def placed_words(text: str, weights: dict[str, float], reading: Any) -> tuple[Spoken, ...]:
+    """What each word says, and where it stands in the text, the strongest first."""
     from credo.data.words import places
 
     at: dict[str, list[tuple[int, int]]] = {}
@@ -297,7 +313,8 @@ def described(model: Classifier) -> str:
     if model.evidence is None:
         return f"{name}, not fitted yet"
     forms: dict[str, list[str]] = {}
-    chosen = model.read_forms if model.tuning is None else model.tuning.forms
+    tuning = model.tuning
+    chosen = model.read_forms if tuning is None else {name: tuning.read_as(name) for name in tuning.forms}
     for column, views in chosen.items():
         forms.setdefault(" and ".join(views) or "left out", []).append(column)
     weights = model.class_weights

@@ -1,4 +1,4 @@
-"""What engines do with batches for a classifier: predict, leave rows out, score."""
+"""What engines do with batches for a predictor of classes: predict, leave rows out, score."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from credo.errors import EvidenceError
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.models.class_predictor import ClassPredictor
     from credo.models.classifier import Classifier
     from credo.models.discriminant import GaussianDiscriminant
 
@@ -55,7 +56,7 @@ class LogJoint:
 class Probabilities:
     """P(class | row)."""
 
-    model: Classifier
+    model: ClassPredictor
 
     def __call__(self, batch: Batch) -> tuple[Array, Silent]:
         return self.model._probabilities(batch)
@@ -65,7 +66,7 @@ class Probabilities:
 class LogProbabilities:
     """log P(class | row)."""
 
-    model: Classifier
+    model: ClassPredictor
 
     def __call__(self, batch: Batch) -> tuple[Array, Silent]:
         log_joint, silent = self.model._log_joint(batch)
@@ -78,7 +79,7 @@ class LogProbabilities:
 class MostProbable:
     """The code of the most probable class."""
 
-    model: Classifier
+    model: ClassPredictor
 
     def __call__(self, batch: Batch) -> tuple[Array, Silent]:
         log_joint, silent = self.model._log_joint(batch)
@@ -91,7 +92,7 @@ class MostProbable:
 class WithProbabilities:
     """The batch, and P(class | row)."""
 
-    model: Classifier
+    model: ClassPredictor
 
     def __call__(self, batch: Batch) -> tuple[Batch, Array, Silent]:
         return batch, *self.model._probabilities(batch)
@@ -101,7 +102,7 @@ class WithProbabilities:
 class LeftOut:
     """log P(class | row) without the row itself, of rows that have a class; its code, and the row's weight."""
 
-    model: Classifier
+    model: ClassPredictor
     weights: RowWeights
 
     def __call__(self, batch: Batch) -> tuple[Array, Codes, Array]:
@@ -113,7 +114,7 @@ class LeftOut:
 class Scored:
     """log P(class | row) of rows that have a class; its code, and the row's weight."""
 
-    model: Classifier
+    model: ClassPredictor
     weights: RowWeights
 
     def __call__(self, batch: Batch) -> tuple[Array, Codes, Array]:
@@ -126,7 +127,7 @@ class Scored:
 class Prints:
     """The class of each row, and the fingerprints of its cells."""
 
-    model: Classifier
+    model: ClassPredictor
     names: tuple[str, ...]
 
     def __call__(self, batch: Batch) -> tuple[Codes, Fingerprints]:

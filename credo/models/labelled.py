@@ -16,15 +16,16 @@ from credo.blocks.numbers.independent import Numbers
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED, Label
 from credo.core.learning import Additive, Weight
-from credo.core.membership import Codes, Hard
-from credo.core.records import with_fields
+from credo.core.membership import Hard
 from credo.core.statistics import Counts
 from credo.data import Batch, Source, source
-from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, nearest, suggest
+from credo.data.schema import Column
+from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.families import dirichlet
+from credo.models.class_predictor import NOTHING, ClassPredictor
 from credo.models.conditional import Conditional, likelihood_of
-from credo.models.forms import CELL_FORMS, TEXT_FORMS, Views, settled_views
-from credo.models.targets import QUANTITY, check_classes, check_number
+from credo.models.forms import CELL_FORMS, TEXT_FORMS, Views, kind_of_form, settled_views
+from credo.models.targets import check_classes, class_codes, with_target
 from credo.notices import tell
 from credo.numerics.exact import Array
 
@@ -32,11 +33,8 @@ if TYPE_CHECKING:
     from credo.selection.report import Report
     from credo.selection.tuning import Tuning
 
-TARGET = "target"  # what a class column is called that comes as an array
-NOTHING = "nothing was learned yet: fit(data, target=...) first"
 
-
-class Labelled(Additive):
+class Labelled(ClassPredictor, Additive):  # type: ignore[misc]
     """log p(row, class) = log P(class) + Σ log p(block | class), over blocks that are independent given the class.
 
     What is learned and how is in the fields of the dataclasses that this is the base of.
@@ -80,10 +78,6 @@ class Labelled(Additive):
 
     def check_views(self, views: Views) -> None:
         """Refuse settings that speak of columns that aren't there."""
-
-    def replaced(self, **values: Any) -> Self:
-        """The same model with other fields, those that aren't the constructor's among them."""
-        return with_fields(self, **values)
 
     # Learning
 
@@ -140,54 +134,9 @@ class Labelled(Additive):
         found = (each.crowded(evidence, slack) for each in limits)
         return super().crowded(evidence, slack) or next(filter(None, found), None)
 
-    def _labelled(self, data: object, target: object) -> Source:
-        if self.target is None:
-            raise EvidenceError(NOTHING)
-        table = self.opened(data)
-        if target is not None and not (isinstance(target, str) and target == self.target):
-            if isinstance(target, str):
-                raise SchemaError(f"the classes were in column {self.target!r} so far, not in {target!r}")
-            table = table.without(self.target).beside(self.target, target)
-        table.require([self.target])
-        return table
-
-    def opened(self, data: object) -> Source:
-        """The table; texts that have no name of their own, as in a list, are the one column that the model reads.
-
-        Columns whose values are words have words here, too, though all of these could be numbers.
-        """
-        table = source(data).as_words(() if self.evidence is None else self.evidence.word_columns)
-        if table.unnamed and len(self.views) == 1:
-            ((name, forms),) = self.views.items()
-            if forms[0] in TEXT_FORMS and name not in table.names:
-                return table.renamed({table.unnamed: name})
-        return table
-
-    def needs(self, data: Source) -> Sequence[str]:
-        assert self.target is not None
-        return (self.target, *self._present(data))
-
-    def _present(self, table: Source) -> list[str]:
-        """The columns that the table has; the others' cells count as missing."""
-        if not self.views:
-            raise EvidenceError(NOTHING)
-        known = set(table.names)
-        absent = [name for name in self.views if name not in known]
-        if len(absent) == len(self.views):
-            wanted = ", ".join(absent[:8]) + (", ..." if len(absent) > 8 else "")
-            meant = suggest(absent[0], [name for name in table.names if name != self.target])
-            raise SchemaError(f"the table has none of the model's columns ({wanted}); {meant}")
-        if absent:
-            what = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
-            whose = "its" if len(absent) == 1 else "their"
-            near = [nearest(name, [*(known - set(self.views))]) for name in absent[:5]]
-            meant = "".join(f". Did you mean {found[0]!r}?" for found in near[:1] if found)
-            tell(f"no column {what}: {whose} cells count as missing{meant}")
-        return [name for name in self.views if name in known]
-
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
         assert self.target is not None
-        codes, levels = _class_codes(batch, self.target)
+        codes, levels = class_codes(batch, self.target)
         lost = codes < 0
         parts = {UNLABELLED: Part((None,), Counts.of_rows(Hard.whole(int(lost.sum()), weight[lost])))}
         if lost.any():
@@ -282,6 +231,24 @@ class Labelled(Additive):
         """The weight of rows without a class: they were left out."""
         return 0.0 if self.evidence is None else float(self.evidence[UNLABELLED].n.value.sum())
 
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(self.views)
+
+    @cached_property
+    def features(self) -> dict[str, Column]:
+        levels = {column.name: column.levels for column in self.seen.schema if not column.derived}
+        return {name: Column(name, kind_of_form(form), levels.get(name)) for name, (form, *_) in self.views.items()}
+
+    @property
+    def word_columns(self) -> Sequence[str]:
+        return () if self.evidence is None else self.evidence.word_columns
+
+    @property
+    def lone_text(self) -> str | None:
+        texts = [name for name, forms in self.views.items() if forms[0] in TEXT_FORMS]
+        return texts[0] if len(texts) == len(self.views) == 1 else None
+
     @cached_property
     def classes(self) -> tuple[Any, ...]:
         """In the order of the probabilities' columns."""
@@ -293,17 +260,6 @@ class Labelled(Additive):
         """The weight of each class's rows."""
         return np.asarray(self.seen[ROWS].n.value[:, 0])
 
-    @property
-    def n(self) -> float:
-        """The weight of the rows."""
-        return float(self.class_weights.sum())
-
-    def _code_of(self, value: object) -> int:
-        for k, known in enumerate(self.classes):
-            if known == value:
-                return k
-        raise SchemaError(f"no class {value!r}; {suggest(value, self.classes)}")
-
     def log_class_prior(self, n: Array) -> Array:
         """log P(class), of evidence that has so many rows of each. (..., classes)"""
         if self.class_prior is not None:
@@ -312,23 +268,13 @@ class Labelled(Additive):
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(dirichlet.shares(n, dirichlet.offset(a, self.settings.estimate))))
 
-    @cached_property
-    def _given_prior(self) -> Array:
-        given = self.class_prior or {}
-        unknown = [value for value in self.classes if value not in given]
-        if unknown:
-            raise PriorError(f"class_prior has no probability for the class {unknown[0]!r}")
-        try:
-            shares = {value: float(share) for value, share in given.items()}
-        except (TypeError, ValueError):
-            shares = {}
-        if not all(share >= 0 for share in shares.values()) or not np.isclose(sum(shares.values()), 1, rtol=1e-9):
-            raise PriorError(f"class_prior must be shares that sum to 1, but is {dict(given)!r:.80}")
-        own = np.array([shares[value] for value in self.classes])
-        if not own.any():
-            raise PriorError("class_prior has no share for any class that is left")
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(own / own.sum()))
+    @property
+    def _log_prior(self) -> Array:
+        return self.terms.log_prior
+
+    @property
+    def _share_smoothing(self) -> float:
+        return self.settings.smoothing if self.class_smoothing is None else self.class_smoothing
 
     @property
     def first_forms(self) -> Views:
@@ -380,18 +326,6 @@ class Labelled(Additive):
             chosen.append((form, likelihood))
         return Terms(tuple(chosen), self.log_class_prior(self.class_weights))
 
-    def codes_of(self, batch: Batch) -> Codes:
-        """Which class each row is in, -1 where it has none."""
-        assert self.target is not None
-        own, levels = _class_codes(batch, self.target)
-        places = {value: k for k, value in enumerate(self.classes)}
-        table = np.array([*(places.get(value, -2) for value in levels.to_pylist()), -1], dtype=np.int32)
-        codes = table[own]
-        if (codes == -2).any():
-            unseen = levels[int(own[codes == -2][0])].as_py()
-            raise EvidenceError(f"column {self.target!r} has {unseen!r:.60}, which was never learned")
-        return codes
-
 
 @dataclass(frozen=True, eq=False)
 class Terms:
@@ -404,28 +338,3 @@ class Terms:
 def few(names: Sequence[str]) -> str:
     """The first of them, and how many there are."""
     return ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
-
-
-def with_target(table: Source, target: object) -> tuple[Source, str]:
-    if isinstance(target, str):
-        table.require([target])
-        return table, target
-    if target is None:
-        raise SchemaError("say which column holds the classes, as in fit(data, target='play')")
-    name = TARGET
-    while name in table.names:
-        name += "_"
-    return table.beside(name, target), name
-
-
-def _class_codes(batch: Batch, target: str) -> tuple[Codes, Any]:
-    import pyarrow as pa
-
-    codes, levels = batch.categories(target)
-    if pa.types.is_floating(levels.type):
-        raise DataError(
-            f"column {target!r} holds numbers with fractions, as {levels[0].as_py():g}; a class is one of a few "
-            f"values. {QUANTITY}"
-        )
-    check_number(target, len(levels))
-    return codes, levels

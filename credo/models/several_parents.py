@@ -14,6 +14,7 @@ from credo.blocks.dependence.cells import Cuts
 from credo.blocks.dependence.families import Parents
 from credo.blocks.dependence.pairs import Dependence
 from credo.blocks.dependence.parents import Chooser, StrongestParents, strongest_parents
+from credo.core.description import arrow_bits
 from credo.core.evidence import Evidence
 from credo.core.learning import Weight
 from credo.data import Source
@@ -65,6 +66,10 @@ class SeveralParents(Augmented):
                 "read only once: give a table, or arrows={column: parents}"
             )
         return found.replaced(parents=found.found_parents(table, weight)) if len(dependent) > 1 else found
+
+    def _arrow_bits(self, columns: Sequence[str]) -> float:
+        own = {name: self.parents.get(name, ()) for name in columns}
+        return arrow_bits(own, len(columns) - 1 + self.from_class)
 
     def _held_apart(self, other: Any) -> str | None:
         if found := super()._held_apart(other):

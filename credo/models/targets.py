@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from credo.data import Source, cells
+from credo.core.membership import Codes
+from credo.data import Batch, Source, cells
 from credo.data.profile import profile
 from credo.data.spelling import DATE, NUMBER
 from credo.errors import DataError, SchemaError
@@ -18,6 +19,7 @@ FEW_NUMBERS = 20  # different numbers that may always be classes
 FEW_NAMES = 100  # different words of which nothing is said
 ROWS_EACH = 10  # fewer rows for each number, and numbers are quantities
 QUANTITY = "To predict a quantity, cut it into bins first, as pandas.qcut does, or use credo.LinearRegression"
+TARGET = "target"  # what a class column is called that comes as an array
 LARGEST = 10_000  # classes: their tables, and the probabilities of a batch's rows, must fit into memory
 
 
@@ -59,7 +61,7 @@ def check_number(target: str, classes: int) -> None:
 
 def _are_many(table: Source, target: str) -> bool:
     """By the first batch: where that has few values, all rows have few enough."""
-    first = next(table.batches([target]), None)
+    first = table.first([target])
     if first is None:
         return False
     array = first.column(target)
@@ -91,3 +93,28 @@ def _refusal(target: str, quantities: bool, classes: int) -> str:
 
 def _advice(target: str) -> str:
     return f"{QUANTITY}; if they are names all the same, kinds={{{target!r}: 'category'}} says so"
+
+
+def with_target(table: Source, target: object) -> tuple[Source, str]:
+    """The table with its classes, and the name of the column that holds them."""
+    if isinstance(target, str):
+        table.require([target])
+        return table, target
+    if target is None:
+        raise SchemaError("say which column holds the classes, as in fit(data, target='play')")
+    name = TARGET
+    while name in table.names:
+        name += "_"
+    return table.beside(name, target), name
+
+
+def class_codes(batch: Batch, target: str) -> tuple[Codes, Any]:
+    """The class of each row, -1 where it has none, and the classes in an Arrow array."""
+    codes, levels = batch.categories(target)
+    if pa.types.is_floating(levels.type):
+        raise DataError(
+            f"column {target!r} holds numbers with fractions, as {levels[0].as_py():g}; a class is one of a few "
+            f"values. {QUANTITY}"
+        )
+    check_number(target, len(levels))
+    return codes, levels

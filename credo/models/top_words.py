@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from credo.blocks.capabilities import WeighsWords
 from credo.blocks.subset_averaging import AveragedText
 from credo.blocks.text.column import TextLikelihood
 from credo.blocks.text.log_odds import OddsLikelihood
@@ -81,8 +82,17 @@ def _word_scores(model: Classifier, column: str, k: int) -> Iterator[WordScores]
         elif each.column.axis == plain.column.axis:
             scores, counts = scores + each.scores_for(k, others), each.texts_of(k)
         else:
-            yield WordScores(each.column.levels, each.scores_for(k, others), each.texts_of(k))
-    yield WordScores(plain.words, scores, counts)
+            texts = each.texts_of(k)
+            more = texts * _linear_weights(model, column, k, others, each.column.levels)
+            yield WordScores(each.column.levels, each.scores_for(k, others) + more, texts)
+    yield WordScores(plain.words, scores + counts * _linear_weights(model, column, k, others, plain.words), counts)
+
+
+def _linear_weights(model: Classifier, column: str, k: int, others: Array, words: Any) -> Array:
+    """What logistic regression, where a tuning has it, adds for each word of a text. (words,)"""
+    own = [each for _, each in model.terms.likelihoods if each.names == (column,)]
+    found = [weighs.weights_for(k, others, words) for each in own if (weighs := WeighsWords.of(each)) is not None]
+    return np.asarray(sum(found, np.zeros(len(words))))
 
 
 def _shares_without(weights: Array, k: int) -> Array:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 import numpy as np
 
-from credo import engines
 from credo.core.em import Fitted, accelerated_em
 from credo.core.evidence import Evidence, Part
+from credo.core.restarts import Restarts
 from credo.data import source
-from credo.engines.partitions import Loaded
 from credo.errors import DataError, NetworkError, SchemaError, check_seed, check_whole, counted, suggest
 from credo.networks.gradient import gradient_ascent, lbfgs
 from credo.networks.incomplete import Hidden, IncompleteRows, Observed, observed
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
 
 Method = Literal["em", "gradient", "lbfgs"]
-FIRST_STEPS, FINALISTS = 20, 3  # steps from every start; starts that are followed to their ends
+FIRST_STEPS = 20  # from every start
 SAME_OPTIMUM = 1e-7  # of the objective: starts that end within it count as the same optimum, the first is taken
 
 
@@ -111,7 +110,7 @@ class Rows:
     data: object = None
     weight: Any = None
 
-    def __call__(self) -> Iterator[Any]:
+    def __call__(self) -> Iterable[Any]:
         return coded_rows(self.network, self.data, self.weight) if self.kept is None else self.kept.chunks()
 
     @property
@@ -146,7 +145,7 @@ class Problem:
 
     def solved(self, how: Fitting, start: Network) -> Network:
         """The network at the best optimum found."""
-        best = self.best([*self.starts(how, start)], how)
+        best = self.restarts(how).best([*self.starts(how, start)])
         if not best.converged:
             ended = f"{how.method} ended after {counted(len(best.history) - 1, 'step')}, before it converged"
             more = "steps= allows more" if len(best.history) > how.steps else 'method="em" may go on'
@@ -159,21 +158,20 @@ class Problem:
         )
         return self.rows.network.with_evidence(whole, best.history)
 
-    def best(self, starts: Sequence[TableEM], how: Fitting) -> Fitted[TableEM]:
-        """The first start, and of all others the best few after some steps, are followed to their ends."""
-        if len(starts) > FINALISTS:
-            begun = self._climbed(starts[1:], replace(how, steps=min(how.steps, FIRST_STEPS)))
-            ranked = sorted(range(len(begun)), key=lambda i: (-begun[i].objective, i))[: FINALISTS - 1]
-            starts = [starts[0], *(starts[i + 1] for i in sorted(ranked))]
-        return chosen(self._climbed(starts, how))
-
-    def _climbed(self, starts: Sequence[TableEM], how: Fitting) -> list[Fitted[TableEM]]:
-        """From each start; on several threads where one is enough for the rows."""
-        if len(starts) > 1 and self.rows.few:
-            begun = [Start(start, self.rows.size) for start in starts]
-            return joined([*engines.current().map(Climb(how, self.rows, True), begun)])
-        climb = Climb(how, self.rows, False)
-        return [fit for start in starts for fit in climb(Start(start, self.rows.size))]
+    def restarts(self, how: Fitting) -> Restarts[TableEM]:
+        """The first start, and of all others the best few after some steps, are followed to their ends; on several
+        threads where one is enough for the rows."""
+        return Restarts(
+            how.climb,
+            self.rows,
+            self.rows.size,
+            how.steps,
+            how.tolerance,
+            first_steps=(FIRST_STEPS,),
+            favoured=1,
+            same=SAME_OPTIMUM,
+            beside=self.rows.few,
+        )
 
     def starts(self, how: Fitting, start: Network) -> Iterator[TableEM]:
         """Tables from the known cells; where variables are hidden, theirs as given at first, and then random."""
@@ -195,41 +193,6 @@ class Problem:
             }
             begun = net._with_prior(prior.in_log_odds(shapes))._like(tables=tables)
             yield TableEM(begun, known)
-
-
-@dataclass(frozen=True, eq=False)
-class Start(Loaded):
-    """Tables from which a method begins; to an engine, a batch of the rows that each step reads."""
-
-    model: TableEM
-    rows: int
-
-
-@dataclass(frozen=True, eq=False)
-class Climb:
-    """The job of one start: the optimum that it leads to."""
-
-    how: Fitting
-    rows: Rows
-    beside: bool  # whether an engine runs other starts at the same time
-
-    def __call__(self, start: Start) -> list[Fitted[TableEM]]:
-        with engines.using(engines.Serial() if self.beside else engines.current()):
-            climbed = self.how.climb(start.model, self.rows, steps=self.how.steps, tolerance=self.how.tolerance)
-        return [climbed]
-
-
-def joined(parts: Sequence[list[Fitted[TableEM]]]) -> list[Fitted[TableEM]]:
-    return [fit for part in parts for fit in part]
-
-
-def chosen(fits: Sequence[Fitted[TableEM]]) -> Fitted[TableEM]:
-    """The best, the first of those that are equal up to rounding."""
-    best, *others = fits
-    for fit in others:
-        if fit.objective > best.objective + SAME_OPTIMUM * abs(best.objective):
-            best = fit
-    return best
 
 
 def hidden_states(network: Network, given: Mapping[str, Any] | None, columns: Collection[str]) -> Hidden:

@@ -81,7 +81,7 @@ def leave_one_out(network: Network, data: object, weight: Any) -> Validation:
     if table.once:
         raise DataError(f"leave-one-out {TWICE}")
     partitions = weights.partitions(table, learner.needs(table.without(weight)))
-    found = [*engines.current().map(LeaveOneOut(learner, weights.of_a_row), partitions)]
+    found = [*engines.map(LeaveOneOut(learner, weights.of_a_row), partitions)]
     logs, own = (np.concatenate([np.empty(0), *each]) for each in zip(*found, strict=True))
     return Validation(logs, np.arange(len(logs)), own)
 
@@ -122,7 +122,7 @@ def _copied(network: Network, table: Source, names: Sequence[str], found: Observ
     look."""
     if table.rows is None or not 0 < table.rows <= LOOKED_AT or not names:
         return None
-    cells = np.concatenate([*engines.current().map(CellPrints(tuple(names)), table.partitions(names))], axis=-1)
+    cells = np.concatenate([*engines.map(CellPrints(tuple(names)), table.partitions(names))], axis=-1)
     prints, one_class = fingerprints(cells), np.zeros(cells.shape[1], dtype=np.int32)
     if len(np.unique(prints)) == len(prints):
         return None

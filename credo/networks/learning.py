@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from credo.core.em import Expected
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.learning import Additive, Weight, Weights
+from credo.core.learning import Additive, RowWeights, Weight, Weights
 from credo.core.membership import Codes
 from credo.core.statistics import Counts
 from credo.data import Batch, Source
 from credo.data.schema import Column, Schema
+from credo.engines import Engine, Partition
 from credo.errors import DataError, EvidenceError, NetworkError, SchemaError, suggest
 from credo.networks.inference.coding import CodedRows, Coder
 from credo.networks.inference.expectations import CHUNK
@@ -245,14 +246,31 @@ def state_codes(index: StateIndex, names: Sequence[str], batch: Batch) -> NDArra
     return coded.columns
 
 
-def coded_rows(network: Network, data: object, weight: Any = None) -> Iterator[CodedRows]:
-    """Rows with any cells missing, and any variables hidden, as numbers of states: what EM reads in each step."""
+@dataclass(frozen=True, eq=False)
+class CodedPartition:
+    """Rows of a partition, with any cells missing, and any variables hidden, as numbers of states."""
+
+    partition: Partition[Batch]
+    network: Network
+    weights: RowWeights
+
+    @property
+    def home(self) -> Engine | None:
+        return self.partition.home
+
+    def batches(self) -> Iterator[CodedRows]:
+        for batch in self.partition.batches():
+            yield from coded_batch(self.network, batch, self.weights.of_rows(batch)).chunks(CHUNK)
+
+
+def coded_rows(network: Network, data: object, weight: Any = None) -> Iterable[Partition[CodedRows]]:
+    """What EM reads in each step."""
     if not network.states:
         raise NetworkError("the network has no states yet: give states=, or learn them with fit")
     table, weights = known_columns(data, network.states), Weights.of(weight)
     names = [name for name in network.variables if name in table.names]
-    for batch in weights.batches(table, names):
-        yield from coded_batch(network, batch, weights.of_rows(batch)).chunks(CHUNK)
+    coded = (CodedPartition(own, network, weights.of_a_row) for own in weights.partitions(table, names))
+    return coded if table.files is None else [*coded]
 
 
 def expected_evidence(network: Network, rows: CodedRows) -> tuple[Evidence, float]:

@@ -46,7 +46,7 @@ def with_missing_information(
     evidence: Evidence, network: Network, rows: Callable[[], Iterable[CodedRows]], hidden: Sequence[str]
 ) -> Evidence:
     """Evidence that EM expected of rows, and what is missing from it; the network has the tables at which EM ended."""
-    found = engines.current().reduce(MissingInformation(network), rows(), _added)
+    found = engines.reduce(MissingInformation(network), rows(), _added)
     if found is None:
         return evidence
     parts, nodes = dict(evidence.parts), network.nodes

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from credo.core.description import DescriptionLength
     from credo.core.evidence import Evidence
     from credo.core.learning import Validation, Weight
     from credo.data.schema import Schema
@@ -415,7 +416,7 @@ class Network(DirectedGraph, GraphicalModel):
         """Rows as numbers of states, for `expect`; any cells may be missing, and any columns."""
         from credo.networks.learning import coded_rows
 
-        return coded_rows(self, data, weight)
+        return (rows for partition in coded_rows(self, data, weight) for rows in partition.batches())
 
     def expect(self, rows: CodedRows) -> tuple[Evidence, float]:
         """EM's E-step: expected counts, Σ weight · P(node, parents | row), and the log-likelihood of the rows."""
@@ -443,6 +444,18 @@ class Network(DirectedGraph, GraphicalModel):
         from credo.networks.structure.strengths import scored_nodes
 
         return scored_nodes(self, data, score, weight, equivalent)
+
+    def log_evidence(self) -> float:
+        """log p(rows | arrows) of the rows that were learned, the tables integrated out; rows without missing cells."""
+        from credo.networks.description import tables_evidence
+
+        return tables_evidence(self)
+
+    def description_length(self, data: object) -> DescriptionLength:
+        """L(h) + L(rows | h) in bits: the parents of each node, ½ log₂ n for each number of its table, −log₂ P(row)."""
+        from credo.networks.description import network_length
+
+        return network_length(self, data)
 
     def average(self, data: object, *, prior: Any = 1.0, structures: int = 100, **how: Any) -> NetworkAverage:
         """The average over structures of these variables, weighed by their posterior probability: what

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.errors import counted
-from credo.families import LinearRegression, NormalInverseWishart
+from credo.families import LinearGaussian, NormalInverseWishart
 from credo.families.dirichlet import Dirichlet
 from credo.numerics.distributions import Beta, Categorical, Distribution, NegativeBinomial
 from credo.numerics.exact import Array
@@ -76,7 +76,7 @@ def _comparable(belief: Belief) -> bool:
     """Whether the prior has the same parameters: a regression's may not know them before the data."""
     if belief.prior.improper.any():
         return False
-    return not isinstance(belief.prior, LinearRegression) or belief.prior.precision.ndim > 1
+    return not isinstance(belief.prior, LinearGaussian) or belief.prior.precision.ndim > 1
 
 
 def parameter_chart(
@@ -137,7 +137,7 @@ def _densities(distribution: Distribution, grid: Array) -> list[Array]:
 
 def _predictive_chart(belief: Belief) -> Chart:
     label = "next observation"
-    if isinstance(belief.posterior, LinearRegression):
+    if isinstance(belief.posterior, LinearGaussian):
         return Chart(label, "", note="depends on the features")
     predictive = belief.predictive()
     if isinstance(predictive, Categorical):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.errors import counted
-from credo.families import GammaExponential, LinearRegression
+from credo.families import GammaExponential, LinearGaussian
 from credo.families.dirichlet import Dirichlet
 from credo.present import html
 from credo.present.content import GAP, Content, Drawing, Paragraph, Table, TableColumn
@@ -48,7 +48,7 @@ def _known(belief: Belief) -> bool:
         return known and belief.posterior.alpha.size > 0  # type: ignore[attr-defined]
     if belief.evidence is not None:
         return True
-    return not isinstance(belief.family, LinearRegression) or belief.family.precision.ndim > 1
+    return not isinstance(belief.family, LinearGaussian) or belief.family.precision.ndim > 1
 
 
 def parameter_name(belief: Belief) -> str:

@@ -100,18 +100,30 @@ def tried_table(report: Report) -> Table:
 def _judged(report: Report) -> list[Content]:
     """What was tried, and how well the result predicts."""
     scores = report.scores
-    rows = f"Scores on {count_of(len(scores.truth), 'held-out row')}"
     return [
         Paragraph("Models tried, scored on held-out rows", "title"),
         tried_table(report),
         Paragraph(f"Pooled: {one_line(report.why, 200)}."),
         GAP,
-        Paragraph(f"{rows}, used neither for learning nor for tuning ({scores.how})", "title"),
+        *scores_content(scores, "used neither for learning nor for tuning"),
+    ]
+
+
+def scores_content(scores: Scores, what: str = "") -> list[Content]:
+    """How well held-out rows are predicted."""
+    title = f"Scores on {count_of(len(scores.truth), 'held-out row')}{f', {what}' if what else ''} ({scores.how})"
+    return [
+        Paragraph(title, "title"),
         *_figures(scores),
         *([Paragraph(noted.strip().strip("()") + ".", "note")] if (noted := scores.unknown_noted()) else []),
         GAP,
         *confusion_content(scores, CLASSES, PAIRS),
     ]
+
+
+def report_content(report: Report) -> list[Content]:
+    """What was tried, how well the result predicts, and the columns."""
+    return [*_judged(report), GAP, columns_table(report, TOP)]
 
 
 def _figures(scores: Scores) -> list[Content]:
@@ -146,8 +158,8 @@ def confusion_content(scores: Scores, most: int, pairs: int) -> list[Content]:
 
 def views_table(model: Classifier, top: int) -> Table:
     """How columns are read, where no report says how much they matter."""
-    chosen = model.views if model.tuning is None else model.tuning.forms
     names = list(model.views)[:top]
+    chosen = model.views if model.tuning is None else {name: model.tuning.read_as(name) for name in names}
     schema = {column.name: column for column in model.seen.schema if not column.derived}
     return Table(
         [

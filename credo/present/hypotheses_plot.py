@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo.numerics.exact import Array
 from credo.present.plotting import Figure
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 PANELS, ACROSS = 12, 4  # at most; in a row
 NAMED = 12  # hypotheses whose names are still legible
+BARS = 200  # hypotheses that have a bar each; more of them are lines
 
 
 def plot_evolution(evolution: Evolution) -> Figure:
@@ -25,7 +27,17 @@ def plot_evolution(evolution: Evolution) -> Figure:
     top = 1.05 * float(evolution.probabilities[steps].max())
     for panel, step in enumerate(steps):
         axes = figure.add_subplot(ceil(len(steps) / across), across, panel + 1)
-        axes.bar(np.arange(len(evolution.hypotheses)), evolution.probabilities[step], color="tab:blue")
+        if len(evolution.hypotheses) <= BARS:
+            axes.bar(np.arange(len(evolution.hypotheses)), evolution.probabilities[step], color="tab:blue")
+        else:
+            _draw_lines(axes, evolution.probabilities[step])
         axes.set(title=f"after {step}" if step else "prior", ylim=(0, top))
         axes.set_xticks(np.arange(len(names)) if names else [], names or [], rotation=30)
     return figure
+
+
+def _draw_lines(axes: Any, p: Array) -> None:
+    """A line for each hypothesis that is still possible, all in one path."""
+    places = np.flatnonzero(p > 0)
+    axes.vlines(places, 0, p[places], color="tab:blue", linewidth=0.6)
+    axes.set_xlim(-1, len(p))

@@ -36,7 +36,7 @@ def ellipses_plot(mixture: Mixture, data: object, columns: Sequence[str] | None)
             axes.plot(*edge.T, color=colour, lw=1.0 + 2.0 * share, label=str(name) if scale == DEVIATIONS[0] else None)
         axes.plot(*mean, "+", color=colour)
     if data is not None:
-        points, codes = _points(mixture, data, names)
+        points, codes = points_of(mixture, data, names)
         colours = [PALETTE[k % len(PALETTE)] for k in codes]
         axes.scatter(points[:, 0], points[:, 1], s=6, c=colours, alpha=0.4, linewidths=0)
     axes.set(xlabel=names[0], ylabel=names[1])
@@ -78,7 +78,7 @@ def ellipse(mean: Array, root: Array, scale: float) -> Array:
     return np.asarray(mean + scale * np.column_stack([np.cos(turn), np.sin(turn)]) @ root.T)
 
 
-def _points(mixture: Mixture, data: object, names: Sequence[str]) -> tuple[Array, Any]:
+def points_of(mixture: Mixture, data: object, names: Sequence[str]) -> tuple[Array, Any]:
     """Some rows, spread over the table, and their components."""
     model = mixture.classifier
     table = model.opened(data)

@@ -36,43 +36,7 @@ NUMERIC_FORMS = ("gaussian", "date", "log", "coarse", "binned")
 
 # Nothing is loaded and nothing runs, whatever the data's names say.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-STYLE = """
-:root { color-scheme: light dark; --ink: #1c2430; --faint: #66707c; --line: #d9dee4; --paper: #fff; --card: #f5f7f9;
-  --blue: #4477aa; --for: 0 158 115; --against: 222 72 72; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e3e7ec; --faint: #98a2ae; --line: #39424d; --paper: #14181d;
-  --card: #1d232a; --blue: #6f9fd0; --for: 0 150 110; --against: 214 66 66; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1rem; max-width: 62rem; background: var(--paper); color: var(--ink);
-  font: 16px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; margin: 0.5rem 0 0; } h2 { font-size: 1.15rem; margin: 2rem 0 0.5rem; }
-p { margin: 0.4rem 0; } .faint, figcaption { color: var(--faint); font-size: 0.88rem; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: 0.7rem; margin: 1rem 0; }
-.tile { background: var(--card); border-radius: 0.5rem; padding: 0.6rem 0.9rem; }
-.tile b { display: block; font-size: 1.5rem; }
-.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); gap: 0 2.5rem; }
-.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(19rem, 100%), 1fr)); gap: 1.2rem; }
-figure { margin: 0; min-width: 0; } figure svg { width: 100%; height: auto; display: block; }
-figure b { display: block; overflow-wrap: anywhere; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.92rem; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.25rem 0.7rem 0.25rem 0; text-align: right; border-bottom: 1px solid var(--line); }
-th { font-weight: 600; vertical-align: bottom; } th:first-child, td:first-child, .left { text-align: left; }
-th, td { max-width: 18rem; overflow-wrap: break-word; } td span { white-space: nowrap; }
-.bar { display: inline-block; height: 0.7em; background: var(--blue); border-radius: 2px; min-width: 1px; }
-.wide { width: 9rem; text-align: left; } .matrix td + td, .matrix th + th { text-align: center; }
-.words td:nth-child(-n+3), .words th:nth-child(-n+3) { text-align: left; }
-.key { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px; margin: 0 0.35em 0 0.9em; }
-@media (max-width: 36rem) { body { font-size: 15px; } .wide { width: 5rem; } }
-.values td { border: 0; padding-top: 0.1rem; padding-bottom: 0.1rem; }
-.strongest .wide { width: 6rem; } h3 { font-size: 1rem; margin: 1.2rem 0 0.4rem; }
-.document { background: var(--card); border-radius: 0.5rem; padding: 0.7rem 1rem; margin: 0.8rem 0; }
-.document p { margin: 0.3rem 0; overflow-wrap: anywhere; } .document .text { white-space: pre-wrap; line-height: 1.75;
-  max-height: 24rem; overflow-y: auto; }
-.for, .against { border-radius: 3px; padding: 0.1em 0;
-  -webkit-box-decoration-break: clone; box-decoration-break: clone; }
-.for { background: rgb(var(--for) / var(--a, 0.6)); } .against { background: rgb(var(--against) / var(--a, 0.6)); }
-.key.for, .key.against { padding: 0; }
-"""
+STYLE = (Path(__file__).parent / "credo.css").read_text(encoding="utf-8")  # the explorer's, too
 
 
 def classifier_page(
@@ -101,6 +65,18 @@ def page_of(model: Classifier, examples: object = None, curve: LearningCurve | N
     parts += [_curve(curve), strongest_words(model), documents(model, examples)]
     parts += [decision_regions(model, heaviest), columns_by_class(model, heaviest, report), footer(model)]
     return whole_page(f"Predicting {model.target}", parts)
+
+
+def report_page(report: Report, path: FilePath) -> None:
+    """Write a page of a report alone, whole or not at all."""
+    heading = f"<h1>Predicting {named(report.target)}</h1>\n<p>{whole(report.rows)} rows.</p>"
+    columns = f"<h2>Columns</h2>\n{html.table(columns_table(report, LISTED), 'words')}"
+    pair = f'<div class="pair">{_calibration(report.scores)}{_confusion(report.scores)}</div>'
+    foot = f'<p class="faint">Made by credo {__version__}.</p>'
+    parts = [heading, _tiles(report.scores), _tried(report), columns, pair, foot]
+    text = whole_page(f"Predicting {report.target}", parts).encode(errors="replace")
+    with explained("save to", path):
+        write_whole(Path(path).expanduser().resolve(), [text])
 
 
 def whole_page(title: str, parts: Sequence[str]) -> str:

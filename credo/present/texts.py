@@ -52,7 +52,7 @@ def pieces(text: str, words: Sequence[WordWeight]) -> list[ColouredPiece]:
     for word in words:
         length = sum(end - start for start, end in word["places"])
         for start, end in word["places"] if length else ():
-            density[start:end] += np.clip(np.nan_to_num(word["weight"]), -CERTAIN, CERTAIN) / length
+            density[start:end] += min(max(word["weight"], -CERTAIN), CERTAIN) / length
             cuts |= {min(start, len(text)), min(end, len(text))}
     ends = sorted(cuts)
     return [ColouredPiece(text[a:b], float(density[a:b].sum())) for a, b in pairwise(ends)]

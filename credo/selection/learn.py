@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, overload
 
 from credo.core.learning import Weight, Weights
 from credo.data import Source, source
@@ -18,15 +18,19 @@ from credo.models.classifier import Classifier
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.explaining import contributions
 from credo.models.forms import FORM_OF, TEXT_FORMS
-from credo.models.labelled import with_target
 from credo.models.naive_bayes import NaiveBayes
+from credo.models.regression.linear import LinearRegression
 from credo.models.several_parents import KDependence, NetworkClassifier
+from credo.models.targets import with_target
 from credo.selection.nested import SHARES, Outcome, outcome
+from credo.selection.regression import check_number_target, holds_numbers, learned_regression
 from credo.selection.report import Read, Report, Tried
 from credo.selection.tuned import TunedClassifier
 from credo.selection.widening import MANY_CLASSES, WIDEST_FULL, joined, widened
 
-Kind = Literal["auto", "naive-bayes", "gaussian", "tan", "aode", "kdb", "network"]
+Kind = Literal["auto", "naive-bayes", "gaussian", "tan", "aode", "kdb", "network", "linear"]
+Generative = Literal["auto", "naive-bayes", "gaussian", "tan", "aode", "kdb", "network"]
+LINEAR = "linear"
 KINDS = get_args(Kind)
 LEARNERS: dict[str, Callable[..., Classifier]] = {
     "tan": TreeAugmented,
@@ -38,6 +42,20 @@ EXPLAINED = 1000  # rows whose weights of evidence are averaged
 DISCRIMINANTS: dict[str, Covariance] = {"linear discriminant": "tied", "quadratic discriminant": "full"}
 
 
+@overload
+def learn(
+    data: object, target: object, *, model: Literal["linear"], kinds: Mapping[str, Any] | None = None,
+    weight: Weight = None, seed: int = 0,
+) -> LinearRegression: ...  # fmt: skip
+
+
+@overload
+def learn(
+    data: object, target: object, *, model: Generative = "auto", kinds: Mapping[str, Any] | None = None,
+    weight: Weight = None, seed: int = 0,
+) -> TunedClassifier: ...  # fmt: skip
+
+
 def learn(
     data: object,
     target: object,
@@ -46,11 +64,13 @@ def learn(
     kinds: Mapping[str, Any] | None = None,
     weight: Weight = None,
     seed: int = 0,
-) -> TunedClassifier:
+) -> TunedClassifier | LinearRegression:
     """A model for a labelled table; `model.report` says what was tried, what came of it, and how good it is.
 
     Columns are counted in several forms, forms are weighed by how they predict rows that are left out, and candidates
-    are pooled by how they predict rows that neither taught nor tuned them.
+    are pooled by how they predict rows that neither taught nor tuned them; logistic regression is one of them. Where
+    the target is a quantity (numbers with fractions, more than 20 whole numbers, or kinds={target: "number"}), the
+    model is a LinearRegression; model="linear" says so to type checkers, too.
 
     >>> rows = {"x": [1.0, 1.2, 0.9, 3.1, 2.9, 3.0] * 3, "y": ["a", "a", "a", "b", "b", "b"] * 3}
     >>> model = learn(rows, target="y")
@@ -64,6 +84,11 @@ def learn(
     if table.once:
         raise DataError("learning reads the data several times, and an iterator can be read only once: give a table")
     table = table.held()
+    if model == LINEAR:
+        check_number_target(table, name)
+    if model == LINEAR or (model == "auto" and holds_numbers(table, name, kinds)):
+        with local.one_blas_thread():
+            return learned_regression(table, name, kinds, weight, seed)
     base: Classifier = LEARNERS.get(model, NaiveBayes)(kinds=kinds).fit(table, target=name, weight=weight)
     if len(base.classes) < 2:
         raise EvidenceError(
@@ -85,7 +110,7 @@ def _learned(base: Classifier, table: Source, weight: Weight, seed: int, kind: s
             wide = widened(base, table, weight)
             if kind == "auto":
                 wide = joined(wide, table, weight)
-            name, found = "", outcome(wide, table, weight, seed)
+            name, found = "", outcome(wide, table, weight, seed, discriminative=kind == "auto")
         model = found.tuned(joint=kind == "auto")
         report = Report(
             str(model.target),
@@ -149,7 +174,7 @@ def _columns(model: TunedClassifier, table: Source, weights: Weights) -> tuple[R
     sizes = contributions(model, table, EXPLAINED)
     found = []
     for name in names:
-        forms = model.tuning.forms.get(name, ())
+        forms = model.tuning.read_as(name)
         kind = _kind(model, name, profiles)
         found.append(Read(name, kind, " + ".join(forms), missing[name], sizes.get(name, 0.0)))
     return tuple(found)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.blocks.block import ALL
 from credo.core.learning import Weight, Weights
 from credo.data import Source
 from credo.engines import local
@@ -24,12 +25,16 @@ from credo.models.metrics import Scores
 from credo.notices import tell
 from credo.numerics.exact import Array
 from credo.selection.candidates import OF_PAIRS, Candidates, candidates, excess_of_factors
+from credo.selection.discriminative import LOGISTIC, TREE, Discriminative, Judge, with_features
 from credo.selection.in_step import Run, alone, together
+from credo.selection.linear_terms import DiscriminativeTerm, LinearTerm
 from credo.selection.report import Tried
 from credo.selection.requests import ScoresOfTerms
 from credo.selection.sample import Sample, drawn, encoded
 from credo.selection.stacking import HeldOut, Stack, cross_fitted, cross_fitted_alone, stacked, with_discount
-from credo.selection.terms import Taught, TermScores, taught
+from credo.selection.terms import Taught, Term, TermScores, taught
+from credo.selection.texts import gains
+from credo.selection.tree_terms import TreeTerm
 from credo.selection.tuned import TunedClassifier
 from credo.selection.tuning import Tuning
 from credo.selection.weighting import Weighting, pooled
@@ -55,6 +60,7 @@ class Outcome:
     weighting: Weighting
     scores: Scores
     tried: tuple[Tried, ...]
+    parts: tuple[DiscriminativeTerm, ...] = ()  # logistic regression and a tree, where they are worth it
 
     def tuned(self, joint: bool = False) -> TunedClassifier:
         """The model with this tuning, and with the views that it needs."""
@@ -72,7 +78,7 @@ class Outcome:
         tuning = Tuning(
             forms, weights, model.classes, tuple(map(float, weighting.biases)), settings.smoothing, settings.strength,
             model.n, self.scores.log_loss, mixed, mixture, settings.odds, settings.shrinkage,
-            self.stack.discount, settings.backoff, self.stack.noise,
+            self.stack.discount, settings.backoff, self.stack.noise, self.parts,
         )  # fmt: skip
         return TunedClassifier(model.narrowed(views), tuning, joint=joint)
 
@@ -88,21 +94,24 @@ def tune(model: Classifier, table: Source, weight: Weight, seed: int) -> TunedCl
         return outcome(widened(model, table, weight), table, weight, seed).tuned()
 
 
-def outcome(model: Classifier, table: Source, weight: Weight, seed: int) -> Outcome:
-    """A model whose columns are counted in all their forms, tuned on the rows that it was taught by."""
+def outcome(model: Classifier, table: Source, weight: Weight, seed: int, discriminative: bool = False) -> Outcome:
+    """A model whose columns are counted in all their forms, tuned on the rows that it was taught by; with logistic
+    regression beside it, where that is worth it."""
     terms = sum(len(set(views) - set(CELL_FORMS)) for views in model.choices.values())
     sample = encoded(model, drawn(model, table, Weights.of(weight), terms))
     if sample.rows < 2:
         raise DataError("tuning needs at least two different rows that have a class")
     fold, folds = _folds(sample, seed, model.counts_cells)
+    sample = with_features(model, sample) if discriminative else sample
+    fitted = Discriminative.of(model, sample, fold, folds)
     learned = taught(model, sample)
     excess = excess_of_factors(learned, sample)
-    runs = [_judged(learned, sample, fold == k, excess, blanks=k < BLANKED_FOLDS) for k in folds]
+    runs = [_judged(learned, sample, fold == k, excess, k < BLANKED_FOLDS, fitted.judges(k)) for k in folds]
     in_step = sample.rows * len(model.classes) * terms * len(folds) <= MOST_IN_STEP
     whole = [candidates(learned, sample, excess)] if sample.rows <= MANY else []
     found: list[Any] = together([*runs, *whole]) if in_step else [alone(run) for run in (*runs, *whole)]
     judged: list[_Judged] = found[: len(runs)]
-    names = tuple(dict.fromkeys(name for each in judged for name in each.candidates.weightings))
+    names = tuple(dict.fromkeys(name for each in judged for name in each.log_odds))
     held_out = HeldOut.joined([each.candidates_as_terms(names, k) for k, each in enumerate(judged)])
     nobody = held_out.take(np.zeros_like(held_out.fold, dtype=bool))
     blanks = [each.blanked.candidates_as_terms(names, k) for k, each in enumerate(judged) if each.blanked is not None]
@@ -122,26 +131,45 @@ def outcome(model: Classifier, table: Source, weight: Weight, seed: int) -> Outc
     pooled_ones = [name for name in names if name in final.weightings and (shares[name] or names.index(name) in kept)]
     weighting = pooled([final.weightings[name] for name in pooled_ones], [shares[name] for name in pooled_ones])
     tried = _tried(model, held_out, blanked, shares, scores.commonest[1])
-    return Outcome(model, final, stack, weighting, scores, tried)
+    weighting, parts = _with_parts(weighting, sample, fitted, shares)
+    return Outcome(model, final, stack, weighting, scores, tried, parts)
+
+
+def _with_parts(
+    weighting: Weighting, sample: Sample, fitted: Discriminative, shares: Mapping[str, float]
+) -> tuple[Weighting, tuple[DiscriminativeTerm, ...]]:
+    """With logistic regression and a tree, fitted to all rows, if they have shares."""
+    parts: tuple[DiscriminativeTerm, ...] = ()
+    if fitted.logistic is not None and (share := shares[LOGISTIC]):
+        regression = fitted.logistic.whole()
+        weighting = weighting.beside(Term(LinearTerm.form, ALL), share, regression.biases)
+        parts = regression.terms
+    if fitted.trees is not None and (share := shares[TREE]):
+        weighting = weighting.beside(Term(TreeTerm.form, ALL), share, np.zeros_like(weighting.biases))
+        parts = (*parts, fitted.trees.whole(sample.parts, sample.weight))
+    return weighting, parts
 
 
 def _worth_pooling(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> tuple[list[int], Array]:
     """The candidates to pool, and log P(class | row) by the shares that the other folds gave.
 
-    Those whose columns depend on each other are pooled only if the pool predicts held-out rows better with them, by
-    more than two standard errors.
+    Logistic regression is pooled if the pool predicts held-out rows better with it; candidates whose columns depend on
+    each other, and a tree, if it does so by more than two standard errors.
     """
     names = [term.name for term in held_out.rows.terms]
-    every, simple = [*range(len(names))], [j for j, name in enumerate(names) if name not in OF_PAIRS]
-    pools = (every, simple) if simple and simple != every else (every,)
-    found = [cross_fitted(held_out.only(kept), blanked.only(kept), class_weights) for kept in pools]
-    if len(found) == 1:
-        return every, found[0]
-    rows, weight = np.arange(held_out.rows.rows), held_out.rows.weight
-    gain = found[0][rows, held_out.rows.truth] - found[1][rows, held_out.rows.truth]
-    mean = np.average(gain, weights=weight)
-    error = np.sqrt(np.average((gain - mean) ** 2, weights=weight) / max(weight.sum(), 1.0))
-    return (every, found[0]) if mean > CLEARLY * error else (simple, found[1])
+    groups = (frozenset({LOGISTIC}), 0.0), (OF_PAIRS, CLEARLY), (frozenset({TREE}), CLEARLY)
+    simple = [j for j, name in enumerate(names) if not any(name in group for group, _ in groups)]
+    kept = simple or [*range(len(names))]
+    rows = np.arange(held_out.rows.rows), held_out.rows.truth
+    found = cross_fitted(held_out.only(kept), blanked.only(kept), class_weights)
+    for group, errors in groups:
+        wider = [j for j, name in enumerate(names) if j in kept or name in group]
+        if wider == kept:
+            continue
+        other = cross_fitted(held_out.only(wider), blanked.only(wider), class_weights)
+        if gains(other[rows] - found[rows], held_out.rows.weight, errors):
+            kept, found = wider, other
+    return kept, found
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,25 +200,27 @@ def _folds(sample: Sample, seed: int, in_cells: bool) -> tuple[NDArray[np.intp],
 
 
 def _judged(
-    learned: Taught, sample: Sample, held_out: NDArray[np.bool_], excess: Mapping[str, float], blanks: bool
-) -> Run[_Judged]:
-    part, rest = sample.take(held_out), sample.take(~held_out)
+    learned: Taught, sample: Sample, held_out: NDArray[np.bool_], excess: Mapping[str, float], blanks: bool,
+    judges: Mapping[str, Judge],
+) -> Run[_Judged]:  # fmt: skip
+    part, rest = sample.take(held_out), replace(sample, design=None, trees=None).take(~held_out)
     others = learned.without(sample, held_out)
     found = yield from candidates(others, rest, excess)
-    own = yield from _said(others, part, found)
+    own = yield from _said(others, part, found, judges)
     used = [name for name, forms in found.forms.items() if forms]
     if not blanks or not used:
         return own
-    blanked = yield from _said(others, part.thinned(BLANKED).blanked(used, seed=0), found)
+    blanked = yield from _said(others, part.thinned(BLANKED).blanked(used, seed=0), found, judges)
     return replace(own, blanked=blanked)
 
 
-def _said(taught: Taught, part: Sample, found: Candidates) -> Run[_Judged]:
+def _said(taught: Taught, part: Sample, found: Candidates, judges: Mapping[str, Judge]) -> Run[_Judged]:
     """What candidates say of rows that are held out."""
     every = yield ScoresOfTerms(taught, part, found.forms, found.settings, left_out=False)
     known = taught.class_weights[every.truth] > 0
     rows = every.take(known)
     log_odds = {name: each.log_odds(rows) for name, each in found.weightings.items()}
+    log_odds |= {name: each.log_odds(part)[known] for name, each in judges.items()}
     used = [name for name, forms in found.forms.items() if forms]
     missing = taught.missing_shares(part, used)
     return _Judged(found, rows, log_odds, missing[known], every.take(~known))

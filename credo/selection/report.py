@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 
 from credo.models.metrics import Scores
+from credo.models.regression.scores import NumberScores
+
+FilePath = str | PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,34 @@ class Read:
     weight: float  # mean size of its weight of evidence between the two most probable classes, in nats
 
 
+@dataclass(frozen=True)
+class TriedRegression:
+    """A regression, and how well it predicted held-out rows."""
+
+    name: str
+    log_loss: float
+    rmse: float
+    r2: float
+    chosen: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionReport:
+    """What credo.learn did with a number to predict, and why."""
+
+    target: str
+    rows: float
+    unlabelled: float
+    tried: tuple[TriedRegression, ...]  # the best first
+    why: str  # the outcome, in a sentence
+    scores: NumberScores  # of held-out rows, the choice of the regression included
+    seconds: float
+
+    def __repr__(self) -> str:
+        lines = [f"{each.log_loss:8.4f}  {each.rmse:8.4g}  {each.r2:7.4f}  {each.name}" for each in self.tried]
+        return "\n".join([self.why, "log-loss      rmse       R²", *lines, repr(self.scores)])
+
+
 @dataclass(frozen=True, eq=False)
 class Report:
     """What credo.learn did and why: the columns, what was tried, and how good the outcome is."""
@@ -45,6 +77,18 @@ class Report:
     def important(self) -> list[Read]:
         """Columns by how much they matter."""
         return sorted(self.columns, key=lambda column: -column.weight)
+
+    def save(self, path: FilePath) -> None:
+        """Write an .html page: what was tried, how good the outcome is, and the columns."""
+        from credo.present.page import report_page
+
+        report_page(self, path)
+
+    def _repr_html_(self) -> str:
+        from credo.present.classifiers import report_content
+        from credo.present.html import contents_html, notebook_html
+
+        return notebook_html(contents_html(report_content(self)))
 
     def __repr__(self) -> str:
         lines = [f"{each.log_loss:8.4f}  {each.accuracy:.4f}  {each.share:6.2f}  {each.name}" for each in self.tried]

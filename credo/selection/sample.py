@@ -27,7 +27,9 @@ from credo.errors import DataError
 from credo.models.copies import Repeats
 from credo.models.forms import TEXT_FORMS
 from credo.numerics.exact import Array
+from credo.selection.design import Design
 from credo.selection.jobs import Draw, Piece
+from credo.selection.tree_terms import TreeRows
 
 FEW_ROWS = 2000  # rows of a part, up to which all its texts are cut into words once: many folds read them
 ROWS, CELLS = 20_000, 4_000_000  # at most, and of their scores (rows x classes x terms): more rows are sampled
@@ -70,6 +72,8 @@ class Sample:
     stride: int = 1  # one of how many distinct rows is here
     chosen: NDArray[np.intp] | None = None  # which rows of the parts these are, if not all
     encoded: Encoded | None = None
+    design: Design | None = None  # what logistic regression reads of the rows
+    trees: TreeRows | None = None  # what trees read of them
 
     @property
     def rows(self) -> int:
@@ -101,6 +105,7 @@ class Sample:
         return replace(
             self, codes=self.codes[chosen], weight=self.weight[chosen], mass=self.mass[chosen],
             prints=self.prints[chosen], chosen=places, encoded=self.encoded and self.encoded.take(chosen),
+            design=self.design and self.design.take(chosen), trees=self.trees and self.trees.take(chosen),
         )  # fmt: skip
 
     def member(self, classes: int) -> Hard:
@@ -127,15 +132,16 @@ class Sample:
         wanted = mixed(self.prints, salt=seed + 101) / 2.0**64  # (rows,)
         cells = np.stack([mixed(self.prints, salt=seed + 102 + j) / 2.0**64 for j in range(len(names))], axis=1)
         gone, parts, start = cells < wanted[:, None], list[Batch](), 0
+        design, trees = (each and each.blanked(names, gone) for each in (self.design, self.trees))
         if self.encoded is not None:
-            return replace(self, encoded=self.encoded.blanked(names, gone))
+            return replace(self, encoded=self.encoded.blanked(names, gone), design=design, trees=trees)
         for part in self.parts:
             rows = gone[start : start + part.rows]
             columns = {name: pc.if_else(pa.array(rows[:, j]), None, part.column(name)) for j, name in enumerate(names)}
             rest = part.only([name for name in part.names if name not in columns])
             parts.append(replace(rest, columns={**rest.columns, **columns}))
             start += part.rows
-        return replace(self, source=tuple(parts), chosen=None)
+        return replace(self, source=tuple(parts), chosen=None, design=design, trees=trees)
 
     def pieces(self, classes: int) -> list[Piece]:
         """Each part with the classes of its rows."""
@@ -147,7 +153,7 @@ class Sample:
 
     def mapped(self, job: Callable[[Piece], tuple[NDArray[Any], ...]], classes: int) -> list[NDArray[Any]]:
         """What a job finds of each piece, one after another."""
-        found = engines.current().map(job, self.pieces(classes))
+        found = engines.map(job, self.pieces(classes))
         return [np.concatenate(each) for each in zip(*found, strict=True)]
 
     def evidence(self, model: Any) -> Evidence:
@@ -164,7 +170,7 @@ def drawn(model: Any, table: Source, weights: Weights, terms: int) -> Sample:
     names = model.needs(table.without(weights.column))
 
     job = Draw(model, tuple(names), weights.of_a_row, stride)
-    found_in = engines.current().map(job, weights.partitions(table, names))
+    found_in = engines.map(job, weights.partitions(table, names))
     parts, codes, weight, prints, cells = zip(*found_in, strict=True)
     joined = [np.concatenate(each) for each in (codes, weight, prints)]
     found = Sample(tuple(part for part in parts if part.rows), joined[0], joined[1], joined[1], joined[2], stride)

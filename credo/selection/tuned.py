@@ -20,7 +20,8 @@ from credo.core.statistics import ALONE
 from credo.data import Batch
 from credo.data.cells import codes_among
 from credo.errors import EvidenceError
-from credo.models.classifier import Classifier, Shares, WithoutEach
+from credo.models.class_predictor import Shares
+from credo.models.classifier import Classifier, WithoutEach
 from credo.models.explaining import Reasons
 from credo.models.forms import Views
 from credo.models.labelled import Terms, few
@@ -77,6 +78,12 @@ class TunedClassifier(Classifier):
     @property
     def settings(self) -> Settings:
         return self.model.settings
+
+    def structure_bits(self, n: float) -> float:
+        return self.model.structure_bits(n)
+
+    def log_evidence(self) -> float:
+        raise EvidenceError("weights that were tuned have no prior, and so no evidence: take that of model.plain")
 
     def blocks(self, views: Views) -> list[tuple[str, Block]]:
         return self.model.blocks(views)
@@ -143,7 +150,8 @@ class TunedClassifier(Classifier):
     def terms(self) -> Terms:
         """In the forms that tuning chose, weighed."""
         found = self.terms_of(self.tuning.forms, self.tuning.applied_to(self.settings))
-        weighed = ((form, self._weighed(form, likelihood)) for form, likelihood in found.likelihoods)
+        parts = ((part.form, part.over(self.tuning.classes, self.classes)) for part in self.tuning.parts)
+        weighed = ((form, self._weighed(form, each)) for form, each in (*found.likelihoods, *parts))
         return Terms(tuple(weighed), found.log_prior)
 
     def _weighed(self, form: str, likelihood: Likelihood) -> Likelihood:

@@ -12,6 +12,7 @@ import numpy as np
 from credo.blocks.block import ALL, Settings
 from credo.data.schema import Axis
 from credo.numerics.exact import Array
+from credo.selection.linear_terms import DiscriminativeTerm
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Tuning:
     discount: float = 0.0  # (the share of cells that are known)^discount is what a row's evidence is worth
     backoff: float = 5.0  # of pairs of cells: rows that p(cell | class) is worth
     label_noise: float = 0.0  # the share of rows whose class has nothing to do with their cells
+    parts: tuple[DiscriminativeTerm, ...] = ()  # logistic regression and a tree, as they were fitted to the rows
 
     def applied_to(self, settings: Settings) -> Settings:
         own = {name: getattr(self, name) for name in ("smoothing", "strength", "odds", "shrinkage", "backoff")}
@@ -54,6 +56,10 @@ class Tuning:
             return np.zeros((len(classes), len(classes)))
         kept = [place[value] for value in classes]
         return np.array(self.mixture)[np.ix_(kept, kept)]
+
+    def read_as(self, name: str) -> tuple[str, ...]:
+        """The forms of a column, and the parts that read it, too."""
+        return (*self.forms.get(name, ()), *(part.form for part in self.parts if name in part.names))
 
     @cached_property
     def used(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ weight is negative. (Weighing naive Bayes' columns by conditional likelihood: Za
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -47,6 +47,11 @@ class Weighting:
         if self.mixture is not None and self.mixed is not None:
             total = total + scores.of([self.mixed]).log_likelihood[:, :, 0] @ self.mixture.T
         return np.asarray(total - total.mean(1, keepdims=True))
+
+    def beside(self, term: Term, weight: float, biases: Array) -> Weighting:
+        """With another term, and its weight of its biases."""
+        terms, weights = (*self.terms, term), np.append(self.weights, weight)
+        return replace(self, terms=terms, weights=weights, biases=self.biases + weight * biases)
 
 
 def pooled(weightings: Sequence[Weighting], shares: Sequence[float]) -> Weighting:

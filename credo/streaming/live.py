@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from credo._kernels.blocks.live import to_shares
-from credo.blocks.block import counting
+from credo.blocks.block import ALL, counting
 from credo.blocks.levels import MISSING, UNSEEN, Levels
 from credo.blocks.tally import ClassWeights, PredictingTally, Row, Tally, tally_of
 from credo.core.evidence import Evidence, Part
@@ -26,6 +26,7 @@ from credo.models.naive_bayes import NaiveBayes
 from credo.notices import tell
 from credo.numerics.exact import Array
 from credo.selection.label_noise import noise_rates
+from credo.selection.linear_terms import DiscriminativeTerm
 from credo.selection.tuned import untuned_classes
 from credo.selection.tuning import worth
 
@@ -69,6 +70,7 @@ class Live:
         self._rows, self._unlabelled = ClassWeights(model.class_weights), ClassWeights(np.zeros(1))
         self._tallies, predicting = self._tallied(model)
         self._values, self._in_order = model.classes, True
+        self._parts = self._linear_parts()
         self._settings = model.settings if model.tuning is None else model.tuning.applied_to(model.settings)
         self._begun: tuple[Array, Array, Array] | None = None
         self._predicting = [predicts for tally in predicting if (predicts := PredictingTally.of(tally)) is not None]
@@ -168,6 +170,7 @@ class Live:
             tell(untuned_classes(self._target, [new]))
         self._values, self._order = self._classes.column.values, self._classes.column.ordered()[1].tolist()
         self._in_order = self._order == [*range(len(self._order))]
+        self._parts = self._linear_parts()
         return k
 
     def freeze(self) -> Classifier:
@@ -218,6 +221,8 @@ class Live:
         for tally in self._predicting:
             tally.look(row, self._number)
             tally.score(settings, out)
+        if self._parts:
+            self._add_parts(row, out)
         worth = self._worth(row)
         if worth < 1 and (out != begun).any():
             apart = begun - biases
@@ -226,6 +231,21 @@ class Live:
             return None
         shares: list[float] = out.tolist()
         return shares
+
+    def _add_parts(self, row: Mapping[str, Any], out: Array) -> None:
+        """What logistic regression says of the row's texts, beside the sums."""
+        names = {name for part in self._parts for name in part.names}
+        one = Batch(self._number, 1, {name: array_of([row[name]], name, self._number) for name in names})
+        for part in self._parts:
+            part.add(part.read(one), out[None])
+
+    def _linear_parts(self) -> list[DiscriminativeTerm]:
+        """The logistic regression of a tuning, for the classes that there are now."""
+        tuning = self._model.tuning
+        if tuning is None:
+            return []
+        found = ((part, tuning.weights_of(part.form, (ALL,))) for part in tuning.parts)
+        return [part.over(tuning.classes, self._values).weighted(weight) for part, weight in found]
 
     def _worth(self, row: Mapping[str, Any]) -> float:
         """What the row's evidence is worth, as some of its cells miss."""
@@ -306,4 +326,6 @@ def _sums_suffice(model: Classifier) -> bool:
 
 def _texts_alone(tuning: Tuning) -> bool:
     """Whether prediction uses nothing but texts."""
-    return all(form in TEXT_FORMS for forms in tuning.forms.values() for form in forms)
+    texts = {name for name, forms in tuning.forms.items() if forms}
+    counted = all(form in TEXT_FORMS for forms in tuning.forms.values() for form in forms)
+    return counted and all(name in texts for part in tuning.parts for name in part.names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from credo.core.membership import Hard
-from credo.families import LinearRegression, NormalInverseGamma, NormalInverseWishart, NormalMean
+from credo.families import LinearGaussian, NormalInverseGamma, NormalInverseWishart, NormalMean
 
 RNG = np.random.default_rng(0)
 X = RNG.normal([1, 2], [1, 3], (50, 2))
@@ -66,7 +66,7 @@ def test_tied_is_the_pooled_within_group_covariance() -> None:
 def test_an_intercept_alone_is_a_normal_inverse_gamma() -> None:
     """A regression on nothing: precision κ on the intercept is strength κ."""
     y = X[:, 0]
-    line = LinearRegression([0.5], [[2.0]], 1.5, 3).update({"y": y}, target="y")
+    line = LinearGaussian([0.5], [[2.0]], 1.5, 3).update({"y": y}, target="y")
     single = NormalInverseGamma(0.5, 2, 1.5, 3).update(y)
     np.testing.assert_allclose(line.log_evidence(), single.log_evidence(), rtol=1e-12)
     np.testing.assert_allclose(line.mean().weights, single.mean().mean, rtol=1e-12)
@@ -76,7 +76,7 @@ def test_a_broad_prior_gives_least_squares_even_far_from_nought() -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(1e6, 1, (200, 2))
     y = 3 + x @ [2.0, -1.0] + rng.normal(size=200)
-    line = LinearRegression(0, 1e-20).update({"a": x[:, 0], "b": x[:, 1], "y": y}, target="y")
+    line = LinearGaussian(0, 1e-20).update({"a": x[:, 0], "b": x[:, 1], "y": y}, target="y")
     centred = np.column_stack([np.ones(200), x - x.mean(0)])
     reference = np.linalg.lstsq(centred, y - y.mean())[0]
     np.testing.assert_allclose(line.mean().weights[1:], reference[1:], rtol=1e-7)
@@ -97,7 +97,7 @@ def test_ridge_regression_is_the_posterior_mean() -> None:
     y = X[:, 1] * 2 + RNG.normal(size=50)
     features = np.column_stack([X[:, 0], X[:, 1]])
     precision = np.diag([1e-12, 3.0, 3.0])
-    line = LinearRegression([0, 0, 0], precision).update({"a": X[:, 0], "b": X[:, 1], "y": y}, target="y")
+    line = LinearGaussian([0, 0, 0], precision).update({"a": X[:, 0], "b": X[:, 1], "y": y}, target="y")
     reference = Ridge(alpha=3.0).fit(features, y)
     np.testing.assert_allclose(line.mean().weights[1:], reference.coef_, rtol=1e-8)
     np.testing.assert_allclose(line.mean().weights[0], reference.intercept_, rtol=1e-8)

@@ -51,9 +51,9 @@ OUTSIDE: list[tuple[Any, tuple[Any, ...], str]] = [
     (credo.NormalInverseWishart, ([0, NAN], 1, 4, 1), "must be numbers, but is nan"),
     (credo.ParetoUniform, (0, 1), "scale must be positive, but is 0"),
     (credo.ParetoUniform, (1, -3), "shape must be positive, but is -3"),
-    (credo.LinearRegression, (0, -1), "precision must be"),
-    (credo.LinearRegression, (0, 1, 0), "shape must be positive, but is 0"),
-    (credo.LinearRegression, (0, 1, 1, -1), "scale must be positive, but is -1"),
+    (credo.LinearGaussian, (0, -1), "precision must be"),
+    (credo.LinearGaussian, (0, 1, 0), "shape must be positive, but is 0"),
+    (credo.LinearGaussian, (0, 1, 1, -1), "scale must be positive, but is -1"),
 ]
 SIZES = {family.__name__: len(numbers) for family, numbers, _ in OUTSIDE}
 

@@ -247,9 +247,9 @@ def test_a_forged_header_is_refused(change: Callable[[Any], object], reason: str
     assert reason in forged(path, change)
 
 
-@pytest.mark.parametrize("name", ["BetaBernoulli", "GammaPoisson", "ParetoUniform", "NormalMean", "LinearRegression"])
+@pytest.mark.parametrize("name", ["BetaBernoulli", "GammaPoisson", "ParetoUniform", "NormalMean", "LinearGaussian"])
 def test_priors_outside_their_domain_are_refused(name: str, path: Path) -> None:
-    numbers = {"NormalMean": (0, 1, 1), "LinearRegression": (0, 1, 1, 1)}.get(name, (1, 1))
+    numbers = {"NormalMean": (0, 1, 1), "LinearGaussian": (0, 1, 1, 1)}.get(name, (1, 1))
     model = getattr(credo, name)(*numbers)
     reason = forged(path, lambda h: h["model"].update({[*h["model"]][-1]: -2.5}), model)
     assert "must be positive, but is -2.5" in reason

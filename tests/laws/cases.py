@@ -17,7 +17,7 @@ from credo.families import (
     Family,
     GammaExponential,
     GammaPoisson,
-    LinearRegression,
+    LinearGaussian,
     NormalInverseGamma,
     NormalInverseWishart,
     NormalMean,
@@ -75,7 +75,7 @@ CASES: dict[str, Case] = {
     "NormalInverseWishart diagonal": _wishart("diagonal"),
     "NormalInverseWishart spherical": _wishart("spherical"),
     "ParetoUniform": Case(ParetoUniform(1, 2), lambda rng, n: rng.uniform(0, 5, n), forgets=False, mixes=False),
-    "LinearRegression": Case(LinearRegression([0.5, 1, -1], np.diag([1.0, 2, 3]), 1.5, 2), _line),
+    "LinearGaussian": Case(LinearGaussian([0.5, 1, -1], np.diag([1.0, 2, 3]), 1.5, 2), _line),
 }
 
 assert {name.split()[0] for name in CASES} == set(FAMILIES), "every registered family needs a case here"

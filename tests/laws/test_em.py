@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from credo import engines
-from credo.core.em import EStep, Expected, added, best_of, em
+from credo.core.em import EStep, Expected, added, em
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, Label
 from credo.core.membership import Soft
+from credo.core.restarts import Restarts
 from credo.core.statistics import Counts
 from credo.data.schema import Schema
 from credo.engines import local
@@ -144,7 +145,8 @@ class Pickling(engines.Serial):
 
     def reduce(self, job: Any, partitions: Any, total: Any, /) -> Any:
         job, total = pickle.loads(pickle.dumps(job)), pickle.loads(pickle.dumps(total))
-        done = [pickle.loads(pickle.dumps(job(pickle.loads(pickle.dumps(batch))))) for batch in partitions]
+        sent = (pickle.loads(pickle.dumps(partition)) for partition in partitions)
+        done = [pickle.loads(pickle.dumps(job(batch))) for partition in sent for batch in partition.batches()]
         return total(done) if done else None
 
 
@@ -175,11 +177,17 @@ def test_the_best_of_several_starts() -> None:
     poor = good.begun(x, Soft(np.full((len(x), 2), 0.5)))  # a saddle point, which EM never leaves
     starts = [poor, good, good.begun(x, Soft(rng.dirichlet([1, 1], len(x))))]
     alone = [em(start, in_batches(x)).objective for start in starts]
-    found = best_of(starts, in_batches(x))
-    assert found.objective == max(alone)
-    assert found.objective > alone[0] + 100
+    for finalists in (1, 3):  # a few steps from each, and the best continued; or all of them to their ends
+        restarts = Restarts(em, in_batches(x), len(x), steps=500, tolerance=1e-10, finalists=finalists)
+        found = restarts.best(starts)
+        assert found.objective == pytest.approx(max(alone), rel=1e-9)
+        assert found.objective > alone[0] + 100
+        assert found.converged
+        assert (np.diff(found.history) >= -1e-9 * abs(found.objective)).all()
+    only = Restarts(em, in_batches(x), len(x), steps=500, tolerance=1e-10, finalists=1, favoured=1)
+    assert only.best(starts).objective == pytest.approx(alone[0])
     with pytest.raises(EvidenceError, match="start"):
-        best_of([], in_batches(x))
+        restarts.best([])
 
 
 class Falling(TwoComponents):

@@ -9,10 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from credo.blocks.block import Settings
+from credo.blocks.block import Block, Settings
 from credo.blocks.numbers import completed_rows, gaussian
 from credo.blocks.numbers.gaussian import COMPLETED, Joint, JointLikelihood
+from credo.blocks.numbers.independent import Numbers
 from credo.blocks.numbers.patterns import patterns, runs_of
+from credo.blocks.numbers.spherical import Spherical
 from credo.core import soft_sums
 from credo.core.em import Expected, em
 from credo.core.evidence import Evidence
@@ -238,3 +240,28 @@ def test_responsibilities_are_shares_of_the_joint() -> None:
     np.testing.assert_allclose(log_prob, total, rtol=1e-14)
     assert log_prob[7] == -np.inf
     assert not member.weights[7].any()
+
+
+STEPS = dict.fromkeys(COLUMNS, 0.5)  # of rounded numbers
+BLOCKS = (Numbers(COLUMNS), Spherical(COLUMNS), Joint(COLUMNS, "tied"), Joint(COLUMNS, "full"))
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("block", [*BLOCKS, *(block.rounded(STEPS) for block in BLOCKS)])
+def test_one_pass_expects_what_responsibilities_and_sums_expect(block: Block, missing: float) -> None:
+    """Of numbers far from 0. A tied covariance takes from its rows the sum of all groups' products alone."""
+    size, weight = 2**17 // len(COLUMNS), np.random.default_rng(19).uniform(0.5, 2.0, 2**17 // len(COLUMNS))
+    batch = Batch(0, size, {}, numbers(size, missing, 20) + 1e6, COLUMNS)
+    conditional = Conditional((block,), SETTINGS, "group")
+    now = conditional.with_evidence(conditional.expected(batch, shares(size, 21), LEVELS))
+    log_shares = np.log(np.linspace(1, 2, len(LEVELS)) / np.linspace(1, 2, len(LEVELS)).sum())
+    member, log_prob = Soft.responsibilities(now.log_joint(batch, log_shares), weight)
+    plain = now.expected(batch, member, LEVELS)
+    found, found_log_prob = now.expected_hidden(batch, log_shares, weight, LEVELS)
+    np.testing.assert_allclose(found_log_prob, log_prob, rtol=1e-11)
+    assert found.parts.keys() == plain.parts.keys()
+    one, other = (now.with_evidence(evidence).describe() for evidence in (found, plain))
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_allclose(a.estimates, b.estimates, rtol=1e-9, atol=1e-9)
+    for label in plain.parts:
+        np.testing.assert_allclose(found[label].n.value, plain[label].n.value, rtol=1e-11)

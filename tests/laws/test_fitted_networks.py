@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from credo.core.labels import Label
 from credo.engines import local
 from credo.errors import EvidenceError, Notice
 from credo.networks import incomplete
-from credo.networks.fitting import Climb, Fitting, Problem, Start
+from credo.networks.fitting import Fitting, Problem
 from credo.networks.gradient import nearest_distributions
 from credo.networks.incomplete import observed
 from credo.networks.learning import TableEM
@@ -351,8 +352,8 @@ def test_starts_run_beside_each_other_as_alone() -> None:
     assert problem.rows.few
     how = Fitting(starts=3, steps=15)
     starts = [*problem.starts(how, base)]
-    alone = [fit for start in starts for fit in Climb(how, problem.rows, False)(Start(start, problem.rows.size))]
-    beside = problem._climbed(starts, how)
+    alone = replace(problem.restarts(how), beside=False).climbed(starts)
+    beside = problem.restarts(how).climbed(starts)
     assert [fit.history for fit in beside] == [fit.history for fit in alone]
     assert len({fit.history for fit in beside}) == 3  # each start is another
 

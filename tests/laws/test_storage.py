@@ -63,7 +63,7 @@ def same(a: Any, b: Any) -> bool:
 def learned(case: Case, seed: int, n: int = 40) -> tuple[Belief, Any]:
     """A belief that has seen some rows, and more rows for it."""
     rows = case.draw(np.random.default_rng(seed), 2 * n)
-    target = "x2" if type(case.prior).__name__ == "LinearRegression" else None
+    target = "x2" if type(case.prior).__name__ == "LinearGaussian" else None
     return case.prior.update(rows[:n], target=target), rows[n:]
 
 

@@ -202,7 +202,7 @@ def test_features_may_go_by_their_names() -> None:
     by_name, by_place = line.predictive({"x": 4}), line.predictive([4])
     assert by_name.mean() == by_place.mean()
     assert by_name.mean() == pytest.approx(9)
-    assert line.predictive({"x": [4, 5]}).mean().shape == (2,)
+    assert np.shape(line.predictive({"x": [4, 5]}).mean()) == (2,)
 
 
 def test_missing_observations_are_not_foreseen() -> None:

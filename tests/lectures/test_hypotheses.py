@@ -119,6 +119,12 @@ def test_a_million_hypotheses() -> None:
     assert space.classify(np.arange(1_000_000) % 60 == 0)[True] == pytest.approx(0.5, abs=1e-4)
 
 
+def test_a_mapping_of_many_likelihoods_takes_one_look_each() -> None:
+    names = [f"h{i}" for i in range(200_000)]
+    space = credo.Hypotheses(dict.fromkeys(names, 1 / len(names))).update(dict.fromkeys(names, 0.5))
+    assert space["h7"] == pytest.approx(1 / len(names))
+
+
 def test_the_posterior_evolves() -> None:
     evolution = people().evolution([TEST, TEST])
     assert len(evolution) == 3
@@ -137,6 +143,7 @@ def test_the_posterior_evolves() -> None:
         (lambda: credo.Hypotheses({"a": 0.5, "b": 0.6}), "sum to 1, but sums to 1.1"),
         (lambda: credo.Hypotheses({"a": -0.5, "b": 1.5}), "between 0 and 1"),
         (lambda: credo.Hypotheses(["a", "a"]), "'a' is given twice"),
+        (lambda: credo.Hypotheses(np.array([3, 1, 3])), "two hypotheses are the same"),
         (lambda: credo.Hypotheses([["a"], ["b"]]), "hashable"),
         (lambda: credo.Hypotheses(["a", "b"], prior={"a": 1.0}), "no prior for 'b'"),
         (lambda: credo.Hypotheses(["a", "b"], prior=[1.0]), "2 hypotheses"),

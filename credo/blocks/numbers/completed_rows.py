@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.blocks.gaussians import add_normals
+from credo.blocks.numbers.hidden_rows import PADDED
 from credo.blocks.numbers.missing import Filled
 from credo.blocks.numbers.patterns import patterns, runs_of
 from credo.core.membership import Soft
@@ -21,8 +22,6 @@ from credo.core.soft_sums import SMALL, CentredSums, symmetric
 from credo.core.statistics import ALONE, CrossMoments, Moments
 from credo.families.normal_inverse_wishart import JointGaussian
 from credo.numerics.exact import Array
-
-PADDED = 3  # columns after each matrix's own, for kernels that take four at a time
 
 
 class Normals(NamedTuple):

@@ -80,6 +80,9 @@ class MixtureEM:
 
     def expect(self, batch: Batch, /) -> Expected:
         rows, weight, codes = self.read(batch)
+        if codes is None:
+            evidence, log_prob = self.conditional.expected_hidden(rows, self.log_shares, weight, self.levels)
+            return evidence, _total(log_prob, weight, rows)
         member, log_likelihood = self.responsibilities(rows, weight, codes)
         return self.conditional.expected(rows, member, self.levels), log_likelihood
 
@@ -126,14 +129,7 @@ class MixtureEM:
             log_joint[known] = -np.inf
             log_joint[known, codes[known]] = own
         member, log_prob = Soft.responsibilities(log_joint, weight)
-        log_likelihood = float(weight @ log_prob)
-        if np.isneginf(log_likelihood):
-            row = int(np.flatnonzero(np.isneginf(log_prob))[0])
-            raise EvidenceError(
-                f"row {batch.number(row)} is impossible under every component: maximum likelihood gives its cells no "
-                "probability. Use estimate='bayes', whose prior does"
-            )
-        return member, log_likelihood
+        return member, _total(log_prob, weight, batch)
 
     def begun(self, batch: Batch, codes: Codes) -> Self:
         """At the parameters that follow from groups of a batch's rows; those of known rows are as known."""
@@ -158,6 +154,18 @@ class MixtureEM:
         """With another prior of numbers, at the mode given some evidence."""
         settings = replace(self.conditional.settings, strength=strength)
         return replace(self, conditional=replace(self.conditional, settings=settings)).with_evidence(evidence)
+
+
+def _total(log_prob: Array, weight: Array, batch: Batch) -> float:
+    """The weighted log-likelihood of a batch's rows."""
+    log_likelihood = float(weight @ log_prob)
+    if np.isneginf(log_likelihood):
+        row = int(np.flatnonzero(np.isneginf(log_prob))[0])
+        raise EvidenceError(
+            f"row {batch.number(row)} is impossible under every component: maximum likelihood gives its cells no "
+            "probability. Use estimate='bayes', whose prior does"
+        )
+    return log_likelihood
 
 
 def unfitted(

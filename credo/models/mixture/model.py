@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.blocks.block import Estimate, Settings
+from credo.core.description import DescriptionLength
 from credo.core.evidence import Evidence
 from credo.core.learning import Weight
 from credo.core.records import Surface, with_fields
 from credo.errors import DataError, EvidenceError, PriorError, check_seed, suggest
 from credo.families.normal_inverse_wishart import Covariance
+from credo.models.description import rows_length
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.mixture.choices import Choice
 from credo.models.naive_bayes import check_settings
@@ -169,6 +171,10 @@ class Mixture(Surface):
         from credo.models.mixture.choices import posterior_of_components
 
         return posterior_of_components(self._tried)
+
+    def description_length(self, data: object) -> DescriptionLength:
+        """L(h) + L(rows | h) in bits: how many components, ½ log₂ n for each parameter, −log₂ p(row)."""
+        return rows_length(self, self.columns, data, self.classifier.n_parameters, len(self.names))
 
     def parameters(self) -> Any:
         """An Arrow table: each column's parameters by component."""

@@ -96,8 +96,8 @@ def impossible(given: Mapping[str, Any], possible: Possible) -> EvidenceError:
         return EvidenceError("the network itself is impossible: all that it allows has probability 0")
     shown = [f"{name} = {said(value)}" for name, value in found.items()]
     if len(shown) == 1:
-        return EvidenceError(f"the evidence is impossible: {shown[0]} has probability 0")
-    return EvidenceError(f"the evidence is impossible: {_listed(shown)} can't be true together")
+        return EvidenceError(f"the evidence is impossible: {shown[0]} has probability 0", found)
+    return EvidenceError(f"the evidence is impossible: {_listed(shown)} can't be true together", found)
 
 
 def said(value: Any) -> str:

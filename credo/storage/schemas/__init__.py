@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from credo.storage.schemas import core, estimation, families, hidden_markov, mixtures, models, networks
+from credo.storage.schemas import (
+    core,
+    estimation,
+    families,
+    hidden_markov,
+    hypotheses,
+    logistic,
+    mixtures,
+    models,
+    networks,
+    regression,
+    trees,
+)
 from credo.storage.stored import Stored
 
-ROOMS = (core, families, estimation, models, mixtures, hidden_markov, networks)
+ROOMS = (core, families, estimation, models, hypotheses, mixtures, hidden_markov, networks, regression, logistic, trees)
 BY_NAME: dict[str, Stored] = {schema.name: schema for room in ROOMS for schema in room.SCHEMAS}
 BY_PLACE: dict[str, Stored] = {schema.place: schema for schema in BY_NAME.values() if schema.place}

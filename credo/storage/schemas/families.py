@@ -15,18 +15,19 @@ def floats(*names: str) -> dict[str, FieldType]:
     return dict.fromkeys(names, FLOATS)
 
 
+LINEAR_GAUSSIAN = Stored(
+    "LinearGaussian",
+    "credo.families.linear_gaussian:LinearGaussian",
+    floats("location", "precision", "shape", "scale"),
+    arguments={"location": "mean"},
+)
 SCHEMAS = (
     Stored("BetaBernoulli", "credo.families.beta_bernoulli:BetaBernoulli", {"a": REAL, "b": REAL}),
     Stored("DirichletCategorical", "credo.families.dirichlet:DirichletCategorical", DIRICHLET),
     Stored("DirichletMultinomial", "credo.families.dirichlet:DirichletMultinomial", DIRICHLET),
     Stored("GammaExponential", "credo.families.gamma:GammaExponential", GAMMA),
     Stored("GammaPoisson", "credo.families.gamma:GammaPoisson", GAMMA),
-    Stored(
-        "LinearRegression",
-        "credo.families.linear_regression:LinearRegression",
-        floats("location", "precision", "shape", "scale"),
-        arguments={"location": "mean"},
-    ),
+    LINEAR_GAUSSIAN,
     Stored(
         "NormalInverseGamma",
         "credo.families.normal:NormalInverseGamma",

@@ -26,6 +26,7 @@ from credo.storage.field_types import (
 )
 from credo.storage.schemas.core import AXIS, EVIDENCE
 from credo.storage.schemas.learned import learned
+from credo.storage.schemas.regression import FEATURES as REGRESSION_FEATURES
 from credo.storage.schemas.string_labels import odds_by_axis
 from credo.storage.stored import Moved, Stored, Values
 
@@ -34,10 +35,12 @@ if TYPE_CHECKING:
     from credo.core.evidence import Part
     from credo.core.labels import Label
     from credo.models.augmented import Augmented
+    from credo.models.average import ModelAverage
     from credo.models.classifier import Classifier
     from credo.models.metrics import Scores
     from credo.models.naive_bayes import NaiveBayes
     from credo.models.several_parents import SeveralParents
+    from credo.selection.linear_terms import LinearCells, LinearWords
     from credo.selection.tuned import TunedClassifier
     from credo.selection.tuning import Tuning
 
@@ -53,8 +56,30 @@ def _scores_hold(scores: Scores) -> bool:
     return known and weighed and shares and shaped
 
 
+def _cells_hold(term: LinearCells) -> bool:
+    """Whether there is a scale, a range and a line of weights for each feature."""
+    width = term.features.width
+    alike = all(each.shape == (width,) for each in (term.scale, term.lowest, term.highest))
+    return alike and bool((term.scale > 0).all()) and term.weights.ndim == 2 and len(term.weights) == width
+
+
+def _words_hold(term: LinearWords) -> bool:
+    """Whether words are distinct strings, with an idf and a line of weights each."""
+    import pyarrow as pa
+
+    words, size = term.words, len(term.rarity)
+    if not isinstance(words, pa.Array) or not pa.types.is_string(words.type):
+        return False
+    distinct = not words.null_count and len(words.unique()) == len(words) == size
+    shaped = term.rarity.ndim == 1 and term.typical.shape == term.rarity.shape
+    return distinct and shaped and term.weights.ndim == 2 and len(term.weights) == size
+
+
 def _tuning_holds(tuning: Tuning) -> bool:
     size = len(tuning.classes)
+    linear = [part.weights for part in tuning.parts if hasattr(part, "weights")]
+    if any(weights.shape[1:] != (size,) or not np.isfinite(weights).all() for weights in linear):
+        return False
     mixture = {len(row) for row in tuning.mixture} if len(tuning.mixture) == size else {-1}
     return len(tuning.biases) == size and (tuning.mixed is None or mixture == {size})
 
@@ -125,7 +150,18 @@ def _views_hold(model: Classifier) -> bool:
 def _tuned_holds(tuned: TunedClassifier) -> bool:
     """Whether the tuning uses the forms that the model counts."""
     views, forms = tuned.views, tuned.tuning.forms
-    return tuned.evidence is not None and all(set(own) <= set(views.get(name, ())) for name, own in forms.items())
+    known = all(name in views for part in tuned.tuning.parts for name in part.names)
+    counted = all(set(own) <= set(views.get(name, ())) for name, own in forms.items())
+    return tuned.evidence is not None and known and counted
+
+
+def _average_holds(model: ModelAverage) -> bool:
+    """Whether stacked weights are shares of the models."""
+    stacked = model.stacked
+    if stacked is None or len(model.names) != len(model.models):
+        return len(model.names) == len(model.models)
+    shares = len(stacked) == len(model.models) and all(0 <= each <= 1 for each in stacked)
+    return shares and abs(sum(stacked) - 1) < ROUNDING
 
 
 def _tuning_apart(plain: str, joint: bool = False) -> Callable[[Values], Values | Moved]:
@@ -185,9 +221,41 @@ TUNING = Stored(
         "discount": NUMBER,
         "backoff": NUMBER,
         "label_noise": NUMBER,
+        "parts": tuple_of(class_at("credo.selection.linear_terms:DiscriminativeTerm")),
     },
-    upgrades=(odds_by_axis, lambda values: {**values, "backoff": 5.0}),
+    upgrades=(
+        odds_by_axis,
+        lambda values: {**values, "backoff": 5.0},
+        lambda values: {**values, "parts": ()},
+    ),
     consistent=_tuning_holds,
+)
+LINEAR_CELLS = Stored(
+    "LinearCells",
+    "credo.selection.linear_terms:LinearCells",
+    {
+        "features": REGRESSION_FEATURES.type,
+        "scale": FLOATS,
+        "lowest": FLOATS,
+        "highest": FLOATS,
+        "weights": FLOATS,
+        "share": NUMBER,
+    },
+    consistent=_cells_hold,
+)
+LINEAR_WORDS = Stored(
+    "LinearWords",
+    "credo.selection.linear_terms:LinearWords",
+    {
+        "name": TEXT,
+        "text": class_at("credo.models.forms:Text"),
+        "words": ANYTHING,
+        "rarity": FLOATS,
+        "typical": FLOATS,
+        "weights": FLOATS,
+        "share": NUMBER,
+    },
+    consistent=_words_hold,
 )
 SCORES = Stored(
     "Scores",
@@ -267,7 +335,29 @@ TUNED = Stored(
     consistent=_tuned_holds,
 )
 
+AVERAGE = Stored(
+    "ModelAverage",
+    "credo.models.average:ModelAverage",
+    {
+        "models": tuple_of(class_at("credo.models.class_predictor:ClassPredictor")),
+        "names": tuple_of(TEXT),
+        "by": one_of("evidence", "loo", "folds"),
+        "class_prior": optional(mapping(ANYTHING, NUMBER)),
+        "stacked": optional(tuple_of(NUMBER)),
+    },
+    consistent=_average_holds,
+)
+
+TREE_TERM = Stored(
+    "TreeTerm",
+    "credo.selection.tree_terms:TreeTerm",
+    {"tree": class_at("credo.models.tree.model:DecisionTree"), "places": tuple_of(WHOLE), "share": NUMBER},
+    consistent=lambda term: term.tree.evidence is not None,
+)
 SCHEMAS = (
+    TREE_TERM,
+    LINEAR_CELLS,
+    LINEAR_WORDS,
     TUNING,
     SCORES,
     READ,
@@ -290,6 +380,7 @@ SCHEMAS = (
         },
     ),
     TUNED,
+    AVERAGE,
     Stored(
         "TreeAugmented",
         "credo.models.augmented:TreeAugmented",

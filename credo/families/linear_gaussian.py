@@ -1,4 +1,4 @@
-"""LinearRegression: a number that depends on others in a straight line."""
+"""LinearGaussian: a number that depends linearly on others, with Gaussian noise."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.core.membership import Membership
 from credo.core.statistics import CrossMoments
-from credo.errors import DataError, PriorError
+from credo.errors import DataError, EvidenceError, PriorError
 from credo.families.family import Family
 from credo.families.normal_inverse_wishart import is_positive_definite
 from credo.numerics.distributions import LOG_2PI, Distribution, InverseGamma, Normal, Real, Seed, StudentT
@@ -24,13 +25,15 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class LinearRegression(Family):
+class LinearGaussian(Family):
     """y = w₀ + w₁x₁ + ... + noise, noise ~ N(0, σ²), σ² ~ InverseGamma(shape, scale), w | σ² ~ N(mean, σ² precision⁻¹).
 
     With rows z = (1, x): precisionₙ = Λ + Σzz′, meanₙ = precisionₙ⁻¹ (Λ mean + Σzy), shapeₙ = shape + n/2,
     scaleₙ = scale + ½ (residuals about meanₙ)² + ½ (meanₙ - mean)′Λ(meanₙ - mean), Λ being the prior precision.
 
-    >>> line = LinearRegression(precision=1e-9).update({"x": [1, 2, 3], "y": [3, 5, 7]}, target="y")
+    A weight with a row of zeros in a matrix Λ has a flat prior. With k of them, shape = -k/2 makes p(σ²) ∝ 1/σ².
+
+    >>> line = LinearGaussian(precision=1e-9).update({"x": [1, 2, 3], "y": [3, 5, 7]}, target="y")
     >>> line.mode().weights.round(6).tolist()
     [1.0, 2.0]
     """
@@ -47,23 +50,44 @@ class LinearRegression(Family):
     def __init__(self, mean: Any = 0.0, precision: Any = 1.0, shape: Real = 1.0, scale: Real = 1.0) -> None:
         self._require("location", mean, np.isfinite, "numbers")
         self._require("precision", precision, np.isfinite, "numbers")
-        self._require("shape", shape, lambda x: x > 0, "positive")
+        flat = self.flat
+        least = -int(flat.sum()) / 2 if flat.ndim == 1 else 0.0
+        self._require("shape", shape, lambda x: (x > 0) | (x == least) & (least < 0), "positive")
         self._require("scale", scale, lambda x: x > 0, "positive")
         matrix = self.precision if self.precision.ndim >= 2 else np.diag(np.atleast_1d(self.precision))
-        if matrix.shape[-2] != matrix.shape[-1] or not is_positive_definite(matrix):
-            raise PriorError("LinearRegression: precision must be positive, or a symmetric, positive definite matrix")
+        if matrix.shape[-2] == matrix.shape[-1] and flat.ndim == 1:
+            matrix = matrix[np.ix_(~flat, ~flat)]
+        if matrix.shape[-2] != matrix.shape[-1] or (matrix.size and not is_positive_definite(matrix)):
+            raise PriorError("LinearGaussian: precision must be positive, or a symmetric, positive definite matrix")
+
+    @property
+    def flat(self) -> NDArray[np.bool_]:
+        """Which weights have a flat prior. (weights,)"""
+        if self.precision.ndim != 2 or self.precision.shape[0] != self.precision.shape[1]:
+            return np.zeros(self.precision.shape[:-1], dtype=bool)
+        return np.asarray(~self.precision.any(axis=0) & ~self.precision.any(axis=1))
+
+    @property
+    def improper(self) -> Any:
+        return np.asarray(self.shape <= 0)
 
     def statistics(self, x: Array, member: Membership) -> CrossMoments:
         """x: (rows, features and then the target), without missing cells."""
         return CrossMoments.of(x, member)
 
-    def posterior(self, statistics: CrossMoments) -> LinearRegression:
+    def posterior(self, statistics: CrossMoments) -> LinearGaussian:
         rows = _Rows.of(statistics)
+        if ((self.shape + rows.n / 2) <= 0).any():
+            free = -2 * float(self.shape.min())
+            raise EvidenceError(
+                f"{rows.n.min():g} rows don't determine {free:g} weights without a prior and the noise about the line: "
+                f"at least {free + 1:g} rows are needed"
+            )
         before, location = self._prior(rows.size)
         precision = rows.gram + Exact.of(before)
         mean = _solve(precision, rows.target + Exact.of((before @ location[..., None])[..., 0]))
         scale = self.scale + rows.residual(mean) / 2 + _quadratic(before, mean - location) / 2
-        return LinearRegression(mean, precision.value, self.shape + rows.n / 2, scale)
+        return LinearGaussian(mean, precision.value, self.shape + rows.n / 2, scale)
 
     def _prior(self, size: int) -> tuple[Array, Array]:
         """The prior precision and mean for so many weights."""
@@ -74,15 +98,21 @@ class LinearRegression(Family):
         return precision, self.location if self.location.ndim else np.full(size, float(self.location))
 
     def log_evidence(self, statistics: CrossMoments) -> Array:
+        """Where weights have a flat prior, up to its constant: as if their density were 1, and σ²'s were 1/σ²."""
         after, n = self.posterior(statistics), statistics.n.value
         before, _ = self._prior(after.location.shape[-1])
+        free = int(self.flat.sum()) if self.flat.ndim == 1 else 0
+        if free:
+            before = before[np.ix_(~self.flat, ~self.flat)]
         determinants = np.linalg.slogdet(before)[1] - np.linalg.slogdet(after.precision)[1]
-        return np.asarray(after._log_noise() - self._log_noise() + determinants / 2 - n / 2 * LOG_2PI)
+        return np.asarray(after._log_noise() - self._log_noise() + determinants / 2 - (n - free) / 2 * LOG_2PI)
 
     def _log_noise(self) -> Array:
         from scipy.special import gammaln
 
-        return np.asarray(gammaln(self.shape) - self.shape * np.log(self.scale))
+        proper = self.shape > 0
+        shape = np.where(proper, self.shape, 1.0)
+        return np.asarray(np.where(proper, gammaln(shape) - shape * np.log(self.scale), 0.0))
 
     def marginals(self) -> tuple[Distribution, ...]:
         inverse = np.diagonal(np.linalg.inv(self._known()), axis1=-2, axis2=-1)
@@ -92,7 +122,7 @@ class LinearRegression(Family):
     def _known(self) -> Array:
         """The precision, once the number of weights is known."""
         if self.precision.ndim < 2 or not self.location.ndim:
-            raise PriorError("LinearRegression doesn't know its features yet: update it first")
+            raise PriorError("LinearGaussian doesn't know its features yet: update it first")
         return self.precision
 
     def mode(self) -> Line:
@@ -135,7 +165,7 @@ class LinearRegression(Family):
         inverse = np.linalg.inv(self._known())
         if z.shape[1] != inverse.shape[-1]:
             raise DataError(f"the line has {inverse.shape[-1] - 1} features, but a row has {z.shape[1] - 1}")
-        expected, spread = z @ self.location.T, 1 + np.einsum("ni,...ij,nj->n...", z, inverse, z)
+        expected, spread = z @ self.location.T, 1 + _leverage(z, np.asarray(inverse))
         if given.ndim < 2:  # one row, one number
             expected, spread = expected[0], spread[0]
         return StudentT(2 * self.shape, expected, np.sqrt(self.scale / self.shape * spread))
@@ -147,9 +177,9 @@ class LinearRegression(Family):
     def components(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         return ("intercept", *columns[:-1])
 
-    def group(self, k: int) -> LinearRegression:
+    def group(self, k: int) -> LinearGaussian:
         location, precision = self.location, self.precision
-        return LinearRegression(
+        return LinearGaussian(
             location[k] if location.ndim > 1 else location,
             precision[k] if precision.ndim > 2 else precision,
             *(field[k] if field.ndim else field for field in (self.shape, self.scale)),
@@ -193,6 +223,13 @@ class _Rows:
         linear = (self.target * weights).sum(-1)
         quadratic = ((self.gram * weights[..., None, :]).sum(-1) * weights).sum(-1)
         return np.maximum((self.square - linear * 2.0 + quadratic).value, 0.0)
+
+
+def _leverage(z: Array, inverse: Array) -> Array:
+    """z′ precision⁻¹ z of each row, group by group. (rows, ...)"""
+    if inverse.ndim == 2:
+        return np.asarray(((z @ inverse) * z).sum(-1))
+    return np.asarray(np.einsum("ni,...ij,nj->n...", z, inverse, z))
 
 
 def _with_intercept(x: Array) -> Array:

@@ -1,0 +1,278 @@
+"""EM's E-step of rows of numbers whose group is hidden, in one pass: log-densities, responsibilities and their sums.
+
+A tile of rows lies column by column, and stays in the processor's cache between the three. In units of a group's
+deviations, zᵢₖⱼ = scaleₖⱼ xᵢⱼ - centreₖⱼ, a density takes two operations a cell. Sums are about the groups' means, so
+that nothing cancels, and plain floats do.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo._kernels.core.soft_sums import APART, TILE, add_tile_products
+from credo._kernels.jit import contracting_kernel, fast_kernel
+
+Array = NDArray[np.float64]
+Bits = NDArray[np.int64]
+
+LEAST = -708.0  # below it, exp has no normal number: 0
+ROUNDER = 1.5 * 2.0**52  # added to a small number, its last bits are the nearest integer's
+PER_LOG2, LOG2, LOG2_REST = 1 / math.log(2), 6.93147180369123816490e-01, 1.90821492927058770002e-10
+E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, E13 = (1 / math.factorial(i) for i in range(2, 14))
+
+
+@contracting_kernel
+def exponentiate(x: Array, power: Array, bits: Bits) -> None:
+    """x = exp(x) of a tile's lane, x ≤ 0, to the last bit or two: exp(n log 2 + r) = 2ⁿ (1 + r + r²/2 + ...). In vector
+    registers, which a call for each cell is not. bits are those of power, whose numbers are scratch."""
+    for r in range(TILE):
+        power[r] = max(x[r], LEAST) * PER_LOG2 + ROUNDER
+    for r in range(TILE):
+        n, v = power[r] - ROUNDER, x[r]
+        s = max(v, LEAST) - n * LOG2 - n * LOG2_REST
+        p = E10 + s * (E11 + s * (E12 + s * E13))
+        p = E6 + s * (E7 + s * (E8 + s * (E9 + s * p)))
+        p = E2 + s * (E3 + s * (E4 + s * (E5 + s * p)))
+        x[r] = 1.0 + s * (1.0 + s * p) if v >= LEAST else 0.0
+    for r in range(TILE):
+        bits[r] = (bits[r] + 1023) << 52
+    for r in range(TILE):
+        x[r] *= power[r]
+
+
+@fast_kernel
+def turn_rows(x: Array, start: int, size: int, shift: Array, cells: Array) -> bool:
+    """cells (columns, tile) = rows less the shift; whether none is NaN."""
+    whole = True
+    for r in range(size):
+        for j in range(len(shift)):
+            v = x[start + r, j] - shift[j]
+            cells[j, r] = v
+            whole &= v == v
+    return whole
+
+
+@fast_kernel
+def add_squares(cells: Array, scale: Array, centre: Array, total: Array) -> None:
+    """total (tile,) -= Σⱼ zⱼ², of one group; no cell is NaN."""
+    columns = len(scale)
+    fours = columns // 4 * 4
+    for j in range(0, fours, 4):
+        a, b, c, d = scale[j], scale[j + 1], scale[j + 2], scale[j + 3]
+        e, f, g, h = centre[j], centre[j + 1], centre[j + 2], centre[j + 3]
+        for r in range(TILE):
+            s, t = a * cells[j, r] - e, b * cells[j + 1, r] - f
+            u, v = c * cells[j + 2, r] - g, d * cells[j + 3, r] - h
+            total[r] -= (s * s + t * t) + (u * u + v * v)
+    for j in range(fours, columns):
+        a, e = scale[j], centre[j]
+        for r in range(TILE):
+            s = a * cells[j, r] - e
+            total[r] -= s * s
+
+
+@fast_kernel
+def add_known_squares(cells: Array, scale: Array, centre: Array, constant: Array, total: Array) -> None:
+    """total (tile,) += Σⱼ constantⱼ - zⱼ², over the cells that aren't NaN."""
+    for j in range(len(scale)):
+        a, e, c = scale[j], centre[j], constant[j]
+        for r in range(TILE):
+            s = a * cells[j, r] - e
+            v = c - s * s
+            total[r] += v if v == v else 0.0
+
+
+@fast_kernel
+def share_out_tile(logs: Array, top: Array, total: Array, power: Array, bits: Bits) -> None:
+    """logs (groups, tile) = exp(logs - top), top (tile,) being each row's largest, and total (tile,) their sums. Where
+    the largest is -∞, all are 0."""
+    groups = len(logs)
+    for r in range(TILE):
+        top[r], total[r] = logs[0, r], 0.0
+    for k in range(1, groups):
+        for r in range(TILE):
+            top[r] = max(top[r], logs[k, r])
+    for k in range(groups):
+        for r in range(TILE):
+            logs[k, r] = logs[k, r] - top[r] if top[r] > -math.inf else -math.inf
+        exponentiate(logs[k], power, bits)
+        for r in range(TILE):
+            total[r] += logs[k, r]
+
+
+@fast_kernel
+def weigh_tile(
+    shares: Array, start: int, size: int, weight: Array, top: Array, total: Array, tops: Array, totals: Array, n: Array
+) -> None:
+    """shares (groups, tile) times weight/total, 0 after the last row, and n (groups,) += their sums; top and total are
+    written to those of all rows."""
+    for r in range(size):
+        tops[start + r], totals[start + r] = top[r], total[r]
+        total[r] = weight[start + r] / total[r] if total[r] > 0.0 else 0.0
+    for r in range(size, TILE):
+        total[r] = 0.0
+    for k in range(len(shares)):
+        own = 0.0
+        for r in range(TILE):
+            v = shares[k, r] * total[r]
+            shares[k, r] = v
+            own += v
+        n[k] += own
+
+
+@fast_kernel
+def add_tile_moments(cells: Array, shares: Array, scale: Array, centre: Array, first: Array, second: Array) -> float:
+    """first, second (columns,) += Σᵣ sᵣ (zᵣⱼ, zᵣⱼ²), of one group; and Σᵣ sᵣ. No cell is NaN."""
+    columns, n = len(scale), 0.0
+    for r in range(TILE):
+        n += shares[r]
+    twos = columns // 2 * 2
+    for j in range(0, twos, 2):
+        a, b, e, f = scale[j], scale[j + 1], centre[j], centre[j + 1]
+        once = other_once = twice = other_twice = 0.0
+        for r in range(TILE):
+            s, t = a * cells[j, r] - e, b * cells[j + 1, r] - f
+            u, v = shares[r] * s, shares[r] * t
+            once += u
+            other_once += v
+            twice += u * s
+            other_twice += v * t
+        first[j] += once
+        first[j + 1] += other_once
+        second[j] += twice
+        second[j + 1] += other_twice
+    for j in range(twos, columns):
+        a, e = scale[j], centre[j]
+        once = twice = 0.0
+        for r in range(TILE):
+            s = a * cells[j, r] - e
+            u = shares[r] * s
+            once += u
+            twice += u * s
+        first[j] += once
+        second[j] += twice
+    return n
+
+
+@fast_kernel
+def add_known_moments(
+    cells: Array, shares: Array, scale: Array, centre: Array, known: Array, first: Array, second: Array
+) -> None:
+    """known, first, second (columns,) += Σᵣ sᵣ (1, zᵣⱼ, zᵣⱼ²), of one group, over the cells that aren't NaN."""
+    for j in range(len(scale)):
+        a, e = scale[j], centre[j]
+        n = once = twice = 0.0
+        for r in range(TILE):
+            s = a * cells[j, r] - e
+            w = shares[r] if s == s else 0.0
+            s = s if s == s else 0.0
+            u = w * s
+            n += w
+            once += u
+            twice += u * s
+        known[j] += n
+        first[j] += once
+        second[j] += twice
+
+
+@fast_kernel
+def expect_moments(
+    x: Array, weight: Array, shift: Array, scale: Array, centre: Array, constant: Array, log_shares: Array,
+    tops: Array, totals: Array, n: Array, known: Array, first: Array, second: Array,
+) -> None:  # fmt: skip
+    """n (groups,) += Σᵢ wᵢₖ, and known, first, second (groups, columns) += Σᵢ wᵢₖ (1, zᵢₖⱼ, zᵢₖⱼ²) over the cells that
+    aren't NaN: wᵢₖ is weightᵢ P(group k | row i) under the log-density Σⱼ constantₖⱼ - zᵢₖⱼ², z = scale (x - shift) -
+    centre.
+
+    log p(row i) = topᵢ + log totalᵢ. An impossible row belongs to no group, and its total is 0.
+    """
+    rows, columns = x.shape
+    groups = len(scale)
+    cells, shares = np.zeros((columns, TILE + APART)), np.zeros((groups, TILE + APART))
+    top, total, bits, peak = np.zeros(TILE), np.zeros(TILE), np.zeros(TILE, dtype=np.int64), np.zeros(groups)
+    power = bits.view(np.float64)
+    for k in range(groups):
+        peak[k] = log_shares[k] + constant[k].sum()
+    for start in range(0, rows, TILE):
+        size = min(TILE, rows - start)
+        whole = turn_rows(x, start, size, shift, cells)
+        for k in range(groups):
+            if whole:
+                shares[k] = peak[k]
+                add_squares(cells, scale[k], centre[k], shares[k])
+            else:
+                shares[k] = log_shares[k]
+                add_known_squares(cells, scale[k], centre[k], constant[k], shares[k])
+        share_out_tile(shares, top, total, power, bits)
+        weigh_tile(shares, start, size, weight, top, total, tops, totals, n)
+        for k in range(groups):
+            if whole:
+                known[k] += add_tile_moments(cells, shares[k], scale[k], centre[k], first[k], second[k])
+            else:
+                add_known_moments(cells, shares[k], scale[k], centre[k], known[k], first[k], second[k])
+
+
+@fast_kernel
+def whiten_tile(cells: Array, white: Array, flat: Array) -> None:
+    """flat (d, tile) = W cells, W (d, d) being lower triangular."""
+    for j in range(len(cells)):
+        for r in range(TILE):
+            flat[j, r] = white[j, 0] * cells[0, r]
+        for i in range(1, j + 1):
+            a = white[j, i]
+            for r in range(TILE):
+                flat[j, r] += a * cells[i, r]
+
+
+@fast_kernel
+def add_tile_firsts(flat: Array, shares: Array, mean: Array, first: Array, away: Array) -> None:
+    """Of one group: first (d,) += Σᵣ sᵣ zᵣ, and away (d, tile) += sᵣ zᵣ, z = flat - mean."""
+    for j in range(len(mean)):
+        m, total = mean[j], 0.0
+        for r in range(TILE):
+            v = shares[r] * (flat[j, r] - m)
+            away[j, r] += v
+            total += v
+        first[j] += total
+
+
+@fast_kernel
+def expect_tied_products(
+    x: Array, weight: Array, shift: Array, white: Array, mean: Array, log_shares: Array,
+    tops: Array, totals: Array, n: Array, first: Array, second: Array, together: Array,
+) -> None:  # fmt: skip
+    """n (groups,), first (groups, d) += Σᵢ wᵢₖ (1, uᵢₖ), u = W (x - shift) - meanₖ, under the log-density -½|u|²; and
+    the two parts of Σᵢₖ wᵢₖ uᵢₖuᵢₖ′. With aᵢ = Σₖ wᵢₖ uᵢₖ/wᵢ, the row's distance from its mean of the groups' means,
+
+    Σₖ wᵢₖ uᵢₖuᵢₖ′ = wᵢ aᵢaᵢ′ + Σ_{k<l} (wᵢₖ wᵢₗ/wᵢ) (meanₖ - meanₗ)(meanₖ - meanₗ)′
+
+    so that products are taken once a row, and not for each group: second (d, d + 3) += wᵢ aᵢaᵢ′, together (groups,
+    groups + 3) += wᵢₖ wᵢₗ/wᵢ. Of both, the lower triangle counts. No cell is NaN; top and total as in expect_moments.
+    """
+    rows, d = x.shape
+    groups = len(mean)
+    cells, flat, away = np.zeros((d, TILE + APART)), np.zeros((d, TILE + APART)), np.zeros((d + 3, TILE + APART))
+    shares, inverse, weighted = np.zeros((groups + 3, TILE + APART)), np.zeros(TILE), np.zeros(TILE)
+    top, total, bits = np.zeros(TILE), np.zeros(TILE), np.zeros(TILE, dtype=np.int64)
+    power, rest, others = bits.view(np.float64), np.zeros(d), np.zeros(groups)
+    half = math.sqrt(0.5)
+    scale, centre = np.full(d, half), half * mean
+    for start in range(0, rows, TILE):
+        size = min(TILE, rows - start)
+        turn_rows(x, start, size, shift, cells)
+        whiten_tile(cells, white, flat)
+        for k in range(groups):
+            shares[k] = log_shares[k]
+            add_squares(flat, scale, centre[k], shares[k])
+        share_out_tile(shares[:groups], top, total, power, bits)
+        for r in range(TILE):
+            inverse[r] = 1.0 / weight[start + r] if r < size and total[r] > 0.0 else 0.0
+        weigh_tile(shares[:groups], start, size, weight, top, total, tops, totals, n)
+        away[:d] = 0.0
+        for k in range(groups):
+            add_tile_firsts(flat, shares[k], mean[k], first[k], away)
+        add_tile_products(inverse, away, weighted, rest, second)
+        add_tile_products(inverse, shares, weighted, others, together)

@@ -1,0 +1,1 @@
+"""Kernels of decision trees: finding splits, sending rows down branches, leaving rows out."""

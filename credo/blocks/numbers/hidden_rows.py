@@ -1,0 +1,97 @@
+"""EM's E-step of rows of numbers alone whose group is hidden, in one pass over them: what is expected of the rows.
+
+Other blocks have no say about such rows, so that log-densities become responsibilities, and these sums, while a few
+rows are in the processor's cache.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from credo.core.soft_sums import CentredSums, symmetric
+from credo.core.statistics import Moments
+from credo.numerics.exact import Array
+
+PADDED = 3  # columns after each matrix's own: kernels take four at a time
+
+
+class HiddenGroups(NamedTuple):
+    """Of rows whose group is hidden."""
+
+    n: Array  # (groups,): how many are expected in each
+    log_prob: Array  # (rows,): log Σₖ shareₖ p(row | k)
+
+
+class Rows(NamedTuple):
+    """What is known before: cells, weights, and the groups' shares."""
+
+    x: Array  # (rows, columns)
+    weight: Array  # (rows,)
+    log_shares: Array  # (groups,)
+
+
+class NormalColumns(NamedTuple):
+    """N(shift + mean, variance) of columns that are independent given the group."""
+
+    shift: Array  # (columns,)
+    mean: Array  # (groups, columns)
+    variance: Array  # (groups, columns)
+    log_peaks: Array  # (groups, columns): the log-density at the mean
+
+
+def expected_moments(rows: Rows, law: NormalColumns) -> tuple[Moments, HiddenGroups]:
+    from credo._kernels.blocks.hidden_groups import expect_moments
+
+    shift, mean, variance, log_peaks = law
+    scale = np.sqrt(0.5 / variance)
+    n, (known, first, second) = np.zeros(len(mean)), np.zeros((3, *mean.shape))
+    tops, totals = np.empty((2, len(rows.x)))
+    x, weight = np.ascontiguousarray(rows.x), np.ascontiguousarray(rows.weight)
+    expect_moments(
+        x, weight, shift, scale, scale * mean, log_peaks, rows.log_shares, tops, totals, n, known, first, second
+    )
+    sums = CentredSums(known, first / scale, second / scale**2, np.ascontiguousarray(mean))
+    return Moments.of_centred(sums).about(-shift), HiddenGroups(n, _log_prob(tops, totals))
+
+
+def expected_tied(
+    rows: Rows, shift: Array, mean: Array, white: Array, log_peak: float
+) -> tuple[CentredSums, HiddenGroups]:
+    """Of columns that covary alike in all groups, N(shift + mean, Σ), W′W = Σ⁻¹ being triangular; no cell is missing.
+    log_peak is the log-density at the mean. The sums are about the shift and the groups' means.
+
+    What a tied covariance takes from its rows is the sum of all groups' scatters, which is found faster than each of
+    them: so each group is given its share of it.
+    """
+    from credo._kernels.blocks.hidden_groups import expect_tied_products
+
+    groups, d = mean.shape
+    n, first, flat_mean = np.zeros(groups), np.zeros((groups, d)), mean @ white.T
+    second, together = np.zeros((d, d + PADDED)), np.zeros((groups, groups + PADDED))
+    tops, totals = np.empty((2, len(rows.x)))
+    x, weight = np.ascontiguousarray(rows.x), np.ascontiguousarray(rows.weight)
+    peak = rows.log_shares + log_peak
+    expect_tied_products(
+        x, weight, shift, np.ascontiguousarray(white), flat_mean, peak, tops, totals, n, first, second, together
+    )
+    total = symmetric(second[:, :d])
+    for k in range(1, groups):
+        away = flat_mean[k] - flat_mean[:k]
+        total += (away.T * together[k, :k]) @ away
+    return _in_columns(n, first, total, white, mean), HiddenGroups(n, _log_prob(tops, totals))
+
+
+def _in_columns(n: Array, first: Array, total: Array, white: Array, mean: Array) -> CentredSums:
+    """Sums over u = Wz as those over z; the scatter that the groups share is dealt out by their rows."""
+    moved = np.where(n > 0, 1 / np.where(n > 0, n, 1.0), 0.0)[:, None, None] * first[:, :, None] * first[:, None, :]
+    within = total - moved.sum(0)
+    root = np.linalg.inv(white)
+    second = moved + (n / max(float(n.sum()), np.finfo(float).tiny))[:, None, None] * within
+    return CentredSums(n, first @ root.T, symmetric(root @ second @ root.T), mean)
+
+
+def _log_prob(tops: Array, totals: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.asarray(tops + np.log(totals))

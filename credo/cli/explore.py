@@ -1,0 +1,42 @@
+"""credo explore: a local web page about a model or a table."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("file")
+@click.option("--target", "-t", metavar="COL", help="Of a table: learn to predict this column first.")
+@click.option("--data", metavar="DATA", help="Rows to look at, as a table: mistakes, clusters, sequences.")
+@click.option(
+    "--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="Where to listen.  [default: a free port]"
+)
+@click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
+def explore(file: str, target: str | None, data: str | None, port: int, no_browser: bool) -> None:
+    """Open a page about a saved model, a network or a table; Ctrl-C ends it.
+
+    A network shows a bar for each state: click one to enter evidence, and all others move. A classifier shows a row, or
+    a message, its class and the reasons, and how far it can be trusted. The page is served to this machine alone, under
+    an address that nobody can guess, and loads nothing from elsewhere.
+
+    \b
+    Examples:
+      credo explore alarm.bif
+      credo explore m.credo --data rows.csv
+      credo explore pumps.csv --target fault
+      credo explore m.credo --port 8000 --no-browser
+    """
+    import webbrowser
+
+    from credo.cli.progress import shown_progress
+    from credo.explorer.opening import opened_file
+    from credo.explorer.serving import Explorer
+
+    with shown_progress("reading"):
+        subject = opened_file(file, data, target)
+    with Explorer(subject, port, framed=False) as page:
+        click.echo(f"{page.url}\n(Ctrl-C ends it)")
+        if not no_browser:
+            webbrowser.open(page.url)
+        page.wait()

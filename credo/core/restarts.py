@@ -1,0 +1,95 @@
+"""Climbing from several starts: a few steps from each, the best few to their ends. To an engine, a start is a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from credo import engines
+from credo.core.em import Batches, Expecting, Fitted
+from credo.engines.partitions import Loaded
+from credo.errors import EvidenceError
+
+Model = TypeVar("Model", bound=Expecting)
+
+
+@dataclass(frozen=True, eq=False)
+class Start(Loaded, Generic[Model]):
+    """Parameters where a climb begins."""
+
+    model: Model
+    rows: int  # that each step reads
+
+
+@dataclass(frozen=True, eq=False)
+class Climb(Generic[Model]):
+    """The job of one start: where it leads to. Other starts may run at the same time, each on one thread."""
+
+    method: Callable[..., Fitted[Model]]
+    batches: Batches
+    steps: int
+    tolerance: float
+
+    def __call__(self, start: Start[Model]) -> Fitted[Model]:
+        with engines.using(engines.Serial()):
+            return self.method(start.model, self.batches, steps=self.steps, tolerance=self.tolerance)
+
+
+@dataclass(frozen=True, eq=False)
+class Restarts(Generic[Model]):
+    """How the best of several starts is found."""
+
+    method: Callable[..., Fitted[Model]]  # such as em: (model, batches, *, steps, tolerance)
+    batches: Batches
+    rows: int  # of all batches
+    steps: int
+    tolerance: float
+    first_steps: tuple[int, ...] = (4, 6)  # from every start, where there are more of them than finalists; after each
+    # of these numbers but the last, the worse half gives up
+    finalists: int = 3  # starts that are followed to their ends
+    favoured: int = 0  # of these, so many are the first starts, however they did
+    same: float = 1e-9  # of the objective: fits within it found the same optimum, and the first of them is taken
+    beside: bool = True  # whether starts run at the same time, each on one thread; else each step runs on all
+
+    def best(self, starts: Sequence[Model]) -> Fitted[Model]:
+        """The fit that ends highest."""
+        if not starts:
+            raise EvidenceError("EM needs a start: there is none to choose the best of")
+        if len(starts) <= self.finalists:
+            return self.highest(self.climbed(starts))
+        favoured, first, *more = starts[: self.favoured], *self.first_steps
+        begun, wanted = self.climbed(starts[self.favoured :], first), self.finalists - self.favoured
+        for steps in more:
+            begun = self._continued(self._leading(begun, max(wanted, -(-len(begun) // 2))), steps)
+        return self.highest([*self.climbed(favoured), *self._continued(self._leading(begun, wanted), self.steps)])
+
+    def _leading(self, fits: Sequence[Fitted[Model]], count: int) -> list[Fitted[Model]]:
+        """The best few, in their order."""
+        ranked = sorted(range(len(fits)), key=lambda i: (-fits[i].objective, i))[:count]
+        return [fits[i] for i in sorted(ranked)]
+
+    def climbed(self, starts: Sequence[Model], steps: int | None = None) -> list[Fitted[Model]]:
+        """Where each start leads to, after at most so many steps."""
+        steps = self.steps if steps is None else min(steps, self.steps)
+        if self.beside and len(starts) > 1:
+            climb = Climb(self.method, self.batches, steps, self.tolerance)
+            return [*engines.map(climb, [Start(start, self.rows) for start in starts])]
+        return [self.method(start, self.batches, steps=steps, tolerance=self.tolerance) for start in starts]
+
+    def _continued(self, begun: Sequence[Fitted[Model]], steps: int) -> list[Fitted[Model]]:
+        """By at most so many steps; those that are at their ends stay."""
+        left = self.steps - max((len(fit.history) - 1 for fit in begun), default=0)
+        found, going = [*begun], [i for i, fit in enumerate(begun) if not fit.converged and left > 0]
+        ends = self.climbed([begun[i].model for i in going], min(steps, left))
+        for i, end in zip(going, ends, strict=True):
+            found[i] = replace(end, history=(*begun[i].history[:-1], *end.history))
+        return found
+
+    def highest(self, fits: Sequence[Fitted[Model]]) -> Fitted[Model]:
+        """The best, the first of those that are equal up to rounding."""
+        best, *others = fits
+        for fit in others:
+            if fit.objective > best.objective + self.same * abs(best.objective):
+                best = fit
+        return best

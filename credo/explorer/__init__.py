@@ -1,0 +1,1 @@
+"""The explorer: a page about a model, served to this machine alone."""

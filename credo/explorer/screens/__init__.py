@@ -1,0 +1,1 @@
+"""What the page shows: one screen for each kind of model."""

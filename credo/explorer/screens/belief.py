@@ -1,0 +1,161 @@
+"""From prior to posterior: another prior, more observations, and how much more data an answer needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from credo.errors import DataError, PriorError
+from credo.estimation.belief import Belief
+from credo.explorer.screens.copied import called
+from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, number_in
+from credo.families import BetaBernoulli, Family, GammaExponential, GammaPoisson, NormalInverseGamma
+from credo.present.belief_charts import belief_charts
+from credo.present.beliefs import summary_rows
+from credo.present.content import plain
+
+MOST_ADDED = 10_000  # observations that a page adds
+MOST_MORE = 1e12  # rows beyond which "how much more data" isn't looked for
+
+
+@dataclass(frozen=True)
+class Handles:
+    """A prior by its mean and its strength, the number of observations that it is worth."""
+
+    mean: float
+    strength: float
+    low: float  # bounds of the mean
+    high: float
+
+
+class BeliefScreen:
+    """One belief, whose prior can be dragged and whose observations grow."""
+
+    kind: ClassVar[str] = "belief"
+    title: ClassVar[str] = "Prior to posterior"
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.belief: Belief = subject.model
+
+    def opened(self) -> Answer:
+        handles = _handles(self.belief.prior) if self.belief.rule == "given" else None
+        return {
+            "family": type(self.belief.family).__name__,
+            "prior": None if handles is None else plain(handles),
+            "n": float(self.belief.n),
+            "column": (self.belief.columns or ("",))[0],
+        }
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {"move": self.move, "compare": self.compare, "needed": self.needed}
+
+    def _moved(self, asked: Asked, added: str = "added") -> Belief:
+        """With the prior and the observations of a request."""
+        belief, given = self.belief, mapping_in(asked, "prior")
+        if given:
+            family = _with_handles(belief.prior, number_in(given, "mean", 0.0), number_in(given, "strength", 1.0))
+            moved = Belief(family, columns=belief.columns, success=belief.success)
+            belief = moved if belief.evidence is None else moved.with_evidence(belief.evidence)
+        observed = asked.get(added) or []
+        if not isinstance(observed, list) or len(observed) > MOST_ADDED:
+            raise DataError(f"{added!r} must be a list of at most {MOST_ADDED:,} observations")
+        return belief.update(observed) if observed else belief
+
+    def move(self, asked: Asked) -> Answer:
+        """Prior, likelihood, posterior and predictive as charts, and the estimates."""
+        belief = self._moved(asked)
+        own, file = called(self.subject)
+        rows = [[plain(cell) for cell in row] for row in summary_rows(belief)]
+        return {
+            "charts": plain(belief_charts(belief)),
+            "estimates": rows,
+            "maximum_likelihood": plain(_estimate(belief)),
+            "n": float(belief.n),
+            "log_evidence": float(belief.log_evidence()) if belief.evidence is not None else None,
+            "copy": {"python": f"{own}.update({asked.get('added') or []!r})", "cli": f"credo show {file}"},
+        }
+
+    def compare(self, asked: Asked) -> Answer:
+        """Another belief with the same prior: P(this one's parameter is greater), and the difference of means."""
+        a, b = self._moved(asked), self._moved({**asked, "added": None, "other": asked.get("other")}, "other")
+        if self.belief.evidence is not None:  # the other begins without what this one has seen
+            b = Belief(a.prior, columns=a.columns, success=a.success).update(asked.get("other") or [])
+        return {
+            "greater": float(a.probability_greater(b)),
+            "difference": float(np.ravel(_mean(a))[0] - np.ravel(_mean(b))[0]),
+            "charts": plain(belief_charts(b)),
+        }
+
+    def needed(self, asked: Asked) -> Answer:
+        """How many more rows like those so far make the 95% interval as narrow as ± x."""
+        half = number_in(asked, "half_width", 0.05)
+        if half <= 0:
+            raise DataError(f"a half-width must be above 0, but is {half:g}")
+        belief = self._moved(asked)
+        if belief.evidence is None or belief.n == 0:
+            raise DataError("how much more data is needed depends on data, and there is none yet")
+
+        def wide(rows: float) -> float:
+            assert belief.evidence is not None
+            more = belief.with_evidence(belief.evidence * ((belief.n + rows) / belief.n))
+            low, high = np.ravel(np.asarray(belief_interval(more), dtype=np.float64))[:2]
+            return float(high - low) / 2
+
+        if wide(0.0) <= half:
+            return {"rows": 0, "half_width": wide(0.0)}
+        low, high = 0.0, max(1.0, belief.n)
+        while wide(high) > half:
+            low, high = high, 2 * high
+            if high > MOST_MORE:
+                return {"rows": None, "half_width": wide(high)}
+        while high - low > max(0.5, 1e-3 * high):
+            middle = (low + high) / 2
+            low, high = (middle, high) if wide(middle) > half else (low, middle)
+        return {"rows": int(np.ceil(high)), "half_width": wide(float(np.ceil(high)))}
+
+
+def belief_interval(belief: Belief) -> Any:
+    """Of the first parameter."""
+    return belief.marginal().interval(0.95)
+
+
+def _mean(belief: Belief) -> Any:
+    return belief.marginal().mean()
+
+
+def _estimate(belief: Belief) -> Any:
+    return None if belief.evidence is None else belief.maximum_likelihood()
+
+
+def _handles(prior: Family) -> Handles | None:
+    """None of families whose priors have more than a mean and a strength."""
+    if isinstance(prior, BetaBernoulli):
+        a, b = float(prior.a), float(prior.b)
+        return Handles(a / (a + b), a + b, 0.001, 0.999)
+    if isinstance(prior, GammaPoisson | GammaExponential):
+        shape, rate = float(prior.shape), float(prior.rate)
+        return Handles(shape / rate, rate if isinstance(prior, GammaPoisson) else shape, 0.0, 4 * shape / rate)
+    if isinstance(prior, NormalInverseGamma):
+        spread = 4 * float(np.sqrt(prior.scale / prior.shape))
+        mean = float(prior.location)
+        return Handles(mean, float(prior.strength), mean - spread, mean + spread)
+    return None
+
+
+def _with_handles(prior: Family, mean: float, strength: float) -> Family:
+    if not strength > 0:
+        raise PriorError(f"a prior's strength must be above 0, but is {strength:g}")
+    if isinstance(prior, BetaBernoulli):
+        return BetaBernoulli(mean * strength, (1 - mean) * strength)
+    if isinstance(prior, GammaPoisson):
+        return GammaPoisson(mean * strength, strength)
+    if isinstance(prior, GammaExponential):
+        return GammaExponential(strength, strength / mean)
+    if isinstance(prior, NormalInverseGamma):
+        return NormalInverseGamma(mean, strength, float(prior.shape), float(prior.scale))
+    raise PriorError(f"the prior of a {type(prior).__name__} has more than a mean and a strength")

@@ -1,0 +1,218 @@
+"""A network: bars of all marginals under findings, why, and what to ask next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import product
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+
+from credo.errors import DataError, EvidenceError
+from credo.explorer.screens.copied import called, question, word
+from credo.explorer.screens.screen import Action, Answer, Asked, Lines, Subject, mapping_in, number_in, text_in
+from credo.networks.answers import estimate_notice
+from credo.networks.graphical_model import GraphicalModel
+from credo.networks.network import Network
+from credo.numerics.exact import Array
+
+WHOLE = 60  # variables up to which all are drawn; of more, those around one of them
+TABLE_ROWS = 64  # configurations of the parents that are listed
+
+
+class NetworkScreen:
+    """Cards with a bar a state. Findings are states, sets of states, or likelihoods; or what was set (do)."""
+
+    kind: ClassVar[str] = "network"
+    title: ClassVar[str] = "Network"
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.net: GraphicalModel = subject.model
+        self._last: tuple[dict[str, Any], Network] | None = None
+
+    def opened(self) -> Answer:
+        prior = self.net.marginals()
+        return {
+            "variables": [
+                {"name": name, "states": [str(each) for each in states], "parents": [*self._parents.get(name, ())]}
+                for name, states in self.net.states.items()
+            ],
+            "prior": {name: [*map(float, shares.values())] for name, shares in prior.items()},
+            "notice": estimate_notice(prior),
+            "directed": self.net.directed,
+            "learned": self._learned is not None,
+            "whole": len(self.net) <= WHOLE,
+        }
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {
+            "layout": self.layout, "marginals": self.marginals, "explain": self.explain, "next": self.next_questions,
+            "table": self.table,
+        }  # fmt: skip
+
+    @cached_property
+    def _parents(self) -> Mapping[str, tuple[str, ...]]:
+        """The arrows; a Markov network has edges, drawn from the earlier variable to the later one."""
+        if isinstance(self.net, Network):
+            return self.net.parents
+        found: dict[str, set[str]] = {name: set() for name in self.net.variables}
+        place = {name: i for i, name in enumerate(found)}
+        for factor in self.net.factors:
+            for a, b in product(factor.scope, repeat=2):
+                if place[a] < place[b]:
+                    found[b].add(a)
+        return {name: tuple(sorted(own, key=place.__getitem__)) for name, own in found.items()}
+
+    @property
+    def _learned(self) -> Network | None:
+        return self.net if isinstance(self.net, Network) and self.net.evidence is not None else None
+
+    # Where cards lie
+
+    def layout(self, asked: Asked) -> Answer:
+        """Places of cards and the ways of arrows: of all variables, or of those around one and of those that are
+        named beside it."""
+        from credo.present.layout import layout
+
+        around = asked.get("around")
+        names = {*self.net.variables} if around is None else self._blanket(text_in(asked, "around"))
+        names |= {name for name in mapping_in(asked, "beside") if name in self.net}
+        parents = {
+            name: tuple(each for each in self._parents[name] if each in names)
+            for name in self.net.variables
+            if name in names
+        }
+        places, ways = layout(parents)
+        arrows = [
+            {"from": a, "to": b, "way": [[float(x), int(y)] for x, y in way]} for (a, b), way in ways.items()
+        ]
+        return {
+            "places": {name: [float(x), int(y)] for name, (x, y) in places.items()},
+            "arrows": arrows,
+            "hidden": len(self.net) - len(names),
+        }
+
+    def _blanket(self, name: str) -> set[str]:
+        """A variable, its parents, its children, and their other parents."""
+        if name not in self.net:
+            raise DataError(f"there is no variable {name!r:.60}")
+        children = [child for child, own in self._parents.items() if name in own]
+        return {name, *self._parents[name], *children, *(each for child in children for each in self._parents[child])}
+
+    # Answers
+
+    def _given(self, asked: Asked) -> tuple[GraphicalModel, dict[str, Any], dict[str, Any]]:
+        """The network after what was set, what was set, and what was seen."""
+        done, seen = mapping_in(asked, "do"), mapping_in(asked, "given")
+        if not done:
+            return self.net, {}, seen
+        if not isinstance(self.net, Network):
+            raise DataError("a Markov network has no causes: nothing can be set in it")
+        return self._after(done), done, {name: value for name, value in seen.items() if name not in done}
+
+    def _after(self, done: Mapping[str, Any]) -> Network:
+        """The network after what was set; the last one is kept, with the trees that were compiled for it."""
+        assert isinstance(self.net, Network)
+        if self._last is None or self._last[0] != done:
+            self._last = dict(done), self.net.do(done)
+        return self._last[1]
+
+    def marginals(self, asked: Asked) -> Answer:
+        """P(state | findings) of all variables; or which findings contradict each other."""
+        start = perf_counter()
+        net, done, seen = self._given(asked)
+        try:
+            found = net.marginals(seen)
+        except EvidenceError as error:
+            if not error.findings:
+                raise
+            return {"conflict": str(error), "findings": [*error.findings]}
+        return {
+            "marginals": {name: [*map(float, shares.values())] for name, shares in found.items()},
+            "log_probability": float(net.log_probability(seen)) if seen else 0.0,
+            "notice": estimate_notice(found),
+            "milliseconds": 1e3 * (perf_counter() - start),
+            "copy": self._lines(asked.get("target"), done, seen),
+        }
+
+    def _lines(self, target: object, done: Mapping[str, Any], seen: Mapping[str, Any]) -> Lines:
+        """The command asks about the target, or about the first variable that isn't known."""
+        net, file = called(self.subject)
+        known = {*done, *seen}
+        name = target if isinstance(target, str) else next((x for x in self.net.variables if x not in known), None)
+        changed = f".do({done!r})" if done else ""
+        findings = f"{seen!r}" if seen else ""
+        cli = "" if name is None or name in known else question(file, f"P({word(name)})", done, seen)
+        return {"python": f"{net}{changed}.marginals({findings})", "cli": cli}
+
+    def explain(self, asked: Asked) -> Answer:
+        """What each finding adds to the log-odds of a state."""
+        from credo.asking.protocol import waterfall
+        from credo.present.content import plain
+
+        net, done, seen = self._given(asked)
+        name, value = text_in(asked, "target"), asked.get("value")
+        seen = {other: finding for other, finding in seen.items() if other != name}
+        found = plain(waterfall(net.explain(name, seen, value)))
+        own, file = called(self.subject)
+        changed = f".do({done!r})" if done else ""
+        cli = question(file, f"explain P({word(name)}{'' if value is None else f'={word(value)}'})", done, seen)
+        return {**found, "copy": {"python": f"{own}{changed}.explain({name!r}, {seen!r}, {value!r})", "cli": cli}}
+
+    def next_questions(self, asked: Asked) -> Answer:
+        """Which variable tells most about the target: its expected information gain, less what asking costs.
+
+        I(T; X | e) = Σ P(t | e) Σ P(x | t, e) log P(x | t, e)/P(x | e): one pass over the network for each state t.
+        """
+        net, _, seen = self._given(asked)
+        name = text_in(asked, "target")
+        costs, price = mapping_in(asked, "costs"), number_in(asked, "price", 1.0)
+        if name in seen:
+            raise DataError(f"{name!r} is known: nothing is left to ask about it")
+        now = net.marginals(seen)
+        mass = np.array([*now[name].values()])
+        given_states = [
+            (share, net.marginals({**seen, name: state}))
+            for state, share in zip(net.states[name], mass.tolist(), strict=True)
+            if share > 0
+        ]
+        found = []
+        for other, shares in now.items():
+            if other == name or other in seen:
+                continue
+            q = np.array([*shares.values()])
+            gain = sum(share * _divergence(np.array([*each[other].values()]), q) for share, each in given_states)
+            cost = number_in(costs, other, 0.0)
+            found.append({"name": other, "gain": gain, "cost": cost, "worth": gain - price * cost})
+        entropy = -float(np.sum(mass[mass > 0] * np.log(mass[mass > 0])))
+        found.sort(key=lambda each: -each["worth"])
+        return {"target": name, "entropy": entropy, "questions": found[:50]}
+
+    def table(self, asked: Asked) -> Answer:
+        """A variable's table, a row for each configuration of its parents; learned ones with credible intervals."""
+        name = text_in(asked, "name")
+        if not isinstance(self.net, Network) or name not in self.net:
+            raise DataError(f"there is no table of {name!r:.60}")
+        parents = self.net.parents[name]
+        table = self.net.tables[name].reshape(-1, len(self.net.states[name]))
+        each = product(*(self.net.states[parent] for parent in parents))
+        rows = []
+        for states, shares in zip(each, table[:TABLE_ROWS], strict=False):
+            given = dict(zip(parents, states, strict=True))
+            row: dict[str, Any] = {"given": [str(state) for state in states], "shares": [*map(float, shares)]}
+            if self._learned is not None:
+                belief = self._learned.belief(name, given)
+                intervals = belief.interval(0.95)
+                row["intervals"] = [[*map(float, intervals[state])] for state in self.net.states[name]]
+            rows.append(row)
+        return {"name": name, "parents": [*parents], "rows": rows, "more": max(0, len(table) - TABLE_ROWS)}
+
+
+def _divergence(p: Array, q: Array) -> float:
+    """Σ p log p/q, in nats."""
+    some = p > 0
+    return max(0.0, float(np.sum(p[some] * np.log(p[some] / q[some]))))

@@ -1,0 +1,210 @@
+"""A row of a table, or a message: its class, why, what would change it, and teaching the model otherwise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from credo.asking.protocol import ExplainedText, waterfall
+from credo.errors import DataError, suggest
+from credo.explorer.screens.copied import called
+from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, text_in
+from credo.models.class_predictor import ClassPredictor
+from credo.models.classifier import Classifier
+from credo.present.content import plain
+from credo.present.densities import Shape, shape_of
+
+POINTS = 41  # of a curve over a number
+VALUES = 40  # of a category in a curve
+TAUGHT = 200  # rows that a page may teach before they are saved
+DENSITIES = 6  # classes whose densities are drawn
+
+
+@runtime_checkable
+class Learns(Protocol):
+    """What can be taught further rows."""
+
+    def update(self, data: object, /) -> Any: ...
+
+
+class RowScreen:
+    """A control for each column; a box for a text, whose words are coloured."""
+
+    kind: ClassVar[str] = "row"
+    title: ClassVar[str] = "Row"
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.model: ClassPredictor = subject.model
+        self._taught: tuple[str, ClassPredictor] = "", self.model
+
+    def opened(self) -> Answer:
+        from credo.asking import variables
+
+        columns = [each for each in variables(self.model) if each["role"] == "column"]
+        report = getattr(self.model, "report", None)
+        return {
+            "target": str(self.model.target),
+            "classes": [str(value) for value in self.model.classes],
+            "columns": [self._column(plain(each)) for each in columns],
+            "rows": float(self.model.n),
+            "scores": "" if report is None else repr(report.scores),
+            "file": self.subject.path if (self.subject.path or "").lower().endswith(".credo") else None,
+        }
+
+    def _column(self, column: dict[str, Any]) -> dict[str, Any]:
+        """With the range that a number has, and its density in each class."""
+        shape = self._shapes.get(column["name"])
+        if shape is None:
+            return column
+        heights = [[*map(float, row)] for row in shape.heights[:DENSITIES]]
+        if shape.form == "category":
+            return column | {"values": column["values"][:1000], "density": {"form": "category", "heights": heights}}
+        places = [float(x) for x in shape.places]
+        form = "bins" if shape.form in ("coarse", "binned") else shape.form
+        density = {"form": form, "places": places, "heights": heights}
+        return column | {"range": [places[0], places[-1]], "density": density}
+
+    @cached_property
+    def _shapes(self) -> dict[str, Shape]:
+        """Of a model that has a distribution of columns in each class; of others, the levels of categories."""
+        if isinstance(self.model, Classifier):
+            found = ((name, shape_of(self.model, name)) for name in self.model.views)
+            return {name: shape for name, shape in found if shape is not None}
+        levels = {name: column.values for name, column in self.model.features.items() if column.kind == "category"}
+        return {name: Shape("category", own, np.empty((0, len(own)))) for name, own in levels.items() if own}
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {"predict": self.predict, "curve": self.curve, "changes": self.changes, "save": self.save}
+
+    # The model, and what the page taught it
+
+    def _model(self, asked: Asked) -> ClassPredictor:
+        """After the rows that the page taught; the last one is kept."""
+        rows = self._rows(asked)
+        key = json.dumps(rows, sort_keys=True)
+        if self._taught[0] != key:
+            self._taught = key, self._updated(self.model, rows) if rows else self.model
+        return self._taught[1]
+
+    def _updated(self, model: ClassPredictor, rows: list[dict[str, Any]]) -> ClassPredictor:
+        if not isinstance(model, Learns):
+            raise DataError(f"a {type(model).__name__} can't be taught further rows: fit it again")
+        found: ClassPredictor = model.update(rows)
+        return found
+
+    def _rows(self, asked: Asked) -> list[dict[str, Any]]:
+        given = asked.get("taught") or []
+        if not isinstance(given, list) or len(given) > TAUGHT:
+            raise DataError(f"'taught' must be a list of at most {TAUGHT} rows")
+        return [self._row(each) | {str(self.model.target): self._class_of(each.get("class"))} for each in given]
+
+    def _row(self, asked: Any) -> dict[str, Any]:
+        """The cells of a request, by column; those that are empty are missing."""
+        if not isinstance(asked, Mapping):
+            raise DataError("a row is an object with its cells")
+        row = mapping_in(asked, "row")
+        for unknown in (name for name in row if name not in self.model.features):
+            raise DataError(f"there is no column {unknown!r:.60}; {suggest(unknown, self.model.feature_names)}")
+        return {name: None if row.get(name) == "" else row.get(name) for name in self.model.features}
+
+    def _class_of(self, name: object) -> Any:
+        found = next((value for value in self.model.classes if str(value) == name), None)
+        if found is None:
+            known = [str(value) for value in self.model.classes]
+            raise DataError(f"there is no class {name!r:.60}; {suggest(str(name), known)}")
+        return found
+
+    # Answers
+
+    def predict(self, asked: Asked) -> Answer:
+        """P(class | row), and the weights of evidence of columns and words."""
+        model, row = self._model(asked), self._row(asked)
+        of, against = (None if asked.get(each) is None else self._class_of(asked[each]) for each in ("of", "against"))
+        shares = model.predict_proba([row])[0]
+        found = waterfall(model.explain(row, of, against))
+        own, file = called(self.subject)
+        cells = {name: value for name, value in row.items() if value is not None}
+        return {
+            "shares": [*map(float, shares)],
+            "why": plain(replace(found, texts=[])),
+            "texts": {each["name"]: _coloured(each) for each in found.texts},
+            "copy": {"python": f"{own}.explain({cells!r})", "cli": f"credo explain {file} row.csv"},
+        }
+
+    def curve(self, asked: Asked) -> Answer:
+        """P(class | row) as one column takes its values, the others being as they are."""
+        model, row, name = self._model(asked), self._row(asked), text_in(asked, "column")
+        values = self._values(name)
+        shares = model.predict_proba([row | {name: value} for value in values])
+        return {"column": name, "values": [plain(value) for value in values], "shares": shares.T.tolist()}
+
+    def _values(self, name: str) -> Sequence[Any]:
+        """Those that a column takes: of a number, a grid."""
+        shape = self._shapes.get(name)
+        if shape is None:
+            raise DataError(f"column {name!r:.60} has no curve")
+        if shape.form == "category":
+            return list(shape.places)[:VALUES]
+        places = np.asarray(shape.places, dtype=np.float64)
+        grid = np.geomspace if shape.form == "log" else np.linspace
+        found: list[float] = grid(places[0], places[-1], POINTS).tolist()
+        return [round(x) for x in found] if shape.form == "count" else found
+
+    def changes(self, asked: Asked) -> Answer:
+        """The nearest decision change of each column: the value closest to the row's for which another class wins."""
+        model, row = self._model(asked), self._row(asked)
+        now = int(model.predict_proba([row])[0].argmax())
+        found = []
+        for name in self._shapes:
+            values = self._values(name)
+            shares = model.predict_proba([row | {name: value} for value in values])
+            others = [i for i in np.flatnonzero(shares.argmax(1) != now).tolist() if values[i] != row.get(name)]
+            if not others:
+                continue
+            i = min(others, key=lambda i: self._distance(name, row.get(name), values[i]))
+            winner = int(shares[i].argmax())
+            found.append(
+                {
+                    "column": name, "value": plain(values[i]), "class": str(model.classes[winner]),
+                    "probability": float(shares[i, winner]),
+                    "distance": self._distance(name, row.get(name), values[i]),
+                }
+            )  # fmt: skip
+        return {"changes": sorted(found, key=lambda each: each["distance"])}
+
+    def _distance(self, name: str, value: Any, other: Any) -> float:
+        """As a share of a number's range; between categories, and from a missing cell, 1."""
+        shape = self._shapes[name]
+        if shape.form == "category" or not isinstance(value, int | float):
+            return 1.0
+        return float(abs(other - value)) / max(float(shape.places[-1] - shape.places[0]), 1e-300)
+
+    def save(self, asked: Asked) -> Answer:
+        """Teach the model in the file what the page taught, and keep it there."""
+        from credo.storage.files import load, save
+        from credo.storage.locks import changing
+
+        rows, path = self._rows(asked), self.subject.path
+        if path is None or not path.lower().endswith(".credo"):
+            raise DataError("this model isn't in a .credo file: save it with credo.save(model, 'm.credo')")
+        if not rows:
+            raise DataError("nothing was taught yet")
+        with changing(path):
+            self.model = self._updated(load(path), rows)
+            save(self.model, path)
+        self._taught = "", self.model
+        return {"saved": len(rows), "rows": float(self.model.n)}
+
+
+def _coloured(text: ExplainedText) -> list[dict[str, Any]]:
+    """The text in pieces, each with its weight."""
+    from credo.present.texts import pieces
+
+    return [{"text": each.text, "weight": each.weight} for each in pieces(text["text"], text["words"])]

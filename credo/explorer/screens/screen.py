@@ -1,0 +1,123 @@
+"""What a screen is: data for the page when it opens, and answers to what is asked there.
+
+A screen keeps no state between requests. What a user chose is in the page's address, so that a second tab, a reload or
+a new server shows the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, ClassVar, Protocol, TypedDict
+
+from credo.errors import DataError, suggest
+from credo.notices import quietly
+
+Asked = Mapping[str, Any]
+Answer = dict[str, Any]
+Action = Callable[[Asked], Answer]
+
+ROW, TRUST = "credo.explorer.screens.row.RowScreen", "credo.explorer.screens.trust.TrustScreen"
+SCREENS: dict[str, tuple[str, ...]] = {
+    "credo.networks.graphical_model.GraphicalModel": ("credo.explorer.screens.network.NetworkScreen",),
+    "credo.models.class_predictor.ClassPredictor": (ROW, TRUST),
+    "credo.models.mixture.model.Mixture": ("credo.explorer.screens.clusters.ClustersScreen",),
+    "credo.models.hidden_markov.model.HiddenMarkov": ("credo.explorer.screens.sequence.SequenceScreen",),
+    "credo.estimation.belief.Belief": ("credo.explorer.screens.belief.BeliefScreen",),
+    "credo.estimation.beliefs.Beliefs": ("credo.explorer.screens.groups.GroupsScreen",),
+    "credo.data.sources.Source": ("credo.explorer.screens.table.TableScreen",),
+}
+
+
+class Lines(TypedDict):
+    """How to get the same from Python and from the command line."""
+
+    python: str
+    cli: str
+
+
+class Screen(Protocol):
+    """One kind of model on the page."""
+
+    kind: ClassVar[str]  # which part of the page shows it
+    title: ClassVar[str]
+
+    def opened(self) -> Answer:
+        """What the page needs before anything is asked."""
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        """What may be asked, by name."""
+
+
+class Subject:
+    """A model, the file that it came from, and rows to look at, where there are some."""
+
+    def __init__(self, model: Any, path: str | None = None, data: object = None) -> None:
+        self.model, self.path, self.data = model, path, data
+
+    @property
+    def title(self) -> str:
+        return self.path.replace("\\", "/").rpartition("/")[2] if self.path else type(self.model).__name__
+
+
+def screens_of(subject: Subject) -> dict[str, Screen]:
+    """The screens of a model, by kind."""
+    for each in type(subject.model).__mro__:
+        if paths := SCREENS.get(f"{each.__module__}.{each.__qualname__}"):
+            found: list[Screen] = [_imported(path)(subject) for path in paths]
+            return {screen.kind: screen for screen in found}
+    raise DataError(
+        "the explorer shows networks, classifiers, mixtures, hidden Markov models, beliefs and tables, but this is a "
+        f"{type(subject.model).__name__}"
+    )
+
+
+def _imported(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def answered(screen: Screen, action: str, asked: object) -> Answer:
+    """The answer to a request; an error says what was wrong with it."""
+    if not isinstance(asked, Mapping):
+        raise DataError(f"a request is a JSON object, but this is {type(asked).__name__}")
+    found = screen.actions.get(action)
+    if found is None:
+        raise DataError(f"there is no action {action!r}; {suggest(action, [*screen.actions])}")
+    with quietly():  # an answer says itself what is to be told
+        return found(asked)
+
+
+def shown(screen: Screen) -> Answer:
+    """What the page needs when it opens."""
+    with quietly():
+        return screen.opened()
+
+
+def mapping_in(asked: Asked, name: str) -> dict[str, Any]:
+    """An object of a request; empty where it isn't given."""
+    found = asked.get(name)
+    if found is None:
+        return {}
+    if not isinstance(found, Mapping):
+        raise DataError(f"{name!r} must be an object, but is {found!r:.60}")
+    return dict(found)
+
+
+def text_in(asked: Asked, name: str) -> str:
+    """A text of a request."""
+    found = asked.get(name)
+    if not isinstance(found, str):
+        raise DataError(f"{name!r} must be a text, but is {found!r:.60}")
+    return found
+
+
+def number_in(asked: Asked, name: str, default: float) -> float:
+    """A finite number of a request."""
+    found = asked.get(name, default)
+    if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) < float("inf"):
+        raise DataError(f"{name!r} must be a number, but is {found!r:.60}")
+    return found
+
+

@@ -1,0 +1,62 @@
+"""A sequence: its decoded states, their probabilities, and what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from credo.errors import DataError
+from credo.explorer.screens.copied import called
+from credo.explorer.screens.screen import Action, Answer, Asked, Subject, number_in
+from credo.models.hidden_markov.model import HiddenMarkov
+
+MOST_ROWS = 20_000  # of a sequence that is drawn
+STEPS = 24  # ahead
+
+
+class SequenceScreen:
+    """States of a hidden Markov model, and a sequence decoded by it."""
+
+    kind: ClassVar[str] = "sequence"
+    title: ClassVar[str] = "Sequences"
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.model: HiddenMarkov = subject.model
+
+    def opened(self) -> Answer:
+        return {
+            "states": [str(name) for name in self.model.names],
+            "transitions": self.model.transition_shares.tolist(),
+            "first": [*map(float, self.model.initial_shares.values())],
+            "columns": [*self.model.classifier.views],
+            "has_rows": self.subject.data is not None,
+        }
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {"decode": self.decode}
+
+    def decode(self, asked: Asked) -> Answer:
+        """The most probable path, P(state) of each row, and forecasts, of the rows given or of those to look at."""
+        rows = asked.get("rows")
+        data: Any = rows if rows else self.subject.data
+        if data is None:
+            raise DataError("give rows, or start with `credo explore m.credo --data rows.csv`")
+        if isinstance(rows, list) and len(rows) > MOST_ROWS:
+            raise DataError(f"a sequence on this page may have {MOST_ROWS:,} rows")
+        smooth, path = self.model.smooth(data), self.model.decode(data)
+        places = {name: k for k, name in enumerate(self.model.names)}
+        codes = [places[each] for each in np.ravel(path).tolist()[:MOST_ROWS]]
+        found: Answer = {"path": codes, "smooth": smooth[:MOST_ROWS].T.tolist(), "total": len(smooth)}
+        steps = int(number_in(asked, "steps", STEPS))
+        try:
+            ahead = self.model.forecast(data, max(1, min(steps, 200)))
+            found["forecast"] = [[float(p) for p in each.states.probabilities] for each in ahead]
+        except DataError as error:  # several sequences have no one end
+            found["no_forecast"] = str(error)
+        own, file = called(self.subject)
+        found["copy"] = {"python": f"{own}.decode(data)", "cli": f"credo predict {file} rows.csv"}
+        return found

@@ -1,0 +1,178 @@
+"""Whether to trust a classifier: scores of held-out rows, calibration, and decisions under other costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.asking.protocol import waterfall
+from credo.errors import DataError, EvidenceError, suggest
+from credo.explorer.screens.copied import called
+from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, number_in, text_in
+from credo.models.class_predictor import ClassPredictor
+from credo.models.classifier import Classifier
+from credo.models.decisions import loss_matrix
+from credo.models.metrics import Scores
+from credo.numerics.exact import Array
+from credo.present.content import plain
+
+MOST_CLASSES = 40  # of a confusion matrix
+LISTED = 30  # rows of a cell, and worst mistakes
+
+
+class TrustScreen:
+    """Candidates, calibration, confusion, costs. With rows to look at, mistakes and their reasons."""
+
+    kind: ClassVar[str] = "trust"
+    title: ClassVar[str] = "Trust"
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.model: ClassPredictor = subject.model
+
+    @cached_property
+    def scores(self) -> Scores:
+        """Of the rows to look at, each left out if the model learned them (or by folds, where none can be left out);
+        else of the report."""
+        if self.subject.data is not None:
+            if not isinstance(self.model, Classifier):
+                return self.model.cross_validate(self.subject.data)
+            try:
+                return self.model.leave_one_out(self.subject.data)
+            except EvidenceError:  # these aren't the rows that it learned
+                return self.model.scores(self.subject.data)
+        report = getattr(self.model, "report", None)
+        if report is None:
+            raise DataError(
+                "there are no scores of held-out rows: learn the model with credo.learn, or give rows with "
+                "`credo explore m.credo --data rows.csv`"
+            )
+        scores: Scores = report.scores
+        return scores
+
+    def opened(self) -> Answer:
+        scores, report = self.scores, getattr(self.model, "report", None)
+        value, share = scores.commonest
+        return {
+            "classes": [str(each) for each in scores.classes],
+            "rows": len(scores.truth),
+            "how": scores.how,
+            "figures": {**scores.summary(), "log_loss_error": scores.log_loss_error},
+            "commonest": {"class": str(value), "share": share},
+            "tried": [] if report is None else [plain(each) for each in report.tried],
+            "reliability": self._reliability(),
+            "by_class": self._by_class(),
+            "has_rows": self.subject.data is not None,
+        }
+
+    def _reliability(self) -> list[dict[str, float]]:
+        """Points of the diagram, with 95% credible intervals."""
+        from credo import BetaBernoulli
+
+        found = []
+        for stated, right, weight in zip(*self.scores.reliability(), strict=True):
+            low, high = BetaBernoulli(1 + right * weight, 1 + (1 - right) * weight).interval()
+            point = {"stated": float(stated), "right": float(right), "rows": float(weight)}
+            found.append(point | {"low": float(low), "high": float(high)})
+        return found
+
+    def _by_class(self) -> list[dict[str, Any]]:
+        """Precision and recall."""
+        confusion = self.scores.confusion
+        right, true, predicted = np.diagonal(confusion), confusion.sum(1), confusion.sum(0)
+        return [
+            {"class": str(value), "rows": float(n), "recall": _share(hit, n), "precision": _share(hit, m)}
+            for value, hit, n, m in zip(self.scores.classes, right, true, predicted, strict=True)
+        ]
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        return {"decide": self.decide, "cell": self.cell, "worst": self.worst, "why": self.why}
+
+    def _decided(self, asked: Asked) -> tuple[NDArray[np.intp], Array, Array]:
+        """Decisions (the number of classes where it is rejected), what each costs, and the matrix of losses."""
+        names = {str(value): value for value in self.scores.classes}
+        given = mapping_in(asked, "loss")
+        loss = {
+            names.get(truth, truth): {names.get(own, own): cost for own, cost in mapping_in(given, truth).items()}
+            for truth in given
+        }
+        matrix = loss_matrix(loss or None, self.scores.classes)
+        expected = self.scores.probabilities @ matrix
+        decided, rows = expected.argmin(1), np.arange(len(self.scores.truth))
+        cost = matrix[self.scores.truth, decided]
+        if asked.get("reject") is not None:
+            price = number_in(asked, "reject", 0.0)
+            rejected = expected[rows, decided] > price
+            decided, cost = np.where(rejected, len(self.scores.classes), decided), np.where(rejected, price, cost)
+        return decided, cost, matrix
+
+    def decide(self, asked: Asked) -> Answer:
+        """Decisions of least expected loss on held-out rows: the confusion matrix, and what they cost."""
+        decided, cost, matrix = self._decided(asked)
+        scores, size = self.scores, len(self.scores.classes)
+        cells = scores.truth * (size + 1) + decided
+        table = np.bincount(cells, scores.weights, size * (size + 1)).reshape(size, size + 1)
+        plainly = matrix[scores.truth, scores.predicted]
+        own, _ = called(self.subject)
+        reject = "" if asked.get("reject") is None else f", reject={asked['reject']!r}"
+        return {
+            "confusion": table[:MOST_CLASSES, :].tolist(),
+            "cost": float(np.average(cost, weights=scores.weights)),
+            "cost_of_most_probable": float(np.average(plainly, weights=scores.weights)),
+            "rejected": float(np.average(decided == size, weights=scores.weights)),
+            "copy": {"python": f"{own}.decide(data, loss={mapping_in(asked, 'loss')!r}{reject})", "cli": ""},
+        }
+
+    def cell(self, asked: Asked) -> Answer:
+        """Rows of one class that were decided to be another, the surest first."""
+        decided, _, _ = self._decided(asked)
+        names = [*map(str, self.scores.classes), "(rejected)"]
+        asked_for = text_in(asked, "truth"), text_in(asked, "decision")
+        for unknown in (name for name in asked_for if name not in names):
+            raise DataError(f"there is no class {unknown!r:.60}; {suggest(unknown, names)}")
+        truth, decision = map(names.index, asked_for)
+        return self._rows(np.flatnonzero((self.scores.truth == truth) & (decided == decision)))
+
+    def worst(self, asked: Asked) -> Answer:  # noqa: ARG002 - an action's signature
+        """The rows whose true class had the least probability."""
+        return self._rows(np.flatnonzero(self.scores.predicted != self.scores.truth))
+
+    def _rows(self, some: NDArray[np.intp]) -> Answer:
+        of_truth = self.scores.probabilities[some, self.scores.truth[some]]
+        order = some[np.argsort(of_truth, kind="stable")][:LISTED]
+        probabilities, classes = self.scores.probabilities, self.scores.classes
+        rows = [
+            {
+                "row": int(i) + 1, "truth": str(classes[self.scores.truth[i]]),
+                "predicted": str(classes[int(probabilities[i].argmax())]),
+                "of_truth": float(probabilities[i, self.scores.truth[i]]), "top": float(probabilities[i].max()),
+            }
+            for i in order.tolist()
+        ]  # fmt: skip
+        return {"rows": rows, "total": len(some), "has_rows": self.subject.data is not None}
+
+    def why(self, asked: Asked) -> Answer:
+        """The reasons for what was predicted of a row, which is counted among those that have a class."""
+        if self.subject.data is None:
+            raise DataError("the rows themselves aren't here: `credo explore m.credo --data rows.csv` shows them")
+        wanted = int(number_in(asked, "row", 1)) - 1
+        table = self.model._labelled(self.subject.data, None)
+        seen = 0
+        for batch in table.batches(self.model.needs(table)):
+            places = np.flatnonzero(self.model.codes_of(batch) >= 0)
+            if wanted < seen + len(places):
+                from credo.data import Source
+
+                one = Source.of_batch(batch.slice(int(places[wanted - seen]), 1))
+                return {"why": plain(waterfall(self.model.explain(one)))}
+            seen += len(places)
+        raise DataError(f"there is no row {wanted + 1}")
+
+
+def _share(part: float, whole: float) -> float | None:
+    return float(part / whole) if whole > 0 else None

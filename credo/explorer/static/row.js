@@ -1,0 +1,124 @@
+// A row of a table, or a message: a control for each column, the classes' probabilities, and why.
+import { html, useRef, useState } from "./vendor/preact-htm.js";
+import { Copy, Problem, Waterfall, percent, signed, useAnswer } from "./parts.js";
+import { Bars, Lines, colour } from "./charts.js";
+
+export function Screen({ model, state, change, ask }) {
+  const row = state.row ?? {}, taught = state.taught ?? [];
+  const key = JSON.stringify([row, taught, state.of, state.struck]);
+  const sent = { row: struckOut(row, state.struck), taught, of: state.of ?? undefined };
+  const [answer, problem] = useAnswer((signal) => ask("predict", sent, signal), [key]);
+  const texts = model.columns.filter((each) => each.kind === "text"), others = model.columns.filter((each) => each.kind !== "text");
+  const set = (name, value, passing) => {
+    const after = { ...row, [name]: value };
+    if (value === "" || value == null) delete after[name];
+    change({ row: after, struck: null }, { passing });
+  };
+  return html`<div class="row-screen">
+    <div class="controls">
+      ${texts.map((column) => html`<${Message} key=${column.name} column=${column} text=${row[column.name] ?? ""} pieces=${answer?.texts?.[column.name]}
+        struck=${state.struck?.[column.name] ?? []} set=${set} change=${change} state=${state} />`)}
+      ${others.length > 0 && html`<section><h2>Cells</h2><p class="faint">An empty cell is missing; it is marginalised.</p>
+        <div class="cells">${others.map((column) => html`<${Cell} key=${column.name} column=${column} value=${row[column.name]} set=${set} classes=${model.classes}
+          chosen=${state.column === column.name} choose=${() => change({ column: state.column === column.name ? null : column.name })} />`)}</div></section>`}
+    </div>
+    <aside aria-label="Prediction">
+      ${problem && html`<${Problem} text=${problem} />`}
+      ${answer && html`<section><h2><bdi>${model.target}</bdi></h2>
+        <${Bars} names=${model.classes} shares=${answer.shares} chosen=${state.of} choose=${(name) => change({ of: state.of === name ? null : name })} /></section>
+        <${Teach} model=${model} row=${sent.row} taught=${taught} shares=${answer.shares} change=${change} ask=${ask} />
+        <section><h2>Why</h2><${Waterfall} found=${answer.why} /></section>`}
+      ${state.column && html`<${Curve} model=${model} sent=${sent} column=${state.column} now=${row[state.column]} ask=${ask} depends=${key} />`}
+      ${others.length > 0 && html`<${Changes} sent=${sent} ask=${ask} depends=${key} set=${set} />`}
+      <${Copy} lines=${answer?.copy} />
+      ${model.scores && html`<p class="faint">${model.scores}</p>`}
+    </aside>
+  </div>`;
+}
+
+// Words that the user struck out are not in the text that is judged.
+function struckOut(row, struck) {
+  if (!struck) return row;
+  const after = { ...row };
+  for (const [name, words] of Object.entries(struck))
+    if (typeof after[name] === "string")
+      after[name] = after[name].split(/(\s+)/).filter((word) => !words.includes(bare(word))).join("");
+  return after;
+}
+const bare = (word) => word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
+
+function Message({ column, text, pieces, struck, set, change, state }) {
+  const strongest = Math.max(1e-9, ...(pieces ?? []).map((each) => Math.abs(each.weight)));
+  const strike = (piece) => {
+    const word = bare(piece.text);
+    if (!word) return;
+    const own = struck.includes(word) ? struck.filter((each) => each !== word) : [...struck, word];
+    change({ struck: { ...(state.struck ?? {}), [column.name]: own } });
+  };
+  return html`<section class="message"><h2><label for=${`text-${column.name}`}><bdi>${column.name}</bdi></label></h2>
+    <textarea id=${`text-${column.name}`} rows="8" value=${text} placeholder="Type or paste a text" onInput=${(event) => set(column.name, event.target.value, true)}></textarea>
+    ${struck.length > 0 && html`<p>Struck out: ${struck.map((word) => html`<button key=${word} class="struck" onClick=${() => strike({ text: word })}>${word}</button> `)}</p>`}
+    <div class="coloured" aria-label="The text, its words coloured by their weights">${(pieces ?? []).map((piece, i) =>
+      Math.abs(piece.weight) < strongest / 20
+        ? piece.text
+        : html`<button key=${i} class=${piece.weight > 0 ? "for" : "against"} title=${`${signed(piece.weight)} nats; click to strike it out`}
+            style=${{ "--a": (0.15 + (0.6 * Math.abs(piece.weight)) / strongest).toFixed(2) }} onClick=${() => strike(piece)}>${piece.text}</button>`)}</div>
+  </section>`;
+}
+
+function Cell({ column, value, set, classes, chosen, choose }) {
+  const id = `cell-${column.name}`;
+  const control = column.kind === "category"
+    ? html`<select id=${id} value=${value ?? ""} onChange=${(event) => set(column.name, event.target.value)}>
+        <option value="">(missing)</option>${(column.values ?? []).map((each) => html`<option key=${String(each)} value=${each}>${String(each)}</option>`)}</select>`
+    : column.kind === "date"
+      ? html`<input id=${id} type="date" value=${value ?? ""} onChange=${(event) => set(column.name, event.target.value)} />`
+      : html`<input id=${id} type="number" step="any" value=${value ?? ""} placeholder="missing"
+          onInput=${(event) => set(column.name, event.target.value === "" ? "" : Number(event.target.value), true)} />
+        ${column.range && html`<input type="range" aria-label=${`${column.name}, slider`} min=${column.range[0]} max=${column.range[1]} step=${(column.range[1] - column.range[0]) / 200}
+          value=${value ?? (column.range[0] + column.range[1]) / 2} onInput=${(event) => set(column.name, Number(Number(event.target.value).toPrecision(4)), true)} />`}`;
+  return html`<div class=${`cell ${chosen ? "chosen" : ""}`}><label for=${id} title=${column.name}><bdi>${column.name}</bdi></label>${control}
+    ${column.density && column.density.form !== "category" && html`<${Lines} x=${column.density.places} ys=${column.density.heights} names=${classes} at=${value} steps=${column.density.form === "bins"} small=${true} />`}
+    <button class="what-if only-live" aria-pressed=${chosen} onClick=${choose}>what if</button></div>`;
+}
+
+function Curve({ model, sent, column, now, ask, depends }) {
+  const [curve, problem] = useAnswer((signal) => ask("curve", { ...sent, column }, signal), [depends, column]);
+  if (problem) return html`<${Problem} text=${problem} />`;
+  if (!curve || curve.column !== column) return null;
+  const numbers = curve.values.every((each) => typeof each === "number");
+  return html`<section><h2>What if <bdi>${column}</bdi> were …</h2>${numbers
+    ? html`<${Lines} x=${curve.values} ys=${curve.shares} names=${model.classes} at=${now} top=${1} />`
+    : html`<table>${curve.values.map((value, i) => html`<tr key=${i}><th scope="row"><bdi>${String(value)}</bdi></th>${curve.shares.map((p, k) => html`<td key=${k}><span class="key" style=${{ background: colour(k) }}></span>${percent(p[i])}</td>`)}</tr>`)}</table>`}
+    <p class="faint">${model.classes.slice(0, 8).map((name, k) => html`<span class="key" style=${{ background: colour(k) }}></span><bdi>${name}</bdi> `)}</p></section>`;
+}
+
+function Changes({ sent, ask, depends, set }) {
+  const [found] = useAnswer((signal) => ask("changes", sent, signal), [depends], 250);
+  if (!found?.changes.length) return null;
+  return html`<section><h2>Nearest changes of the decision</h2><ul class="changes">${found.changes.slice(0, 5).map((each) => html`<li key=${each.column}>
+    <button onClick=${() => set(each.column, each.value)}><bdi>${each.column}</bdi> = <bdi>${typeof each.value === "number" ? each.value.toPrecision(4) : String(each.value)}</bdi></button>
+    → <bdi>${each.class}</bdi> (${percent(each.probability)})</li>`)}</ul></section>`;
+}
+
+function Teach({ model, row, taught, shares, change, ask }) {
+  const [said, setSaid] = useState("");
+  const best = model.classes[shares.indexOf(Math.max(...shares))];
+  const [right, setRight] = useState("");
+  const teach = () => change({ taught: [...taught, { row, class: right || best }] });
+  const save = async () => {
+    try {
+      const found = await ask("save", { taught });
+      setSaid(`${found.saved} rows saved; the model has ${found.rows.toLocaleString("en")}`);
+      change({ taught: null });
+    } catch (error) {
+      setSaid(error.message);
+    }
+  };
+  return html`<section class="teach only-live"><label>The right class is <select value=${right || best} onChange=${(event) => setRight(event.target.value)}>
+      ${model.classes.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}</select></label>
+    <button onClick=${teach}>Teach it</button>
+    ${taught.length > 0 && html`<button onClick=${() => change({ taught: taught.slice(0, -1) })}>Undo (${taught.length} taught)</button>
+      ${model.file && html`<button onClick=${save}>Save</button>`}`}
+    <span role="status" class="faint">${said}</span></section>`;
+}

@@ -1,0 +1,476 @@
+"""Whatever predicts classes: the verbs that follow from log P(class | row) of a batch, however that comes about."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo import engines
+from credo._kernels.models.shares import divide_by_total, lower_to_top
+from credo.core.learning import RowWeights, Weight, Weights
+from credo.core.membership import Codes, Hard
+from credo.core.records import Surface, with_fields
+from credo.core.statistics import ALONE
+from credo.data import Batch, Source, source
+from credo.data.fingerprints import Fingerprints, fingerprints
+from credo.data.schema import Column
+from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, suggest
+from credo.models.copies import LOOKED_AT, Repeats
+from credo.models.decisions import Loss, loss_matrix
+from credo.models.explaining import Reasons, Spoken, Step
+from credo.models.jobs import (
+    Job,
+    LeftOut,
+    LogProbabilities,
+    MostProbable,
+    Placed,
+    Prints,
+    Probabilities,
+    Scored,
+    Silent,
+    WithProbabilities,
+)
+from credo.models.metrics import Scores
+from credo.models.tables import present
+from credo.models.targets import class_codes
+from credo.notices import tell_of_columns
+from credo.numerics.arrays import Stacked
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.models.explaining import Explanation
+
+NOTHING = "nothing was learned yet: fit(data, target=...) first"
+Shares = Mapping[Any, float]  # of classes: they sum to 1
+
+
+class ClassPredictor(Surface, ABC):
+    """P(class | row) from the columns that the model reads, and what follows from it.
+
+    A model is a frozen dataclass with the fields `target` and `class_prior`. It says which `classes` it knows, of how
+    many rows each (`class_weights`), which columns it reads (`features`), and log P(class | row) of a batch up to what
+    all classes share (`_log_joint`).
+    """
+
+    _internal: ClassVar[tuple[str, ...]] = (
+        "codes_of", "feature_names", "features", "impossible", "lone_text", "members", "needs", "opened",
+        "probabilities", "replaced", "streamed", "text_columns", "word_columns",
+    )  # fmt: skip
+
+    if TYPE_CHECKING:  # fields of the dataclasses, or properties
+
+        @property
+        def target(self) -> str | None: ...
+
+        @property
+        def class_prior(self) -> Shares | None: ...
+
+    # What a model says of itself
+
+    @property
+    @abstractmethod
+    def classes(self) -> tuple[Any, ...]:
+        """In the order of the probabilities' columns."""
+
+    @property
+    @abstractmethod
+    def class_weights(self) -> Array:
+        """The weight of each class's rows."""
+
+    @property
+    @abstractmethod
+    def features(self) -> Mapping[str, Column]:
+        """The columns that it reads: their kinds, and the levels of categories."""
+
+    @abstractmethod
+    def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
+        """log P(class | row), up to what all classes share, under `class_prior` where it is given; and the cells that
+        were ignored, if they are to be told of. (rows, classes)
+
+        Columns of the model that the batch lacks count as missing. A model that doesn't read P(class) by itself adds
+        `_prior_shift`.
+        """
+
+    @abstractmethod
+    def cross_validate(
+        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
+    ) -> Scores:
+        """What models taught by the other folds say of each row."""
+
+    def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:  # noqa: ARG002
+        """What a model refitted without row i says of row i, for each row that was learned."""
+        raise EvidenceError(
+            f"a {type(self).__name__} would be refitted for every row that is left out: use cross_validate(data)"
+        )
+
+    def _scores_left_out(self, data: object, target: object, weight: Weight) -> Scores:
+        """Of each row that was learned, what `_left_out` says of it."""
+        table = self._labelled(data, target)
+        if table.once:
+            raise DataError(
+                "leave-one-out reads the data once more, and an iterator can be read only once: give a table"
+            )
+        weights, found = Weights.of(weight), Stacked()
+        partitions = weights.partitions(table, self.needs(table.without(weight)))
+        codes, row_weights = list[Codes](), list[Array]()
+        for log_shares, own, mass in engines.map(LeftOut(self, weights.of_a_row), partitions):
+            found.add(log_shares, table.rows)
+            codes.append(own)
+            row_weights.append(mass)
+        self._check_rows(np.concatenate(codes), np.concatenate(row_weights))
+        truth = np.concatenate(codes).astype(np.intp)
+        log_shares = found.whole((0, len(self.classes)))
+        return Scores(self.classes, log_shares, truth, np.concatenate(row_weights), self._held("leave-one-out"))
+
+    def _left_out(self, weights: RowWeights, batch: Batch) -> tuple[Array, Hard]:
+        """log P(class | row) without the row itself, of a batch's rows that have a class; and their classes."""
+        raise NotImplementedError
+
+    def _held(self, how: str) -> str:
+        """What a figure is called."""
+        return how
+
+    def _check_rows(self, codes: Codes, weights: Array) -> None:
+        there = np.bincount(codes, weights, len(self.classes))
+        if not np.allclose(there, self.class_weights, rtol=1e-9):
+            raise EvidenceError(
+                f"leave-one-out needs the rows that were learned: the evidence has {self.n:g} of them, the data "
+                f"{there.sum():g}" + ("" if there.sum() != self.n else ", of other classes")
+            )
+
+    def _alone(self, own: Hard) -> NDArray[np.intp]:
+        """The rows that are the only ones of their class."""
+        n = self.class_weights[own.codes]
+        return np.flatnonzero(n - own.weight <= ALONE * n)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(self.features)
+
+    @property
+    def word_columns(self) -> Sequence[str]:
+        """Columns whose values are words, though all those of a table could be numbers."""
+        return ()
+
+    @property
+    def text_columns(self) -> frozenset[str]:
+        """Columns that are read as texts."""
+        return frozenset()
+
+    def _copied(self, table: Source, weight: Weight) -> Fingerprints | None:
+        """The fingerprints of rows that have copies; None where rows are too many to look."""
+        if table.rows is None or table.rows > LOOKED_AT:
+            return None
+        names = self.needs(table.without(weight))
+        texts = np.array([name in self.text_columns for name in names])
+        parts = engines.map(Prints(self, tuple(names)), table.partitions(names))
+        codes, cells = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
+        known = codes >= 0
+        return Repeats.of(fingerprints(cells)[known], codes[known], cells[:, known], texts).copied
+
+    @property
+    def lone_text(self) -> str | None:
+        """The only column, where it is a text: a list of texts, which has no name of its own, is taken for it."""
+        return None
+
+    def replaced(self, **values: Any) -> Self:
+        """The same model with other fields, those that aren't the constructor's among them."""
+        return with_fields(self, **values)
+
+    @property
+    def n(self) -> float:
+        """The weight of the rows."""
+        return float(self.class_weights.sum())
+
+    # Tables
+
+    def opened(self, data: object) -> Source:
+        """The table; texts that have no name of their own, as in a list, are the one column that the model reads.
+
+        Columns whose values are words have words here, too, though all of these could be numbers.
+        """
+        table = source(data).as_words(self.word_columns)
+        if table.unnamed and (name := self.lone_text) is not None and name not in table.names:
+            return table.renamed({table.unnamed: name})
+        return table
+
+    def _labelled(self, data: object, target: object) -> Source:
+        if self.target is None:
+            raise EvidenceError(NOTHING)
+        table = self.opened(data)
+        if target is not None and not (isinstance(target, str) and target == self.target):
+            if isinstance(target, str):
+                raise SchemaError(f"the classes were in column {self.target!r} so far, not in {target!r}")
+            table = table.without(self.target).beside(self.target, target)
+        table.require([self.target])
+        return table
+
+    def needs(self, data: Source) -> Sequence[str]:
+        """The columns of a labelled table that it reads."""
+        assert self.target is not None
+        return (self.target, *self._present(data))
+
+    def _present(self, table: Source) -> list[str]:
+        """The columns that the table has; the others' cells count as missing."""
+        if not self.feature_names:
+            raise EvidenceError(NOTHING)
+        return present(table, self.feature_names, self.target)
+
+    def codes_of(self, batch: Batch) -> Codes:
+        """Which class each row is in, -1 where it has none."""
+        assert self.target is not None
+        own, levels = class_codes(batch, self.target)
+        places = {value: k for k, value in enumerate(self.classes)}
+        table = np.array([*(places.get(value, -2) for value in levels.to_pylist()), -1], dtype=np.int32)
+        codes = table[own]
+        if (codes == -2).any():
+            unseen = levels[int(own[codes == -2][0])].as_py()
+            raise EvidenceError(f"column {self.target!r} has {unseen!r:.60}, which was never learned")
+        return codes
+
+    def members(self, batch: Batch, weights: RowWeights) -> tuple[Batch, Hard]:
+        """The rows that have a class and a weight, and which class."""
+        codes, weight = self.codes_of(batch), weights.of_rows(batch)
+        kept = (codes >= 0) & (weight > 0)
+        if kept.all():
+            return batch, Hard(codes, len(self.classes), weight)
+        rows = np.flatnonzero(kept)
+        return batch.take(rows), Hard(codes[rows], len(self.classes), weight[rows])
+
+    def _code_of(self, value: object) -> int:
+        for k, known in enumerate(self.classes):
+            if known == value:
+                return k
+        raise SchemaError(f"no class {value!r}; {suggest(value, self.classes)}")
+
+    # Class shares
+
+    def with_class_prior(self, class_prior: Shares) -> Self:
+        """The same, where classes have other shares than among the rows that were learned: Bayes' rule, exactly.
+
+        P′(class | row) ∝ P(class | row) P′(class)/P(class)
+        """
+        found = self.replaced(class_prior=dict(class_prior))
+        _ = found._given_prior  # refused, where it isn't one
+        return found
+
+    def adapt(self, data: object) -> Self:
+        """With the class shares of rows that have no class: they are estimated by EM, rows of a class being as before.
+
+        >>> from credo import NaiveBayes
+        >>> model = NaiveBayes().fit({"x": [0.0, 0.1, 2.0, 2.1] * 10, "y": ["a", "a", "b", "b"] * 10}, target="y")
+        >>> shares = model.adapt({"x": [0.0] * 90 + [2.0] * 10}).class_prior
+        >>> {value: round(share, 2) for value, share in shares.items()}
+        {'a': 0.89, 'b': 0.11}
+        """
+        from credo.models.label_shift import shifted_shares
+
+        shares = shifted_shares(self._collected(data, LogProbabilities(self)), self._log_prior, self._share_smoothing)
+        return self.with_class_prior(dict(zip(self.classes, shares.tolist(), strict=True)))
+
+    @property
+    def _share_smoothing(self) -> float:
+        """What a class is worth, in rows, before any row of it comes."""
+        return 1.0
+
+    @property
+    def _log_prior(self) -> Array:
+        """log P(class) that predictions rest on: as given, or as among the rows that were learned. (classes,)"""
+        return self._learned_log_shares if self.class_prior is None else self._given_prior
+
+    @property
+    def _learned_log_shares(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.class_weights / self.n))
+
+    @property
+    def _prior_shift(self) -> Array:
+        """log P′(class)/P(class): 0, unless a class prior was given. (classes,)"""
+        if self.class_prior is None:
+            return np.zeros(len(self.classes))
+        return self._given_prior - self._learned_log_shares
+
+    @cached_property
+    def _given_prior(self) -> Array:
+        given = self.class_prior or {}
+        unknown = [value for value in self.classes if value not in given]
+        if unknown:
+            raise PriorError(f"class_prior has no probability for the class {unknown[0]!r}")
+        try:
+            shares = {value: float(share) for value, share in given.items()}
+        except (TypeError, ValueError):
+            shares = {}
+        if not all(share >= 0 for share in shares.values()) or not np.isclose(sum(shares.values()), 1, rtol=1e-9):
+            raise PriorError(f"class_prior must be shares that sum to 1, but is {dict(given)!r:.80}")
+        own = np.array([shares[value] for value in self.classes])
+        if not own.any():
+            raise PriorError("class_prior has no share for any class that is left")
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(own / own.sum()))
+
+    # Prediction
+
+    def predict_log_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
+        """log P(class | row), with other class shares where they are given. (rows, classes)
+
+        Of a Dask or Spark DataFrame: that frame, with a column log P(class) for each class.
+        """
+        if class_prior is not None:
+            return self.with_class_prior(class_prior).predict_log_proba(data)
+        return self._found(data, LogProbabilities(self), "log P({})")
+
+    def predict_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
+        """P(class | row), with other class shares where they are given. (rows, classes)
+
+        Of a Dask or Spark DataFrame: that frame, with a column P(class) for each class, made when it is computed.
+        """
+        if class_prior is not None:
+            return self.with_class_prior(class_prior).predict_proba(data)
+        return self._found(data, Probabilities(self), "P({})")
+
+    def _found(self, data: object, job: Job, form: str) -> Any:
+        """An array, or a frame of the engine that the data lives on."""
+        table = self.opened(data)
+        if table.frame is None:
+            return self._collected(table, job)
+        from credo.models.frame_columns import for_each_class
+
+        return for_each_class(table, self._present(table), job, form, self.classes)
+
+    def probabilities(self, batch: Batch) -> Array:
+        """The same of a batch, without a word about cells that say nothing."""
+        return self._probabilities(batch, tells=False)[0]
+
+    def _probabilities(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
+        log_joint, silent = self._log_joint(batch, tells=tells)
+        if (row := lower_to_top(log_joint)) >= 0:
+            raise EvidenceError(self.impossible(batch.slice(row, 1)))
+        shares = np.exp(log_joint, out=log_joint)
+        divide_by_total(shares)
+        return shares, silent
+
+    def predict(self, data: object, *, class_prior: Shares | None = None) -> NDArray[Any]:
+        """The most probable class of each row; of a Dask or Spark DataFrame, that frame with a column `predicted`."""
+        if class_prior is not None:
+            return self.with_class_prior(class_prior).predict(data)
+        if (table := self.opened(data)).frame is not None:
+            from credo.models.frame_columns import most_probable
+
+            frame: Any = most_probable(table, self._present(table), MostProbable(self), self.classes)
+            return frame
+        return self._named(self._collected(table, MostProbable(self), width=1)[:, 0].astype(np.intp))
+
+    def _named(self, codes: NDArray[np.intp]) -> NDArray[Any]:
+        return _array_of(self.classes)[codes]
+
+    def decide(self, data: object, loss: Loss | None = None, *, reject: float | None = None) -> NDArray[Any]:
+        """The decision of least expected loss for each row; None where rejecting (at that loss) is cheaper.
+
+        loss[truth][decision] is what a decision costs; what isn't said costs 0 where it is right, else 1.
+        """
+        expected = self._collected(data, Probabilities(self)) @ loss_matrix(loss, self.classes)
+        decided = self._named(expected.argmin(1)).astype(object)
+        if reject is not None:
+            if not isinstance(reject, int | float | np.number) or np.isnan(reject):
+                raise DataError(f"reject must be a number, the loss of not deciding, but is {reject!r}")
+            decided[expected.min(1) > reject] = None
+        return decided
+
+    def _collected(self, data: object, job: Job, width: int | None = None) -> Array:
+        """What a job finds of each row, one after another. (rows, width: one column a class, unless said)"""
+        table, silent, found = self.opened(data), Silent(), Stacked()
+        shape = table.rows or 0, len(self.classes) if width is None else width
+        shared = table.near and engines.current().shares_memory
+        placed = Placed(job, np.empty(shape)) if shared and table.rows is not None else None
+        for part, unseen in engines.map(placed or job, table.partitions(self._present(table))):
+            if placed is None:
+                found.add(part, table.rows)
+            for name, cells in unseen.items():
+                silent[name] = silent.get(name, 0) + cells
+        self._tell_silent(silent)
+        return found.whole((0, shape[1])) if placed is None else placed.found
+
+    def streamed(self, data: object) -> Iterator[tuple[Batch, Array]]:
+        """Batches of a table with their probabilities, one after another, in constant memory."""
+        table = self.opened(data)
+        self._present(table)
+        silent: Silent = {}
+        partitions = table.partitions([*table.keys, *table.names])
+        for batch, probabilities, unseen in engines.map(WithProbabilities(self), partitions):
+            for name, cells in unseen.items():
+                silent[name] = silent.get(name, 0) + cells
+            yield batch, probabilities
+        self._tell_silent(silent)
+
+    def _tell_silent(self, silent: Silent) -> None:
+        """One notice for all columns whose cells hold such values."""
+        for what in dict.fromkeys(what for _, what in silent):
+            of = {name: cells for (name, each), cells in silent.items() if each == what}
+            tell_of_columns((name, f"{counted(sum(of.values()), 'cell')} with {what}, ignored") for name in of)
+
+    def impossible(self, batch: Batch) -> str:
+        """Why one row has no most probable class."""
+        return f"row {batch.number(0)} is impossible under every class"
+
+    # Validation
+
+    def scores(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
+        """How good its probabilities are, on rows with a class that it wasn't taught by."""
+        table, weights = self._labelled(data, target), Weights.of(weight)
+        partitions = weights.partitions(table, self.needs(table.without(weight)))
+        scored = engines.map(Scored(self, weights.of_a_row), partitions)
+        found, codes, row_weights = zip(*scored, strict=True)
+        truth = np.concatenate(codes).astype(np.intp)
+        if not len(truth):
+            raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or weighs nothing")
+        return Scores(self.classes, np.concatenate(found), truth, np.concatenate(row_weights))
+
+    # Reasons
+
+    def explain(self, row: object, of: object = None, against: object = None, *, unit: str = "nats") -> Explanation:
+        """Why a row is taken for the class `of` rather than `against` (the two most probable, if not said).
+
+        prior + the columns' weights of evidence = the log-odds.
+        """
+        from credo.models.explaining import explained
+
+        return explained(self, row, of, against, unit)
+
+    def _reasons(self, one: Batch) -> Reasons:
+        """Of a batch of one row: what is said before any cell is read, what each column adds, and the sum.
+
+        Unless a model knows better, a column adds to those before it: its cell is uncovered after theirs.
+        """
+        rows = [self._uncovered(one, few) for few in range(len(self.feature_names) + 1)]
+        steps = [self._log_joint(row, tells=False)[0][0] for row in rows]
+        logs = [each - np.logaddexp.reduce(each) for each in steps]
+        said = {name: logs[j + 1] - logs[j] for j, name in enumerate(self.feature_names)}
+        return Reasons(logs[0], said, logs[-1])
+
+    def _uncovered(self, one: Batch, few: int) -> Batch:
+        """With the cells of the first few columns, the others missing."""
+        known = set(one.names)
+        return one.only([name for name in self.feature_names[:few] if name in known]).filled(self.feature_names)
+
+    def _spoken(self, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:  # noqa: ARG002
+        """Of each text column of a batch of one row, what its words say for the first class against the second."""
+        return {}
+
+    def _steps(self, one: Batch, first: int, second: int, size: float) -> tuple[Step, ...]:  # noqa: ARG002
+        """Of a batch of one row, what was asked one after another, where the model does."""
+        return ()
+
+    def _unseen(self, one: Batch) -> frozenset[str]:  # noqa: ARG002 - of use to those who override
+        """The columns of a batch of one row whose values no row had."""
+        return frozenset()
+
+
+def _array_of(classes: Sequence[Any]) -> NDArray[Any]:
+    """NumPy's own type where it can hold them: it drops a NUL at a string's end."""
+    found = np.array(classes)
+    return found if found.tolist() == list(classes) else np.array([*classes, None], dtype=object)[:-1]

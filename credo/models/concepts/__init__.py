@@ -1,0 +1,1 @@
+"""Concept learning: conjunctions of attribute values, their version space and their posterior."""

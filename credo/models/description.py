@@ -1,0 +1,111 @@
+"""Classifiers by description length and by evidence: what the arrows and cut points between columns take in bits, what
+parameters take at the precision that rows warrant, and labels given them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.blocks.capabilities import LogEvidence
+from credo.core.description import DescriptionLength, bits, choice_bits, integer_bits, parameter_bits
+from credo.core.learning import Weight
+from credo.errors import EvidenceError
+from credo.families import dirichlet
+
+if TYPE_CHECKING:
+    from credo.models.class_predictor import ClassPredictor
+    from credo.models.classifier import Classifier
+    from credo.models.hidden_markov.model import HiddenMarkov
+    from credo.models.metrics import Scores
+    from credo.models.mixture.model import Mixture
+
+HALF = "½ log₂ n each"
+
+
+def labels_length(
+    model: ClassPredictor, scores: Scores, parameters: float, structure: float, how: str = HALF
+) -> DescriptionLength:
+    """Of labels, whose columns the receiver has: Σ −log₂ P(class | row), by the model that the first part describes."""
+    known = scores.log_probabilities[np.arange(len(scores.truth)), scores.truth]
+    data = bits(float(scores.weights @ known)) if (scores.weights > 0).any() else 0.0
+    coded = f"column {model.target!r} given the others"
+    return DescriptionLength(coded, structure, parameter_bits(parameters, scores.n), data, scores.n, how)
+
+
+def classifier_length(model: Classifier, data: object, target: object, weight: Weight) -> DescriptionLength:
+    """A two-part code with ½ log₂ n bits a parameter, for all classifiers alike: not all have an evidence."""
+    scores = model.scores(data, target=target, weight=weight)
+    tuned = 0 if model.tuning is None else len(model.tuning.biases) + _weights(model.tuning.weights)
+    return labels_length(model, scores, model.n_parameters + tuned, model.structure_bits(scores.n))
+
+
+def _weights(weights: Mapping[str, Mapping[str, float]]) -> int:
+    return sum(len(own) for own in weights.values())
+
+
+def cut_bits(cuts: Mapping[str, Sequence[float]], n: float) -> float:
+    """How many cut points each number column has, and between which of n values they lie."""
+    places = max(int(n) - 1, 0)
+    return sum(integer_bits(len(own)) + choice_bits(max(places, len(own)), len(own)) for own in cuts.values())
+
+
+def forest_bits(columns: int) -> float:
+    """One of the (d + 1)^(d − 1) forests over d columns (Cayley)."""
+    return (columns - 1) * float(np.log2(columns + 1)) if columns else 0.0
+
+
+def classifier_evidence(model: Classifier) -> float:
+    """log p(classes, columns), all parameters integrated out: Dirichlet for P(class), each block by its own family."""
+    plain = model.plain
+    n = plain.class_weights
+    if plain.class_prior is not None:
+        found = float(n @ plain._given_prior)
+    else:
+        smoothing = plain.settings.smoothing if plain.class_smoothing is None else plain.class_smoothing
+        if not smoothing:
+            raise EvidenceError("without smoothing P(class) has no prior, and so no evidence")
+        found = float(np.sum(dirichlet.log_evidence(n[None], np.full((1, len(n)), float(smoothing)))))
+    for _, likelihood in plain.terms.likelihoods:
+        able = LogEvidence.of(likelihood)
+        if able is None:
+            raise EvidenceError(f"a {type(model).__name__} has no evidence in closed form: compare by 'mdl' or 'loo'")
+        found += float(np.sum(able.log_evidence()))
+    return found
+
+
+def rows_length(
+    model: Mixture | HiddenMarkov, columns: Iterable[str], data: object, parameters: float, groups: int
+) -> DescriptionLength:
+    """Of all cells, for models with hidden groups: how many groups there are, their parameters, −log₂ p of the rows.
+
+    Of numbers, densities are coded: the precision of the cells, which all models share, comes on top.
+    """
+    log_prob = model.log_prob(data)
+    coded = f"columns {', '.join(sorted(columns))}"
+    return DescriptionLength(
+        coded, integer_bits(groups), parameter_bits(parameters, model.n), bits(float(log_prob.sum())), model.n, HALF
+    )
+
+
+def log_evidence_of(model: Any) -> float:
+    """log p(what was learned | model), parameters integrated out."""
+    found = getattr(model, "log_evidence", None)
+    if found is None:
+        raise EvidenceError(f"a {type(model).__name__} has no evidence")
+    return float(found() if callable(found) else found)
+
+
+def evidence_about(model: Any) -> str:
+    """What an evidence is the probability of: of all cells, or of a target given the other columns."""
+    read_forms = getattr(model, "read_forms", None)
+    if read_forms is not None:  # bins and logarithms have densities of their own
+        forms = {name: own[0] for name, own in read_forms.items()}
+        read = [f"{name} ({form})" if form in ("binned", "log") else name for name, form in forms.items()]
+        return f"p(columns {', '.join(sorted([*read, str(model.target)]))})"
+    columns = getattr(model, "variables", None) or getattr(model, "columns", None)
+    target = getattr(model, "target", None)
+    if target is not None:
+        return f"p({target} given the other columns)"
+    return f"p(columns {', '.join(sorted(map(str, columns)))})" if columns else "p(the observations)"

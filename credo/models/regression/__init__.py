@@ -1,0 +1,1 @@
+"""Regression: a number or a class as a function of the other columns."""

@@ -1,0 +1,95 @@
+"""Why a number is predicted: the average, and what each column adds to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from credo.data import Batch
+from credo.errors import DataError, counted
+from credo.models.explaining import SHOWN, UNSEEN, cell_text
+from credo.models.regression.features import TIMES
+from credo.models.tables import present
+
+if TYPE_CHECKING:
+    from credo.models.regression.linear import LinearRegression
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """average + what the columns add = the prediction."""
+
+    target: str
+    average: float  # the prediction for a row whose every column is average
+    columns: dict[tuple[str, ...], float]  # what each column, or pair of columns, adds
+    values: dict[str, Any]  # what the row holds
+    interval: tuple[float, float]  # of the target, 95%
+    unseen: frozenset[str] = frozenset()  # columns whose values no row had: they are ignored
+
+    @property
+    def prediction(self) -> float:
+        return self.average + sum(self.columns.values())
+
+    @property
+    def strongest(self) -> list[tuple[str, ...]]:
+        """By the size of what they add."""
+        return sorted(self.columns, key=lambda name: -abs(self.columns[name]))
+
+    def cell(self, name: str) -> str:
+        """What the row holds there, as text."""
+        return f"{cell_text(self.values[name])}{UNSEEN if name in self.unseen else ''}"
+
+    def table(self) -> Any:
+        """An Arrow table: the average and each column, the strongest first."""
+        names = self.strongest
+        return pa.table(
+            {
+                "column": ["(average)", *(TIMES.join(name) for name in names)],
+                "value": ["", *(TIMES.join(map(self.cell, name)) for name in names)],
+                "adds": [self.average, *(self.columns[name] for name in names)],
+            }
+        )
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        shown = self.strongest[:SHOWN]
+        lines = [
+            f"{self.target} = {self.prediction:.5g} (95% interval {low:.5g} to {high:.5g}):",
+            f"  {self.average:>+12.5g}  average row",
+        ]
+        for name in shown:
+            cells = TIMES.join(f"{each} = {self.cell(each)}" for each in name)
+            lines.append(f"  {self.columns[name]:>+12.5g}  {cells}")
+        if rest := self.strongest[SHOWN:]:
+            lines.append(f"  {sum(self.columns[name] for name in rest):>+12.5g}  {counted(len(rest), 'more column')}")
+        return "\n".join([*lines, f"  {self.prediction:>+12.5g}  prediction"])
+
+    def _repr_html_(self) -> str:
+        from credo.present.html import table_html
+
+        return table_html(self.table(), repr(self).splitlines()[0])
+
+
+def explained(model: LinearRegression, row: object) -> Contributions:
+    """Of one row: a dict of its cells, or a table that has but one."""
+    rows, _ = model._rows(row)
+    table = model.opened(rows)
+    batches = list(table.batches(present(table, model._readings.names, model.target)))
+    if sum(batch.rows for batch in batches) != 1:
+        raise DataError(f"explain takes one row, but the data has {sum(batch.rows for batch in batches)}")
+    return explained_row(model, batches[0], 0)
+
+
+def explained_row(model: LinearRegression, batch: Batch, row: int) -> Contributions:
+    one, line = batch.slice(row, 1), model.fitted
+    z, ignored = line.basis.read(one)
+    adds = dict(zip(line.basis.kept.tolist(), (z[0] * line.posterior.location[1:]).tolist(), strict=True))
+    groups = line.basis.features.groups.items()
+    columns = {name: sum(adds.get(i, 0.0) for i in own.tolist()) for name, own in groups}
+    values = {n: one.column(n)[0].as_py() if n in one.names else None for n in line.basis.features.columns}
+    low, high = line.predictive(z).interval()
+    ends = float(low[0]), float(high[0])  # type: ignore[index]
+    average = float(line.posterior.location[0])
+    return Contributions(str(model.target), average, columns, values, ends, frozenset(name for name, _ in ignored))

@@ -1,0 +1,256 @@
+"""The numbers that stand for a row of a mixed table in a regression.
+
+A number stands for itself, about its mean; a category has an indicator for each of its levels, about its share. Where a
+cell is missing, or holds an unseen value, these are 0: the cell counts as the average one. A column with missing cells
+also has an indicator "is missing", so that missing cells may differ from the average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from credo.blocks.block import UNSEEN_VALUES
+from credo.blocks.capabilities import Ignored
+from credo.blocks.one_hot import (
+    FEATURES,
+    LABEL,
+    Encoding,
+    feature_column,
+    missing_feature,
+    number_feature,
+    one_hot_rows,
+    value_feature,
+)
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import ROWS, Label
+from credo.core.learning import Weight, gather
+from credo.core.membership import Hard
+from credo.core.statistics import Counts, Moments, Positions
+from credo.data import Batch, Source
+from credo.data.schema import Column, Schema
+from credo.errors import SchemaError, SizeError, suggest
+from credo.models.forms import TEXT_FORMS, Views
+from credo.numerics.exact import Array
+
+NUMBERS, CATEGORIES = ("gaussian", "count", "date"), ("category", "word")
+MOST = 5_000  # features: what is kept of them grows with the square of their number
+TIMES = " × "
+Interactions = str | Collection[tuple[str, str]]  # "all", or pairs of columns
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Which columns are read, which of them as categories, and which pairs of columns interact."""
+
+    names: tuple[str, ...]
+    categories: tuple[str, ...] = ()
+    interactions: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, views: Views, interactions: Interactions = ()) -> Readings:
+        """Of columns in the forms that were settled (models.forms); texts are left to others."""
+        first = {name: forms[0] for name, forms in views.items() if forms[0] not in TEXT_FORMS}
+        for name, form in first.items():
+            if form not in (*NUMBERS, *CATEGORIES):
+                raise SchemaError(
+                    f"kinds asks for {form!r} of column {name!r}: a regression reads columns as numbers or categories"
+                )
+        names = tuple(first)
+        categories = tuple(name for name, form in first.items() if form in CATEGORIES)
+        return cls(names, categories, pairs_of(interactions, names))
+
+    def summarise(self, batch: Batch, weight: Array) -> Evidence:
+        """Sums of each feature by itself, from which their centres and the shares of missing cells follow."""
+        batch, member = batch.filled(self.names), Hard.whole(batch.rows, weight)
+        features, z = one_hot_rows(batch, self.names, self.categories)
+        moments = Part((None, FEATURES), Moments.of(z, member))
+        return self.beside(batch, member, features, {ROWS: Part((None,), Counts.of_rows(member)), LABEL: moments})
+
+    def beside(self, batch: Batch, member: Hard, features: Sequence[str], parts: Mapping[Label, Part]) -> Evidence:
+        """Evidence with these parts, and how often each value of a category was seen: its levels follow from it."""
+        columns, counts = [feature_column(features)], dict[Label, Part]()
+        for name in self.names:
+            if name in self.categories:
+                codes, levels = batch.categories(name)
+                columns.append(Column(name, "category", levels))
+                counts[Label("column", name)] = Part((None, name), Counts.of(codes, len(levels), member))
+        return Evidence(Schema(tuple(columns)), {**parts, **counts})
+
+    def encoding(self, evidence: Evidence) -> Encoding:
+        """Which features of the evidence stand for which columns."""
+        values = {name: evidence.schema[name].levels for name in self.names if name in self.categories}
+        place = {feature: i for i, feature in enumerate(evidence.schema[FEATURES].values)}
+        return Encoding(self.names, values, place)
+
+
+def pairs_of(interactions: Interactions, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The pairs of columns that interact, each in the columns' order."""
+    if interactions == "all":
+        return tuple(combinations(names, 2))
+    if isinstance(interactions, str):
+        raise SchemaError(f"interactions must be pairs of columns, or 'all', but is {interactions!r:.60}")
+    place, found = {name: i for i, name in enumerate(names)}, dict[tuple[str, str], None]()
+    for pair in interactions:
+        if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
+            raise SchemaError(f"an interaction is a pair of two columns, as ('age', 'sex'), but one is {pair!r:.60}")
+        for name in pair:
+            if name not in place:
+                raise SchemaError(f"interactions names a column {name!r} that isn't read; {suggest(name, names)}")
+        a, b = sorted(pair, key=place.__getitem__)
+        found[a, b] = None
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """z(row): numbers about their means, indicators of levels about their shares, 0 where a cell is missing; then the
+    indicators of missing cells, about their shares; then products of the features of two columns. The intercept is
+    apart.
+
+    >>> from credo.data import source
+    >>> table = source({"age": [20.0, 40.0, None], "sex": ["f", "m", "m"]})
+    >>> features = Features.of(table, Readings(("age", "sex"), ("sex",), (("age", "sex"),)))
+    >>> features.names
+    ('age', 'sex=f', 'sex=m', 'age is missing', 'age × sex=f', 'age × sex=m')
+    >>> (batch,) = table.batches(table.names)
+    >>> features.encode(batch).round(2).tolist()[0]
+    [-10.0, 0.67, -0.67, -0.33, -6.67, 6.67]
+    """
+
+    schema: Schema  # the columns, with the levels of those that are categories
+    centre: Array  # means of the numbers, and shares of the levels, among the known cells
+    missing: Mapping[str, float]  # shares of missing cells, of columns that have any
+    interactions: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, table: Source, readings: Readings, weight: Weight = None) -> Features:
+        """Of the columns of a table, in one pass over it."""
+        present = [name for name in readings.names if name in table.names]
+        found = gather(readings.summarise, table, present, weight, Evidence.total).ordered()
+        return cls.of_sums(readings, found, float(found[ROWS].n.value[0, 0]), found[LABEL].first.value[0])
+
+    @classmethod
+    def of_sums(cls, readings: Readings, evidence: Evidence, rows: float, sums: Array) -> Features:
+        """From the weight of the rows and the sums of the evidence's features."""
+        encoding = readings.encoding(evidence)
+        own, absent = (np.array([f[i] for f in encoding.features], dtype=np.intp) for i in (0, 1))
+        lost = np.where(absent >= 0, sums[absent], 0.0) if len(sums) else np.zeros(len(own))
+        known = np.where(rows > lost, rows - lost, 1.0)
+        marked = {name: encoding.place.get(missing_feature(name), -1) for name in readings.names}
+        missing = {name: float(sums[i]) / rows for name, i in marked.items() if i >= 0}
+        columns = (
+            Column(name, "category", encoding.values[name]) if name in readings.categories else Column(name, "number")
+            for name in readings.names
+        )
+        return cls(Schema(tuple(columns)), np.asarray(sums[own] / known), missing, readings.interactions).checked()
+
+    def checked(self) -> Features:
+        """Refuse more features than a regression can weigh."""
+        if self.width > MOST:
+            widest = max(self.schema, key=lambda column: len(self.mains[column.name]))
+            raise SizeError(
+                f"the columns have {self.width:,} terms, and a regression takes up to {MOST:,}; column {widest.name!r} "
+                f"alone has {len(self.mains[widest.name]):,}: leave it out with kinds={{{widest.name!r}: 'ignore'}}"
+            )
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.schema.names
+
+    @property
+    def width(self) -> int:
+        """How many features there are."""
+        return len(self._terms)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each feature is called, such as `age`, `sex=female`, `age is missing`, `age × sex=female`."""
+        return tuple(name for name, _ in self._terms)
+
+    @property
+    def sources(self) -> tuple[tuple[str, ...], ...]:
+        """The column, or the two columns, that each feature is made of."""
+        return tuple(source for _, source in self._terms)
+
+    @cached_property
+    def groups(self) -> dict[tuple[str, ...], Positions]:
+        """The places of the features of each column (its missing cells' among them) and of each interaction."""
+        places: dict[tuple[str, ...], list[int]] = {}
+        for i, source in enumerate(self.sources):
+            places.setdefault(source, []).append(i)
+        return {source: np.array(own, dtype=np.intp) for source, own in places.items()}
+
+    @cached_property
+    def _terms(self) -> list[tuple[str, tuple[str, ...]]]:
+        found: list[tuple[str, tuple[str, ...]]] = []
+        found += [(term, (column.name,)) for column in self.schema for term in _mains_of(column)]
+        mains = [term for term, _ in found]
+        found += [(f"{name} is missing", (name,)) for name in self.missing]
+        for a, b in self.interactions:
+            found += [(mains[i] + TIMES + mains[j], (a, b)) for i in self.mains[a] for j in self.mains[b]]
+        return found
+
+    @cached_property
+    def marks(self) -> dict[str, int]:
+        """The places of the indicators of missing cells."""
+        first = len(self.centre)
+        return {name: first + j for j, name in enumerate(self.missing)}
+
+    @cached_property
+    def factors(self) -> list[tuple[int, ...]]:
+        """The places of the features that each is the product of: itself, or two."""
+        singles = [(i,) for i in range(len(self.centre) + len(self.missing))]
+        products = [
+            (i, j) for a, b in self.interactions for i in self.mains[a].tolist() for j in self.mains[b].tolist()
+        ]
+        return [*singles, *products]
+
+    @cached_property
+    def mains(self) -> dict[str, Positions]:
+        """The places of each column's own features."""
+        ends = np.cumsum([len(_mains_of(column)) for column in self.schema], dtype=np.intp)
+        starts = np.concatenate([[0], ends[:-1]])
+        return {c.name: np.arange(a, b) for c, a, b in zip(self.schema, starts, ends, strict=True)}
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        values = {column.name: column.levels for column in self.schema if column.levels is not None}
+        features = [feature for column in self.schema for feature in features_of(column)]
+        return Encoding(self.columns, values, {feature: i for i, feature in enumerate(features)})
+
+    def encode(self, batch: Batch) -> Array:
+        """(rows, width); a column that the batch doesn't have counts as missing."""
+        return self.read(batch)[0]
+
+    def read(self, batch: Batch) -> tuple[Array, Ignored]:
+        """The same, and how many cells hold unseen values."""
+        cells, unseen = self.encoding.read(batch.filled(self.columns))
+        absent = np.isnan(cells)
+        z = cells - self.centre
+        if absent.any():
+            z[absent] = 0.0
+        marks = [absent[:, self.mains[name][0]] - share for name, share in self.missing.items()]
+        products = [
+            (z[:, self.mains[a], None] * z[:, None, self.mains[b]]).reshape(len(z), -1) for a, b in self.interactions
+        ]
+        if marks or products:
+            z = np.column_stack([z, *marks, *products])
+        return z, {(name, UNSEEN_VALUES): n for name, n in unseen.items() if n}
+
+
+def _mains_of(column: Column) -> list[str]:
+    """What the features of a column are called."""
+    return [column.name] if column.levels is None else [f"{column.name}={value}" for value in column.values]
+
+
+def features_of(column: Column) -> list[str]:
+    """The keys of the features of a column."""
+    if column.levels is None:
+        return [number_feature(column.name)]
+    return [value_feature(column.name, value) for value in column.values]

@@ -1,0 +1,206 @@
+"""A fitted line: the features in comparable units, the prior of their weights, and the posterior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from credo.blocks.capabilities import Ignored
+from credo.core.evidence import Evidence
+from credo.core.statistics import CrossMoments, Positions
+from credo.data import Batch
+from credo.families.linear_gaussian import Line, LinearGaussian
+from credo.models.regression.design import Design, scales_of
+from credo.models.regression.features import Features
+from credo.models.regression.ridge import RidgeEvidence
+from credo.models.regression.subsets import Inclusion, inclusion
+from credo.numerics.distributions import InverseGamma, StudentT
+from credo.numerics.exact import Array
+
+INDEPENDENT = 1e-10  # of a feature's scatter: what others leave of it, below which it is a sum of theirs
+FAINT = 1e-290  # the least scale of the noise
+
+
+class Settings(NamedTuple):
+    """What is asked of a fit."""
+
+    given: LinearGaussian | None = None  # a prior of the weights of cells as they are, the intercept first
+    ridge: float | None = None  # the strength of the prior in rows; None: by evidence
+    select: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """z(row): the features that are kept, each divided by its scale."""
+
+    features: Features
+    scales: Array  # of all features
+    kept: Positions
+
+    def read(self, batch: Batch) -> tuple[Array, Ignored]:
+        """(rows, kept)"""
+        z, ignored = self.features.read(batch)
+        whole = len(self.kept) == z.shape[1]
+        return (z if whole else z[:, self.kept]) / self.scales[self.kept], ignored
+
+    def taken(self, sums: CrossMoments) -> CrossMoments:
+        """The moments of these, from those of all features and the target."""
+        places = np.append(self.kept, len(self.scales))
+        times = np.append(1 / self.scales[self.kept], 1.0)
+        return CrossMoments(
+            sums.n,
+            sums.first.take(1, places) * times,
+            sums.second.take(1, places).take(2, places) * (times[:, None] * times),
+        )
+
+    @cached_property
+    def origin(self) -> Array:
+        """z where every number is 0, no category has any of its levels, and nothing is missing. (features,)"""
+        mains = dict(zip(self.features.columns, np.split(-self.features.centre, self._ends), strict=False))
+        marks = [-share for share in self.features.missing.values()]
+        products = [np.outer(mains[a], mains[b]).ravel() for a, b in self.features.interactions]
+        return np.concatenate([-self.features.centre, marks, *products])
+
+    @property
+    def _ends(self) -> Positions:
+        sizes = [1 if column.levels is None else len(column.levels) for column in self.features.schema]
+        return np.cumsum(sizes, dtype=np.intp)[:-1]
+
+    @cached_property
+    def to_terms(self) -> Array:
+        """The matrix that makes weights of features in their own units, after an intercept at the origin, of those of
+        the basis. (1 + features, 1 + kept)"""
+        made = np.zeros((1 + len(self.scales), 1 + len(self.kept)))
+        made[0, 0] = 1.0
+        made[0, 1:] = self.origin[self.kept] / self.scales[self.kept]
+        made[1 + self.kept, 1 + np.arange(len(self.kept))] = 1 / self.scales[self.kept]
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLine:
+    """What follows from the evidence: the weights' posterior, and how the rest of the prior was found."""
+
+    basis: Basis
+    statistics: CrossMoments  # of the basis and the target. (1, kept + 1)
+    prior: LinearGaussian  # of the weights of the basis
+    ridge: float | None  # the strength, in rows; None where a prior was given
+    inclusion: Inclusion | None = None
+    rows: float | None = None  # where rows weigh less in the sums than they count: see robust
+    noise_degrees: float | None = None  # of freedom, of Student-t noise
+
+    @classmethod
+    def of(cls, design: Design, evidence: Evidence, settings: Settings) -> FittedLine:
+        features = design.features(evidence)
+        if settings.given is not None:
+            plain = replace(
+                features, centre=np.zeros_like(features.centre), missing=dict.fromkeys(features.missing, 0.0)
+            )
+            basis = Basis(plain, np.ones(plain.width), np.arange(plain.width))
+            return cls(basis, basis.taken(design.sums(evidence, plain)), settings.given, None)
+        sums = design.sums(evidence, features)
+        scales, varying = scales_of(features, sums)
+        basis = Basis(features, scales, np.flatnonzero(varying))
+        found = None
+        if settings.select:
+            found = inclusion(basis.taken(sums), features, basis.kept, settings.ridge)
+            basis = replace(basis, kept=found.kept)
+        if settings.ridge == 0:
+            basis = replace(basis, kept=basis.kept[independent(basis.taken(sums).scatter[0, :-1, :-1])])
+        statistics = basis.taken(sums)
+        ridge = RidgeEvidence.of(statistics).best if settings.ridge is None else settings.ridge
+        return cls(basis, statistics, reference_prior(statistics, ridge), ridge, found)
+
+    @property
+    def n(self) -> float:
+        return float(self.statistics.n.value[0])
+
+    @cached_property
+    def posterior(self) -> LinearGaussian:
+        """Of the weights of the basis, the intercept first."""
+        after = self.prior.posterior(self.statistics[0])
+        if self.rows is None:
+            return after
+        return LinearGaussian(after.location, after.precision, after.shape + (self.rows - self.n) / 2, after.scale)
+
+    @cached_property
+    def covariance(self) -> Array:
+        """precision⁻¹: the covariance of the weights of the basis, in units of σ²."""
+        return np.asarray(np.linalg.inv(self.posterior.precision), dtype=np.float64)
+
+    @property
+    def noise(self) -> float:
+        """The scale of the noise, squared, as the predictive has it."""
+        return float(self.posterior.scale / self.posterior.shape)
+
+    @property
+    def degrees(self) -> float:
+        return 2 * float(self.posterior.shape)
+
+    @property
+    def predictive_degrees(self) -> float:
+        """Student-t noise with an estimated ν has its own tails; Gaussian noise has those of an uncertain variance."""
+        return self.degrees if self.noise_degrees is None else self.noise_degrees
+
+    def weights(self, at: Array | None = None) -> StudentT:
+        """The marginals of weights in their own units, after an intercept; or of other sums of the basis' weights."""
+        made = self.basis.to_terms if at is None else at
+        location = made @ self.posterior.location
+        spread = np.sqrt(self.noise * np.maximum(((made @ self.covariance) * made).sum(1), 0.0))
+        return StudentT(self.degrees, location, spread)
+
+    def variance(self) -> InverseGamma:
+        return InverseGamma(float(self.posterior.shape), float(self.posterior.scale))
+
+    def line(self, weights: Array, variance: object) -> Line:
+        """In the features' own units."""
+        return Line(self.basis.to_terms @ weights, variance)
+
+    def least_squares(self) -> Line:
+        found = self.prior.maximum_likelihood(self.statistics[0])
+        return self.line(found.weights, float(found.variance))
+
+    def expected(self, z: Array) -> Array:
+        return np.asarray(z @ self.posterior.location[1:] + self.posterior.location[0])
+
+    def predictive(self, z: Array) -> StudentT:
+        """Of each row: location w′z, scale² = σ²(1 + z′ precision⁻¹ z)."""
+        return StudentT(self.predictive_degrees, self.expected(z), np.sqrt(self.noise * (1 + self.leverage(z))))
+
+    def leverage(self, z: Array) -> Array:
+        """(1, z)′ precision⁻¹ (1, z)"""
+        across = z @ self.covariance[1:, 1:] + 2 * self.covariance[0, 1:]
+        return np.asarray((across * z).sum(1) + self.covariance[0, 0])
+
+    def log_evidence(self) -> float:
+        """log p(target | features), parameters integrated out; that of scaled weights is that of the weights."""
+        return float(self.prior.log_evidence(self.statistics[0]))
+
+
+def reference_prior(statistics: CrossMoments, ridge: float) -> LinearGaussian:
+    """A flat prior on the intercept and on log σ²; the other weights have N(0, σ²/ridge), or a flat prior at 0.
+
+    The noise's scale is that of the target's resolution as floats: a perfect fit is no better known.
+    """
+    n, size = float(statistics.n.value[0]), statistics.first.shape[1]
+    square = float(statistics.second.value[0, -1, -1])
+    resolution = np.spacing(np.sqrt(square / n)) if n > 0 else 0.0
+    precision = np.diag(np.append(0.0, np.full(size - 1, ridge)))
+    flat = 1 if ridge > 0 else size
+    return LinearGaussian(0.0, precision, -flat / 2, max(n * resolution**2, FAINT))
+
+
+def independent(scatter: Array) -> Positions:
+    """Features of which none is a linear combination of those before it."""
+    size = np.sqrt(np.maximum(np.diagonal(scatter), 0.0))
+    size = np.where(size > 0, size, 1.0)
+    left = scatter / size[:, None] / size
+    kept = []
+    for j in range(len(left)):
+        if left[j, j] > INDEPENDENT:
+            kept.append(j)
+            left = left - np.outer(left[:, j], left[j]) / left[j, j]
+    return np.array(kept, dtype=np.intp)

@@ -1,0 +1,488 @@
+"""LinearRegression: a number as a sum of what the columns add to it, with Gaussian or Student-t noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from credo import engines
+from credo.blocks.capabilities import Ignored
+from credo.blocks.one_hot import LABEL
+from credo.core.evidence import Evidence
+from credo.core.labels import UNLABELLED
+from credo.core.learning import Additive, Weight, Weights, fold_scores
+from credo.core.records import with_fields
+from credo.data import Batch, Source, source
+from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted
+from credo.families.linear_gaussian import Line, LinearGaussian
+from credo.models.class_predictor import NOTHING
+from credo.models.regression.columns import settled_readings
+from credo.models.regression.design import Design
+from credo.models.regression.features import Interactions, Readings
+from credo.models.regression.fitted import FittedLine, Settings
+from credo.models.regression.jobs import Means, Predictives, Scored
+from credo.models.regression.scores import NumberScores
+from credo.models.tables import present
+from credo.models.targets import with_target
+from credo.notices import tell, tell_of_columns
+from credo.numerics.distributions import InverseGamma, Seed, StudentT, plain
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from credo.core.description import DescriptionLength
+    from credo.models.regression.explaining import Contributions
+    from credo.models.regression.robust import StudentNoise
+    from credo.selection.report import RegressionReport
+
+Noise = Literal["gaussian", "student"]
+NUMBERS = {"mean": 0.0, "precision": 1.0, "shape": 1.0, "scale": 1.0}  # of a prior of which some are given
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class LinearRegression(Additive):
+    """y = a + Σ wⱼ zⱼ(row) + noise, w ~ N(0, σ²/ridge) for features z in comparable units: regularised least squares.
+
+    The strength of the prior is the one under which the data is most probable; ridge=0 is least squares itself. Or the
+    numbers of a conjugate prior are given: see LinearGaussian. Categories, missing cells and, if asked for,
+    interactions (products of two columns) are features, too. select: only columns that the evidence speaks for.
+
+    >>> rooms = {"rooms": [1, 2, 3, 4, 5, 6], "price": [11.0, 18.0, 32.0, 39.0, 52.0, 58.0]}
+    >>> model = LinearRegression(ridge=0).fit(rooms, target="price")
+    >>> model.maximum_likelihood().weights.round(4).tolist()
+    [0.6, 9.8286]
+    >>> model.predict({"rooms": [7]}).round(1).tolist()
+    [69.4]
+    """
+
+    _internal: ClassVar[tuple[str, ...]] = (
+        "as_family",
+        "design",
+        "fitted",
+        "given",
+        "opened",
+        "readings",
+        "robust",
+        "streamed",
+    )
+
+    given: LinearGaussian | None
+    ridge: float | Literal["evidence"]
+    kinds: Mapping[str, Any] | None
+    interactions: Interactions
+    select: bool
+    noise: Noise
+    target: str | None = field(default=None, init=False)
+    readings: Readings | None = field(default=None, init=False)
+    evidence: Evidence | None = field(default=None, init=False)
+    robust: StudentNoise | None = field(default=None, init=False)
+    report: RegressionReport | Any = field(default=None, init=False)  # of credo.learn
+
+    def __init__(
+        self, mean: Any = None, precision: Any = None, shape: Any = None, scale: Any = None, *,
+        ridge: float | Literal["evidence"] = "evidence", kinds: Mapping[str, Any] | None = None,
+        interactions: Interactions = (), select: bool = False, noise: Noise = "gaussian",
+    ) -> None:  # fmt: skip
+        numbers = {"mean": mean, "precision": precision, "shape": shape, "scale": scale}
+        some = {name: value for name, value in numbers.items() if value is not None}
+        given = LinearGaussian(**{**NUMBERS, **some}) if some else None
+        _check_options(given, ridge, select, noise)
+        options = (given, ridge, kinds, interactions if isinstance(interactions, str) else tuple(interactions))
+        for each, value in zip(fields(self), (*options, select, noise, *[None] * 5), strict=True):
+            object.__setattr__(self, each.name, value)
+
+    # Learning
+
+    def fit(self, data: object, target: object, *, weight: Weight = None) -> Self:
+        """Learn from a table with a number in each row: `target` is a column's name, or an array. One additive pass."""
+        table, name = with_target(source(data), target)
+        if isinstance(weight, str):
+            table.require([weight])
+        table, readings = settled_readings(
+            table, name, weight, self.kinds, self.interactions, as_numbers=self.given is not None
+        )
+        model = with_fields(self, target=name, readings=readings, evidence=None, robust=None, report=None)
+        if self.noise == "student":
+            from credo.models.regression.robust import fitted_with_student_noise
+
+            return fitted_with_student_noise(model, table, weight)
+        return model.update(table, weight=weight)
+
+    def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
+        """Learn from more rows; categories may be new. With Student-t noise, EM goes on from where it was.
+
+        Of a model that has learned nothing yet, the same as fit.
+        """
+        if self.target is None:
+            if target is None:
+                raise SchemaError("say which column is the target, as in fit(data, target='price')")
+            return self.fit(data, target, weight=weight)
+        before, table = self.unlabelled, self._labelled(data, target)
+        if self.robust is not None:
+            from credo.models.regression.robust import continued
+
+            return continued(self, table, weight)
+        model = super().update(table, weight=weight)
+        if left_out := model.unlabelled - before:
+            tell(f"{counted(left_out, 'row')} without {self.target!r} left out")
+        if not model.n:
+            why = f"every cell of {self.target!r} is missing" if model.unlabelled else "all weights are zero"
+            raise DataError(f"no row has a target: {why}")
+        return model
+
+    def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
+        """Unlearn rows: what is left is what would be there had they never come."""
+        self._refuse_robust("forget", "Fit it to the rows that stay")
+        table = self._labelled(data, target)
+        if absent := [name for name in self._readings.names if name not in table.names]:
+            raise SchemaError(
+                f"rows are forgotten with all the columns that were learned, but {absent[0]!r} is absent. (Where all "
+                "cells of a column were missing, give it without values.)"
+            )
+        return super().forget(table, weight=weight)
+
+    def discount(self, factor: float) -> Self:
+        self._refuse_robust("discount", "Fit it with weights")
+        return super().discount(factor)
+
+    def _refuse_robust(self, verb: str, instead: str) -> None:
+        if self.noise == "student":
+            raise EvidenceError(
+                f"can't {verb}: with Student-t noise, what each row weighs depends on all rows (it is found by EM), so "
+                f"that there are no sums to add to or to take from. {instead}, or use noise='gaussian'"
+            )
+
+    def _labelled(self, data: object, target: object) -> Source:
+        if self.target is None:
+            raise EvidenceError(NOTHING)
+        table = self.opened(data)
+        if target is not None and not (isinstance(target, str) and target == self.target):
+            if isinstance(target, str):
+                raise SchemaError(f"the target was in column {self.target!r} so far, not in {target!r}")
+            table = table.without(self.target).beside(self.target, target)
+        table.require([self.target])
+        return table
+
+    def opened(self, data: object) -> Source:
+        """The table; columns whose values are words have words here, too, though all of these could be numbers."""
+        return source(data).as_words(() if self.evidence is None else self.evidence.word_columns)
+
+    def needs(self, data: Source) -> Sequence[str]:
+        assert self.target is not None
+        return (self.target, *present(data, self._readings.names, self.target))
+
+    def summarise(self, batch: Batch, weight: Array) -> Evidence:
+        return self.design.summarise(batch, weight)
+
+    def with_evidence(self, evidence: Evidence) -> Self:
+        """Without a report, which was about the rows of other evidence."""
+        return with_fields(self, evidence=evidence, report=None)
+
+    def mergeable(self, other: Self) -> str | None:
+        self._refuse_robust("merge", "Fit it to the rows of both")
+        if self.target != other.target:
+            return f"their targets differ, {self.target!r} and {other.target!r}"
+        if self.readings != other.readings:
+            for name in {*self._readings.names, *other._readings.names}:
+                if (name in self._readings.names) != (name in other._readings.names):
+                    return f"only one of them has a column {name!r}"
+                if (name in self._readings.categories) != (name in other._readings.categories):
+                    return f"column {name!r} is a category in one and a number in the other: say which with kinds"
+            return "they have different interactions, or their columns in another order"
+        if self.given != other.given:
+            return f"the priors differ, {self.given} and {other.given}"
+        for what in ("ridge", "select", "noise"):
+            if getattr(self, what) != getattr(other, what):
+                return f"their {what} differs, {getattr(self, what)!r} and {getattr(other, what)!r}"
+        return None
+
+    # What was learned
+
+    @property
+    def n(self) -> float:
+        """The weight of the rows."""
+        if self.evidence is None:
+            return 0.0
+        return float(self.evidence[LABEL].n.value[0]) if self.robust is None else self.robust.rows
+
+    @property
+    def unlabelled(self) -> float:
+        """The weight of rows without a target: they were left out."""
+        return 0.0 if self.evidence is None else float(self.evidence[UNLABELLED].n.value.sum())
+
+    @property
+    def _seen(self) -> Evidence:
+        if self.evidence is None:
+            raise EvidenceError(NOTHING)
+        return self.evidence
+
+    @property
+    def _readings(self) -> Readings:
+        if self.readings is None:
+            raise EvidenceError(NOTHING)
+        return self.readings
+
+    @property
+    def design(self) -> Design:
+        return Design(self._readings, str(self.target))
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Those that are read, and then the target."""
+        return None if self.readings is None else (*self.readings.names, str(self.target))
+
+    @cached_property
+    def fitted(self) -> FittedLine:
+        """The weights' posterior in comparable units, and how the prior was found."""
+        if self.evidence is None or not self.n:
+            raise EvidenceError(NOTHING)
+        ridge = None if self.ridge == "evidence" else float(self.ridge)
+        if self.robust is not None:
+            return self.robust.fitted
+        return FittedLine.of(self.design, self.evidence, Settings(self.given, ridge, self.select))
+
+    @property
+    def as_family(self) -> LinearGaussian:
+        """The prior that was given, for beliefs about lines: see credo.estimate."""
+        return LinearGaussian() if self.given is None else self.given
+
+    def maximum_likelihood(self) -> Line:
+        """Least squares: the weights (the intercept first) under which the rows are most probable, and the variance."""
+        return self.fitted.least_squares()
+
+    def mode(self) -> Line:
+        """The most probable weights (the intercept first) and variance, jointly."""
+        weights, variance = self.fitted.posterior.mode()
+        return self.fitted.line(weights, plain(variance))
+
+    def marginals(self) -> tuple[StudentT, InverseGamma]:
+        """The distributions of the weights (the intercept first) and of the variance, each by itself."""
+        return self.fitted.weights(), self.fitted.variance()
+
+    def mean(self) -> Line:
+        return Line(*(plain(each.mean()) for each in self.marginals()))
+
+    def variance(self) -> Line:
+        return Line(*(plain(each.variance()) for each in self.marginals()))
+
+    def interval(self, mass: float = 0.95) -> Line:
+        """Equal-tailed credible intervals of the weights (the intercept first) and of the variance."""
+        return Line(*(tuple(map(plain, each.interval(mass))) for each in self.marginals()))
+
+    def highest_density(self, mass: float = 0.95) -> Line:
+        """The shortest intervals."""
+        return Line(*(tuple(map(plain, each.highest_density(mass))) for each in self.marginals()))
+
+    def sample(self, size: int, seed: Seed = None) -> Line:
+        """Draws of the weights (the intercept first) and of the variance."""
+        weights, variance = self.fitted.posterior.sample(size, seed)
+        return Line(weights @ self.fitted.basis.to_terms.T, variance)
+
+    def log_evidence(self) -> float:
+        """log p(targets | columns), parameters integrated out. Comparable among regressions of the same target; where
+        the prior's numbers weren't given, up to the constant of a flat prior on the intercept and on log σ²."""
+        self._refuse_robust("integrate the parameters out", "Compare by cross_validate")
+        return 0.0 if self.evidence is None else self.fitted.log_evidence()
+
+    def description_length(self, data: object, *, target: object = None, weight: Weight = None) -> DescriptionLength:
+        """Bits of the target's numbers given the other columns, with the parameters integrated out: -log₂ p(targets).
+
+        Of the rows that were learned. Numbers are coded to one unit: only lengths of the same target can be compared.
+        """
+        from credo.core.description import DescriptionLength, bits
+
+        found = self.fit(data, self.target if target is None else target, weight=weight)
+        fits = bits(found._likelihood_at_best())
+        coded = f"column {found.target!r} given the others"
+        parameters = bits(found.log_evidence()) - fits
+        return DescriptionLength(coded, 0.0, parameters, fits, found.n, "integrated out under their prior")
+
+    def _likelihood_at_best(self) -> float:
+        """log p(targets) under the line that fits best."""
+        variance = max(float(self.maximum_likelihood().variance), np.finfo(float).tiny)
+        return float(-self.n / 2 * (np.log(2 * np.pi * variance) + 1))
+
+    def parameters(self) -> Any:
+        """An Arrow table: the prediction for an average row, and each term's weight with its 95% credible interval.
+
+        A category's terms are against the average of its levels. With select=True: how probable it is that the term's
+        column matters.
+        """
+        from credo.models.regression.describing import parameter_table
+
+        return parameter_table(self)
+
+    def inclusion(self) -> dict[str, float]:
+        """P(a column matters), of each column and interaction, under select=True."""
+        found = self.fitted.inclusion
+        if found is None:
+            raise EvidenceError("every column was kept: LinearRegression(select=True) weighs subsets of them")
+        return found.table()
+
+    # Prediction
+
+    def predict(self, data: object) -> Array:
+        """The mean of each row's predictive distribution. Missing cells, and unseen values, count as the average."""
+        return self._collected(data, Means(self.fitted))
+
+    def predictive(self, data: Any) -> StudentT:
+        """The distribution of each row's target (mean, interval, log_prob, sample); of one row, that of one number."""
+        rows, one = self._rows(data)
+        found = self._collected(rows, Predictives(self.fitted)).reshape(-1, 2)
+        location, scale = (found[0] if one else found.T).tolist() if one else found.T
+        return StudentT(self.fitted.predictive_degrees, location, scale)
+
+    def streamed(self, data: object) -> Iterator[tuple[Batch, StudentT]]:
+        """Batches of a table with their predictives, one after another, in constant memory."""
+        table, job = self.opened(data), Predictives(self.fitted)
+        present(table, self._readings.names, self.target)
+        ignored = Ignored()
+        for batch in table.batches([*table.keys, *table.names]):
+            found, unseen = job(batch)
+            _add(ignored, unseen)
+            yield batch, StudentT(self.fitted.predictive_degrees, found[:, 0], found[:, 1])
+        _tell_unseen(ignored)
+
+    def intervals(self, data: object, mass: float = 0.95) -> tuple[Array, Array]:
+        """Both ends of an interval that holds each row's target with that probability."""
+        low, high = self.predictive(data).interval(mass)
+        return np.atleast_1d(low), np.atleast_1d(high)
+
+    def log_prob(self, data: Any) -> Array:
+        """log p(target | row) of each row; NaN where the target is missing."""
+        table = self._labelled(data, None)
+        y = np.concatenate([batch.numbers(str(self.target)) for batch in table.batches([str(self.target)])])
+        return np.asarray(self.predictive(table).log_prob(y)).reshape(-1)
+
+    def explain(self, row: object) -> Contributions:
+        """Why that number: the prediction for an average row, and what each column of this one adds to it."""
+        from credo.models.regression.explaining import explained
+
+        return explained(self, row)
+
+    def _rows(self, given: Any) -> tuple[object, bool]:
+        """A table, and whether it is one row that was given by itself: {name: cell}, or its cells in order."""
+        names = self._readings.names
+        if isinstance(given, Mapping) and not any(np.ndim(cell) for cell in given.values()):
+            return [given], True
+        if isinstance(given, list | tuple | np.ndarray) and len(given) and not isinstance(given[0], Mapping):
+            cells = np.asarray(given)
+            if cells.ndim <= 2 and cells.shape[-1] != len(names) and not isinstance(given[0], str):
+                raise DataError(f"the line has {len(names)} features, but a row has {cells.shape[-1]}")
+            table = dict(zip(names, np.atleast_2d(cells).T, strict=True))
+            return {name: column.tolist() for name, column in table.items()}, cells.ndim < 2
+        return given, False
+
+    def _collected(
+        self, data: object, job: Any, names: Sequence[str] | None = None, weights: Weights | None = None
+    ) -> Array:
+        """What a job finds of each row, one after another; one notice for unseen values."""
+        table = self.opened(data)
+        names = present(table, self._readings.names, self.target) if names is None else names
+        partitions = table.partitions(names) if weights is None else weights.partitions(table, names)
+        parts, ignored = [], Ignored()
+        for found, unseen in engines.map(job, partitions):
+            parts.append(found)
+            _add(ignored, unseen)
+        _tell_unseen(ignored)
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    # Validation
+
+    def scores(self, data: object, *, target: object = None, weight: Weight = None) -> NumberScores:
+        """How good its predictions are, on rows that it wasn't taught by."""
+        return self._scored(self._labelled(data, target), weight, "given")
+
+    def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> NumberScores:
+        """What a model refitted without row i says of row i, for each row that was learned; nothing is refitted.
+
+        The prior stays as it is: the strength of the ridge, the features' centres and scales, and which are selected.
+        """
+        self._refuse_robust("leave rows out", "Use cross_validate")
+        table = self._labelled(data, target)
+        if table.once:
+            raise DataError(
+                "leave-one-out reads the data once more, and an iterator can be read only once: give a table"
+            )
+        found = self._scored(table, weight, "leave-one-out")
+        if not np.isclose(found.n, self.n, rtol=1e-9):
+            raise EvidenceError(
+                f"leave-one-out needs the rows that were learned: the evidence has {self.n:g} of them, the data "
+                f"{found.n:g}"
+            )
+        return found
+
+    def _scored(self, table: Source, weight: Weight, how: str) -> NumberScores:
+        weights = Weights.of(weight)
+        job = Scored(self.fitted, str(self.target), weights.of_a_row, left_out=how == "leave-one-out")
+        found = self._collected(table, job, self.needs(table.without(weight)), weights)
+        if not len(found):
+            raise DataError(f"no row has a target: every cell of {self.target!r} is missing, or weighs nothing")
+        return NumberScores.of_columns(found, how)
+
+    def cross_validate(  # type: ignore[override]
+        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
+    ) -> NumberScores:
+        """What models taught by the other folds say of each row: their sums are added up, nothing is refitted.
+
+        Each fold's model finds its own prior, as if the others were all there is.
+        """
+        model = self.fit(data, target, weight=weight) if self.target is None else self
+        table = model._labelled(data, target)
+        if self.noise == "student":
+            from credo.models.regression.robust import cross_validated
+
+            return cross_validated(model, table, folds, weight, seed)
+        found, _ = fold_scores(model, table, folds, weight, seed, _scores_of)
+        return NumberScores.of_columns(found[0], f"{folds}-fold")
+
+    def plot(self) -> Figure:
+        """The terms' weights with their credible intervals."""
+        from credo.present.regression_plot import plot_regression
+
+        return plot_regression(self)
+
+    def __repr__(self) -> str:
+        from credo.present.regression import described
+
+        return described(self)
+
+    def _repr_html_(self) -> str:
+        from credo.present.regression import regression_html
+
+        return regression_html(self)
+
+
+def _add(total: Ignored, more: Ignored) -> None:
+    for key, cells in more.items():
+        total[key] = total.get(key, 0) + cells
+
+
+def _tell_unseen(ignored: Ignored) -> None:
+    """One notice for all columns with such cells."""
+    said = ((name, f"{counted(cells, 'cell')} with {what}, ignored") for (name, what), cells in ignored.items())
+    tell_of_columns(said)
+
+
+def _scores_of(model: LinearRegression, batch: Batch, weights: Array) -> tuple[Array]:
+    from dataclasses import replace
+
+    job = Scored(model.fitted, str(model.target), Weights().of_a_row)
+    return (job(replace(batch, weight=weights))[0],)
+
+
+def _check_options(given: LinearGaussian | None, ridge: object, select: object, noise: object) -> None:
+    strength = isinstance(ridge, int | float | np.number) and 0 <= float(ridge) < np.inf
+    if ridge != "evidence" and not strength:
+        raise PriorError(f"ridge must be 'evidence' or a number of at least 0, but is {ridge!r:.60}")
+    if noise not in ("gaussian", "student"):
+        raise PriorError(f"noise must be 'gaussian' or 'student', but is {noise!r:.60}")
+    if not isinstance(select, bool):
+        raise PriorError(f"select must be True or False, but is {select!r:.60}")
+    if given is not None and (ridge != "evidence" or select or noise == "student"):
+        raise PriorError("mean, precision, shape and scale are a whole prior: ridge, select and noise go without them")

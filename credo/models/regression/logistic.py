@@ -1,0 +1,348 @@
+"""Logistic regression: P(class | row) by a weighted sum of the row's features, the weights under a Gaussian prior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from credo.core.description import DescriptionLength, bits
+from credo.core.evidence import Evidence
+from credo.core.labels import ROWS, UNLABELLED
+from credo.core.learning import FoldDraw, Weight, gather
+from credo.data import Batch, source
+from credo.data.schema import Column
+from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_whole, counted, suggest
+from credo.models.class_predictor import NOTHING, ClassPredictor
+from credo.models.description import labels_length
+from credo.models.explaining import Reasons, Spoken, placed_words
+from credo.models.forms import Views, kind_of_form, settled_views
+from credo.models.jobs import Silent
+from credo.models.metrics import Scores
+from credo.models.regression.encoding import ColumnSums, RowEncoding
+from credo.models.regression.features import Interactions, Readings
+from credo.models.regression.laplace import LaplacePosterior
+from credo.models.regression.logistic_fitting import Fitting, Method
+from credo.models.regression.logistic_validation import cross_validated, left_out
+from credo.models.regression.texts import text_settings
+from credo.models.targets import check_classes, with_target
+from credo.notices import tell
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Estimate = Literal["bayes", "map", "ml"]
+Choice = Literal["auto", "evidence", "cross-validation"]
+INTERCEPT, UNCERTAIN = "(intercept)", "(uncertain weights)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LogisticRegression(ClassPredictor):
+    """P(class k | row) = exp(bₖ + z · wₖ)/Σ, the weights w ~ N(0, 1/(strength · s²)); of two classes, one w says all.
+
+    z: numbers about their means, an indicator for each level of a category, tf-idf of a text's words and pairs. s: the
+    standard deviation of a number, else 1; always 1 unless `scaled`. strength: a number (scikit-learn's 1/C), or how to
+    choose it: "evidence" (P(classes), weights integrated out by Laplace's method), "cross-validation", or "auto":
+    evidence, except where there are texts or more than 2,000 weights. estimate: "bayes" integrates weights out of
+    predictions, of up to 2,000 weights; "map" uses the most probable ones, "ml" those of least cross-entropy, without a
+    prior. method: "newton", "lbfgs", or "gradient": w ← w + rate · Σ (d - h(z)) z, at most `steps` times.
+
+    >>> rows = {"hours": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "passed": ["no", "no", "yes", "no", "yes", "yes"]}
+    >>> model = LogisticRegression(strength=1).fit(rows, target="passed")
+    >>> model.predict_proba({"hours": [3.5, 6.0]}).round(2).tolist()
+    [[0.5, 0.5], [0.27, 0.73]]
+    """
+
+    _internal: ClassVar[tuple[str, ...]] = ("class_column", "encoding", "fitted", "posterior", "seen", "views")
+
+    strength: float | Choice = "auto"
+    estimate: Estimate = "bayes"
+    method: Method = "auto"
+    scaled: bool = True
+    interactions: Interactions = ()
+    rate: float | None = None
+    steps: int = 10_000
+    class_prior: Mapping[Any, float] | None = None
+    kinds: Mapping[str, Any] | None = None
+    target: str | None = field(default=None, init=False)
+    views: Views = field(default_factory=dict, init=False)
+    class_column: Column | None = field(default=None, init=False)
+    class_sizes: Array = field(default_factory=lambda: np.zeros(0), init=False)  # the weight of each class's rows
+    unlabelled: float = field(default=0.0, init=False)  # the weight of rows without a class: they were left out
+    encoding: RowEncoding = field(default_factory=lambda: RowEncoding(None, np.zeros(0)), init=False)
+    posterior: LaplacePosterior | None = field(default=None, init=False)
+    strengths: Mapping[str, float] = field(default_factory=dict, init=False)  # of columns (""), and of each text
+    history: tuple[float, ...] = field(default=(), init=False)  # the log-posterior after each step, but for a constant
+
+    def __post_init__(self) -> None:
+        for name, known in (("estimate", Estimate), ("method", Method)):
+            value = getattr(self, name)
+            if value not in get_args(known):
+                raise PriorError(f"no such {name}, {value!r:.60}; {suggest(value, get_args(known))}")
+        if isinstance(self.strength, str) and self.strength not in get_args(Choice):
+            raise PriorError(
+                f"strength must be a number, or one of {', '.join(get_args(Choice))}, not {self.strength!r:.60}"
+            )
+        for name, given in (("strength", self.strength), ("rate", self.rate)):
+            if isinstance(given, str) or (given is None and name == "rate"):
+                continue
+            if not (isinstance(given, int | float | np.number) and 0 < given < float("inf")):
+                raise PriorError(f"{name} must be positive, but is {given!r:.60}")
+        check_whole("steps", self.steps, 1, PriorError)
+
+    # Learning
+
+    def fit(self, data: object, target: object, *, weight: Weight = None) -> Self:
+        """Learn from a table with a class in each row: `target` is a column's name, or an array."""
+        table, name = with_target(source(data), target)
+        if table.once:
+            raise DataError(
+                "logistic regression reads the rows several times, and an iterator can be read only once: give a table"
+            )
+        if isinstance(weight, str):
+            table.require([weight])
+        features = tuple(column for column in table.without(weight).names if column != name)
+        if not features:
+            raise SchemaError(f"there is no column beside {name!r} to learn from")
+        table, views = settled_views(table, features, check_classes(table, name, self.kinds))
+        if not views:
+            raise SchemaError("there is no column to learn from: all of them are ignored")
+        sums = ColumnSums(name, Readings.of(views, self.interactions), text_settings(views, self.kinds))
+        seen = gather(sums, table, [name, *views], weight, Evidence.total).ordered()
+        model = self._begun(name, views, seen, sums.encoding(seen))
+        found = Fitting(model, table, weight).learned()
+        return model.replaced(posterior=found.posterior, strengths=found.strengths, history=found.history)
+
+    def _begun(self, target: str, views: Views, seen: Evidence, encoding: RowEncoding) -> Self:
+        """The model before any weight is known."""
+        classes, sizes = seen.schema[target], np.asarray(seen[ROWS].n.value[:, 0])
+        unlabelled = float(seen[UNLABELLED].n.value.sum())
+        if not sizes.any():
+            why = f"every cell of {target!r} is missing" if unlabelled else "all weights are zero"
+            raise DataError(f"no row has a class: {why}")
+        if len(sizes) < 2:
+            raise DataError(
+                f"column {target!r} has one value in all rows, {classes.values[0]!r:.60}: nothing to tell apart"
+            )
+        if unlabelled:
+            tell(f"{counted(unlabelled, 'row')} without {target!r} left out")
+        if not encoding.width:
+            raise DataError("the columns have no features: texts without words that two of them share, or no values")
+        return self.replaced(
+            target=target,
+            views=views,
+            class_column=classes,
+            class_sizes=sizes,
+            unlabelled=unlabelled,
+            encoding=encoding,
+        )
+
+    def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
+        """Learn from more rows, approximately: what was learned, as a Gaussian, is their prior (Laplace).
+
+        The features and the strengths stay. A fit of all rows together differs a little, the less the more rows there
+        were before; classes that are new need it.
+        """
+        table, before = self._labelled(data, target), self.seen
+        sums = ColumnSums(str(self.target), Readings(()), {})
+        seen = gather(sums, table, [str(self.target)], weight, Evidence.total)
+        unlabelled, column = float(seen[UNLABELLED].n.value.sum()), seen.schema[str(self.target)]
+        if unlabelled:
+            tell(f"{counted(unlabelled, 'row')} without {self.target!r} left out")
+        if new := [value for value in column.values if value not in self.classes]:
+            raise EvidenceError(
+                f"column {self.target!r} has {new[0]!r:.60}, which was never learned: fit again with all rows"
+            )
+        sizes = dict(zip(column.values, seen[ROWS].n.value[:, 0].tolist(), strict=True))
+        if not sizes:
+            raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or weighs nothing")
+        found = Fitting(self, table, weight).updated(before)
+        return self.replaced(
+            posterior=found.posterior,
+            history=(*self.history, *found.history),
+            class_sizes=self.class_sizes + np.array([sizes.get(value, 0.0) for value in self.classes]),
+            unlabelled=self.unlabelled + unlabelled,
+        )
+
+    def forget(self, data: object, **_: object) -> NoReturn:  # noqa: ARG002 - there is nothing to do with it
+        """Refused: the weights don't follow from sums over rows from which some could be subtracted."""
+        raise EvidenceError(
+            "a logistic regression keeps no sums that rows could be subtracted from: fit again without them"
+        )
+
+    def __add__(self, other: object) -> NoReturn:
+        """Refused, for the same reason."""
+        raise EvidenceError(
+            "a logistic regression keeps no sums that could be added: fit all rows together, or update(data) one "
+            "with the rows of the other"
+        )
+
+    def merge(self, *others: object) -> NoReturn:  # noqa: ARG002 - there is nothing to do with it
+        """Refused, for the same reason."""
+        self.__add__(None)
+
+    # What was learned
+
+    @property
+    def seen(self) -> LaplacePosterior:
+        """What was learned, which is an error before there is anything."""
+        if self.posterior is None:
+            raise EvidenceError(NOTHING)
+        return self.posterior
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        if self.class_column is None:
+            raise EvidenceError(NOTHING)
+        return self.class_column.values
+
+    @property
+    def class_weights(self) -> Array:
+        return self.class_sizes
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(self.views)
+
+    @cached_property
+    def features(self) -> dict[str, Column]:
+        own = self.encoding.features
+        levels = {} if own is None else {column.name: column.levels for column in own.schema}
+        return {name: Column(name, kind_of_form(form), levels.get(name)) for name, (form, *_) in self.views.items()}
+
+    @property
+    def word_columns(self) -> list[str]:
+        known = [column for column in (self.class_column, *self.features.values()) if column is not None]
+        return [each.name for each in known if each.levels is not None and pa.types.is_string(each.levels.type)]
+
+    @property
+    def lone_text(self) -> str | None:
+        texts = self.encoding.texts
+        return texts[0].name if len(texts) == len(self.views) == 1 else None
+
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers the model has: an intercept and the features' weights, for each class but one."""
+        return (1 + self.encoding.width) * (len(self.classes) - 1)
+
+    @property
+    def log_likelihood(self) -> float:
+        """Σ log P(class | row) of the rows that were learned, at the most probable weights."""
+        return self.seen.log_likelihood
+
+    @property
+    def log_evidence(self) -> float:
+        """log P(classes | features), weights integrated out by Laplace's method, the strengths being as they are."""
+        found = self.seen.log_evidence
+        if found is None:
+            why = "there is no prior" if self.estimate == "ml" else "the covariances of so many weights aren't kept"
+            raise EvidenceError(f"this logistic regression has no evidence: {why}")
+        return found
+
+    def description_length(self, data: object, *, target: object = None, weight: Weight = None) -> DescriptionLength:
+        """L(h) + L(classes | columns, h) in bits. Of the rows that were learned, L(h) is log₂ P(classes | weights) less
+        log₂ evidence: the total is −log₂ evidence. Of others, or without an evidence, weights take ½ log₂ n each."""
+        scores = self.scores(data, target=target, weight=weight)
+        evidence = self.seen.log_evidence
+        if evidence is None or not np.isclose(scores.n, self.n, rtol=1e-9):
+            return labels_length(self, scores, self.n_parameters, 0.0)
+        fitted = bits(self.log_likelihood)
+        how, coded = "by Laplace's evidence", f"column {self.target!r} given the others"
+        return DescriptionLength(coded, 0.0, bits(evidence) - fitted, fitted, scores.n, how)
+
+    def weights(self, *, interval: float = 0.95) -> Any:
+        """An Arrow table: each feature's weight, what a unit of it adds to the log-odds, and its credible interval.
+
+        Of two classes, the log-odds of the second against the first; of more, each class has its own weights. The
+        intercept is that of an average row.
+        """
+        from credo.models.regression.logistic_describing import weight_table
+
+        return weight_table(self, interval)
+
+    def plot(self, top: int = 20) -> Figure:
+        """The strongest weights, of features of unit scale, with their credible intervals."""
+        from credo.present.logistic_plot import weights_figure
+
+        return weights_figure(self, top)
+
+    # Prediction
+
+    @property
+    def integrates(self) -> bool:
+        """Whether predictions integrate the weights out."""
+        return self.estimate == "bayes" and self.seen.whole
+
+    def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
+        rows, ignored = self.encoding.rows(batch)
+        found = self.seen.log_shares(rows, self.integrates) + self._prior_shift
+        return found, ignored if tells else {}
+
+    # Validation
+
+    def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
+        """What a model without row i would say of row i, approximately: one Newton step from the weights of all rows.
+
+        Strengths and features stay. Where covariances of weights aren't kept, as with texts, use `cross_validate`.
+        """
+        return left_out(self, self._labelled(data, target), weight)
+
+    def cross_validate(
+        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
+    ) -> Scores:
+        """What models of the other folds say of each row: each is fitted, starting from the weights of all rows.
+
+        Strengths and features (means, levels, words) stay as they were learned.
+        """
+        table = self._labelled(data, target)
+        if table.once:
+            raise DataError(
+                "cross-validation reads the data several times, and an iterator can be read only once: give a table"
+            )
+        names = tuple(self.needs(table.without(weight)))
+        return cross_validated(self, table, weight, FoldDraw(names, check_whole("folds", folds, 2, DataError), seed))
+
+    # Reasons
+
+    def _reasons(self, one: Batch) -> Reasons:
+        """The intercept, what each column adds to the logits, and an allowance for uncertain weights."""
+        rows, _ = self.encoding.rows(one)
+        z, mode = rows.with_ones(slice(0, 1))[0], self.seen.mode
+        terms = _of_classes(z[:, None] * mode)
+        said = {" × ".join(names): terms[1:][at].sum(0) for names, at in self.encoding.places.items()}
+        prior = terms[0] + self._prior_shift
+        total = prior + sum(said.values(), np.zeros_like(prior))
+        if not self.integrates:
+            return Reasons(prior, said, total)
+        found = self.seen.log_shares(rows, integrated=True)[0] + self._prior_shift
+        return Reasons(prior, {**said, UNCERTAIN: found - total}, found)
+
+    def _spoken(self, one: Batch, first: int, second: int, size: float) -> dict[str, tuple[Spoken, ...]]:
+        found, filled = {}, one.filled(self.feature_names)
+        for text in self.encoding.texts:
+            rows, _ = text.read(filled)
+            weights = _of_classes(self.seen.mode)[1:][self.encoding.places[(text.name,)]]
+            said = rows.values * (weights[rows.places, first] - weights[rows.places, second]) / size
+            words = text.words.take(pa.array(rows.places)).to_pylist()
+            cell = filled.column(text.name)[0].as_py() or ""
+            found[text.name] = placed_words(str(cell), dict(zip(words, said.tolist(), strict=True)), text.reading)
+        return found
+
+    def _unseen(self, one: Batch) -> frozenset[str]:
+        own = self.encoding.features
+        return frozenset() if own is None else frozenset(name for name, _ in own.read(one)[1])
+
+    def __repr__(self) -> str:
+        from credo.models.regression.logistic_describing import described
+
+        return described(self)
+
+
+def _of_classes(coefficients: Array) -> Array:
+    """One column for each class: of two, the first's are 0."""
+    return coefficients if coefficients.shape[1] > 1 else np.hstack([np.zeros_like(coefficients), coefficients])

@@ -1,0 +1,128 @@
+"""How well a logistic regression predicts rows that it hasn't learned: folds that are fitted again, rows left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credo.core.learning import FoldDraw, Weight
+from credo.core.membership import Codes
+from credo.core.statistics import ALONE
+from credo.data import Source
+from credo.errors import DataError, EvidenceError
+from credo.models.metrics import Scores
+from credo.models.regression.laplace import LaplacePosterior
+from credo.models.regression.logistic_fitting import Fitting
+from credo.models.regression.table_rows import TableRows
+from credo.numerics.exact import Array
+from credo.numerics.softmax import FeatureRows
+from credo.numerics.softmax_modes import WeightPrior
+
+if TYPE_CHECKING:
+    from credo.models.regression.logistic import LogisticRegression
+
+HELD_FIXED = "strength held fixed"
+
+
+@dataclass(frozen=True, eq=False)
+class FoldShares:
+    """log P(class | row) by the model of the other folds; the row's class and weight."""
+
+    posteriors: tuple[LaplacePosterior, ...]
+    known: Array  # (folds, classes): the weight of each class outside the fold
+    integrated: bool
+
+    def __call__(self, rows: FeatureRows) -> tuple[Array, Codes, Array]:
+        assert rows.folds is not None
+        found = np.empty((rows.rows, self.known.shape[1]))
+        for k, posterior in enumerate(self.posteriors):
+            own = np.flatnonzero(rows.folds == k)
+            found[own] = posterior.log_shares(rows.take(own), self.integrated)
+        unknown = np.flatnonzero(self.known[rows.folds, rows.codes] <= ALONE)
+        found[unknown, rows.codes[unknown]] = np.nan
+        return found, rows.codes, rows.weight
+
+
+@dataclass(frozen=True, eq=False)
+class FoldWeights:
+    """The weight of each class's rows in each fold."""
+
+    folds: int
+    classes: int
+
+    def __call__(self, rows: FeatureRows) -> Array:
+        assert rows.folds is not None
+        found = np.zeros((self.folds, self.classes))
+        np.add.at(found, (rows.folds, rows.codes), rows.weight)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutShares:
+    """log P(class | row) without the row itself, approximately; the row's class and weight."""
+
+    posterior: LaplacePosterior
+    integrated: bool
+
+    def __call__(self, rows: FeatureRows) -> tuple[Array, Codes, Array]:
+        return self.posterior.left_out(rows, self.integrated), rows.codes, rows.weight
+
+
+def cross_validated(model: LogisticRegression, table: Source, weight: Weight, draw: FoldDraw) -> Scores:
+    """Each fold is predicted by a fit of the others, which starts from the model's own weights."""
+    fitting = Fitting(model, table, weight, draw)
+    prior = fitting.prior
+    sizes = fitting.rows.reduce(FoldWeights(draw.folds, len(model.classes)), _sum)
+    if sum(rows.rows for rows in fitting.rows.held or ()) < draw.folds and fitting.rows.held is not None:
+        raise DataError(f"{draw.folds} folds need at least {draw.folds} rows")
+    posteriors = []
+    for k in range(draw.folds):
+        rows = replace(fitting.rows, fold=k)
+        mode = fitting.mode(prior, model.seen.mode, rows, roughly=_others(model, prior, draw.folds))
+        posteriors.append(fitting.posterior(mode, prior, flat_intercept=True, rows=rows))
+    job = FoldShares(tuple(posteriors), sizes.sum(0) - sizes, model.integrates)
+    return _scores(model, fitting.rows, job, f"{draw.folds}-fold, {HELD_FIXED}")
+
+
+def _others(model: LogisticRegression, prior: WeightPrior, folds: int) -> Array | None:
+    """About what the curvature of all folds but one is."""
+    if not model.seen.whole:
+        return None
+    return (model.seen.precision - np.diag(prior.diagonal.ravel())) * (1 - 1 / folds)
+
+
+def left_out(model: LogisticRegression, table: Source, weight: Weight) -> Scores:
+    """Each row without itself, by one Newton step."""
+    if not model.seen.whole:
+        raise EvidenceError(
+            "leave-one-out needs the covariances of all weights, which aren't kept of so many: use cross_validate(data)"
+        )
+    rows = Fitting(model, table, weight).rows
+    found = _scores(
+        model, rows, LeftOutShares(model.seen, model.integrates), f"leave-one-out, approximately, {HELD_FIXED}"
+    )
+    there = np.bincount(found.truth, found.weights, len(model.classes))
+    if not np.allclose(there, model.class_weights, rtol=1e-9):
+        raise EvidenceError(
+            f"leave-one-out needs the rows that were learned: they are {model.n:g}, the data has {there.sum():g}"
+        )
+    alone = np.flatnonzero(there[found.truth] - found.weights <= ALONE * there[found.truth])
+    found.log_probabilities[alone, found.truth[alone]] = np.nan
+    return found
+
+
+def _scores(model: LogisticRegression, rows: TableRows, job: FoldShares | LeftOutShares, how: str) -> Scores:
+    log_shares, codes, weights = (np.concatenate(each) for each in zip(*rows.map(job), strict=True))
+    if not len(codes):
+        raise DataError(f"no row has a class: every cell of {model.target!r} is missing, or weighs nothing")
+    shifted = log_shares + model._prior_shift
+    with np.errstate(invalid="ignore"):
+        total = np.logaddexp.reduce(np.where(np.isnan(shifted), -np.inf, shifted), axis=1, keepdims=True)
+    return Scores(model.classes, shifted - total, codes.astype(np.intp), weights, how)
+
+
+def _sum(parts: Sequence[Array]) -> Array:
+    return np.asarray(np.sum(parts, axis=0))

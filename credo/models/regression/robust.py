@@ -1,0 +1,219 @@
+"""Student-t noise by EM: rows far from the line count less.
+
+y = w′z + noise, noise ~ t(ν, σ²) = N(0, σ²/u) with u ~ Gamma(ν/2, ν/2) hidden. The E-step expects
+u = (ν + 1)/(ν + r²/σ²) of a row with residual r, and log u. The M-step is the mode of the same posterior as with
+Gaussian noise, of rows that weigh u, and the ν that fits the expected u best. Features and their scales are those of
+the fit with Gaussian noise. So is the strength of the ridge at first, but an outlier makes it too strong: it is chosen
+again by the evidence of the expected sums, and EM goes on, until it stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from credo.blocks.one_hot import LABEL
+from credo.core.em import Expected, accelerated_em
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import Label
+from credo.core.learning import RowWeights, Weight, Weights
+from credo.core.membership import Hard, Soft
+from credo.core.records import with_fields
+from credo.core.statistics import CrossMoments, Positions, Totals
+from credo.data import Batch, Source
+from credo.data.schema import Schema
+from credo.errors import DataError, check_whole, counted
+from credo.families.linear_gaussian import Line, LinearGaussian
+from credo.models.regression.features import Features
+from credo.models.regression.fitted import Basis, FittedLine, Settings, reference_prior
+from credo.models.regression.ridge import RidgeEvidence
+from credo.models.regression.scores import NumberScores
+from credo.notices import quietly, tell
+from credo.numerics.distributions import StudentT
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.models.regression.linear import LinearRegression
+
+Model = TypeVar("Model", bound="LinearRegression")
+NOISE = Label("noise")
+ROUNDS, ALIKE = 5, 0.01  # of EM with a strength by the evidence of the last; a change of its logarithm that is none
+LEAST, MOST = 1.0, 100.0  # degrees of freedom: Cauchy's, and nearly a Gaussian's
+LOG_MOST = 600.0  # beyond it, floats have no exponentials
+STEPS, TOLERANCE = 300, 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class StudentNoise:
+    """Where EM ended: what stands for a row, the expected sums, ν, and the objective after each step."""
+
+    features: Features
+    scales: Array
+    kept: Positions
+    ridge: float
+    expected: Evidence
+    degrees: float
+    history: tuple[float, ...]
+
+    @property
+    def rows(self) -> float:
+        return float(self.expected[NOISE].n.value[0])
+
+    @cached_property
+    def fitted(self) -> FittedLine:
+        """With what EM expects of the rows."""
+        basis, sums = Basis(self.features, self.scales, self.kept), self.expected[LABEL]
+        prior = reference_prior(sums, self.ridge)
+        return FittedLine(basis, sums, prior, self.ridge, rows=self.rows, noise_degrees=self.degrees)
+
+
+@dataclass(frozen=True, eq=False)
+class StudentLine:
+    """A line with Student-t noise at some parameters, for EM."""
+
+    basis: Basis
+    target: str
+    prior: LinearGaussian
+    weights: RowWeights
+    line: Line  # of the basis
+    degrees: float
+    earlier: Evidence | None = field(default=None)  # expected sums of rows that came before
+
+    def expect(self, batch: Batch, /) -> Expected:
+        y, weight = batch.numbers(self.target), self.weights.of_rows(batch)
+        kept = np.flatnonzero(~np.isnan(y) & (weight > 0))
+        batch, y, weight = batch.take(kept), y[kept], weight[kept]
+        z, _ = self.basis.read(batch)
+        residual = y - z @ self.line.weights[1:] - self.line.weights[0]
+        nu, distance = self.degrees, residual**2 / self.line.variance
+        u = (nu + 1) / (nu + distance)
+        log_u = digamma((nu + 1) / 2) - np.log((nu + distance) / 2)
+        moments = CrossMoments.of(np.column_stack([z, y]), Soft((weight * u)[:, None]))
+        hidden = Totals.of(u[:, None], log_u - u, Hard.whole(len(y), weight))
+        parts = {LABEL: Part((None,), moments), NOISE: Part((None,), hidden)}
+        law = StudentT(nu, 0.0, float(np.sqrt(self.line.variance)))
+        return Evidence(Schema(()), parts), float(weight @ np.atleast_1d(law.log_prob(residual)))
+
+    def with_evidence(self, evidence: Evidence, /) -> StudentLine:
+        whole = evidence if self.earlier is None else evidence + self.earlier
+        line = FittedLine(self.basis, whole[LABEL], self.prior, None, rows=float(whole[NOISE].n.value[0]))
+        weights, variance = line.posterior.mode()
+        return replace(self, line=Line(weights, float(variance)), degrees=_best_degrees(whole[NOISE]))
+
+    def coordinates(self) -> Array:
+        """w, log σ² and log ν."""
+        return np.concatenate([self.line.weights, [np.log(self.line.variance), np.log(self.degrees)]])
+
+    def at(self, coordinates: Array, /) -> StudentLine:
+        variance = float(np.exp(np.clip(coordinates[-2], -LOG_MOST, LOG_MOST)))
+        degrees = float(np.clip(np.exp(np.minimum(coordinates[-1], LOG_MOST)), LEAST, MOST))
+        return replace(self, line=Line(coordinates[:-2], variance), degrees=degrees)
+
+    def log_prior(self) -> float:
+        """log p(w, σ²) up to a constant; and, of rows that came before, the expected log p(y, u | w, σ², ν)."""
+        weights, variance = self.line
+        penalty = float(self.prior.scale) + float(weights**2 @ np.diagonal(self.prior.precision)) / 2
+        found = -(float(self.prior.shape) + 1 + len(weights) / 2) * np.log(variance) - penalty / variance
+        if self.earlier is None:
+            return float(found)
+        sums, hidden = self.earlier[LABEL], self.earlier[NOISE]
+        n, at = float(hidden.n.value[0]), np.append(-weights, 1.0)
+        second = np.block([[sums.n.value[:, None], sums.first.value], [sums.first.value.T, sums.second.value[0]]])
+        squares = float(at @ second @ at)
+        return float(found - n / 2 * np.log(variance) - squares / variance / 2 + _log_mixing(self.degrees, hidden))
+
+
+def _log_mixing(nu: float, hidden: Totals) -> float:
+    """Σ E[log Gamma(u; ν/2, ν/2)], up to what doesn't depend on ν"""
+    n, total = float(hidden.n.value[0]), float(hidden.log_base.value[0])
+    return float(n * (nu / 2 * np.log(nu / 2) - gammaln(nu / 2)) + nu / 2 * total)
+
+
+def _best_degrees(hidden: Totals) -> float:
+    """The ν that fits the expected u best: the function has one peak."""
+    low, high = np.log(LEAST), np.log(MOST)
+    golden = (np.sqrt(5) - 1) / 2
+    for _ in range(60):
+        left, right = high - golden * (high - low), low + golden * (high - low)
+        if _log_mixing(float(np.exp(left)), hidden) < _log_mixing(float(np.exp(right)), hidden):
+            low = left
+        else:
+            high = right
+    return float(np.exp((low + high) / 2))
+
+
+def fitted_with_student_noise(model: Model, table: Source, weight: Weight) -> Model:
+    """EM from the fit with Gaussian noise."""
+    _refuse_once(table)
+    plain = with_fields(model, noise="gaussian").update(table, weight=weight)
+    ridge = None if model.ridge == "evidence" else float(model.ridge)
+    start = FittedLine.of(plain.design, plain._seen, Settings(None, ridge, model.select))
+    found = _climbed(model, table, weight, start, None, 4.0)
+    for _ in range(ROUNDS if model.ridge == "evidence" else 0):
+        best = replace(RidgeEvidence.of(found.expected[LABEL]), n=found.rows).best
+        if abs(np.log(best / found.ridge)) < ALIKE:
+            break
+        line = replace(found.fitted, ridge=best, prior=reference_prior(found.expected[LABEL], best))
+        found = _climbed(model, table, weight, line, None, found.degrees)
+    return with_fields(plain, noise="student", robust=found)
+
+
+def continued(model: Model, table: Source, weight: Weight) -> Model:
+    """With more rows: EM goes on, what was expected of the old ones being as it is."""
+    _refuse_once(table)
+    assert model.robust is not None
+    evidence = with_fields(model, noise="gaussian", robust=None).update(table, weight=weight).evidence
+    before = model.robust
+    found = _climbed(model, table, weight, before.fitted, before.expected, before.degrees)
+    return with_fields(model, evidence=evidence, robust=found)
+
+
+def _climbed(
+    model: LinearRegression, table: Source, weight: Weight, start: FittedLine, earlier: Evidence | None, nu: float
+) -> StudentNoise:
+    weights, names = Weights.of(weight), model.needs(table.without(weight))
+    at, variance = start.posterior.mode()
+    line = StudentLine(
+        start.basis, str(model.target), start.prior, weights.of_a_row, Line(at, float(variance)), nu, earlier
+    )
+    fit = accelerated_em(line, lambda: weights.partitions(table, names), steps=STEPS, tolerance=TOLERANCE)
+    if not fit.converged:
+        tell(f"EM ended after {counted(len(fit.history) - 1, 'step')}, before it converged")
+    whole = fit.evidence if earlier is None else fit.evidence + earlier
+    assert start.ridge is not None
+    basis = start.basis
+    return StudentNoise(basis.features, basis.scales, basis.kept, start.ridge, whole, fit.model.degrees, fit.history)
+
+
+def _refuse_once(table: Source) -> None:
+    if table.once:
+        raise DataError("EM reads the data several times, and an iterator can be read only once: give a table")
+
+
+def cross_validated(model: LinearRegression, table: Source, folds: int, weight: Weight, seed: int) -> NumberScores:
+    """Each fold by a model that EM fits to the others: here rows have no sums to add up."""
+    folds = check_whole("folds", folds, 2, DataError)
+    rows = table.count(str(model.target))
+    if rows < folds:
+        raise DataError(f"{folds} folds need at least {folds} rows")
+    drawn = np.random.default_rng(seed).permutation(rows) % folds
+    found: list[NumberScores] = []
+    for k in range(folds):
+        inside = drawn == k
+        own, other = (_weights_where(weight, chosen) for chosen in (inside, ~inside))
+        taught = fitted_with_student_noise(model, table.where(~inside), other)
+        with quietly():
+            found.append(taught.scores(table.where(inside), weight=own))
+    names = ("truth", "predicted", "log_probabilities", "weights")
+    columns = np.column_stack([np.concatenate([getattr(each, name) for each in found]) for name in names])
+    if len(columns) == rows:  # in the table's order, where no row was left out
+        columns = columns[np.argsort(np.argsort(drawn, kind="stable"))]
+    return NumberScores.of_columns(columns, f"{folds}-fold")
+
+
+def _weights_where(weight: Weight, chosen: Array) -> Weight:
+    return weight if weight is None or isinstance(weight, str) or not np.ndim(weight) else np.asarray(weight)[chosen]

@@ -1,0 +1,141 @@
+"""Which columns matter: the evidence of subsets of columns, and how probable it is that each belongs to them.
+
+A column goes with all its terms; an interaction only with both of its columns. Each weight's prior is worth one row
+(the unit-information prior, whose evidence BIC approximates). Each number of columns is equally probable beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.special import betaln
+
+from credo.core.statistics import CrossMoments, Positions
+from credo.models.regression.features import TIMES, Features
+from credo.models.regression.ridge import RESOLVED
+from credo.numerics.exact import Array
+
+EXACT = 12  # columns and interactions of which all subsets are weighed
+STEPS, WARM_UP = 20_000, 2_000  # of the chain that walks through subsets of more
+SEED = 0
+Subset = frozenset[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Inclusion:
+    """The features of the most probable subset, and P(a column or an interaction belongs to it)."""
+
+    kept: Positions
+    probability: Mapping[tuple[str, ...], float]
+    exact: bool  # whether all subsets were weighed
+
+    def table(self) -> dict[str, float]:
+        """By name, the most probable first."""
+        order = sorted(self.probability, key=lambda name: -self.probability[name])
+        return {TIMES.join(name): self.probability[name] for name in order}
+
+
+def inclusion(sums: CrossMoments, features: Features, varying: Positions, ridge: float | None) -> Inclusion:
+    """From the moments of the varying features, scaled, and of the target."""
+    place = {int(i): j for j, i in enumerate(varying)}
+    own = {name: np.array([place[i] for i in every.tolist() if i in place]) for name, every in features.groups.items()}
+    names = [name for name, places in own.items() if len(places)]
+    weigh = SubsetEvidence(sums, names, [own[name].astype(np.intp) for name in names], ridge or 1.0)
+    few = len(names) <= EXACT
+    chances, best = _weighed(weigh) if few else _walked(weigh)
+    kept = np.sort(varying[np.concatenate([np.empty(0, np.intp), *(weigh.places[i] for i in best)])])
+    return Inclusion(kept, dict(zip(names, chances.tolist(), strict=True)), few)
+
+
+class SubsetEvidence:
+    """log p(target | subset) + log P(subset), up to a constant; computed once for each subset."""
+
+    def __init__(self, sums: CrossMoments, names: list[tuple[str, ...]], places: list[Positions], ridge: float) -> None:
+        self.scatter, self.n = sums.scatter[0], float(sums.n.value[0])
+        self.names, self.places, self.ridge = names, places, ridge
+        index = {name: i for i, name in enumerate(names)}
+        self.needs = [{index[(each,)] for each in name if len(name) > 1 and (each,) in index} for name in names]
+        self._known: dict[Subset, float] = {}
+
+    def allowed(self, subset: Subset) -> bool:
+        """Whether interactions come with both of their columns."""
+        return all(self.needs[i] <= subset for i in subset)
+
+    def __call__(self, subset: Subset) -> float:
+        if subset not in self._known:
+            self._known[subset] = self._computed(subset)
+        return self._known[subset]
+
+    def _computed(self, subset: Subset) -> float:
+        """½ log |λI|/|S + λI| - (n - 1)/2 log Q, and Beta(1, 1) on the chance that a column belongs"""
+        p, k = len(self.names), len(subset)
+        prior = float(betaln(1 + k, 1 + p - k))
+        total = self.scatter[-1, -1]
+        at = np.sort(np.concatenate([self.places[i] for i in subset])) if subset else np.empty(0, np.intp)
+        matrix = self.scatter[np.ix_(at, at)] + self.ridge * np.eye(len(at))
+        root = np.linalg.cholesky(matrix)
+        half = np.linalg.solve(root, self.scatter[at, -1])
+        residual = max(total - float(half @ half), RESOLVED * total, 1e-300)
+        fits = len(at) / 2 * np.log(self.ridge) - np.log(np.diagonal(root)).sum()
+        return float(fits - (self.n - 1) / 2 * np.log(residual) + prior)
+
+
+def _weighed(weigh: SubsetEvidence) -> tuple[Array, Subset]:
+    """All subsets."""
+    every = range(len(weigh.names))
+    subsets = [
+        s for size in range(len(every) + 1) for s in map(frozenset, combinations(every, size)) if weigh.allowed(s)
+    ]
+    logs = np.array([weigh(subset) for subset in subsets])
+    shares = np.exp(logs - logs.max())
+    shares /= shares.sum()
+    inside = np.array([[i in subset for i in every] for subset in subsets], dtype=float).reshape(len(subsets), -1)
+    return np.asarray(shares @ inside), subsets[int(logs.argmax())]
+
+
+def _walked(weigh: SubsetEvidence) -> tuple[Array, Subset]:
+    """A Metropolis chain that adds, drops and swaps columns, from where greedy steps lead."""
+    now = best = _climbed(weigh)
+    rng, p = np.random.default_rng(SEED), len(weigh.names)
+    seen = np.zeros(p)
+    for step in range(WARM_UP + STEPS):
+        proposed = _moved(now, p, rng)
+        if weigh.allowed(proposed) and np.log(rng.random()) < weigh(proposed) - weigh(now):
+            now = proposed
+            best = max(best, now, key=weigh)
+        if step >= WARM_UP:
+            seen[list(now)] += 1
+    return seen / STEPS, best
+
+
+def _moved(subset: Subset, size: int, rng: Any) -> Subset:
+    """With one column more or less, or one in place of another: each move is as probable as its reverse."""
+    i = int(rng.integers(size))
+    if rng.random() < 0.5:
+        return subset ^ {i}
+    if not subset or len(subset) == size:
+        return subset
+    out = sorted(subset)[int(rng.integers(len(subset)))]
+    others = [j for j in range(size) if j not in subset]
+    return (subset - {out}) | {others[int(rng.integers(len(others)))]}
+
+
+def _climbed(weigh: SubsetEvidence) -> Subset:
+    """The subset that no column more or less makes more probable, from none on."""
+    now: Subset = frozenset()
+    while True:
+        best = max(_neighbours(weigh, now), key=weigh)
+        if weigh(best) <= weigh(now):
+            return now
+        now = best
+
+
+def _neighbours(weigh: SubsetEvidence, subset: Subset) -> Iterator[Subset]:
+    yield subset
+    for i in range(len(weigh.names)):
+        if weigh.allowed(changed := subset ^ {i}):
+            yield changed

@@ -1,0 +1,82 @@
+"""Texts as features of a regression: the words that a text holds, and pairs of neighbours, weighted by tf-idf."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from credo.blocks.capabilities import Ignored
+from credo.blocks.text.column import NEW_WORDS, KnownWords, Texts
+from credo.core.evidence import Evidence
+from credo.data import Batch
+from credo.data.words import Reading, Vocabulary
+from credo.models.forms import TEXT_FORMS, Text, Views
+from credo.numerics.exact import Array
+from credo.numerics.softmax import SparseRows
+
+USUAL = Text(words="bernoulli", ngrams=2, min_count=2)  # what is read, unless kinds says otherwise
+
+
+def text_settings(views: Views, kinds: Mapping[str, Any] | None) -> dict[str, Text]:
+    """How each text column is read: as `kinds` says, or words and pairs that at least two texts hold."""
+    asked = {name: how for name, how in (kinds or {}).items() if isinstance(how, Text)}
+    return {name: asked.get(name, USUAL) for name, (form, *_) in views.items() if form in TEXT_FORMS}
+
+
+def block_of(name: str, how: Text) -> Texts:
+    """What counts the texts that hold each word."""
+    block = how.block(name, "presences")
+    assert isinstance(block, Texts)
+    return block
+
+
+@dataclass(frozen=True, eq=False)
+class TextFeatures:
+    """(1 + log tf) · idf of each word, over their Euclidean norm in the text, with idf = 1 + log (1 + n)/(1 + df).
+
+    tf: how often the text holds the word; df: how many of the n texts do. A missing text has no words: all features
+    are 0.
+    """
+
+    name: str
+    how: Text
+    words: Any  # an Arrow array
+    idf: Array  # of each word
+
+    @classmethod
+    def of(cls, name: str, how: Text, evidence: Evidence) -> TextFeatures:
+        """From how many texts hold each word."""
+        block = block_of(name, how)
+        holding = np.asarray(evidence[block.documents].n.along(0))
+        kept = np.flatnonzero(block.cuts.kept(holding))
+        texts = float(evidence[block.texts].n.value.sum())
+        idf = 1.0 + np.log((1.0 + texts) / (1.0 + holding[kept]))
+        return cls(name, how, evidence.schema[block.axis].levels.take(kept), idf)
+
+    @property
+    def width(self) -> int:
+        return len(self.idf)
+
+    @cached_property
+    def reading(self) -> Reading:
+        return block_of(self.name, self.how).reading
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary.of(self.words, self.reading)
+
+    def read(self, batch: Batch) -> tuple[SparseRows, Ignored]:
+        """The texts, and how many of them hold unseen words alone."""
+        found = batch.encoded(KnownWords(self.name, self.vocabulary))
+        sizes = np.diff(found.starts)
+        values = (1.0 + np.log(found.counts)) * self.idf[found.words]
+        if len(values):
+            squares = np.add.reduceat(np.append(values**2, 0.0), found.starts[:-1]) * (sizes > 0)
+            values /= np.repeat(np.sqrt(np.where(sizes > 0, squares, 1.0)), sizes)
+        unseen = int(((found.unseen > 0) & (sizes == 0)).sum())
+        ignored = {(self.name, NEW_WORDS): unseen} if unseen else {}
+        return SparseRows(found.starts, found.words, values, self.width), ignored

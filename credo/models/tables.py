@@ -1,0 +1,26 @@
+"""The columns of a table that a model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from credo.data import Source
+from credo.errors import SchemaError, nearest, suggest
+from credo.notices import tell
+
+
+def present(table: Source, wanted: Sequence[str], target: str | None) -> list[str]:
+    """Those of a model's columns that the table has; a notice tells of the others, whose cells count as missing."""
+    known = set(table.names)
+    absent = [name for name in wanted if name not in known]
+    if wanted and len(absent) == len(wanted):
+        listed = ", ".join(absent[:8]) + (", ..." if len(absent) > 8 else "")
+        meant = suggest(absent[0], [name for name in table.names if name != target])
+        raise SchemaError(f"the table has none of the model's columns ({listed}); {meant}")
+    if absent:
+        what = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
+        whose = "its" if len(absent) == 1 else "their"
+        near = [nearest(name, [*(known - set(wanted))]) for name in absent[:5]]
+        meant = "".join(f". Did you mean {found[0]!r}?" for found in near[:1] if found)
+        tell(f"no column {what}: {whose} cells count as missing{meant}")
+    return [name for name in wanted if name in known]

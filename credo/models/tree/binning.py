@@ -1,0 +1,172 @@
+"""How cells become bins: numbers between cut points, levels of categories, many of them to a bin."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from credo._kernels.tree.splitting import EACH, FEW_LEVELS, MISSING, SUBSET, THRESHOLD
+from credo.blocks.block import UNSEEN_VALUES
+from credo.blocks.capabilities import Ignored
+from credo.blocks.dependence.cut_points import quantile_starts
+from credo.core.membership import Codes
+from credo.data import Batch
+from credo.data.cells import codes_among
+from credo.data.schema import Column, Kind
+from credo.models.tree.growing import EncodedRows, Gain
+from credo.models.tree.structure import Cells
+from credo.numerics.exact import Array
+
+BINS = MISSING  # of a column, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Bins(ABC):
+    """How the cells of one column become bins."""
+
+    name: str
+
+    @property
+    @abstractmethod
+    def column(self) -> Column:
+        """As others see it."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> Array:
+        """How many levels each bin stands for. (bins,)"""
+
+    @abstractmethod
+    def split(self, gain: Gain) -> int:
+        """How the column is split."""
+
+    @abstractmethod
+    def of_cells(self, cells: Any) -> Cells:
+        """The bins of numbers, NaN where they are missing; or of codes of the levels, -1 where they are."""
+
+    @abstractmethod
+    def read(self, batch: Batch) -> tuple[Cells, int]:
+        """The bin of each row's cell, and how many cells hold an unseen value."""
+
+    @abstractmethod
+    def equals(self, other: Bins) -> bool:
+        """Whether the same cells come to the same bins."""
+
+
+@dataclass(frozen=True, eq=False)
+class NumberBins(Bins):
+    """Bin b holds the numbers above cut b - 1, up to cut b."""
+
+    kind: Kind
+    cuts: Array  # ascending
+
+    @classmethod
+    def of(cls, name: str, kind: Kind, x: Array, weight: Array) -> NumberBins:
+        """A bin for each number, in a column of up to 255; else about as many rows in each. A cut lies half-way."""
+        known = ~np.isnan(x) & (weight > 0)
+        values = np.unique(x[known])
+        starts = np.arange(len(values))
+        if len(values) > BINS:
+            starts = quantile_starts(
+                np.bincount(np.searchsorted(values, x[known]), weight[known]).astype(np.float64), BINS
+            )
+        below, above = values[starts[1:] - 1], values[starts[1:]]
+        cuts = below / 2 + above / 2
+        return cls(name, kind, np.where((cuts >= below) & (cuts < above), cuts, below))
+
+    @property
+    def column(self) -> Column:
+        return Column(self.name, self.kind)
+
+    @property
+    def sizes(self) -> Array:
+        return np.ones(len(self.cuts) + 1)
+
+    def split(self, gain: Gain) -> int:  # noqa: ARG002 - categories go by it
+        return THRESHOLD
+
+    def of_cells(self, cells: Any) -> Cells:
+        found: Cells = np.searchsorted(self.cuts, cells).astype(np.uint8)
+        found[np.isnan(cells)] = MISSING
+        return found
+
+    def read(self, batch: Batch) -> tuple[Cells, int]:
+        return self.of_cells(batch.numbers(self.name)), 0
+
+    def equals(self, other: Bins) -> bool:
+        return isinstance(other, NumberBins) and self.name == other.name and np.array_equal(self.cuts, other.cuts)
+
+
+@dataclass(frozen=True, eq=False)
+class LevelBins(Bins):
+    """A level is in the bin that stands in its place."""
+
+    levels: Any  # an Arrow array
+    bins: Codes  # (levels,)
+
+    @classmethod
+    def of(cls, name: str, levels: Any, codes: Codes, truth: Codes, weight: Array) -> LevelBins:
+        """A bin for each level, in a column of up to 255; else levels with about the same share of the commonest class
+        lie in one, each bin with about as many rows."""
+        size = len(levels)
+        if size <= BINS:
+            return cls(name, levels, np.arange(size, dtype=np.int32))
+        known = codes >= 0
+        commonest = int(np.bincount(truth, weight).argmax())
+        n = np.bincount(codes[known], weight[known], size)
+        own = np.bincount(codes[known], weight[known] * (truth[known] == commonest), size)
+        order = np.argsort((own + 0.5) / (n + 1.0), kind="stable")
+        bins = np.empty(size, dtype=np.int32)
+        starts = quantile_starts(np.maximum(n[order], np.finfo(float).tiny), BINS)
+        bins[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, size)))
+        return cls(name, levels, bins)
+
+    @property
+    def column(self) -> Column:
+        return Column(self.name, "category", self.levels)
+
+    @property
+    def sizes(self) -> Array:
+        return np.bincount(self.bins).astype(np.float64)
+
+    def split(self, gain: Gain) -> int:
+        return EACH if gain == "information" and len(self.levels) <= FEW_LEVELS else SUBSET
+
+    def of_cells(self, cells: Any) -> Cells:
+        found: Cells = np.append(self.bins, MISSING).astype(np.uint8)[cells]
+        return found
+
+    def read(self, batch: Batch) -> tuple[Cells, int]:
+        codes, unseen = codes_among(batch.column(self.name), self.levels)
+        return self.of_cells(codes), unseen
+
+    def equals(self, other: Bins) -> bool:
+        if not isinstance(other, LevelBins) or self.name != other.name:
+            return False
+        return bool(self.levels.equals(other.levels)) and np.array_equal(self.bins, other.bins)
+
+
+def read_cells(columns: Sequence[Bins], batch: Batch) -> tuple[Cells, Ignored]:
+    """The bins of a batch's cells, and the unseen values that count as missing."""
+    batch = batch.filled([each.name for each in columns])
+    cells, ignored = np.empty((len(columns), batch.rows), dtype=np.uint8), Ignored()
+    for j, each in enumerate(columns):
+        cells[j], unseen = each.read(batch)
+        if unseen:
+            ignored[each.name, UNSEEN_VALUES] = unseen
+    return cells, ignored
+
+
+def encoded(
+    columns: Sequence[Bins], cells: Cells, truth: Codes, weight: Array, classes: int, gain: Gain
+) -> EncodedRows:
+    """Rows as a tree is grown from them."""
+    levels = np.zeros((len(columns), max(len(each.sizes) for each in columns)))
+    for j, each in enumerate(columns):
+        levels[j, : len(each.sizes)] = each.sizes
+    kinds = np.array([each.split(gain) for each in columns], dtype=np.int32)
+    return EncodedRows(cells, kinds, levels, truth, weight, classes)

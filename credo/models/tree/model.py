@@ -1,0 +1,373 @@
+"""Decision trees with Dirichlet posteriors in their leaves: grown, then pruned or averaged over all prunings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from credo.blocks.block import UNSEEN_VALUES
+from credo.core.evidence import Evidence, Part
+from credo.core.labels import ROWS, UNLABELLED, Label
+from credo.core.learning import Additive, FoldDraw, RowWeights, Weight
+from credo.core.membership import Hard
+from credo.core.statistics import Counts
+from credo.data import Batch, source
+from credo.data.schema import Column, Schema
+from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_whole, counted, suggest
+from credo.models.class_predictor import NOTHING, ClassPredictor, Shares
+from credo.models.explaining import Reasons, Step
+from credo.models.forms import TEXT_FORMS, Views, settled_views
+from credo.models.jobs import Silent
+from credo.models.metrics import Scores
+from credo.models.targets import check_classes, class_codes, with_target
+from credo.models.tree.binning import Bins, LevelBins, read_cells
+from credo.models.tree.describing import Outline, TreeLength, outlined, tree_length
+from credo.models.tree.folds import cross_validated
+from credo.models.tree.growing import Gain, Growth
+from credo.models.tree.paths import path
+from credo.models.tree.prunings import Prune, Prunings, learned
+from credo.models.tree.sampling import held, sampled
+from credo.models.tree.structure import Structure
+from credo.notices import tell, tell_of_columns
+from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LEAVES = Label("leaves")
+TEXTS = "a tree doesn't read texts (naive Bayes and logistic regression do)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DecisionTree(ClassPredictor, Additive):
+    """P(class | row) from the leaf that a row comes to: (n of the class + a)/(n + K a), a Dirichlet posterior's mean.
+
+    prune: "average", the default, weighs all prunings of the grown tree by prior · evidence and predicts with their
+    mixture; "mdl" keeps the pruning with the shortest description (the tree + its exceptions), "evidence" the most
+    probable one, None the tree as it was grown. gain: what a split is chosen by; "information" is the textbook's, with
+    a branch for each value of a category; "evidence" splits in two, and is the default where prunings are averaged.
+    smoothing is a; by default 1/K. Where a cell is missing, a row goes down all branches, its weight shared out.
+
+    >>> rows = {"sky": ["sun", "rain", "sun", "rain"] * 5, "wind": ["high", "low", "low", "high"] * 5,
+    ...         "sail": ["yes", "no", "no", "no"] * 5}
+    >>> tree = DecisionTree(prune=None).fit(rows, target="sail")
+    >>> tree.predict_proba({"sky": ["sun"], "wind": ["high"]}).round(3).tolist()
+    [[0.083, 0.917]]
+    >>> print(tree)
+    DecisionTree of sail, after 20 rows: no 15, yes 5
+      sky = rain: no (10 rows)
+      sky = sun
+        wind = high: yes (5 rows)
+        wind = low: no (5 rows)
+    """
+
+    _internal: ClassVar[tuple[str, ...]] = (
+        "columns", "growth", "outline", "prunings", "seen", "structure", "views",
+    )  # fmt: skip
+
+    prune: Prune | None = "average"
+    gain: Gain | None = None
+    smoothing: float | None = None
+    min_rows: float = 2.0
+    max_depth: int | None = None
+    kinds: Mapping[str, Any] | None = None
+    class_prior: Shares | None = None
+    target: str | None = field(init=False, default=None)
+    views: Views = field(init=False, default_factory=dict)
+    columns: tuple[Bins, ...] = field(init=False, default=())
+    structure: Structure | None = field(init=False, default=None)
+    stop: float | None = field(init=False, default=None)  # P(leaf) of a node that can be split; None: all are
+    evidence: Evidence | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        if self.prune is not None and self.prune not in get_args(Prune):
+            raise PriorError(f"no such pruning, {self.prune!r:.60}; {suggest(self.prune, (*get_args(Prune), 'None'))}")
+        if self.gain is not None and self.gain not in get_args(Gain):
+            raise PriorError(f"no such gain, {self.gain!r:.60}; {suggest(self.gain, get_args(Gain))}")
+        for name in ("smoothing", "min_rows"):
+            value = getattr(self, name)
+            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+            if not (value is None and name == "smoothing") and not (number and 0 < value < np.inf):
+                raise PriorError(f"{name} must be a number above 0, but is {value!r:.60}")
+        if self.max_depth is not None:
+            check_whole("max_depth", self.max_depth, 0, PriorError)
+
+    @property
+    def growth(self) -> Growth:
+        gain = self.gain or ("evidence" if self.prune == "average" else "information")
+        smoothing = None if self.smoothing is None else float(self.smoothing)
+        return Growth(gain, float(self.min_rows), self.max_depth, smoothing)
+
+    # Learning
+
+    def fit(self, data: object, target: object, *, weight: Weight = None) -> Self:
+        """Learn from a table with a class in each row: `target` is a column's name, or an array.
+
+        The tree is grown and pruned on up to 2²⁰ rows, which are held in memory; then its leaves count all rows.
+        """
+        table, name = with_target(source(data), target)
+        if isinstance(weight, str):
+            table.require([weight])
+        features = tuple(column for column in table.without(weight).names if column != name)
+        if not features:
+            raise SchemaError(f"there is no column beside {name!r} to learn from")
+        table, views = settled_views(held(table), features, check_classes(table, name, self.kinds))
+        texts = [each for each, (form, *_) in views.items() if form in TEXT_FORMS]
+        tell_of_columns(((each, TEXTS) for each in texts), "ignored")
+        views = {each: forms for each, forms in views.items() if each not in texts}
+        if not views:
+            raise SchemaError("there is no column to learn from: all of them are ignored")
+        sample = sampled(table, name, views, weight)
+        if not len(sample.truth):
+            raise DataError(f"no row has a class: every cell of {name!r} is missing, or weighs nothing")
+        columns, classes = sample.bins(views), len(sample.levels[name].levels)
+        rows = sample.encoded(columns, self.growth.gain, classes)
+        structure, stop, leaves = learned(rows, self.growth, self.prune)
+        grown = self.replaced(target=name, views=views, columns=columns, structure=structure, stop=stop, evidence=None)
+        if not sample.whole:
+            return grown.update(table, weight=weight)
+        levels = sample.levels[name].levels
+        member = Hard(rows.truth, classes, rows.weight)
+        return grown._taught(grown._evidence(levels, member, Counts.of_pairs(*leaves), sample.unlabelled))
+
+    def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
+        """Learn from more rows: the leaves count them, and posteriors and averages follow; the branches stay."""
+        new = self.gathered(self._labelled(data, target), weight)
+        return self._taught(self.evidence.grown(new) if self.evidence else new.ordered())
+
+    def _taught(self, evidence: Evidence) -> Self:
+        """With more evidence than before."""
+        before, model = self.unlabelled, self.with_evidence(evidence)
+        if left_out := model.unlabelled - before:
+            tell(f"{counted(left_out, 'row')} without {self.target!r} left out")
+        if model.class_prior is not None:
+            _ = model._given_prior  # refused, where it says nothing of a class
+        if not model.class_weights.any():
+            why = f"every cell of {self.target!r} is missing" if model.unlabelled else "all weights are zero"
+            raise DataError(f"no row has a class: {why}")
+        return model
+
+    def forget(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
+        """Unlearn rows, exactly: the leaves count what they would, had the rows never come; the branches stay."""
+        table = self._labelled(data, target)
+        if absent := [name for name in self.views if name not in table.names]:
+            raise SchemaError(f"rows are forgotten with all the columns that were learned, but {absent[0]!r} is absent")
+        return super().forget(table, weight=weight)
+
+    def summarise(self, batch: Batch, weight: Array) -> Evidence:
+        assert self.target is not None
+        codes, levels = class_codes(batch, self.target)
+        lost = codes < 0
+        unlabelled = Counts.of_rows(Hard.whole(int(lost.sum()), weight[lost]))
+        if lost.any():
+            kept = np.flatnonzero(~lost)
+            batch, codes, weight = batch.take(kept), codes[kept], weight[kept]
+        cells, _ = read_cells(self.columns, batch)
+        leaves = Counts.of_pairs(*self._tree.leaf_weights(cells, codes, weight, len(levels)))
+        return self._evidence(levels, Hard(codes, len(levels), weight), leaves, unlabelled)
+
+    def _evidence(self, levels: Any, member: Hard, leaves: Counts, unlabelled: Counts) -> Evidence:
+        """Rows of each class, in all and in each leaf."""
+        assert self.target is not None
+        rows = Counts.of_rows(member)
+        parts = {label: Part((self.target, None), own) for label, own in ((ROWS, rows), (LEAVES, leaves))}
+        return Evidence(
+            Schema((Column(self.target, "category", levels),)), {UNLABELLED: Part((None,), unlabelled), **parts}
+        )
+
+    def with_evidence(self, evidence: Evidence) -> Self:
+        return self.replaced(evidence=evidence)
+
+    def mergeable(self, other: Self) -> str | None:
+        if self.target != other.target:
+            return f"their targets differ, {self.target!r} and {other.target!r}"
+        alike = len(self.columns) == len(other.columns) and all(
+            own.equals(its) for own, its in zip(self.columns, other.columns, strict=False)
+        )
+        if not alike or not self._tree.equals(other._tree):
+            return "their branches differ: grow one tree, and update copies of it, or fit all rows"
+        options = [(what, getattr(self, what), getattr(other, what)) for what in ("smoothing", "class_prior", "stop")]
+        return next(
+            (f"their {what} differs, {one!r:.60} and {two!r:.60}" for what, one, two in options if one != two), None
+        )
+
+    # What was learned
+
+    @property
+    def seen(self) -> Evidence:
+        if self.evidence is None:
+            raise EvidenceError(NOTHING)
+        return self.evidence
+
+    @property
+    def _tree(self) -> Structure:
+        if self.structure is None:
+            raise EvidenceError(NOTHING)
+        return self.structure
+
+    @property
+    def unlabelled(self) -> float:
+        """The weight of rows without a class: they were left out."""
+        return 0.0 if self.evidence is None else float(self.evidence[UNLABELLED].n.value.sum())
+
+    @cached_property
+    def classes(self) -> tuple[Any, ...]:
+        """In the order of the probabilities' columns."""
+        return self.seen.column(str(self.target)).values
+
+    @property
+    def class_weights(self) -> Array:
+        return np.asarray(self.seen[ROWS].n.value[:, 0])
+
+    @property
+    def features(self) -> Mapping[str, Column]:
+        return {each.name: each.column for each in self.columns}
+
+    @property
+    def word_columns(self) -> Sequence[str]:
+        own = (each for each in self.columns if isinstance(each, LevelBins))
+        return [each.name for each in own if pa.types.is_string(each.levels.type)]
+
+    @cached_property
+    def prunings(self) -> Prunings:
+        """The tree with the rows in its nodes; its prunings, where they are averaged."""
+        if not self.classes:
+            raise EvidenceError("every row was forgotten: no class is left")
+        counts = self._tree.totals(self.seen[LEAVES].n.value.T)
+        return Prunings(self._tree, counts, self.growth.prior(len(self.classes)), self.stop)
+
+    @property
+    def n_leaves(self) -> int:
+        """Of the tree that is shown."""
+        return sum(node.is_leaf for node in self.outline.nodes)
+
+    @property
+    def depth(self) -> int:
+        """Of the tree that is shown: how many questions are asked at most."""
+        return max(node.depth for node in self.outline.nodes)
+
+    # Prediction
+
+    def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
+        cells, ignored = read_cells(self.columns, batch)
+        found = np.log(self._tree.spread(cells, self.prunings.predictions))
+        return found + self._prior_shift, ignored if tells else {}
+
+    @property
+    def _share_smoothing(self) -> float:
+        return self.growth.prior(len(self.classes))
+
+    # Validation
+
+    def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
+        """What the tree says of each row without that row in any node: exactly what `forget` would leave.
+
+        The branches, and how likely a node is a leaf, stay as they were grown with the row: on rows that a tree was
+        grown from, this is too good. `cross_validate` grows again.
+        """
+        return self._scores_left_out(data, target, weight)
+
+    def _held(self, how: str) -> str:
+        return f"{how}, branches held fixed"
+
+    def _left_out(self, weights: RowWeights, batch: Batch) -> tuple[Array, Hard]:
+        batch, own = self.members(batch, weights)
+        cells, _ = read_cells(self.columns, batch)
+        found = np.log(self.prunings.left_out(cells, own.codes, own.weight)) + self._prior_shift
+        for row in self._alone(own):  # whose class the others don't know
+            found[row] = np.nan
+            if others := [k for k in range(len(self.classes)) if k != own.codes[row]]:
+                fewer = self.with_evidence(self.seen.at_levels(str(self.target), np.array(others)))
+                found[row, others] = fewer._log_joint(batch.slice(int(row), 1), tells=False)[0][0]
+        found -= np.logaddexp.reduce(np.where(np.isnan(found), -np.inf, found), axis=1, keepdims=True)
+        return found, own
+
+    def cross_validate(  # type: ignore[override]
+        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
+    ) -> Scores:
+        """What trees that are grown again from the other folds say of each row.
+
+        Copies of a row lie in one fold (in tables of up to 20,000 rows), unless chance explains that rows are alike.
+        """
+        table = self._labelled(data, target)
+        if table.once:
+            raise DataError(
+                "cross-validation reads the data twice, and an iterator can be read only once: give a table"
+            )
+        names = tuple(self.needs(table.without(weight)))
+        draw = FoldDraw(names, check_whole("folds", folds, 2, DataError), seed, self._copied(table, weight))
+        return cross_validated(self, table, weight, draw)
+
+    # Description
+
+    def description_length(self, data: object = None, *, target: object = None, weight: Weight = None) -> TreeLength:
+        """The bits of the tree and of its exceptions: of the rows that were learned, or of others; and what a single
+        leaf would take. Whatever is known of the columns, the receiver knows too: only classes are sent.
+
+        prune="mdl" or None: each node takes a bit, and a split log₂ of the splits there were to choose from. A leaf
+        names one of K classes, then how many of its n rows are exceptions, out of at most n (K - 1)/K, which, and of
+        what class. "evidence": -log₂ of the tree's prior and of the classes' evidence in the leaves. "average": the
+        mixture over prunings, -log₂ P_w.
+        """
+        if data is not None:
+            others = self.gathered(self._labelled(data, target), weight)
+            return self.with_evidence(others.knowing(self.seen.only(ROWS))).description_length()
+        return tree_length(str(self.target), self.prunings, self.prune)
+
+    def log_evidence(self) -> float:
+        """log P(classes of the rows | tree), or of the average: log P_w of all prunings."""
+        found = self.prunings
+        of_leaves = found.log_evidence[self._tree.leaves].sum()
+        return float(found.log_weighted[0] if self.prune == "average" else of_leaves)
+
+    def log_prob(self, data: Any) -> Array:
+        """log P(class of the row | its other cells): a tree says nothing of how probable these are."""
+        table = self._labelled(data, None)
+        scores = self.scores(table)
+        return np.asarray(scores.log_probabilities[np.arange(len(scores.truth)), scores.truth])
+
+    @property
+    def outline(self) -> Outline:
+        """The tree as it is shown, as plain data; of an average, the most probable pruning."""
+        note = "the most probable pruning of those that are averaged" if self.prune == "average" else ""
+        return outlined(str(self.target), self.classes, self.columns, self.prunings, note)
+
+    def plot(self, ax: Any = None) -> Figure:
+        """A picture of the tree: what each node asks, and the class shares of the leaves."""
+        from credo.present.tree_plot import plot_tree
+
+        return plot_tree(self.outline, ax)
+
+    # Reasons
+
+    def _path(self, one: Batch) -> tuple[Array, Any]:
+        cells, _ = read_cells(self.columns, one)
+        return path(self.prunings, self.columns, cells[:, 0])
+
+    def _reasons(self, one: Batch) -> Reasons:
+        prior, steps = self._path(one)
+        prior = prior + self._prior_shift
+        said: dict[str, Array] = {}
+        for step in steps:
+            said[step.column.name] = said.get(step.column.name, 0.0) + step.added
+        return Reasons(prior, said, prior + sum(said.values(), np.zeros_like(prior)))
+
+    def _steps(self, one: Batch, first: int, second: int, size: float) -> tuple[Step, ...]:
+        _, steps = self._path(one)
+        return tuple(
+            Step(each.column.name, each.answer, each.rows, float(each.added[first] - each.added[second]) / size)
+            for each in steps
+        )
+
+    def _unseen(self, one: Batch) -> frozenset[str]:
+        return frozenset(name for name, why in read_cells(self.columns, one)[1] if why == UNSEEN_VALUES)
+
+    def __repr__(self) -> str:
+        from credo.models.tree.describing import described
+
+        return described(self)

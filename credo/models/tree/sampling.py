@@ -1,0 +1,169 @@
+"""The rows that a tree is grown from: read from a table once, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from credo import engines
+from credo.core.learning import FoldDraw, RowWeights, Weight, Weights
+from credo.core.membership import Codes, Hard
+from credo.core.statistics import Counts
+from credo.data import Batch, Source
+from credo.data.cells import recoded
+from credo.data.fingerprints import chosen_rows
+from credo.data.schema import Column, Schema, unite
+from credo.errors import DataError
+from credo.models.forms import Views
+from credo.models.targets import class_codes
+from credo.models.tree.binning import Bins, LevelBins, NumberBins, encoded
+from credo.models.tree.growing import EncodedRows, Gain
+from credo.models.tree.structure import Cells
+from credo.numerics.arrays import Positions
+from credo.numerics.exact import Array
+
+GROWN_FROM = 2**20  # rows at most: of more, some, by a hash of their numbers
+CATEGORIES = ("category", "word")
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows that have a class and a weight, column by column."""
+
+    numbers: dict[str, Array]
+    categories: dict[str, Codes]
+    levels: Schema  # of categories and of the target
+    target: str
+    truth: Codes
+    weight: Array
+    unlabelled: Counts  # rows without a class
+    folds: Positions | None = None  # where they were drawn
+    whole: bool = True  # whether these are all rows of the table
+
+    def take(self, rows: Positions) -> Sample:
+        """Some of the rows, knowing only their levels; but the classes of all."""
+        numbers = {name: x[rows] for name, x in self.numbers.items()}
+        categories, columns = dict[str, Codes](), list[Column]()
+        for column in self.levels:
+            if (codes := self.categories.get(column.name)) is None:
+                columns.append(column)
+                continue
+            there = np.bincount(codes[rows] + 1, minlength=len(column.levels) + 1)[1:] > 0
+            places = np.append(np.cumsum(there) - 1, -1).astype(np.int32)
+            categories[column.name] = places[codes[rows]]
+            columns.append(replace(column, levels=column.levels.filter(pa.array(there))))
+        return replace(
+            self, numbers=numbers, categories=categories, levels=Schema(tuple(columns)), truth=self.truth[rows],
+            weight=self.weight[rows], folds=None if self.folds is None else self.folds[rows], whole=False,
+        )  # fmt: skip
+
+    def bins(self, views: Views) -> tuple[Bins, ...]:
+        """How each column's cells become bins."""
+        found: list[Bins] = []
+        for name, (form, *_) in views.items():
+            if name in self.categories:
+                levels = self.levels[name].levels
+                found.append(LevelBins.of(name, levels, self.categories[name], self.truth, self.weight))
+            else:
+                kind = form if form in ("count", "date") else "number"
+                found.append(NumberBins.of(name, kind, self.numbers[name], self.weight))  # type: ignore[arg-type]
+        return tuple(found)
+
+    def cells(self, columns: Sequence[Bins]) -> Cells:
+        """Rows as bins; levels that these don't know are missing."""
+        found = np.empty((len(columns), len(self.truth)), dtype=np.uint8)
+        for j, each in enumerate(columns):
+            if (codes := self.categories.get(each.name)) is None:
+                found[j] = each.of_cells(self.numbers[each.name])
+            else:
+                found[j] = each.of_cells(recoded(codes, self.levels[each.name].levels, each.column.levels)[0])
+        return found
+
+    def encoded(self, columns: Sequence[Bins], gain: Gain, classes: int) -> EncodedRows:
+        return encoded(columns, self.cells(columns), self.truth, self.weight, classes, gain)
+
+
+@dataclass(frozen=True, eq=False)
+class ReadRows:
+    """A batch's rows, or one of so many, as a sample."""
+
+    views: Views
+    target: str
+    weights: RowWeights
+    stride: int
+    draw: FoldDraw | None
+
+    def __call__(self, batch: Batch) -> Sample:
+        folds = None if self.draw is None else self.draw.of(batch)
+        if self.stride > 1:
+            some = chosen_rows(batch.start, batch.rows, self.stride)
+            batch, folds = batch.take(some), None if folds is None else folds[some]
+        codes, classes = class_codes(batch, self.target)
+        weight = self.weights.of_rows(batch)
+        unlabelled = Counts.of_rows(Hard.whole(int((codes < 0).sum()), weight[codes < 0]))
+        kept = np.flatnonzero((codes >= 0) & (weight > 0))
+        if len(kept) < batch.rows:
+            batch, codes, weight = batch.take(kept), codes[kept], weight[kept]
+            folds = None if folds is None else folds[kept]
+        numbers, categories, columns = {}, {}, [Column(self.target, "category", classes)]
+        for name, (form, *_) in self.views.items():
+            if form in CATEGORIES:
+                categories[name], levels = batch.categories(name)
+                columns.append(Column(name, "category", levels))
+            else:
+                numbers[name] = batch.numbers(name)
+        return Sample(
+            numbers, categories, Schema(tuple(columns)), self.target, codes, weight, unlabelled, folds, self.stride == 1
+        )
+
+
+def sampled(table: Source, target: str, views: Views, weight: Weight, draw: FoldDraw | None = None) -> Sample:
+    """All rows of a table, or some where there are very many; levels and classes in their natural order."""
+    weights = Weights.of(weight)
+    rows = table.count(target) if table.rows is None else table.rows
+    job = ReadRows(views, target, weights.of_a_row, max(1, -(-rows // GROWN_FROM)), draw)
+    parts = [*engines.map(job, weights.partitions(table, [target, *views]))]
+    if not parts:
+        raise DataError("the data is empty: there are no rows to learn from")
+    return _joined(parts, target)
+
+
+def _joined(parts: Sequence[Sample], target: str) -> Sample:
+    schema, places = unite([part.levels for part in parts])
+    ordered = {column.name: column.ordered() for column in schema}
+
+    def codes_of(name: str, own: Sequence[Codes]) -> Codes:
+        rank = np.empty(len(ordered[name][1]) + 1, dtype=np.int32)
+        rank[-1], rank[ordered[name][1]] = -1, np.arange(len(ordered[name][1]))
+        each = (np.append(rank[place[name]], -1)[codes] for codes, place in zip(own, places, strict=True))
+        return np.concatenate([*each]).astype(np.int32)
+
+    return Sample(
+        {name: np.concatenate([part.numbers[name] for part in parts]) for name in parts[0].numbers},
+        {name: codes_of(name, [part.categories[name] for part in parts]) for name in parts[0].categories},
+        Schema(tuple(column for column, _ in ordered.values())),
+        target,
+        codes_of(target, [part.truth for part in parts]),
+        np.concatenate([part.weight for part in parts]),
+        sum((part.unlabelled for part in parts[1:]), parts[0].unlabelled),
+        None if parts[0].folds is None else np.concatenate([part.folds for part in parts if part.folds is not None]),
+        parts[0].whole,
+    )
+
+
+def held(table: Source) -> Source:
+    """A table that can be read only once, in memory: a tree is grown first, then its leaves are counted."""
+    if not table.once:
+        return table
+    parts = [*table.read(table.names)]
+
+    def read(wanted: Sequence[str]) -> Iterator[Any]:
+        return (part.only(wanted) for part in parts)
+
+    return replace(
+        table, read=read, once=False, rows=sum(part.rows for part in parts), near=True, files=None, spelt=None
+    )

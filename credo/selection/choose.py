@@ -1,0 +1,277 @@
+"""credo.choose: models side by side, by description length, by evidence, or by how well they predict rows left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from inspect import Parameter, signature
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from credo.core.description import Describes
+from credo.core.learning import Validation
+from credo.data import Source, source
+from credo.errors import CredoError, DataError, EvidenceError, SchemaError, counted
+from credo.models.description import evidence_about, log_evidence_of
+from credo.models.metrics import Scores
+from credo.models.regression.scores import NumberScores
+from credo.numerics.exact import Array
+
+By = Literal["mdl", "evidence", "loo", "folds"]
+TIED = 2.0  # standard errors within which a difference is a tie
+ROUNDING = 1e-6  # of the number of rows that a model has learned
+
+
+class Judged(NamedTuple):
+    """What a model is worth: less is better. What it was said about: only the same thing can be compared."""
+
+    value: float
+    about: str
+    details: dict[str, float]
+    each: Array | None = None  # the same by rows, where it is a mean over them
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """One of the models."""
+
+    name: str
+    model: Any
+    value: float  # bits, nats or nats a row: less is better
+    details: Mapping[str, float]
+    difference: float  # from the best
+    error: float | None = None  # the standard error of that difference
+    probability: float | None = None  # P(model | data), all being as probable before
+
+    @property
+    def tied(self) -> bool:
+        """Whether it can't be told from the best."""
+        return self.error is not None and self.difference <= TIED * self.error
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Models side by side, the best first."""
+
+    by: By
+    about: str
+    rows: float
+    ranked: tuple[Compared, ...]
+
+    @property
+    def best(self) -> Any:
+        """The model, fitted."""
+        return self.ranked[0].model
+
+    @property
+    def name(self) -> str:
+        """That of the best."""
+        return self.ranked[0].name
+
+    def __getitem__(self, name: str) -> Compared:
+        for each in self.ranked:
+            if each.name == name:
+                return each
+        raise DataError(f"no model is called {name!r}; known: {', '.join(each.name for each in self.ranked)}")
+
+    def table(self) -> Any:
+        """As an Arrow table."""
+        from credo.present.choices import choice_table
+
+        return choice_table(self)
+
+    def plot(self) -> Any:
+        """Bars of the bits, or the differences from the best with their standard errors."""
+        from credo.present.choices import plot_choice
+
+        return plot_choice(self)
+
+    def __repr__(self) -> str:
+        from credo.present.choices import described
+
+        return described(self)
+
+    def _repr_html_(self) -> str:
+        from credo.present.choices import choice_html
+
+        return choice_html(self)
+
+
+def choose(
+    models: Sequence[Any] | Mapping[str, Any], data: object, by: By = "loo", *, target: object = None,
+    folds: int = 10, seed: int = 0,
+) -> Comparison:  # fmt: skip
+    """Compare models on data: by="mdl" (bits, L(h) + L(D|h)), "evidence" (log p(D | model), parameters integrated out),
+    "loo" (exact leave-one-out) or "folds" (k-fold cross-validation). Models that weren't fitted are, on the data.
+
+    >>> from credo import GaussianDiscriminant, NaiveBayes
+    >>> rows = {"x": [0.1, 0.4, 1.9, 2.2, 0.3, 2.5], "y": list("aabbab")}
+    >>> choose([NaiveBayes(), GaussianDiscriminant("tied")], rows, by="loo", target="y").name
+    'NaiveBayes'
+    """
+    if by not in get_args(By):
+        raise DataError(f"by must be one of {', '.join(map(repr, get_args(By)))}, but is {by!r:.60}")
+    named = names_of(models)
+    table = source(data)
+    if table.once:
+        raise DataError("models are compared on data that are read several times: give a table, not an iterator")
+    fitted = {name: fitted_on(name, model, table, target) for name, model in named.items()}
+    judge = _JUDGES[by] if by != "folds" else _by_folds(folds, seed)
+    judged = {name: _judged(name, judge, model, table, target) for name, model in fitted.items()}
+    _check_comparable(judged)
+    return _compared(by, fitted, judged)
+
+
+def names_of(models: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
+    """Names of classes, with a number where two have the same."""
+    if isinstance(models, Mapping):
+        found = {str(name): model for name, model in models.items()}
+    elif isinstance(models, Sequence) and not isinstance(models, str):
+        kinds = [type(model).__name__ for model in models]
+        counts = [kinds[: i + 1].count(kind) for i, kind in enumerate(kinds)]
+        names = [kind if kinds.count(kind) == 1 else f"{kind} {n}" for kind, n in zip(kinds, counts, strict=True)]
+        found = dict(zip(names, models, strict=True))
+    else:
+        raise DataError(f"models must be a list of models, or {{name: model}}, but are {models!r:.60}")
+    if len(found) < 2:
+        raise DataError(f"there must be at least two models, but there is {counted(len(found), 'model')}")
+    return found
+
+
+def fitted_on(name: str, model: Any, table: Source, target: object) -> Any:
+    """The model, or what it makes of the data if it has learned nothing yet."""
+    if learned(model):
+        own = getattr(model, "target", None)
+        if isinstance(target, str) and own is not None and own != target:
+            raise SchemaError(f"{name} was fitted to predict {own!r}, not {target!r}")
+        return model
+    learn: Callable[..., Any] | None = getattr(model, "fit", None) or getattr(model, "update", None)
+    if learn is None:
+        raise DataError(f"{name} is a {type(model).__name__}, which learns from no data")
+    asked = signature(learn).parameters.get("target")
+    if (asked is None) != (target is None) and (asked is None or asked.default is Parameter.empty):
+        needs = "has no target" if asked is None else "needs a target"
+        raise SchemaError(f"{name} ({type(model).__name__}) {needs}: such models are compared with their like")
+    return learn(table) if target is None else learn(table, target=target)
+
+
+def learned(model: Any) -> bool:
+    if getattr(model, "tables", None):  # a network whose tables are given
+        return True
+    try:
+        return bool(getattr(model, "n", 0))
+    except EvidenceError:
+        return False
+
+
+Judge = Callable[[Any, Source, object], Judged]
+
+
+def _judged(name: str, judge: Judge, model: Any, table: Source, target: object) -> Judged:
+    try:
+        return judge(model, table, target)
+    except CredoError as reason:
+        raise type(reason)(f"{name} can't be compared: {reason}") from None
+
+
+def _told(model: Any, target: object) -> dict[str, Any]:
+    """The target, where it is an array; a fitted model knows its name."""
+    given = target is not None and not isinstance(target, str)
+    return {"target": target} if given and getattr(model, "target", None) is not None else {}
+
+
+def _by_length(model: Any, table: Source, target: object) -> Judged:
+    if not isinstance(model, Describes):
+        raise DataError(f"a {type(model).__name__} has no description length")
+    found = model.description_length(table, **_told(model, target))
+    details = {"L(h)": found.model, "L(D|h)": found.data, "rows": found.n}
+    return Judged(found.total, found.coded, details)
+
+
+def _by_evidence(model: Any, table: Source, target: object) -> Judged:  # noqa: ARG001 - it is of what was learned
+    found = log_evidence_of(model)
+    rows = sum(batch.rows for batch in table.batches(table.names[:1])) if table.rows is None else table.rows
+    if model.n > rows * (1 + ROUNDING):
+        raise EvidenceError(f"it has learned {counted(model.n, 'row')}, but the data has {rows}: fit it on these alone")
+    return Judged(-found, evidence_about(model), {"rows": float(model.n)})
+
+
+def _by_rows_left_out(model: Any, table: Source, target: object) -> Judged:
+    if not hasattr(model, "leave_one_out"):
+        raise EvidenceError(f"a {type(model).__name__} has no exact leave-one-out: compare by 'mdl', or by 'folds'")
+    return _held_out(model, model.leave_one_out(table, **_told(model, target)))
+
+
+def _by_folds(folds: int, seed: int) -> Judge:
+    def judge(model: Any, table: Source, target: object) -> Judged:
+        if not hasattr(model, "cross_validate"):
+            raise EvidenceError(f"a {type(model).__name__} can't be cross-validated")
+        return _held_out(model, model.cross_validate(table, folds=folds, seed=seed, **_told(model, target)))
+
+    return judge
+
+
+def _held_out(model: Any, found: Scores | NumberScores | Validation) -> Judged:
+    """The mean of −log p over rows that were left out."""
+    if isinstance(found, Scores):
+        logs = found.log_probabilities[np.arange(len(found.truth)), found.truth]
+        details = {"accuracy": found.accuracy, "rows": found.n}
+        about = f"log P({model.target} given the other columns)"
+    else:
+        target = getattr(model, "target", None)
+        about = "log p(row)" if target is None else f"log p({target} given the other columns)"
+        errors = {"rmse": found.rmse} if isinstance(found, NumberScores) else {}
+        logs, details = found.log_probabilities, errors | {"rows": float(found.weights.sum())}
+    known = ~np.isnan(logs)
+    each = np.where(known, -logs, np.nan)
+    mean = float(np.average(-logs[known], weights=found.weights[known])) if known.any() else float("nan")
+    return Judged(mean, about, details, np.stack([each, found.weights]))
+
+
+_JUDGES: dict[str, Judge] = {"mdl": _by_length, "evidence": _by_evidence, "loo": _by_rows_left_out}
+
+
+def _check_comparable(judged: Mapping[str, Judged]) -> None:
+    (first, one), *others = judged.items()
+    for name, other in others:
+        if other.about != one.about:
+            raise DataError(f"{first} and {name} can't be compared: one says {one.about}, the other {other.about}")
+        if abs(one.details["rows"] - other.details["rows"]) > ROUNDING * one.details["rows"]:
+            rows = f"{one.details['rows']:g} and {other.details['rows']:g} rows"
+            raise DataError(f"{first} and {name} can't be compared: they are about {rows}")
+
+
+def _compared(by: By, models: Mapping[str, Any], judged: Mapping[str, Judged]) -> Comparison:
+    order = sorted(judged, key=lambda name: (np.isnan(judged[name].value), judged[name].value))
+    best = judged[order[0]]
+    shares = _shares([judged[name].value for name in order]) if by == "evidence" else [None] * len(order)
+    ranked = []
+    for name, share in zip(order, shares, strict=True):
+        own = judged[name]
+        difference = own.value - best.value if np.isfinite(own.value) else own.value
+        details = {what: value for what, value in own.details.items() if what != "rows"}
+        line = Compared(name, models[name], own.value, details, difference, probability=share)
+        if own.each is not None and best.each is not None:
+            line = replace(line, error=_paired_error(own.each, best.each))
+        ranked.append(line)
+    return Comparison(by, best.about, best.details["rows"], tuple(ranked))
+
+
+def _shares(values: Sequence[float]) -> list[float]:
+    logs = -np.array(values)
+    return list(np.exp(logs - np.logaddexp.reduce(logs)).tolist())
+
+
+def _paired_error(own: Array, best: Array) -> float:
+    """The standard error of the mean difference: of the same rows, so that what is hard for both cancels."""
+    if own.shape != best.shape:
+        return float("nan")
+    difference, weight = own[0] - best[0], own[1]
+    known = np.isfinite(difference)
+    if known.sum() < 2:
+        return float("nan")
+    difference, weight = difference[known], weight[known]
+    rows = weight.sum() ** 2 / (weight**2).sum()
+    spread = np.average((difference - np.average(difference, weights=weight)) ** 2, weights=weight)
+    return float(np.sqrt(spread / max(rows - 1, 1)))

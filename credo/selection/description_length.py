@@ -1,0 +1,24 @@
+"""credo.description_length: how many bits a model takes, and the data given the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from credo.core.description import Describes, DescriptionLength
+from credo.errors import DataError
+
+
+def description_length(model: Describes, data: object = None, **how: Any) -> DescriptionLength:
+    """L(h) + L(D | h) in bits, the two parts of a message: the model, and the data given the model.
+
+    Where a prior over hypotheses is known, L(h) = −log₂ P(h), and the shortest description is that of the MAP
+    hypothesis. Parameters take ½ log₂ n bits each, unless they are integrated out; arrows and cut points are counted.
+    Of models with a target, D is the target's column given the others. A coin, 75 of 135 times heads:
+
+    >>> from credo import BetaBernoulli
+    >>> round(description_length(BetaBernoulli(1, 1).update({1: 75, 0: 60})).total, 1)
+    137.0
+    """
+    if not isinstance(model, Describes):
+        raise DataError(f"a {type(model).__name__} has no description length: it gives data no probability")
+    return model.description_length(data, **how) if data is not None else model.description_length(**how)

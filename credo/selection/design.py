@@ -1,0 +1,157 @@
+"""The features of a sample's rows that logistic regression reads: made once, for all folds.
+
+Features look at no class, so that held-out rows may be among those they were made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from credo.blocks.one_hot import LABEL
+from credo.blocks.text.column import Cuts, Words
+from credo.core.evidence import Evidence
+from credo.core.labels import ROWS
+from credo.data import Batch
+from credo.data.words import Reading
+from credo.models.forms import ODDS_FORMS, Text
+from credo.models.regression.features import MOST, Features, Readings
+from credo.numerics.exact import Array
+from credo.numerics.ridge_logistic import Beside, Dense, SparseRows
+from credo.numerics.ridge_logistic import Features as Matrix
+from credo.selection.linear_terms import LinearCells, LinearTerm, LinearWords, reading_of
+
+MOST_CELLS = 2**23  # rows x features of columns that aren't texts
+OFTEN = 2  # texts that must hold a word, or a pair of words
+MOST_WORDS = 2**18  # and pairs, of a column: the commonest
+MOST_PRODUCTS = (
+    2**24
+)  # of classes and the words of all texts: a step of a fit takes so many, and rarer words are left out
+NUMBERS = ("gaussian", "log", "binned", "count", "date")  # the first forms of columns that are read as numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The features of rows, and the terms that read them, without weights yet."""
+
+    terms: tuple[LinearTerm, ...]
+    matrices: tuple[Any, ...]  # of each term: an array, or a CSR matrix (rows, features)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for term in self.terms for name in term.names)
+
+    @property
+    def reads_cells(self) -> bool:
+        """Whether it reads columns that aren't texts."""
+        return any(isinstance(term, LinearCells) for term in self.terms)
+
+    @property
+    def matrix(self) -> Matrix:
+        parts = [Dense(each) if isinstance(each, np.ndarray) else SparseRows(each) for each in self.matrices]
+        return parts[0] if len(parts) == 1 else Beside(tuple(parts))
+
+    @property
+    def ends(self) -> list[int]:
+        """Where the features of each term end, but the last."""
+        return [int(end) for end in np.cumsum([each.shape[1] for each in self.matrices])[:-1]]
+
+    def take(self, rows: NDArray[Any]) -> Design:
+        return replace(self, matrices=tuple(each[rows] for each in self.matrices))
+
+    def blanked(self, names: Sequence[str], gone: NDArray[np.bool_]) -> Design:
+        """With cells of these columns missing, too: their features are 0. gone: (rows, names)"""
+        where, found = dict(zip(names, gone.T, strict=True)), []
+        for term, matrix in zip(self.terms, self.matrices, strict=True):
+            if isinstance(term, LinearCells):
+                matrix = matrix.copy()
+                for (name, *_), own in term.features.groups.items():
+                    if name in where:
+                        matrix[np.ix_(where[name], own)] = 0.0
+            elif term.names[0] in where:
+                matrix = _rows_kept(matrix, ~where[term.names[0]])
+            found.append(matrix)
+        return replace(self, matrices=tuple(found))
+
+
+def _rows_kept(matrix: Any, kept: NDArray[np.bool_]) -> Any:
+    """A CSR matrix whose other rows are 0."""
+    from scipy.sparse import diags
+
+    return (diags(kept.astype(np.float64)) @ matrix).tocsr()
+
+
+def designed(model: Any, parts: Sequence[Batch], weight: Array) -> Design | None:
+    """The features of all columns of some batches; None where there are none."""
+    found = [_cells(model, parts, weight), *(_words(model, name, parts) for name in _texts(model.views))]
+    pairs = [each for each in found if each is not None]
+    return Design(*map(tuple, zip(*pairs, strict=True))) if pairs else None
+
+
+def _texts(views: Mapping[str, tuple[str, ...]]) -> list[str]:
+    return [name for name, forms in views.items() if not set(forms).isdisjoint(ODDS_FORMS)]
+
+
+def _cells(model: Any, parts: Sequence[Batch], weight: Array) -> tuple[LinearCells, Array] | None:
+    """Numbers and categories; of categories those with few values first, as many as there is room for."""
+    widths = {name: 1 for name, forms in model.views.items() if forms[0] in NUMBERS}
+    categories = {name for name, forms in model.views.items() if forms[0] == "category"}
+    widths |= {name: len(model.seen.schema[name].levels) for name in categories}
+    room, chosen = min(MOST, MOST_CELLS // max(len(weight), 1)), set()
+    for name in sorted(widths, key=lambda name: widths[name]):
+        if widths[name] <= room:
+            chosen.add(name)
+            room -= widths[name]
+    names = tuple(name for name in model.views if name in chosen)
+    if not names:
+        return None
+    readings = Readings(names, tuple(name for name in names if name in categories))
+    ends = np.cumsum([part.rows for part in parts])[:-1]
+    each = zip(parts, np.split(weight, ends), strict=True)
+    found = Evidence.total([readings.summarise(part, own) for part, own in each]).ordered()
+    rows = float(found[ROWS].n.value[0, 0])
+    features = replace(Features.of_sums(readings, found, rows, found[LABEL].first.value[0]), missing={})
+    z = np.concatenate([features.encode(part) for part in parts])
+    return LinearCells.scaled(features, z, weight) if features.width else None
+
+
+def _words(model: Any, name: str, parts: Sequence[Batch]) -> tuple[LinearWords, Any] | None:
+    """The words of a text column, and pairs of them where the model counts these, that several texts hold."""
+    asked = (model.kinds or {}).get(name)
+    text = asked if isinstance(asked, Text) else Text()
+    text = replace(text, ngrams=2) if "pairs" in model.views[name] else text
+    counts, words = _counted(name, reading_of(name, text), parts)
+    often = np.bincount(counts.indices, minlength=len(words))
+    cuts = Cuts(text.min_count, text.drop_most_common, text.max_words)
+    total = np.bincount(counts.indices, counts.data, len(words)).astype(np.float64)
+    kept = np.flatnonzero((often >= OFTEN) & cuts.kept(total))
+    order = kept[np.argsort(-often[kept], kind="stable")][:MOST_WORDS]
+    kept = np.sort(order[np.cumsum(often[order]) <= MOST_PRODUCTS // len(model.classes)])
+    if not len(kept):
+        return None
+    rarity = np.log((counts.shape[0] + 1) / (often[kept] + 1)) + 1
+    nothing, weights = np.zeros(len(kept)), np.zeros((len(kept), 0))
+    term = LinearWords(name, text, words.take(pa.array(kept)).cast(pa.string()), rarity, nothing, weights)
+    matrix = term.normalised(counts[:, kept])
+    typical = np.bincount(matrix.indices, matrix.data, len(kept)) / often[kept]
+    return replace(term, typical=typical), matrix
+
+
+def _counted(name: str, reading: Reading, parts: Sequence[Batch]) -> tuple[Any, Any]:
+    """How often each text has each word, as a CSR matrix, and the words."""
+    from scipy.sparse import csr_matrix
+
+    documents, words = zip(*(part.encoded(Words(name, reading)) for part in parts), strict=True)
+    every = pa.chunked_array([each.cast(pa.large_string()) for each in words], pa.large_string()).combine_chunks()
+    every = every.dictionary_encode()
+    codes = np.split(every.indices.to_numpy(), np.cumsum([len(each) for each in words])[:-1])
+    columns = np.concatenate([own[each.words] for own, each in zip(codes, documents, strict=True)])
+    sizes = np.concatenate([np.diff(each.starts) for each in documents])
+    starts = np.append(0, np.cumsum(sizes))
+    counts = np.concatenate([each.counts for each in documents]).astype(np.float64)
+    return csr_matrix((counts, columns, starts), shape=(len(sizes), len(every.dictionary))), every.dictionary

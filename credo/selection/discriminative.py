@@ -1,0 +1,144 @@
+"""Logistic regression beside the generative candidates: fitted without each fold, its penalty chosen by the others.
+
+Its weights are tuning. The path from strong penalties to weak ones ends where held-out rows are predicted worse; each
+fold's penalty is the one that predicts the rows of the other folds best.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.numerics.exact import Array
+from credo.numerics.ridge_logistic import Coefficients, RidgeLogistic
+from credo.selection.design import Design, designed
+from credo.selection.linear_terms import LinearTerm
+from credo.selection.sample import Sample
+from credo.selection.tree_terms import TreeFolds, tree_rows
+
+PENALTIES = tuple(10.0 ** (-k / 2) for k in range(-5, 6))  # from strong to weak
+OF_TEXTS = tuple(10.0 ** (-k / 2) for k in range(6))  # whose features are of length 1
+ROUGHLY = 1e-4  # how closely fits are found by which a penalty is chosen
+WORSE = 2  # penalties in a row that predict worse than the best, after which no weaker one is tried
+LOGISTIC, TREE = "logistic regression", "averaged decision tree"
+MANY_CLASSES = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Logistic:
+    """Weights of features and biases of classes, without the classes' shares."""
+
+    design: Design
+    weights: Array  # (features, classes)
+    biases: Array  # (classes,)
+
+    def log_odds(self, sample: Sample) -> Array:
+        """What it says of rows, without the classes' shares. (rows, classes)"""
+        assert sample.design is not None
+        return np.asarray(sample.design.matrix.products(self.weights.T).T + self.biases)
+
+    @property
+    def terms(self) -> tuple[LinearTerm, ...]:
+        own = np.split(self.weights, self.design.ends)
+        return tuple(term.fitted(weights) for term, weights in zip(self.design.terms, own, strict=True))
+
+
+class Judge(Protocol):
+    """Something that was fitted without a fold, and judges the fold's rows."""
+
+    def log_odds(self, sample: Sample) -> Array: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Discriminative:
+    """What is fitted to P(class | row) itself, beside the generative candidates; None where it isn't tried."""
+
+    logistic: LogisticPath | None = None
+    trees: TreeFolds | None = None
+
+    @classmethod
+    def of(cls, model: Any, sample: Sample, fold: NDArray[np.intp], folds: range) -> Discriminative:
+        trees = None if sample.trees is None else TreeFolds(model, sample.trees, fold)
+        return cls(logistic_path(model, sample, fold, folds), trees)
+
+    def judges(self, k: int) -> dict[str, Judge]:
+        """Fitted without a fold."""
+        each = {LOGISTIC: self.logistic, TREE: self.trees}
+        return {name: one.of_fold(k) for name, one in each.items() if one is not None}
+
+
+def with_features(model: Any, sample: Sample) -> Sample:
+    """The same rows as logistic regression and trees read them, too."""
+    if len(model.classes) > MANY_CLASSES:
+        return sample
+    parts, weight = sample.parts, sample.weight
+    return replace(sample, design=designed(model, parts, weight), trees=tree_rows(model, parts, weight))
+
+
+def logistic_path(model: Any, sample: Sample, fold: NDArray[np.intp], folds: range) -> LogisticPath | None:
+    """None where there is nothing that it could read."""
+    return None if sample.design is None else LogisticPath(sample, len(model.classes), fold, folds)
+
+
+class LogisticPath:
+    """Fits without each of some folds, under ever weaker penalties."""
+
+    def __init__(self, sample: Sample, classes: int, fold: NDArray[np.intp], folds: range) -> None:
+        assert sample.design is not None
+        self._sample, self._classes, self._fold, self._folds = sample, classes, fold, folds
+        self._problem = RidgeLogistic(sample.design.matrix, sample.codes, classes)
+
+    @cached_property
+    def _path(self) -> list[tuple[float, Coefficients, Array]]:
+        """Each penalty, the coefficients of each fold, and the losses of held-out rows."""
+        assert self._sample.design is not None
+        weights = np.where(self._fold == np.array(self._folds)[:, None], 0.0, self._sample.weight)
+        current, found, worse = self._problem.start(weights), list[tuple[float, Coefficients, Array]](), 0
+        for penalty in PENALTIES if self._sample.design.reads_cells else OF_TEXTS:
+            current = self._problem.fitted(weights, penalty, current, ROUGHLY)
+            losses = self._losses(current)
+            best = min((each[2].sum() for each in found), default=np.inf)
+            found.append((penalty, current, losses))
+            worse = worse + 1 if losses.sum() > best else 0
+            if worse >= WORSE:
+                break
+        return found
+
+    @cached_property
+    def _rows(self) -> NDArray[np.intp]:
+        """Held-out rows, of all folds that are looked at."""
+        return np.flatnonzero(np.isin(self._fold, self._folds))
+
+    def _losses(self, found: Coefficients) -> Array:
+        """Of held-out rows, each by the fit without its fold, times their weights."""
+        rows, fits = self._rows, np.searchsorted(self._folds, self._fold[self._rows])
+        logits = _spread(self._problem.logits(found)[fits, :, rows])
+        logits -= np.logaddexp.reduce(logits, axis=1, keepdims=True)
+        return np.asarray(-logits[np.arange(len(rows)), self._sample.codes[rows]] * self._sample.weight[rows])
+
+    def of_fold(self, k: int) -> Logistic:
+        """Fitted without a fold, under the penalty that the other folds choose; of one fold alone, under its own."""
+        others = self._fold[self._rows] != k if len(self._folds) > 1 else np.ones(len(self._rows), dtype=bool)
+        _, found, _ = min(self._path, key=lambda each: each[2][others].sum())
+        return self._made(found[self._folds.index(k)], self._sample.weight * (self._fold != k))
+
+    def whole(self) -> Logistic:
+        """Fitted to all rows, under the penalty that all held-out rows choose."""
+        penalty, found, _ = min(self._path, key=lambda each: each[2].sum())
+        weight = self._sample.weight[None]
+        return self._made(self._problem.fitted(weight, penalty, found[:1])[0], weight[0])
+
+    def _made(self, found: Coefficients, weight: Array) -> Logistic:
+        assert self._sample.design is not None
+        n = np.bincount(self._sample.codes, weight, self._classes)
+        biases = _spread(found.biases[None])[0] - np.log((n + 1) / (n.sum() + self._classes))
+        return Logistic(self._sample.design, _spread(found.weights.T), biases - biases.mean())
+
+
+def _spread(vectors: Array) -> Array:
+    """Of two classes, halves of what speaks for the second against the first. (..., vectors) -> (..., classes)"""
+    return np.concatenate([-vectors / 2, vectors / 2], axis=-1) if vectors.shape[-1] == 1 else vectors

@@ -1,0 +1,181 @@
+"""A decision tree, averaged over its prunings, beside the evidence: grown without each fold, judged by its rows.
+
+What the tree says is tuning, as the weights of a logistic regression are: it stays as it was grown until the model is
+tuned again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credo.blocks.capabilities import CountsIgnored, Ignored
+from credo.data import Batch, Source
+from credo.data.cutting import joined
+from credo.models.forms import Views
+from credo.models.tree.binning import Bins, read_cells
+from credo.models.tree.model import DecisionTree
+from credo.models.tree.prunings import Prunings, learned
+from credo.models.tree.sampling import Sample as Rows
+from credo.models.tree.sampling import sampled
+from credo.models.tree.structure import Cells, Structure
+from credo.numerics.exact import Array
+from credo.selection.linear_terms import DiscriminativeTerm
+
+FEW_ROWS = 100  # below which no tree is grown
+MISSING = 255  # the bin of missing cells
+KINDS = {
+    "gaussian": "number",
+    "log": "number",
+    "binned": "number",
+    "category": "category",
+    "count": "count",
+    "date": "date",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class TreeRows:
+    """The rows of a sample as trees read them."""
+
+    sample: Rows
+    views: Views
+
+    def take(self, rows: NDArray[np.bool_]) -> TreeRows:
+        return replace(self, sample=self.sample.take(np.flatnonzero(rows)))
+
+    def blanked(self, names: Sequence[str], gone: NDArray[np.bool_]) -> TreeRows:
+        """With cells of these columns missing, too. gone: (rows, names)"""
+        where = dict(zip(names, gone.T, strict=True))
+        nothing = np.zeros(len(self.sample.truth), dtype=bool)
+        numbers = {name: np.where(where.get(name, nothing), np.nan, x) for name, x in self.sample.numbers.items()}
+        categories = {
+            name: np.where(where.get(name, nothing), -1, codes).astype(np.int32)
+            for name, codes in self.sample.categories.items()
+        }
+        return replace(self, sample=replace(self.sample, numbers=numbers, categories=categories))
+
+
+def tree_rows(model: Any, parts: Sequence[Batch], weight: Array) -> TreeRows | None:
+    """The columns that aren't texts; None where there are none, or few rows."""
+    views: Views = {name: (KINDS[own[0]],) for name, own in model.views.items() if own[0] in KINDS}
+    views = {name: ("gaussian",) if kind == "number" else (kind,) for name, (kind,) in views.items()}
+    if not views or len(weight) < FEW_ROWS:
+        return None
+    batch = parts[0] if len(parts) == 1 else joined(parts)
+    return TreeRows(sampled(Source.of_batch(batch), str(model.target), views, weight), views)
+
+
+@dataclass(frozen=True, eq=False)
+class GrownTree:
+    """A tree, and P(class) in its nodes, as averaged over prunings."""
+
+    columns: tuple[Bins, ...]
+    structure: Structure
+    predictions: Array  # (nodes, classes)
+
+    @classmethod
+    def of(cls, rows: TreeRows, classes: int) -> GrownTree:
+        tree, sample = DecisionTree(), rows.sample
+        columns = sample.bins(rows.views)
+        encoded = sample.encoded(columns, tree.growth.gain, classes)
+        structure, stop = learned(encoded, tree.growth, tree.prune)
+        found = Prunings(structure, encoded.counts(structure), tree.growth.prior(classes), stop)
+        return cls(columns, structure, found.predictions)
+
+    def log_odds(self, sample: Any) -> Array:
+        """What it says of the rows of a sample. (rows, classes)"""
+        return tree_log_odds(self.structure, self.predictions, sample.trees.sample.cells(self.columns))
+
+
+def tree_log_odds(structure: Structure, predictions: Array, cells: Cells) -> Array:
+    """log P(class | row)/P(class | nothing known), less its mean over classes. (rows, classes)"""
+    unknown = np.full((len(cells), 1), MISSING, dtype=np.uint8)
+    said = np.log(structure.spread(cells, predictions)) - np.log(structure.spread(unknown, predictions))
+    return np.asarray(said - said.mean(1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class TreeTerm(DiscriminativeTerm, CountsIgnored):
+    """log P(class | row) - log P(class) by a tree, for each class."""
+
+    form: ClassVar[str] = "decision tree"
+
+    tree: DecisionTree
+    places: tuple[int, ...] = ()  # of the model's classes among the tree's; -1: a class that came later
+    share: float = 1.0
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(each.name for each in self.tree.columns)
+
+    def over(self, known: Sequence[Any], classes: Sequence[Any]) -> TreeTerm:  # noqa: ARG002 - the tree has its own
+        place = {value: k for k, value in enumerate(self.tree.classes)}
+        return replace(self, places=tuple(place.get(value, -1) for value in classes))
+
+    def read(self, batch: Batch) -> Cells:
+        return self.read_counting_ignored(batch)[0]
+
+    def read_counting_ignored(self, batch: Batch) -> tuple[Cells, Ignored]:
+        return read_cells(self.tree.columns, batch)
+
+    def _said(self, cells: Cells) -> Array:
+        """(rows, classes)"""
+        structure = self.tree.structure
+        assert structure is not None
+        found = tree_log_odds(structure, self.tree.prunings.predictions, cells)
+        return np.asarray(self.share * np.append(found, np.zeros((len(found), 1)), axis=1)[:, list(self.places)])
+
+    def add(self, cells: Cells, out: Array) -> None:
+        out += self._said(cells)
+
+    def by_column(self, cells: Cells, shape: tuple[int, int]) -> dict[str, Array]:  # noqa: ARG002
+        """Columns are uncovered one after another: what each adds to those before it."""
+        shown = np.full_like(cells, MISSING)
+        before, found = np.zeros((cells.shape[1], len(self.places))), dict[str, Array]()
+        for j, name in enumerate(self.names):
+            shown[j] = cells[j]
+            now = self._said(shown)
+            found[name], before = now - before, now
+        return found
+
+    def hidden(self, cells: Cells, log_likelihood: Array) -> dict[str, Array]:  # noqa: ARG002
+        whole, found = self._said(cells), dict[str, Array]()
+        for j, name in enumerate(self.names):
+            covered = cells.copy()
+            covered[j] = MISSING
+            found[name] = whole - self._said(covered)
+        return found
+
+    @property
+    def free_parameters(self) -> int:
+        return int(self.tree.n_leaves * (len(self.tree.classes) - 1))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TreeTerm):
+            return NotImplemented
+        same = self.share == other.share and self.tree.classes == other.tree.classes
+        return same and self.tree.mergeable(other.tree) is None and self.tree.n == other.tree.n
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class TreeFolds:
+    """Trees grown without each of some folds, and one of all rows."""
+
+    def __init__(self, model: Any, rows: TreeRows, fold: NDArray[np.intp]) -> None:
+        self._model, self._rows, self._fold = model, rows, fold
+        self._classes = len(model.classes)
+
+    def of_fold(self, k: int) -> GrownTree:
+        return GrownTree.of(self._rows.take(self._fold != k), self._classes)
+
+    def whole(self, parts: Sequence[Batch], weight: Array) -> TreeTerm:
+        kinds: Mapping[str, str] = {name: KINDS.get(own[0], "ignore") for name, own in self._model.views.items()}
+        batch = parts[0] if len(parts) == 1 else joined(parts)
+        tree = DecisionTree(kinds=dict(kinds)).fit(Source.of_batch(batch), str(self._model.target), weight=weight)
+        return TreeTerm(tree)

@@ -1,0 +1,117 @@
+"""How logistic regressions are stored: settings, what stands for a row, and the posterior of the weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credo.storage.field_types import (
+    ANYTHING,
+    FLAG,
+    FLOATS,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    class_at,
+    either,
+    mapping,
+    one_of,
+    optional,
+    tuple_of,
+)
+from credo.storage.schemas.core import COLUMN
+from credo.storage.schemas.regression import FEATURES, PAIRS
+from credo.storage.stored import Stored
+
+if TYPE_CHECKING:
+    from credo.models.regression.encoding import RowEncoding
+    from credo.models.regression.laplace import LaplacePosterior
+    from credo.models.regression.logistic import LogisticRegression
+    from credo.models.regression.texts import TextFeatures
+
+
+def _words_hold(text: TextFeatures) -> bool:
+    """Whether each word has a positive weight."""
+    return text.idf.shape == (len(text.words),) and bool((text.idf > 0).all() and np.isfinite(text.idf).all())
+
+
+def _encoding_holds(encoding: RowEncoding) -> bool:
+    """Whether each feature has a positive scale, and no column is read twice."""
+    width = 0 if encoding.features is None else encoding.features.width
+    scaled = encoding.scale.shape == (width,) and bool((encoding.scale > 0).all() and np.isfinite(encoding.scale).all())
+    return scaled and len(set(encoding.columns)) == len(encoding.columns)
+
+
+def _posterior_holds(posterior: LaplacePosterior) -> bool:
+    """Whether mode and precision are finite, and of sizes that go together."""
+    mode, precision = posterior.mode, posterior.precision
+    sizes = mode.ndim == 2 and precision.shape in (mode.shape, (mode.size, mode.size))
+    return sizes and bool(np.isfinite(mode).all() and np.isfinite(precision).all()) and posterior.log_likelihood <= 1e-6
+
+
+def _model_holds(model: LogisticRegression) -> bool:
+    """Whether there are weights for each feature and class, if anything was learned."""
+    if model.posterior is None:
+        return model.target is None and model.class_column is None and not model.history
+    if model.class_column is None or model.target != model.class_column.name:
+        return False
+    classes, shape = len(model.class_column.values), model.posterior.mode.shape
+    columns = 1 if classes == 2 else classes
+    weights = model.class_sizes.shape == (classes,) and bool((model.class_sizes >= 0).all())
+    known = set(model.views) == set(model.encoding.columns) and set(model.strengths) == set(model.encoding.groups)
+    return classes >= 2 and shape == (1 + model.encoding.width, columns) and weights and known and model.unlabelled >= 0
+
+
+TEXT_FEATURES = Stored(
+    "TextFeatures",
+    "credo.models.regression.texts:TextFeatures",
+    {"name": TEXT, "how": class_at("credo.models.forms:Text"), "words": ANYTHING, "idf": FLOATS},
+    consistent=_words_hold,
+)
+ROW_ENCODING = Stored(
+    "RowEncoding",
+    "credo.models.regression.encoding:RowEncoding",
+    {"features": optional(FEATURES.type), "scale": FLOATS, "texts": tuple_of(TEXT_FEATURES.type)},
+    consistent=_encoding_holds,
+)
+LAPLACE_POSTERIOR = Stored(
+    "LaplacePosterior",
+    "credo.models.regression.laplace:LaplacePosterior",
+    {"mode": FLOATS, "precision": FLOATS, "log_likelihood": NUMBER, "log_evidence": optional(NUMBER)},
+    consistent=_posterior_holds,
+)
+LEARNED = {
+    "target": optional(TEXT),
+    "views": mapping(TEXT, tuple_of(TEXT)),
+    "class_column": optional(COLUMN.type),
+    "class_sizes": FLOATS,
+    "unlabelled": NUMBER,
+    "encoding": ROW_ENCODING.type,
+    "posterior": optional(LAPLACE_POSTERIOR.type),
+    "strengths": mapping(TEXT, NUMBER),
+    "history": tuple_of(NUMBER),
+}
+SCHEMAS = (
+    TEXT_FEATURES,
+    ROW_ENCODING,
+    LAPLACE_POSTERIOR,
+    Stored(
+        "LogisticRegression",
+        "credo.models.regression.logistic:LogisticRegression",
+        {
+            "strength": either(NUMBER, one_of("auto", "evidence", "cross-validation")),
+            "estimate": one_of("bayes", "map", "ml"),
+            "method": one_of("auto", "newton", "lbfgs", "gradient"),
+            "scaled": FLAG,
+            "interactions": either(one_of("all"), PAIRS),
+            "rate": optional(NUMBER),
+            "steps": WHOLE,
+            "class_prior": optional(mapping(ANYTHING, NUMBER)),
+            "kinds": optional(mapping(TEXT, ANYTHING)),
+            **LEARNED,
+        },
+        learned=tuple(LEARNED),
+        consistent=_model_holds,
+    ),
+)

@@ -1,0 +1,178 @@
+"""How regressions are stored: what stands for a row, settings, and evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credo.storage.field_types import (
+    ANYTHING,
+    FLAG,
+    FLOATS,
+    INTEGERS,
+    NUMBER,
+    TEXT,
+    either,
+    mapping,
+    one_of,
+    optional,
+    pair_of,
+    tuple_of,
+)
+from credo.storage.schemas.core import EVIDENCE, SCHEMA
+from credo.storage.schemas.families import LINEAR_GAUSSIAN
+from credo.storage.schemas.learned import learned
+from credo.storage.stored import Moved, Stored
+
+if TYPE_CHECKING:
+    from credo.models.regression.features import Features, Readings
+    from credo.models.regression.linear import LinearRegression
+    from credo.models.regression.robust import StudentNoise
+    from credo.models.regression.scores import NumberScores
+
+PAIRS = tuple_of(pair_of(TEXT))
+
+
+def _features_hold(features: Features) -> bool:
+    """Whether there is a centre for each number and level, and the other fields speak of known columns."""
+    from credo.models.regression.features import features_of
+
+    known = set(features.columns)
+    width = sum(len(features_of(column)) for column in features.schema)
+    named = {name for pair in features.interactions for name in pair} | set(features.missing)
+    shares = all(0 <= share <= 1 for share in features.missing.values())
+    centred = features.centre.shape == (width,) and bool(np.isfinite(features.centre).all())
+    return len(known) == len(features.columns) and named <= known and shares and centred
+
+
+def _readings_hold(readings: Readings) -> bool:
+    """Whether categories and interactions are among the columns."""
+    known = set(readings.names)
+    pairs = all(a != b and {a, b} <= known for a, b in readings.interactions)
+    return len(known) == len(readings.names) and set(readings.categories) <= known and pairs
+
+
+def _regression_holds(model: LinearRegression) -> bool:
+    """Whether the evidence has the form of what the model makes of a row, with a feature for each level."""
+    import pyarrow as pa
+
+    from credo.data import Batch
+
+    if model.readings is None or model.evidence is None:
+        return model.target is None and model.readings is None and model.evidence is None
+    if model.target is None or model.target in model.readings.names:
+        return False
+    if (model.robust is not None) != (model.noise == "student"):
+        return False
+    fresh = model.summarise(Batch(0, 1, {model.target: pa.array([0.0])}), np.ones(1))
+    return learned(model.evidence, fresh) and model.design.complete(model.evidence)
+
+
+def _scores_hold(scores: NumberScores) -> bool:
+    """Whether there is a prediction, a density and a weight for each row."""
+    parts = (scores.predicted, scores.log_probabilities, scores.weights)
+    weighed = bool(((scores.weights >= 0) & np.isfinite(scores.weights)).all())
+    return scores.truth.ndim == 1 and weighed and all(each.shape == scores.truth.shape for each in parts)
+
+
+def _noise_holds(noise: StudentNoise) -> bool:
+    """Whether the expected sums are those of the features that are kept."""
+    from credo.blocks.one_hot import LABEL
+    from credo.core.statistics import CrossMoments, Totals
+    from credo.models.regression.robust import NOISE
+
+    width, kept, parts = noise.features.width, noise.kept, noise.expected.parts
+    inside = bool(((kept >= 0) & (kept < width)).all()) and len(np.unique(kept)) == len(kept)
+    scaled = noise.scales.shape == (width,) and bool((np.isfinite(noise.scales) & (noise.scales > 0)).all())
+    if not (inside and scaled and noise.ridge >= 0 and noise.degrees > 0 and parts.keys() == {LABEL, NOISE}):
+        return False
+    sums, hidden = parts[LABEL].statistics, parts[NOISE].statistics
+    shaped = isinstance(sums, CrossMoments) and sums.first.shape == (1, len(kept) + 1)
+    return shaped and isinstance(hidden, Totals) and hidden.n.shape == (1,)
+
+
+FEATURES = Stored(
+    "Features",
+    "credo.models.regression.features:Features",
+    {"schema": SCHEMA.type, "centre": FLOATS, "missing": mapping(TEXT, NUMBER), "interactions": PAIRS},
+    consistent=_features_hold,
+)
+READINGS = Stored(
+    "Readings",
+    "credo.models.regression.features:Readings",
+    {"names": tuple_of(TEXT), "categories": tuple_of(TEXT), "interactions": PAIRS},
+    consistent=_readings_hold,
+)
+STUDENT_NOISE = Stored(
+    "StudentNoise",
+    "credo.models.regression.robust:StudentNoise",
+    {
+        "features": FEATURES.type,
+        "scales": FLOATS,
+        "kept": INTEGERS,
+        "ridge": NUMBER,
+        "expected": EVIDENCE.type,
+        "degrees": NUMBER,
+        "history": tuple_of(NUMBER),
+    },
+    consistent=_noise_holds,
+)
+SCORES = Stored(
+    "NumberScores",
+    "credo.models.regression.scores:NumberScores",
+    {"truth": FLOATS, "predicted": FLOATS, "log_probabilities": FLOATS, "weights": FLOATS, "how": TEXT},
+    consistent=_scores_hold,
+)
+TRIED = Stored(
+    "TriedRegression",
+    "credo.selection.report:TriedRegression",
+    {"name": TEXT, "log_loss": NUMBER, "rmse": NUMBER, "r2": NUMBER, "chosen": FLAG},
+)
+REPORT = Stored(
+    "RegressionReport",
+    "credo.selection.report:RegressionReport",
+    {
+        "target": TEXT,
+        "rows": NUMBER,
+        "unlabelled": NUMBER,
+        "tried": tuple_of(TRIED.type),
+        "why": TEXT,
+        "scores": SCORES.type,
+        "seconds": NUMBER,
+    },
+)
+LEARNED = {
+    "given": optional(LINEAR_GAUSSIAN.type),
+    "target": optional(TEXT),
+    "readings": optional(READINGS.type),
+    "evidence": optional(EVIDENCE.type),
+    "robust": optional(STUDENT_NOISE.type),
+    "report": optional(REPORT.type),
+}
+SCHEMAS = (
+    SCORES,
+    TRIED,
+    REPORT,
+    FEATURES,
+    READINGS,
+    STUDENT_NOISE,
+    Stored(
+        "LinearRegression",
+        "credo.models.regression.linear:LinearRegression",
+        {
+            "ridge": either(NUMBER, one_of("evidence")),
+            "kinds": optional(mapping(TEXT, ANYTHING)),
+            "interactions": either(one_of("all"), PAIRS),
+            "select": FLAG,
+            "noise": one_of("gaussian", "student"),
+            **LEARNED,
+        },
+        learned=tuple(LEARNED),
+        upgrades=(
+            lambda values: Moved(LINEAR_GAUSSIAN, values),  # version 1 was the conjugate family
+            lambda values: {**values, "report": None},
+        ),
+        consistent=_regression_holds,
+    ),
+)

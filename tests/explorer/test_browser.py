@@ -1,0 +1,268 @@
+"""The page in a real browser: every screen, by mouse and by keyboard, wide and narrow, light and dark."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+
+import credo
+from credo.explorer.serving import Explorer
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium"),
+    pytest.mark.slow,
+]
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+SHOWS = "(text) => [...document.querySelectorAll('.card')].some((card) => card.innerText.includes(text))"
+PAPER = "getComputedStyle(document.body).backgroundColor"
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield found
+        found.close()
+
+
+class Tab:
+    """A page of the explorer, and all that its console said."""
+
+    def __init__(self, browser: Any, served: Explorer, state: object = None, **how: Any) -> None:
+        self.context = browser.new_context(**({"viewport": {"width": 1300, "height": 850}} | how))
+        self.page, self.said = self.context.new_page(), list[str]()
+        self.page.set_default_timeout(20_000)
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", self._dismiss)
+        self.page.goto(served.url + ("" if state is None else f"#{json.dumps(state)}"))
+        self.page.wait_for_selector("main aside, main .trust")
+
+    def _dismiss(self, dialog: Any) -> None:
+        self.said.append("dialog")
+        dialog.dismiss()
+
+    def __enter__(self) -> Any:
+        return self.page
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.context.close()
+        if kind is None:
+            assert self.said == []
+
+
+def chosen(page: Any) -> Any:
+    """What the address says."""
+    return json.loads(unquote(page.url.partition("#")[2]) or "{}")
+
+
+def asia() -> Explorer:
+    return credo.explore(credo.Network.example("asia"))
+
+
+def state_button(page: Any, name: str, state: str) -> Any:
+    return page.locator(f"section.card[aria-label='{name}'] button.state", has=page.locator(f"bdi:text-is('{state}')"))
+
+
+def figure(page: Any, name: str, state: str) -> str:
+    return str(state_button(page, name, state).locator(".figure").inner_text())
+
+
+def test_clicks_are_evidence_and_the_address_keeps_them(browser: Any) -> None:
+    with asia() as served:
+        with Tab(browser, served) as page:
+            page.wait_for_selector(".card")
+            assert figure(page, "LungCancer", "yes") == "5.5%"
+            state_button(page, "XRay", "yes").click()
+            page.wait_for_function("() => document.querySelector('aside').innerText.includes('XRay')")
+            page.wait_for_function(SHOWS, arg="48.9%")
+            assert chosen(page) == {"network": {"given": {"XRay": "yes"}, "do": {}}}
+            address = page.url
+            page.go_back()
+            page.wait_for_function(SHOWS, arg="5.5%")
+        with Tab(browser, served, json.loads(unquote(address.partition("#")[2]))) as again:
+            again.wait_for_selector(".card.seen")
+            assert figure(again, "LungCancer", "yes") == "48.9%"
+
+
+def test_shift_click_excludes_and_dragging_gives_a_likelihood(browser: Any) -> None:
+    with asia() as served, Tab(browser, served) as page:
+        state_button(page, "Smoking", "no").click(modifiers=["Shift"])
+        page.wait_for_selector(".card.seen")
+        assert chosen(page)["network"]["given"] == {"Smoking": ["yes"]}
+        box = state_button(page, "XRay", "no").bounding_box()
+        page.mouse.move(box["x"] + box["width"] - 4, box["y"] + 10)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 10, steps=6)
+        page.mouse.up()
+        page.wait_for_function("() => document.querySelectorAll('.likelihood').length == 2")
+        given = chosen(page)["network"]["given"]["XRay"]
+        assert given["yes"] == 1
+        assert 0.15 < given["no"] < 0.35
+
+
+def test_doing_reasons_and_what_to_ask_next(browser: Any) -> None:
+    with asia() as served, Tab(browser, served) as page:
+        page.get_by_label("doing").check()
+        state_button(page, "LungCancer", "yes").click()
+        page.wait_for_selector(".card.set")
+        assert figure(page, "Smoking", "yes") == "50.0%"
+        page.locator("section.card[aria-label='Tuberculosis'] .name").click()
+        page.wait_for_selector(".waterfall")
+        page.wait_for_selector(".next")
+        assert page.locator(".findings").inner_text().split()[:2] == ["do", "LungCancer"]
+
+
+def test_contradictions_are_named(browser: Any) -> None:
+    given = {"network": {"given": {"TuberculosisOrCancer": "no", "LungCancer": "yes"}}}
+    with asia() as served, Tab(browser, served, given) as page:
+        page.wait_for_selector(".card.conflict")
+        assert page.locator(".card.conflict").count() == 2
+        assert "can't be true together" in page.locator(".problem").inner_text()
+
+
+def test_the_keyboard_alone(browser: Any) -> None:
+    with asia() as served, Tab(browser, served) as page:
+        page.wait_for_selector(".card")
+        state_button(page, "XRay", "yes").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".card.seen")
+        page.keyboard.press("Alt+ArrowLeft")
+        page.wait_for_function("() => document.querySelectorAll('.likelihood').length == 2")
+        assert chosen(page)["network"]["given"]["XRay"] == {"yes": 0.9, "no": 1}
+        page.locator(".canvas").focus()
+        before = page.locator(".sheet").get_attribute("style")
+        page.keyboard.press("+")
+        page.wait_for_function("(old) => document.querySelector('.sheet').getAttribute('style') != old", arg=before)
+
+
+def test_names_from_the_data_are_never_markup(browser: Any) -> None:
+    net = credo.Network(
+        {HOSTILE: (), "y": (HOSTILE,)}, {HOSTILE: [0.2, 0.8], "y": [[0.25, 0.75], [0.01, 0.99]]},
+        {HOSTILE: [HOSTILE + "1", "'\""], "y": ["yes", "no"]},
+    )  # fmt: skip
+    with credo.explore(net) as served, Tab(browser, served) as page:
+        page.wait_for_selector(".card")
+        page.locator(".card .name").first.click()
+        page.locator(".card .state").first.click()
+        page.wait_for_selector(".card.seen")
+        assert page.locator("main img").count() == 0
+        assert HOSTILE in page.locator("main").inner_text()
+    rows = {"a": [HOSTILE, "x"] * 10, "t": [f"{HOSTILE} word{i} here" for i in range(20)], "k": ["<b>1</b>", "2"] * 10}
+    model = credo.NaiveBayes(kinds={"t": "text"}).fit(rows, target="k")
+    state = {"row": {"row": {"a": HOSTILE, "t": f"{HOSTILE} word3 here"}}}
+    with credo.explore(model) as served, Tab(browser, served, state) as page:
+        page.wait_for_selector(".coloured button")
+        assert page.locator("main img, main aside b b").count() == 0
+
+
+def test_a_message_is_coloured_as_it_is_typed(browser: Any) -> None:
+    mail = ["Lunch meeting?", "Expenses submitted", "Budget meeting on Monday", "Dinner at home?", "See you at home"]
+    model = credo.NaiveBayes().fit(mail, target=["work"] * 3 + ["private"] * 2)
+    with credo.explore(model) as served, Tab(browser, served) as page:
+        page.locator("textarea").type("Budget at home")
+        page.wait_for_selector(".coloured .for")
+        before = page.locator(".bars li").first.inner_text()
+        page.locator(".coloured button", has_text="home").click()
+        page.wait_for_function("(before) => document.querySelector('.bars li').innerText != before", arg=before)
+        assert chosen(page)["row"]["struck"] == {"x": ["home"]}
+        page.get_by_label("The right class is").select_option("private")
+        page.get_by_role("button", name="Teach it").click()
+        page.wait_for_selector("text=Undo (1 taught)")
+
+
+def test_the_other_screens_open_and_move(browser: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b"], 120)
+    rows = {"x": rng.normal(size=120) + 2 * (kind == "b"), "z": rng.normal(size=120), "kind": kind}
+    model = credo.NaiveBayes().fit(rows, target="kind")
+    with credo.explore(model, data=rows) as served, Tab(browser, served, {"screen": "trust"}) as page:
+        page.wait_for_selector(".matrix button")
+        page.locator(".matrix .wrong").first.click()
+        page.wait_for_selector("text=decided to be")
+        page.locator(".costs input[type=range]").first.fill("20")
+        page.wait_for_function("() => location.hash.includes('loss')")
+    with credo.explore(credo.BetaBernoulli(2, 2).update({1: 7, 0: 3})) as served, Tab(browser, served) as page:
+        page.wait_for_selector("figure svg")
+        page.locator(".slider input").first.fill("0.2")
+        page.wait_for_function("() => location.hash.includes('prior')")
+    beliefs = credo.estimate({"g": np.repeat(np.arange(3000), 4), "y": rng.integers(0, 2, 12000)}, "y", by="g")
+    with credo.explore(beliefs) as served, Tab(browser, served) as page:
+        page.wait_for_selector(".forest-row")
+        assert page.locator(".forest-row").count() <= 200
+        page.locator(".forest").evaluate("(box) => { box.scrollTop = 60000 }")
+        page.wait_for_selector(".forest-row[aria-rowindex='2320']")
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Export HTML").click()
+        saved.value.save_as(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert "<script" not in text
+    assert "forest-row" in text
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1600])
+def test_widths_and_themes(browser: Any, scheme: str, width: int) -> None:
+    shape = {"width": width, "height": 800}
+    with asia() as served, Tab(browser, served, viewport=shape, color_scheme=scheme) as page:
+        page.wait_for_selector(".card")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert (page.evaluate(PAPER) == "rgb(255, 255, 255)") == (scheme == "light")
+        page.get_by_label("Theme").select_option("light" if scheme == "dark" else "dark")
+        page.wait_for_function(f"(light) => ({PAPER} == 'rgb(255, 255, 255)') == light", arg=scheme == "dark")
+
+
+def violations(page: Any) -> list[str]:
+    """What axe-core finds wrong for those who don't see the screen, or see it otherwise."""
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
+    return [f"{each['id']}: {each['nodes'][0]['html']:.150}" for each in found["violations"]]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_screens_are_accessible(browser: Any, scheme: str) -> None:
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b"], 120)
+    rows = {"x": rng.normal(size=120) + 2 * (kind == "b"), "c": rng.choice(["u", "v"], 120), "kind": kind}
+    model = credo.NaiveBayes().fit(rows, target="kind")
+    beliefs = credo.estimate(rows, "x", by="c")
+    numbers = {"x": rows["x"], "y": rng.normal(size=120)}
+    cases: list[tuple[Any, Any, Any]] = [
+        (credo.Network.example("asia"), None, {"network": {"given": {"XRay": "yes"}, "target": {"name": "Smoking"}}}),
+        (model, None, {"row": {"row": {"x": 1.0}, "column": "x"}}),
+        (model, rows, {"screen": "trust"}),
+        (credo.BetaBernoulli(2, 2).update({1: 7, 0: 3}), None, None),
+        (beliefs, None, {"groups": {"pair": ["u", "v"], "best": True}}),
+        (credo.Mixture(components=2).fit(numbers), numbers, None),
+        (credo.HiddenMarkov(states=2).fit(numbers), numbers, None),
+    ]
+    found = {}
+    for i, (subject, data, state) in enumerate(cases):
+        with credo.explore(subject, data=data) as served, Tab(browser, served, state, color_scheme=scheme) as page:
+            page.wait_for_load_state("networkidle")
+            found[i] = violations(page)
+    assert found == {i: [] for i in range(len(cases))}
+
+
+def test_a_stopped_server_says_so_and_keeps_the_address(browser: Any) -> None:
+    with asia() as served:
+        tab = Tab(browser, served)
+        tab.page.wait_for_selector(".card")
+    state_button(tab.page, "XRay", "yes").click()
+    tab.page.wait_for_selector("text=The server has stopped")
+    assert chosen(tab.page)["network"]["given"] == {"XRay": "yes"}
+    tab.context.close()

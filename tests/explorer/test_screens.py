@@ -1,0 +1,310 @@
+"""What screens answer is what the library says; nothing is kept between requests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credo
+from credo.errors import DataError
+from credo.explorer.screens.screen import Subject, answered, screens_of, shown
+from credo.present.content import json_text
+
+ASIA = credo.Network.example("asia")
+
+
+def screen(model: Any, kind: str, **about: Any) -> Any:
+    found = screens_of(Subject(model, **about))[kind]
+    json_text(shown(found))
+    return found
+
+
+def asked(page: Any, action: str, **given: Any) -> dict[str, Any]:
+    found = answered(page, action, given)
+    json_text(found)
+    return found
+
+
+# Networks
+
+
+def test_marginals_are_the_networks() -> None:
+    given = {"XRay": "yes", "Smoking": {"yes": 1, "no": 0.3}}
+    found = asked(screen(ASIA, "network"), "marginals", given=given)
+    expected = ASIA.marginals(given)
+    for name, shares in expected.items():
+        np.testing.assert_allclose(found["marginals"][name], [*shares.values()])
+    assert found["log_probability"] == pytest.approx(ASIA.log_probability(given))
+
+
+def test_doing_differs_from_seeing() -> None:
+    page = screen(ASIA, "network")
+    seen = asked(page, "marginals", given={"LungCancer": "yes"})["marginals"]["Smoking"]
+    done = asked(page, "marginals", do={"LungCancer": "yes"})["marginals"]["Smoking"]
+    assert seen[0] > 0.8
+    assert done[0] == pytest.approx(0.5)
+
+
+def test_contradictions_are_named() -> None:
+    found = asked(screen(ASIA, "network"), "marginals", given={"TuberculosisOrCancer": "no", "LungCancer": "yes"})
+    assert {*found["findings"]} == {"TuberculosisOrCancer", "LungCancer"}
+    assert "marginals" not in found
+
+
+def test_questions_are_ranked_by_mutual_information() -> None:
+    given = {"Dyspnoea": "yes"}
+    found = asked(screen(ASIA, "network"), "next", target="LungCancer", given=given, costs={"XRay": 1.0})
+    for each in found["questions"]:
+        assert each["gain"] == pytest.approx(ASIA.mutual_information("LungCancer", each["name"], given), abs=1e-12)
+    worth = [each["worth"] for each in found["questions"]]
+    assert worth == sorted(worth, reverse=True)
+    assert found["questions"][-1]["name"] == "XRay"
+
+
+def test_learned_tables_have_credible_intervals() -> None:
+    rows = ASIA.sample(500, seed=0)
+    net = credo.Network(ASIA.parents).fit(rows)
+    found = asked(screen(net, "network"), "table", name="XRay")
+    for row in found["rows"]:
+        belief = net.belief("XRay", dict(zip(found["parents"], row["given"], strict=True)))
+        np.testing.assert_allclose(row["intervals"], [belief.interval()[state] for state in net.states["XRay"]])
+
+
+def test_of_many_variables_those_around_one_are_shown() -> None:
+    net = credo.Network.random(200, arrows=190, seed=0)
+    page = screen(net, "network")
+    assert not shown(page)["whole"]
+    found = asked(page, "layout", around="x100", beside={"x0": 1})
+    assert {*found["places"]} == {"x100", "x0", *net.markov_blanket("x100")}
+    assert found["hidden"] == 200 - len(found["places"])
+
+
+def test_lines_can_be_run(tmp_path: Path) -> None:
+    path = tmp_path / "a network.bif"
+    ASIA.write(path)
+    given = {"XRay": "yes", "Dyspnoea": ["yes", "no"], "Smoking": {"yes": 1, "no": 0.5}}
+    found = asked(screen(ASIA, "network", path=str(path)), "marginals", given=given, target="LungCancer")
+    marginals = eval(found["copy"]["python"], {"credo": credo})
+    np.testing.assert_allclose([*marginals["LungCancer"].values()], found["marginals"]["LungCancer"])
+    from shlex import split
+
+    command = split(found["copy"]["cli"])
+    assert command[:3] == ["credo", "ask", str(path)]
+    answer = credo.ask(credo.Network.read(path), command[3])
+    np.testing.assert_allclose([*answer.values()], found["marginals"]["LungCancer"], atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["a b", 'quo"te', "back\\slash", "in", "x=1", "ü", "a,b|c"])
+def test_names_that_questions_must_quote(name: str) -> None:
+    from shlex import split
+
+    net = credo.Network({name: (), "y": (name,)}, {name: 0.2, "y": {"yes": 0.25, "no": 0.01}})
+    found = asked(screen(net, "network", path="net.bif"), "marginals", given={name: "yes"})
+    answer = credo.ask(net, split(found["copy"]["cli"])[3])
+    assert answer["yes"] == pytest.approx(0.25)
+
+
+# Rows and messages
+
+MAIL = ["Lunch meeting?", "Expenses submitted", "Budget meeting on Monday", "Dinner at home?", "See you at home"]
+
+
+def pumps() -> Any:
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b"], 80)
+    x = rng.normal(size=80) + 2 * (kind == "b")
+    return {"x": x, "maker": np.where(rng.random(80) < 0.8, kind, "c"), "kind": kind}
+
+
+def test_a_rows_probabilities_and_reasons() -> None:
+    model = credo.NaiveBayes().fit(pumps(), target="kind")
+    found = asked(screen(model, "row"), "predict", row={"x": 1.5, "maker": ""})
+    row = {"x": 1.5, "maker": None}
+    np.testing.assert_allclose(found["shares"], model.predict_proba([row])[0])
+    assert found["why"]["log_odds"] == pytest.approx(model.explain(row).log_odds)
+
+
+def test_words_are_coloured() -> None:
+    model = credo.NaiveBayes().fit(MAIL, target=["work"] * 3 + ["private"] * 2)
+    found = asked(screen(model, "row"), "predict", row={"x": "Budget at home"})
+    pieces = found["texts"]["x"]
+    assert "".join(each["text"] for each in pieces) == "Budget at home"
+    assert sum(each["weight"] for each in pieces) == pytest.approx(found["why"]["weights"][0]["weight"], abs=1e-9)
+
+
+def test_teaching_is_an_update_and_undoing_forgets_it() -> None:
+    model = credo.NaiveBayes().fit(pumps(), target="kind")
+    page, row = screen(model, "row"), {"x": 4.0, "maker": "c"}
+    before = asked(page, "predict", row=row)["shares"]
+    taught = asked(page, "predict", row=row, taught=[{"row": row, "class": "a"}] * 3)["shares"]
+    expected = model.update([row | {"kind": "a"}] * 3).predict_proba([row])[0]
+    np.testing.assert_allclose(taught, expected)
+    assert taught != before
+    assert asked(page, "predict", row=row)["shares"] == before
+
+
+def test_what_was_taught_is_saved(tmp_path: Path) -> None:
+    model, path = credo.NaiveBayes().fit(pumps(), target="kind"), tmp_path / "m.credo"
+    credo.save(model, path)
+    page = screen(credo.load(path), "row", path=str(path))
+    found = asked(page, "save", taught=[{"row": {"x": 4.0}, "class": "a"}])
+    assert found == {"saved": 1, "rows": 81.0}
+    assert credo.load(path).n == 81
+    with pytest.raises(DataError, match="nothing was taught"):
+        asked(page, "save")
+    with pytest.raises(DataError, match=r"isn't in a \.credo file"):
+        asked(screen(model, "row"), "save", taught=[{"row": {"x": 4.0}, "class": "a"}])
+
+
+def test_curves_and_the_nearest_change_of_the_decision() -> None:
+    model = credo.NaiveBayes().fit(pumps(), target="kind")
+    page, row = screen(model, "row"), {"x": -1.0, "maker": "a"}
+    curve = asked(page, "curve", row=row, column="x")
+    rows = [row | {"x": value} for value in curve["values"]]
+    np.testing.assert_allclose(np.transpose(curve["shares"]), model.predict_proba(rows))
+    changes = asked(page, "changes", row=row)["changes"]
+    assert changes
+    for each in changes:
+        changed = model.predict([row | {each["column"]: each["value"]}])[0]
+        assert str(changed) == each["class"] != str(model.predict([row])[0])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"row": {"y": 1}}, "no column 'y'"),
+        ({"row": 3}, "'row' must be an object"),
+        ({"row": {}, "of": "z"}, "no class 'z'"),
+        ({"row": {}, "taught": [3]}, "a row is an object"),
+        ({"row": {}, "taught": "x"}, "must be a list"),
+    ],
+)
+def test_bad_rows(given: dict[str, Any], said: str) -> None:
+    page = screen(credo.NaiveBayes().fit(pumps(), target="kind"), "row")
+    with pytest.raises(credo.CredoError, match=said):
+        asked(page, "predict", **given)
+
+
+# Trust
+
+
+def test_decisions_follow_costs() -> None:
+    data = pumps()
+    model = credo.NaiveBayes().fit(data, target="kind")
+    page = screen(model, "trust", data=data)
+    scores = model.leave_one_out(data)
+    equal = asked(page, "decide")
+    np.testing.assert_allclose(np.array(equal["confusion"])[:, :2], scores.confusion)
+    assert equal["cost"] == pytest.approx(1 - scores.accuracy)
+    costly = asked(page, "decide", loss={"a": {"b": 1000}})
+    assert costly["confusion"][0][1] <= equal["confusion"][0][1]
+    assert asked(page, "decide", reject=0.0)["rejected"] == pytest.approx(1.0)
+    wrong = asked(page, "worst")
+    assert wrong["total"] == round((1 - scores.accuracy) * 80)
+    cells = asked(page, "cell", truth="a", decision="b")
+    assert cells["total"] == equal["confusion"][0][1]
+    assert asked(page, "why", row=cells["rows"][0]["row"])["why"]["of"] in ("a", "b")
+
+
+def test_without_held_out_rows_there_is_nothing_to_trust() -> None:
+    with pytest.raises(DataError, match="no scores of held-out rows"):
+        screen(credo.NaiveBayes().fit(pumps(), target="kind"), "trust")
+
+
+# Beliefs and groups
+
+
+def test_the_prior_moves_and_observations_are_added() -> None:
+    coin = credo.BetaBernoulli(2, 2).update({1: 75, 0: 60})
+    page = screen(coin, "belief")
+    expected = credo.BetaBernoulli(3, 7).update({1: 76, 0: 60})
+    found = asked(page, "move", prior={"mean": 0.3, "strength": 10}, added=[1])
+    assert found["n"] == 136
+    assert found["log_evidence"] == pytest.approx(expected.log_evidence())
+    assert {each["role"] for each in found["charts"][0]["curves"]} == {"prior", "likelihood", "posterior"}
+
+
+def test_how_much_more_data_is_needed() -> None:
+    coin = credo.BetaBernoulli(1, 1).update({1: 50, 0: 50})
+    found = asked(screen(coin, "belief"), "needed", half_width=0.02)
+    more = found["rows"]
+    low, high = credo.BetaBernoulli(1, 1).update({1: 50 + more / 2, 0: 50 + more / 2}).interval()
+    assert (high - low) / 2 <= 0.02 + 1e-9
+    assert found["half_width"] == pytest.approx((high - low) / 2, rel=1e-6)
+    low, high = credo.BetaBernoulli(1, 1).update({1: 50 + more * 0.49, 0: 50 + more * 0.49}).interval()
+    assert (high - low) / 2 > 0.02
+
+
+def test_two_beliefs_are_compared() -> None:
+    coin = credo.BetaBernoulli(2, 2).update({1: 75, 0: 60})
+    other = credo.BetaBernoulli(2, 2).update([1, 0, 0])
+    found = asked(screen(coin, "belief"), "compare", other=[1, 0, 0])
+    assert found["greater"] == pytest.approx(coin.probability_greater(other))
+    assert found["difference"] == pytest.approx(coin.mean() - other.mean())
+
+
+def groups() -> Any:
+    rng = np.random.default_rng(0)
+    by = rng.integers(0, 40, 600)
+    return credo.estimate({"g": by, "y": (rng.random(600) < by / 40).astype(int)}, "y", by="g", prior="empirical")
+
+
+def test_groups_are_sorted_searched_and_shown_in_windows() -> None:
+    beliefs = groups()
+    page, table = screen(beliefs, "groups"), beliefs.table()
+    found = asked(page, "window", count=10, **{"from": 5})
+    assert found["total"] == 40
+    expected = sorted(table["mean"].to_pylist(), reverse=True)[5:15]
+    assert [each["estimate"] for each in found["rows"]] == pytest.approx(expected)
+    assert {each["group"] for each in asked(page, "window", search="3")["rows"]} == {
+        str(g) for g in range(40) if "3" in str(g)
+    }
+    up = [each["rows"] for each in asked(page, "window", sort="rows", down=False)["rows"]]
+    assert up == sorted(up)
+    raw = {each["group"]: each["estimate"] for each in asked(page, "window", prior="raw")["rows"]}
+    assert raw["7"] == pytest.approx(beliefs[7].maximum_likelihood())
+    default = {each["group"]: each["estimate"] for each in asked(page, "window", prior="default")["rows"]}
+    assert default["7"] != pytest.approx(raw["7"])
+
+
+def test_groups_are_compared_and_the_best_is_likely_the_highest() -> None:
+    beliefs = groups()
+    page = screen(beliefs, "groups")
+    found = asked(page, "compare", a="39", b="2")
+    assert found["greater"] == pytest.approx(beliefs[39].probability_greater(beliefs[2]))
+    best = asked(page, "best")["best"]
+    assert sum(each["probability"] for each in best) <= 1 + 1e-9
+    assert int(best[0]["group"]) >= 30
+    with pytest.raises(DataError, match="no group"):
+        asked(page, "compare", a="39", b="x")
+
+
+# Clusters and sequences
+
+
+def test_clusters_and_sequences() -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 60)
+    rows = {"a": rng.normal(size=60) + 8 * codes, "b": rng.normal(size=60) - 8 * codes}
+    mixture = credo.Mixture(components=2).fit(rows)
+    page = screen(mixture, "clusters", data=rows)
+    drawn = asked(page, "ellipses", x="a", y="b")
+    assert len(drawn["ellipses"]) == 2
+    assert len(drawn["points"]) == 60
+    found = asked(page, "responsibilities", row={"a": 8.0, "b": -8.0})
+    np.testing.assert_allclose(found["shares"], mixture.responsibilities({"a": [8.0], "b": [-8.0]})[0])
+    chain = credo.HiddenMarkov(states=2).fit({"a": np.repeat([0.0, 9.0, 0.0], 20) + rng.normal(size=60)})
+    page = screen(chain, "sequence")
+    found = asked(page, "decode", rows=[{"a": 0.0}, {"a": None}, {"a": 9.0}], steps=4)
+    data = {"a": [0.0, None, 9.0]}
+    np.testing.assert_allclose(np.transpose(found["smooth"]), chain.smooth(data))
+    assert [chain.names[k] for k in found["path"]] == np.ravel(chain.decode(data)).tolist()
+    assert len(found["forecast"]) == 4
+
+
+def test_other_objects_have_no_screen() -> None:
+    with pytest.raises(DataError, match="the explorer shows"):
+        screens_of(Subject(3))

@@ -1,0 +1,102 @@
+"""The kernels that take EM's whole E-step of numbers, against plain NumPy: responsibilities first, then sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from credo._kernels.blocks.hidden_groups import expect_moments, expect_tied_products, exponentiate
+from credo._kernels.core.soft_sums import TILE
+from credo.numerics.exact import Array
+
+GROUPS, COLUMNS = 5, 6
+SIZES = [0, 1, TILE - 1, TILE, TILE + 1, 3 * TILE + 7]
+
+
+def rows_of(size: int, missing: float = 0.0) -> tuple[Array, Array]:
+    rng = np.random.default_rng(size)
+    x = rng.normal(3.0, 2.0, (size, COLUMNS))
+    return np.where(rng.random(x.shape) < missing, np.nan, x), rng.uniform(0.2, 3.0, size)
+
+
+def responsibilities(log_joint: Array, weight: Array) -> tuple[Array, Array]:
+    log_prob: Array = np.logaddexp.reduce(log_joint, axis=1)
+    with np.errstate(invalid="ignore"):
+        shares = np.exp(log_joint - log_prob[:, None]) * weight[:, None]
+    shares[np.isneginf(log_prob)] = 0.0
+    return shares, log_prob
+
+
+def test_exponentials_to_the_last_bits() -> None:
+    x = -np.concatenate(
+        [np.linspace(0, 1, 40), np.geomspace(1, 700, 80), [707.9, 708.1, 745.2, 1e5, 1e300, np.inf, 0, 1e-300]]
+    )
+    bits = np.zeros(TILE, dtype=np.int64)
+    found = x.copy()
+    exponentiate(found, bits.view(np.float64), bits)
+    np.testing.assert_allclose(found[x >= -708], np.exp(x[x >= -708]), rtol=4e-16)
+    assert not found[x < -708].any()
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("size", SIZES)
+def test_independent_numbers(size: int, missing: float) -> None:
+    x, weight = rows_of(size, missing)
+    rng = np.random.default_rng(1)
+    shift, scale, centre = (
+        rng.normal(3, 1, COLUMNS),
+        rng.uniform(0.3, 2, (GROUPS, COLUMNS)),
+        rng.normal(size=(GROUPS, COLUMNS)),
+    )
+    constant, log_shares = rng.normal(size=(GROUPS, COLUMNS)), np.log(rng.dirichlet(np.ones(GROUPS)))
+    n, tops, totals = np.zeros(GROUPS), np.empty(size), np.empty(size)
+    known, first, second = np.zeros((3, GROUPS, COLUMNS))
+    expect_moments(x, weight, shift, scale, centre, constant, log_shares, tops, totals, n, known, first, second)
+    z = (x - shift)[:, None] * scale - centre  # (rows, groups, columns)
+    there = ~np.isnan(z)
+    shares, log_prob = responsibilities(np.where(there, constant - z**2, 0.0).sum(2) + log_shares, weight)
+    filled = np.where(there, z, 0.0)
+    for found, expected in (
+        (n, shares.sum(0)),
+        (known, np.einsum("ik,ikj->kj", shares, there)),
+        (first, np.einsum("ik,ikj->kj", shares, filled)),
+        (second, np.einsum("ik,ikj->kj", shares, filled**2)),
+        (tops + np.log(totals), log_prob),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_numbers_that_covary_alike(size: int) -> None:
+    x, weight = rows_of(size)
+    rng = np.random.default_rng(2)
+    shift, white = rng.normal(3, 1, COLUMNS), np.tril(rng.normal(0, 0.3, (COLUMNS, COLUMNS))) + np.eye(COLUMNS)
+    mean, log_shares = rng.normal(0, 2, (GROUPS, COLUMNS)), np.log(rng.dirichlet(np.ones(GROUPS)))
+    n, first, tops, totals = np.zeros(GROUPS), np.zeros((GROUPS, COLUMNS)), np.empty(size), np.empty(size)
+    second, together = np.zeros((COLUMNS, COLUMNS + 3)), np.zeros((GROUPS, GROUPS + 3))
+    expect_tied_products(x, weight, shift, white, mean, log_shares, tops, totals, n, first, second, together)
+    u = ((x - shift) @ white.T)[:, None] - mean
+    shares, log_prob = responsibilities(log_shares - 0.5 * (u**2).sum(2), weight)
+    lower, apart = np.tril_indices(COLUMNS), mean[:, None] - mean
+    between = np.einsum("kl,kli,klj->ij", np.tril(together[:, :GROUPS], -1), apart, apart)
+    products = np.einsum("ik,iku,ikv->uv", shares, u, u)
+    for found, expected in (
+        (n, shares.sum(0)),
+        (first, np.einsum("ik,ikj->kj", shares, u)),
+        ((second[:, :COLUMNS] + between)[lower], products[lower]),
+        (tops + np.log(totals), log_prob),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_impossible_rows_belong_to_no_group() -> None:
+    x, weight = rows_of(9)
+    n, tops, totals = np.zeros(2), np.empty(9), np.empty(9)
+    known, first, second = np.zeros((3, 2, COLUMNS))
+    ones = np.ones((2, COLUMNS))
+    impossible = np.full(2, -np.inf)
+    expect_moments(x, weight, np.zeros(COLUMNS), ones, ones, ones, impossible, tops, totals, n, known, first, second)
+    assert (tops == -np.inf).all()
+    assert not totals.any()
+    assert not n.any()
+    assert not first.any()
