@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # make fuzz TIMES=50: how many times as many examples as `make test` tries
 TIMES ?= 20
 
-.PHONY: help demo test test-all fuzz lint bench clean
+.PHONY: help demo docs test test-all fuzz lint bench clean
 
 help:
 	@echo "make demo      a tour of credo, on data that ships with it"
@@ -18,6 +18,7 @@ help:
 	@echo "make test-all  the slow ones too"
 	@echo "make fuzz      random tests, many times as many examples, other ones each time"
 	@echo "make lint      ruff, and mypy --strict"
+	@echo "make docs      the documentation as a site, in build/site"
 	@echo "make bench     credo beside its peers (minutes)"
 	@echo "make clean     remove $(VENV) and all caches"
 
@@ -39,6 +40,14 @@ lint: $(VENV)/.installed
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "build/site/index.html"
+
+$(VENV)/.docs: $(VENV)/.installed
+	@$(BIN)/python -m pip install -q -e '.[dev,docs]'
+	@touch $@
 
 $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

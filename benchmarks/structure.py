@@ -1,14 +1,17 @@
 """Learning arrows beside pyAgrum's hill climbing, both from the same data frame: time, score, distance to the truth.
+And beside causal-learn's PC and GES, where it is installed.
 
-Times are CPU time of all threads: other work on the machine disturbs it less.
+Times are CPU time of all threads: other work on the machine disturbs it less. OMP_NUM_THREADS=1 and CREDO_THREADS=1
+give each side one thread: pyAgrum's threads otherwise wait for each other in loops, which counts as CPU time.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +19,7 @@ import pyarrow as pa
 
 from benchmarks.networks import network
 from benchmarks.timing import Least, Limit, Line, Ratio
+from credo.networks.mixed_graph import MixedGraph
 from credo.networks.network import Network
 from credo.networks.structure.category_scores import BDeu, bic
 from credo.networks.structure.columns import read_columns
@@ -44,6 +48,43 @@ def run() -> Iterator[Any]:
     for name in NETWORKS:
         yield from _beside(name)
     yield from _quality()
+    yield from _causal_learn("child", FEW // 2)
+
+
+def _causal_learn(name: str, rows: int) -> Iterator[Any]:
+    """The same algorithms, by the same kind of test and the same score; codes on their side, a table on ours."""
+    if find_spec("causallearn") is None:
+        yield "| structure beside causal-learn | - | skipped: causal-learn isn't installed | | | |"
+        return
+    from causallearn.search.ConstraintBased.PC import pc
+    from causallearn.search.ScoreBased.GES import ges
+
+    net, table = network(name), network(name).sample(rows, seed=1)
+    names = table.column_names
+    codes = np.stack([np.asarray(table[each].combine_chunks().indices) for each in names], axis=1).astype(int)
+    peers: dict[str, Callable[[], Any]] = {
+        "pc": lambda: pc(codes, 0.01, "gsq", show_progress=False).G,
+        "ges": lambda: ges(codes, score_func="local_score_BDeu")["G"],
+    }
+    for search, theirs in peers.items():
+        learn_structure(table.slice(0, 500), "bdeu", search)  # kernels are compiled
+        start = time.process_time()
+        found = learn_structure(table, "bdeu", search)
+        between = time.process_time()
+        marks = theirs().graph
+        seconds = between - start, time.process_time() - between
+        what = f"{name}, {rows // 1000}k rows: {search}"
+        yield Line(f"{what}, CPU time", "causal-learn", *seconds, 1)
+        distances = found.shd(net), _mixed(names, marks).shd(net.cpdag())
+        yield Ratio(f"{what}: SHD of CPDAGs, at most 1 more", float(distances[0]), distances[1] + 1.5)
+
+
+def _mixed(names: Sequence[str], marks: Any) -> MixedGraph:
+    """causal-learn's matrix: -1 at the tail of an edge, 1 at its head."""
+    pairs = [(a, b) for a in range(len(names)) for b in range(len(names))]
+    arrows = frozenset((names[a], names[b]) for a, b in pairs if marks[b, a] == 1 and marks[a, b] == -1)
+    edges = frozenset((names[a], names[b]) for a, b in pairs if a < b and marks[b, a] == -1 and marks[a, b] == -1)
+    return MixedGraph(tuple(names), arrows, edges)
 
 
 def _beside(name: str) -> Iterator[Any]:

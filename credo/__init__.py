@@ -20,6 +20,7 @@ _PUBLIC = {
     "DecisionTree": "credo.models.tree.model",
     "DirichletCategorical": "credo.families.dirichlet",
     "DirichletMultinomial": "credo.families.dirichlet",
+    "EngineError": "credo.errors",
     "EvidenceError": "credo.errors",
     "GammaExponential": "credo.families.gamma",
     "GammaPoisson": "credo.families.gamma",
@@ -32,6 +33,7 @@ _PUBLIC = {
     "LogisticRegression": "credo.models.regression.logistic",
     "MarkovNetwork": "credo.networks.markov_network",
     "Mixture": "credo.models.mixture.model",
+    "ModelAverage": "credo.models.average",
     "NaiveBayes": "credo.models.naive_bayes",
     "Network": "credo.networks.network",
     "NetworkClassifier": "credo.models.several_parents",
@@ -55,6 +57,7 @@ _PUBLIC = {
     "TunedClassifier": "credo.selection.tuned",
     "Word": "credo.models.forms",
     "ask": "credo.asking",
+    "average": "credo.selection.average",
     "bayes_factor": "credo.estimation.comparison",
     "bayes_rule": "credo.numerics.probability_rules",
     "choose": "credo.selection.choose",
@@ -77,12 +80,14 @@ _PUBLIC = {
 __all__ = sorted(_PUBLIC)
 
 if TYPE_CHECKING:
+    from credo import engines as engines
     from credo.asking import ask as ask
     from credo.data.documents import documents as documents
     from credo.data.reading import read as read
     from credo.data.schema import Schema as Schema
     from credo.errors import CredoError as CredoError
     from credo.errors import DataError as DataError
+    from credo.errors import EngineError as EngineError
     from credo.errors import EvidenceError as EvidenceError
     from credo.errors import NetworkError as NetworkError
     from credo.errors import Notice as Notice
@@ -109,6 +114,7 @@ if TYPE_CHECKING:
     from credo.families.pareto_uniform import ParetoUniform as ParetoUniform
     from credo.models.augmented import OneDependence as OneDependence
     from credo.models.augmented import TreeAugmented as TreeAugmented
+    from credo.models.average import ModelAverage as ModelAverage
     from credo.models.classifier import Classifier as Classifier
     from credo.models.concepts.model import Concepts as Concepts
     from credo.models.discriminant import GaussianDiscriminant as GaussianDiscriminant
@@ -134,6 +140,7 @@ if TYPE_CHECKING:
     from credo.numerics.probability_rules import product_rule as product_rule
     from credo.numerics.probability_rules import sum_rule as sum_rule
     from credo.numerics.probability_rules import total_probability as total_probability
+    from credo.selection.average import average as average
     from credo.selection.choose import choose as choose
     from credo.selection.comparison import compare as compare
     from credo.selection.description_length import description_length as description_length
@@ -144,6 +151,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "engines":  # credo.engines.using(...), whatever was loaded before
+        return import_module("credo.engines")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'credo' has no attribute {name!r}")
     value = getattr(import_module(_PUBLIC[name]), name)

@@ -149,5 +149,9 @@ def check_whole(name: str, value: Any, least: int, error: type[CredoError] = Net
     return int(value)
 
 
+class EngineError(CredoError, RuntimeError):
+    """An engine isn't there, or its workers failed."""
+
+
 class Notice(UserWarning):
     """Something was done that may be unexpected."""

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import local
 
 from credo.errors import Notice, printable
 
@@ -15,6 +16,15 @@ COLUMN = "{column}"  # in a message about columns: the first of them
 
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
+
+class _Kept(local):
+    """What is told in this thread, if it is recorded."""
+
+    told: list[str] | None = None
+
+
+_kept = _Kept()
+
 # Each message once in a process, whatever the line; users' own filters come first.
 warnings.filterwarnings("once", category=Notice, append=True)
 
@@ -22,6 +32,9 @@ warnings.filterwarnings("once", category=Notice, append=True)
 def tell(message: str) -> None:
     """A warning at the line outside this package that led here, unless notices are silenced."""
     if _quiet.get():
+        return
+    if _kept.told is not None:
+        _kept.told.append(printable(message))
         return
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
@@ -82,3 +95,19 @@ def quietly() -> Iterator[None]:
         yield
     finally:
         _quiet.reset(token)
+
+
+@contextmanager
+def recorded() -> Iterator[list[str]]:
+    """What is told inside the block, in this thread, in place of warnings: other threads may record theirs.
+
+    >>> with recorded() as told:
+    ...     tell("a column is empty")
+    >>> told
+    ['a column is empty']
+    """
+    before, _kept.told = _kept.told, []
+    try:
+        yield _kept.told
+    finally:
+        _kept.told = before

@@ -63,6 +63,8 @@ def page_name(page: Path) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if page.name == "scale.md":
+        pytest.importorskip("dask.dataframe", reason="Dask isn't installed: pip install 'credo-bayes[dask]'")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CREDO_THREADS", raising=False)
     warnings.simplefilter("ignore", Notice)  # what a reader sees on stderr beside the snippet's output

@@ -13,6 +13,7 @@ from credo import errors
 ERRORS = [
     "CredoError",
     "DataError",
+    "EngineError",
     "EvidenceError",
     "NetworkError",
     "PriorError",
@@ -43,6 +44,7 @@ NAMES = [
     "LogisticRegression",
     "MarkovNetwork",
     "Mixture",
+    "ModelAverage",
     "NaiveBayes",
     "Network",
     "NetworkClassifier",
@@ -60,6 +62,7 @@ NAMES = [
     "TunedClassifier",
     "Word",
     "ask",
+    "average",
     "bayes_factor",
     "bayes_rule",
     "choose",
@@ -129,7 +132,7 @@ VERBS = {"cross_validate", "discount", "evidence", "explore", "forget", "merge",
 ABOUT_CLASSES = {
     "adapt", "class_prior", "class_smoothing", "class_weights", "classes", "decide", "description_length", "explain",
     "fit", "kinds", "learning_curve", "leave_one_out", "live", "log_evidence", "log_joint", "log_prob",
-    "n_parameters", "parameters", "plain", "predict", "predict_log_proba", "predict_proba", "report", "sample",
+    "n_parameters", "parameters", "plain", "plot", "predict", "predict_log_proba", "predict_proba", "report", "sample",
     "scores", "target", "top_words", "tune", "tuning", "unlabelled", "untuned", "with_class_prior", "without_class",
 }  # fmt: skip
 TABLE = {"x": [1.0, 2.0, 3.0, 4.0] * 5, "y": ["a", "b", "a", "b"] * 5}

@@ -34,6 +34,7 @@ HANDED_OVER = {
     ("models", "streaming"),  # live
     ("networks", "formats"),  # read, write
     ("core", "explorer"),  # explore
+    ("core", "present"),  # in a notebook
 }
 
 

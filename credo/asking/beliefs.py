@@ -114,7 +114,7 @@ class BeliefAdapter(Believed):
             return Quantity(law, columns=self.columns)
         if not hasattr(law, "columns"):
             raise question.error(f"{name} is counted in rows of several columns: ask of {THETA}[{name}]", name.word.at)
-        return Quantity(entry(law.columns(), self.columns.index(name.text)))
+        return Quantity(entry_of(law.columns(), self.columns.index(name.text)))
 
     def _entries(self, law: Distribution) -> Sequence[Any]:
         """The names of a vector's numbers."""
@@ -136,14 +136,14 @@ class BeliefAdapter(Believed):
             return Quantity(law, best)
         entries = self._entries(law)
         if not name.index:
-            return Quantity({entry: entry(law, j) for j, entry in enumerate(entries)}, best)
+            return Quantity({entry: entry_of(law, j) for j, entry in enumerate(entries)}, best)
         if len(name.index) > 1:
             raise question.error(f"{name.word} has entries of one name, not of {len(name.index)}", name.index[1].at)
         j = Values(entries).find(name.index[0])
         if j is None:
             raise unknown(question, name.index[0], f"{name.word} has no entry", entries)
         share = float(family.alpha[j]) if isinstance(family, Dirichlet) else None
-        return Quantity(entry(law, j), lambda: _part(best(), entries[j], j), concentration=share)
+        return Quantity(entry_of(law, j), lambda: _part(best(), entries[j], j), concentration=share)
 
     def _target(self, question: Question, name: Name, given: list[Term]) -> Quantity:
         """A regression's target, given its features."""
@@ -294,7 +294,7 @@ def _arguments(function: Callable[..., Any]) -> list[str]:
         return []
 
 
-def entry(law: Distribution, j: int) -> Distribution:
+def entry_of(law: Distribution, j: int) -> Distribution:
     """One of the numbers of a vector."""
     shape = np.shape(law.mean())
     parts = (np.broadcast_to(getattr(law, field.name), shape)[..., j] for field in fields(law))  # type: ignore[arg-type]

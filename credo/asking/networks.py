@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from credo.asking.parsing import parse
 from credo.asking.protocol import EvidenceWeight, Inference, Variable, Waterfall
-from credo.asking.question import Likelihoods, Likely, Question, Values, combined, refuse_contradictions, unknown
+from credo.asking.question import (
+    Likelihoods,
+    Likely,
+    Name,
+    Question,
+    Values,
+    Within,
+    Word,
+    combined,
+    refuse_contradictions,
+    unknown,
+)
 from credo.errors import EvidenceError, NetworkError, QuestionError
 from credo.networks.answers import Estimated
+from credo.networks.bins import bin_codes, cuts_of
 from credo.networks.graphical_model import GraphicalModel
 from credo.networks.inference.conflict import said
 from credo.networks.network import Network
 from credo.networks.tables import ROUNDING
+from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.networks.explanation import QueryExplanation
 
+SHOWN = 1e-5  # by which a cut point may differ from that of a bin's name
 ALL = "argmax P(* | "  # a question about all variables
 
 
@@ -67,8 +83,42 @@ def _values(net: GraphicalModel, question: Question) -> dict[str, Values]:
     for term in (*question.asked, *question.given):
         if term.name.text not in net.states:
             raise unknown(question, term.name.word, "there is no variable", net.variables)
-        found[term.name.text] = Values(net.states[term.name.text])
+        states = net.states[term.name.text]
+        cuts = cuts_of(states)
+        found[term.name.text] = Values(states) if cuts is None else BinnedValues(states, cuts)
     return found
+
+
+class BinnedValues(Values):
+    """States that are bins of numbers: a number stands for the bin that it is in."""
+
+    def __init__(self, states: Sequence[Any], cuts: Array) -> None:
+        super().__init__(states)
+        self.cuts = cuts
+
+    def find(self, word: Word) -> int | None:
+        found = super().find(word)
+        if found is None and word.number is not None:
+            return int(bin_codes(self.cuts, np.array([word.number]))[0])
+        return found
+
+    def inside(self, question: Question, name: Name, within: Within) -> list[float]:
+        """A range of whole bins, each of which has its cut point below and not the one above."""
+        first = self._bin_above(question, name, within.low, within.with_low) if within.low > -np.inf else 0
+        last = self._bin_above(question, name, within.high, not within.with_high) if within.high < np.inf else None
+        places = range(len(self.values))
+        return [float(i in places[first:last]) for i in places]
+
+    def _bin_above(self, question: Question, name: Name, end: float, fits: bool) -> int:
+        """The bin that begins at an end of a range, which must be a cut point, as far as names show it."""
+        near = np.flatnonzero(np.abs(self.cuts - end) <= SHOWN * np.abs(self.cuts))
+        if not fits or not len(near):
+            known = ", ".join(f"{cut:.6g}" for cut in self.cuts)
+            raise question.error(
+                f"{name} is in bins, and a range must be of whole ones: >= or < one of the cut points ({known})",
+                name.word.at,
+            )
+        return int(near[0]) + 1
 
 
 def findings_in(net: GraphicalModel, text: str) -> dict[str, Any]:

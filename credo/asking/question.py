@@ -195,6 +195,10 @@ class Values:
             few = ", ".join(shortened(str(value)) for value in self.values[:4])
             raise question.error(f"the values of {name} must be numbers, but are {few}", name.word.at) from None
 
+    def inside(self, question: Question, name: Name, within: Within) -> list[float]:
+        """1 for each value in a range, 0 for the others."""
+        return [float(x in within) for x in self.number(question, name)]
+
     def weights(self, question: Question, term: Term) -> list[float]:
         """The likelihood of each value: 0 or 1, or as it is given."""
         match term.test:
@@ -202,7 +206,7 @@ class Values:
                 there = {self.place(question, term.name, word) for word in words}
                 return [float((i in there) != negated) for i in range(len(self.values))]
             case Within() as within:
-                return [float(x in within) for x in self.number(question, term.name)]
+                return self.inside(question, term.name, within)
             case Likely(weights):
                 found = [0.0] * len(self.values)
                 for word, weight in weights:

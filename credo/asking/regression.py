@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from credo.asking.beliefs import Believed, entry
+from credo.asking.beliefs import Believed, entry_of
 from credo.asking.protocol import Inference, Variable
 from credo.asking.quantities import Quantity
 from credo.asking.question import Name, OneOf, Question, Term, Values, shortened, unknown
@@ -44,14 +44,14 @@ class RegressionAdapter(Believed):
         if name.text != WEIGHTS:
             raise unknown(question, name.word, "there is no", [str(self.model.target), WEIGHTS, VARIANCE])
         if not name.index:
-            every = {term: entry(weights, j) for j, term in enumerate(self.terms)}
+            every = {term: entry_of(weights, j) for j, term in enumerate(self.terms)}
             return Quantity(every, lambda: self.model.mode().weights)
         if len(name.index) > 1:
             raise question.error(f"{name.word} has entries of one name, not of {len(name.index)}", name.index[1].at)
         j = Values(self.terms).find(name.index[0])
         if j is None:
             raise unknown(question, name.index[0], f"{name.word} has no entry", self.terms)
-        return Quantity(entry(weights, j), lambda: self.model.mode().weights[j])
+        return Quantity(entry_of(weights, j), lambda: self.model.mode().weights[j])
 
     def explain(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
         (term,) = question.asked or (None,)

@@ -7,7 +7,7 @@ A class inherits the capabilities that it has. Callers ask by `Capability.of(x)`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -82,6 +82,18 @@ class ExpectsHidden(Capability):
     ) -> tuple[Evidence, HiddenGroups] | None:
         """What is expected at the parameters now, the groups having these shares; None where it takes the
         responsibilities first."""
+
+
+class Rounds(Capability):
+    """Knows that its numbers were rounded: x stands for a number in x ± δ/2.
+
+    With a uniform y in its place, E[(y - μ)²] = (x - μ)² + δ²/12, and log p(x) is at least E[log N(y; μ, σ²)] =
+    log N(x; μ, σ²) - δ²/24σ². EM climbs that bound, whose mode has no variance below δ²/12.
+    """
+
+    @abstractmethod
+    def rounded(self, steps: Mapping[str, float]) -> Block:
+        """With δ of some columns; what EM expects of rows is then expected of y."""
 
 
 class Tallies(Capability):

@@ -11,6 +11,7 @@ import numpy as np
 
 from credo.blocks.block import Likelihood
 from credo.blocks.categories import CategoriesLikelihood
+from credo.blocks.conjugate import ConjugateLikelihood
 from credo.blocks.counts import CountsLikelihood
 from credo.blocks.numbers.gaussian import JointLikelihood
 from credo.blocks.numbers.independent import NumbersLikelihood
@@ -66,6 +67,11 @@ def _(likelihood: CountsLikelihood) -> Mapping[str, Law]:
             bayes = likelihood.settings.estimate == "bayes"
             found[name] = Numbers(belief.predictive() if bayes else Poisson(likelihood._rate(belief, seen)), whole=True)
     return found
+
+
+@column_laws.register
+def _(likelihood: ConjugateLikelihood) -> Mapping[str, Law]:
+    return {likelihood.names[0]: Numbers(likelihood.law, whole=likelihood.family.reads == "count")}
 
 
 @column_laws.register

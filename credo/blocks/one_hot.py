@@ -100,10 +100,11 @@ def one_hot_rows(batch: Batch, names: Sequence[str], categories: Container[str])
     column with missing cells has a feature that marks them. (rows, features)"""
     numbers = [name for name in names if name not in categories]
     x = batch.matrix(numbers)
-    absent = np.isnan(x)
-    marked = np.flatnonzero(absent.any(0))
-    features = [*map(number_feature, numbers), *(missing_feature(numbers[j]) for j in marked)]
-    if len(marked):
+    features = [*map(number_feature, numbers)]
+    if np.isnan(x.sum()):
+        absent = np.isnan(x)
+        marked = np.flatnonzero(absent.any(0))
+        features += [missing_feature(numbers[j]) for j in marked]
         x = np.hstack([np.where(absent, 0.0, x), absent[:, marked]])
     parts = [x]
     for name in names:

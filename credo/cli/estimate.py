@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from credo.cli.engine import runs_on_engines
 from credo.cli.prior import NUMBERS, asked_kinds, class_name, parse_prior, with_numbers
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
@@ -48,6 +49,7 @@ from credo.cli.streams import remark
 @click.option(
     "--output", "-o", metavar="FILE", help="A file for all groups: .csv .tsv .jsonl .parquet .arrow, or .credo."
 )
+@runs_on_engines
 @reads_data
 def estimate(
     data: str, column: str | None, by: str | None, mass: float, sort: str, top: int, output: str | None, **reading: Any

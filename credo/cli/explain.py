@@ -24,8 +24,8 @@ def explain(model: str, data: str, row: int, top: int, of: str | None, against: 
     """Explain a prediction by the weight of evidence of each column.
 
     The prior and the columns' weights of evidence add up to the log-odds of one class against another. A positive
-    weight is evidence for the first class, a negative one for the second. Of a regression: what each column adds to the
-    number predicted.
+    weight is evidence for the first class, a negative one for the second. Of a regression: the number
+    predicted for an average row, and what each column of this row adds to it.
 
     \b
     Examples:
@@ -39,6 +39,7 @@ def explain(model: str, data: str, row: int, top: int, of: str | None, against: 
     from credo.models.regression.linear import LinearRegression
     from credo.present.content import Paragraph
     from credo.present.numbers import one_line
+    from credo.present.regression import contributions_content
     from credo.present.terminal import show
     from credo.present.waterfalls import explanation_content
     from credo.storage.files import load
@@ -48,7 +49,7 @@ def explain(model: str, data: str, row: int, top: int, of: str | None, against: 
     if isinstance(stored, LinearRegression):
         if of is not None or against is not None or bits:
             raise click.UsageError(f"{model} predicts a number: --of, --against and --bits are about classes")
-        return show([Paragraph(repr(explained_number(stored, table, row)), "lines")])
+        return show(contributions_content(explained_number(stored, table, row), f"row {row} of {data}", top))
     learned = as_classifier(stored, model)
     found = explain_row(learned, table, row, of, against, "bits" if bits else "nats")
     show(explanation_content(found, f"row {row} of {data}", top))

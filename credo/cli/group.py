@@ -36,7 +36,7 @@ COMMANDS = {
     "structure": "Learn the arrows and tables of a belief network from a table.",
     "show": "Show the contents of a file: a table, a network, or a saved model.",
     "explore": "Open a page about a network or a model in the browser.",
-    "report": "Write a page about a classifier or a mixture.",
+    "report": "Write a page about a model or a network.",
     "convert": "Convert a network from one file format to another.",
     "demo": "A tour in a minute, on data that ships with credo.",
 }

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from credo.cli.engine import runs_on_engines
 from credo.cli.network_tables import learn_tables, learns_tables
+from credo.cli.predictors import SINGLE, learn_single
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.sequences import learn_sequences, learns_sequences
@@ -50,7 +52,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--target", "-t", metavar="COLUMN", help="The column to predict: classes, or numbers.  [required]")
 @click.option(
     "--model",
-    type=click.Choice((*MODELS, NETWORK, HMM, TREE)),
+    type=click.Choice((*MODELS, NETWORK, HMM, TREE, *SINGLE)),
     default="auto",
     show_default=True,
     help="Which models are tried.",
@@ -69,6 +71,7 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option("--plot", metavar="FILE", help="A .png, .svg or .pdf file for the learning curve, or the tree.")
 @learns_tables
 @learns_sequences
+@runs_on_engines
 @reads_data
 def learn(
     data: str,
@@ -99,8 +102,10 @@ def learn(
       credo learn survey.csv -t answer --weight persons --model naive-bayes
       credo learn cars.csv -t class --model tan
       credo learn cars.csv -t class --model network
+      credo learn 'logs/*.parquet' -t bought --engine dask
       credo learn houses.csv -t price
       credo learn cars.csv -t class --model tree --plot tree.png
+      credo learn cars.csv -t class --model logistic
 
     With --network, the tables of a belief network are learned instead: by counting, and by EM where cells are missing
     or variables are hidden.
@@ -142,6 +147,10 @@ def learn(
         target = column_asked_for(data, target, "--target", "which column holds the classes")
         asked = as_kinds(how["kinds"])
         return learn_tree(data, target=target, weight=how["weight"], kinds=asked, output=output, plot=plot)
+    if how["model"] in SINGLE:
+        refuse_options(given & {"report", "curve", "plot"}, f"--model {how['model']} has no")
+        how["kinds"] = as_kinds(how["kinds"])
+        return learn_single(data, target, output=output, top=top, **how)
     target = column_asked_for(data, target, "--target", "which column holds the classes")
     for path, endings in ((output, (MODEL,)), (report, (PAGE,)), (plot, PICTURES)):
         if path:

@@ -63,15 +63,30 @@ def put(tables: Generator[Any], output: str | None, data: str, task: str) -> Non
             write_tables(tables, output)
         remark(f"wrote {output}")
     elif sys.stdout.isatty():
+        from credo.models.frame_columns import PREDICTED
         from credo.present.tables import head_content
         from credo.present.terminal import show
-        from credo.streaming.predictions import PREDICTED
 
         with closing(tables):
             show(head_content(next(tables), data, PREDICTED))
     else:
         for part in encoded(tables, ".csv"):
             sys.stdout.buffer.write(part)
+
+
+def write_folder(model: str, data: Any, path: str, how: tuple[str | None, bool, str | None]) -> None:
+    """Predictions in a new folder of Parquet files, which workers write, each that of a partition."""
+    from credo.cli.saved import classifier_for
+    from credo.storage.files import explained
+    from credo.streaming.predictions import write_predictions
+
+    target, proba, class_prior = how
+    if target is not None:
+        raise StorageError(f"{model}: a folder is for classifiers; write a file, such as {path.rstrip('/')}.parquet")
+    place = Path(path).expanduser().resolve()
+    with explained("save to", path), shown_progress("predicting"):
+        write_predictions(classifier_for(model, class_prior), data, place, proba)
+    remark(f"wrote {path}")
 
 
 def encoded(tables: Iterable[Any], ending: str) -> Iterator[bytes]:

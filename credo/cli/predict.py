@@ -1,9 +1,12 @@
-"""credo predict: the class of each row, and how probable it is."""
+"""credo predict: the class of each row, and how probable it is; of a regression, the number and its interval."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
+from credo.cli.engine import asked_for, runs_on_engines
 from credo.cli.reading import opened_data, reads_data
 
 
@@ -14,6 +17,7 @@ from credo.cli.reading import opened_data, reads_data
 @click.option("--target", metavar="NAME", help="The variable to predict, if MODEL is a network.")
 @click.option("--proba", is_flag=True, help="Add a column with each class's probability.")
 @click.option("--class-prior", metavar="SHARES", help="Class probabilities that replace the learned: no=0.9,yes=0.1.")
+@runs_on_engines
 @reads_data
 def predict(
     model: str, data: str, output: str | None, target: str | None, proba: bool, class_prior: str | None
@@ -21,10 +25,12 @@ def predict(
     """Predict the class of each row, with its probability.
 
     MODEL is a .credo file of a classifier, or a network (.bif, .xdsl, .net, ...) with --target; or of a
-    hidden Markov model: then `predicted` is a row's state in its sequence's most probable path. DATA is a table with
-    the model's columns (by name; an absent one counts as missing) or, for texts, a folder, mail, or files such as
-    'new/*.txt'. The output has DATA's own columns, then `predicted` and `probability`. Rows are streamed: a file
-    may be larger than memory. Without -o, a terminal shows the first rows, and a pipe gets all of them as CSV.
+    hidden Markov model: then `predicted` is a row's state in its sequence's most probable path; or of a regression:
+    then `predicted` is a number, with a 95% interval from `low` to `high`. DATA is a table with the model's columns
+    (by name; an absent one counts as missing) or, for texts, a folder, mail, or files such as 'new/*.txt'. The output
+    has DATA's own columns, then `predicted` and `probability`. Rows are streamed: a file may be larger than memory.
+    Without -o, a terminal shows the first rows, and a pipe gets all of them as CSV. With --engine, -o may be a new
+    folder: workers write it, a Parquet file for each partition.
 
     \b
     Examples:
@@ -32,15 +38,19 @@ def predict(
       credo predict pumps.credo new.csv -o scored.csv
       credo predict pumps.credo 'logs/*.parquet' -o scored.parquet --proba
       credo predict pumps.credo new.csv | head
+      credo predict pumps.credo 'logs/*.parquet' -o scored/ --engine dask
       credo predict mail.credo message.txt
       credo predict mail.credo inbox.mbox --class-prior ham=0.6,spam=0.4
       credo predict alarm.bif patients.csv --target HYPOVOLEMIA -o scored.csv
     """
     from credo.cli.arguments import check_order
-    from credo.cli.output import TABLES, check, check_apart, put
+    from credo.cli.output import TABLES, check, check_apart, put, write_folder
     from credo.cli.saved import predicted
 
     check_order("predict", model, data)
+    if output and not Path(output).suffix and asked_for(click.get_current_context()):
+        write_folder(model, opened_data(data), output, (target, proba, class_prior))
+        return
     if output:
         check(output, TABLES)
         check_apart(output, data)

@@ -9,6 +9,7 @@ from threading import Timer
 
 from credo.cli.streams import live
 from credo.engines.local import progress
+from credo.engines.remote import partition_progress
 
 PATIENCE = 1.0  # seconds: a bar for less would only flicker
 
@@ -30,7 +31,8 @@ def shown_progress(task: str) -> Iterator[None]:
             if watched["compiling"]:
                 return Text("compiling kernels, once")
             speed = f", {task.speed:,.0f} a second" if task.speed else ""
-            return Text(f"{task.completed:,.0f} rows read{speed}" if task.completed else "")
+            where = task.fields.get("partitions", "")
+            return Text(f"{where}{task.completed:,.0f} rows read{speed}" if task.completed or where else "")
 
     console = Console(stderr=True)
     bar = Progress(
@@ -39,6 +41,10 @@ def shown_progress(task: str) -> Iterator[None]:
     )  # fmt: skip
     rows = bar.add_task(task, total=None)
 
+    def partition_done(done: int, count: int | None) -> None:
+        of = "" if count is None else f" of {count}"
+        bar.update(rows, partitions=f"partition {done}{of}, ")
+
     def begin() -> None:
         live.append(console)  # from here on, remarks are printed above the bar
         bar.start()
@@ -46,6 +52,7 @@ def shown_progress(task: str) -> Iterator[None]:
     start = Timer(PATIENCE, begin)
     start.daemon = True
     token = progress.set(lambda count: bar.advance(rows, count))
+    watch = partition_progress.set(partition_done)
     start.start()
     watched["shown"] += 1
     try:
@@ -53,6 +60,7 @@ def shown_progress(task: str) -> Iterator[None]:
     finally:
         watched["shown"] -= 1
         progress.reset(token)
+        partition_progress.reset(watch)
         start.cancel()
         start.join()
         bar.stop()

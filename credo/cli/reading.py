@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from credo.cli.engine import start
+
 if TYPE_CHECKING:
     from credo.data import Source
 
@@ -53,6 +55,7 @@ def opened_data(data: str) -> Source:
     from credo.data.reading import read
 
     ctx = click.get_current_context()
+    start(ctx)
     how = ctx.meta.get(KEPT, {})
     missing, delimiter, form = how.get("missing", ()), how.get("delimiter"), how.get("format")
     if data != STANDARD_INPUT:

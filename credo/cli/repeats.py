@@ -33,16 +33,17 @@ def digest_of(table: Source) -> str | None:
     if table.once:
         return None
     job = Digest(tuple(sorted(table.names)))
-    bits, rows = engines.current().reduce(job, table.partitions(job.names), job.total) or (0, 0)
+    bits, rows = engines.reduce(job, table.partitions(job.names), job.total) or (0, 0)
     return f"{rows}-{bits:016x}"
 
 
 def repeats(before: Any, after: Any) -> bool:
     """Whether an update added exactly the rows that were there: then all evidence has doubled, bit by bit.
 
-    It needs no record. Of rows that were only a part of the evidence, the file's record of updates tells.
+    It needs no record, but evidence that adds. Of rows that were only a part of it, and of a logistic regression, the
+    file's record of updates tells.
     """
-    if before.evidence is None or not before.n or after.n != 2 * before.n:
+    if getattr(before, "evidence", None) is None or not before.n or after.n != 2 * before.n:
         return False
     return _packed(before.evidence * 2) == _packed(after.evidence)
 

@@ -11,29 +11,20 @@ from credo.cli.streams import remark
 @click.argument("model")
 @click.option("--output", "-o", metavar="FILE", required=True, help="An .html file for the page.")
 def report(model: str, output: str) -> None:
-    """Write a page about a classifier or a mixture.
+    """Write a page about a model or a network.
 
-    MODEL is a .credo file that `credo learn` or `credo cluster` saved. The page loads nothing else.
+    MODEL is a .credo file, or a network (.bif .xdsl .net and others). The page loads nothing else.
 
     \b
     Examples:
       credo report pumps.credo -o pumps.html
       credo report geyser.credo -o geyser.html
+      credo report alarm.bif -o alarm.html
     """
     from credo.cli.output import PAGE, check
-    from credo.cli.saved import as_classifier
-    from credo.errors import StorageError
-    from credo.models.classifier import Classifier
-    from credo.models.mixture.model import Mixture
-    from credo.present.page import classifier_page
-    from credo.storage.files import load
+    from credo.cli.saved import loaded
+    from credo.present.model_page import model_page
 
     check(output, (PAGE,))
-    found = load(model)
-    if isinstance(found, Mixture):
-        found.report(output)
-    elif isinstance(learned := as_classifier(found, model), Classifier):
-        classifier_page(learned, output)
-    else:
-        raise StorageError(f"{model} holds a {type(found).__name__}, which has no report; `credo show` prints it")
+    model_page(loaded(model), output)
     remark(f"wrote {output}")

@@ -36,13 +36,14 @@ def loaded_learner(path: str) -> Any:
     """A belief, beliefs by group, a classifier, a mixture, a hidden Markov model or a learned network: a model that has
     learned from rows."""
     from credo.core.learning import Additive
+    from credo.models.class_predictor import ClassPredictor
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
     from credo.networks.network import Network
     from credo.storage.files import load
 
     model = load(path)
-    if not isinstance(model, Additive | Mixture | HiddenMarkov) and not (
+    if not isinstance(model, Additive | ClassPredictor | HiddenMarkov | Mixture) and not (
         isinstance(model, Network) and model.evidence is not None
     ):
         raise StorageError(f"{path} holds a {type(model).__name__}, which has learned no rows")
@@ -128,8 +129,18 @@ def predicted(
             option = "--class-prior" if class_prior else "--proba"
             raise StorageError(f"{path} holds a LinearRegression: {option} is for classifiers only")
         return number_predictions(model, data)
-    learned = as_classifier(model, path)
-    return predictions(learned.with_class_prior(_shares(learned, class_prior)) if class_prior else learned, data, proba)
+    return predictions(_with_prior(as_classifier(model, path), class_prior), data, proba)
+
+
+def classifier_for(path: str, class_prior: str | None) -> ClassPredictor:
+    """The classifier in a file, with other class probabilities where they are given."""
+    from credo.storage.files import load
+
+    return _with_prior(as_classifier(load(path), path), class_prior)
+
+
+def _with_prior(model: ClassPredictor, class_prior: str | None) -> ClassPredictor:
+    return model.with_class_prior(_shares(model, class_prior)) if class_prior else model
 
 
 def _shares(model: ClassPredictor, given: str) -> dict[Any, float]:

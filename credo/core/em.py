@@ -185,7 +185,7 @@ def _extrapolated(start: Array, first: Array, second: Array) -> Array:
 
 def expected(model: Expecting, batches: Batches) -> tuple[Evidence, float]:
     """The evidence that is expected of all rows, and the objective."""
-    found: Expected | None = engines.current().reduce(EStep(model), batches(), added)
+    found: Expected | None = engines.reduce(EStep(model), batches(), added)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
     evidence, log_likelihood = found

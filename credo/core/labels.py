@@ -26,6 +26,8 @@ Counted = Literal[
     "odds",  # the same, over the norm of the document
     "leaves",  # rows of each class in each leaf of a tree
     "noise",  # rows by what Student-t noise makes them weigh
+    "missing information",  # of a network node's counts that EM expected, in rows
+    "hidden",  # rows that EM read, none of which knew a variable
     "initial",  # first states of sequences
     "transitions",  # states that follow states
 ]

@@ -135,7 +135,7 @@ def gather(
     """The total over all batches of those columns, in one pass; rows of weight 0 are dropped."""
     weights = Weights.of(weight)
     job = Summarise(summarise, tuple(names), weights.of_a_row)
-    found = engines.current().reduce(job, weights.partitions(table, names), total)
+    found = engines.reduce(job, weights.partitions(table, names), total)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
     return found
@@ -233,10 +233,11 @@ class Validation:
 
 
 def cross_validate(
-    learner: Additive, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0
-) -> Validation:
+    learner: Additive, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0,
+    copied: NDArray[np.uint64] | None = None,
+) -> Validation:  # fmt: skip
     """How well models of the other folds predict each row."""
-    found, _ = fold_scores(learner, source(data), folds, weight, seed, _log_prob, with_folds=True)
+    found, _ = fold_scores(learner, source(data), folds, weight, seed, _log_prob, with_folds=True, copied=copied)
     log_prob, weights, fold_of = found
     return Validation(log_prob, fold_of, weights)
 
@@ -265,20 +266,29 @@ def fold_scores(
     weights = Weights.of(weight)
     names = learner.needs(table.without(weight))
     plan = Folds(learner, tuple(names), folds, seed, weights.of_a_row, score, copied)
-    gathered = engines.current().reduce(plan, weights.partitions(table, names), plan.total)
+    gathered = engines.reduce(plan, weights.partitions(table, names), plan.total)
     if gathered is None or gathered.rows < folds:
         raise DataError(f"{folds} folds need at least {folds} rows")
     parts = gathered.evidence
     others = [Evidence.total(parts[:k] + parts[k + 1 :]).ordered() for k in range(folds)]
     models = [learner.taught_by(evidence, part) for evidence, part in zip(others, parts, strict=True)]
-    scores = engines.current().map(FoldScores(plan, models), weights.partitions(table, names))
+    scores = engines.map(FoldScores(plan, models), weights.partitions(table, names))
     found = [*map(np.concatenate, zip(*scores, strict=True))]
     return found if with_folds else found[:-1], Evidence.total(parts).ordered()
 
 
-def folds_of(batch: Batch, folds: int, seed: int) -> Positions:
-    """The fold of each row, which follows from the seed and the batch's place alone."""
-    return np.random.default_rng([seed, batch.start]).permutation(batch.rows) % folds
+def folds_of(
+    batch: Batch, folds: int, seed: int, names: Sequence[str] = (), copied: NDArray[np.uint64] | None = None
+) -> Positions:
+    """The fold of each row, which follows from the seed and the batch's place alone; of a row that has copies, by the
+    fingerprints of those columns, from the seed and the fingerprint."""
+    drawn = np.random.default_rng([seed, batch.start]).permutation(batch.rows) % folds
+    if copied is None or not len(copied):
+        return drawn
+    prints = fingerprints(cell_prints(batch, names))
+    place = np.minimum(np.searchsorted(copied, prints), len(copied) - 1)
+    of_copies = np.random.default_rng(seed).permutation(len(copied)) % folds
+    return np.where(copied[place] == prints, of_copies[place], drawn)
 
 
 @dataclass(frozen=True)
@@ -291,13 +301,7 @@ class FoldDraw:
     copied: NDArray[np.uint64] | None = None
 
     def of(self, batch: Batch) -> Positions:
-        drawn = folds_of(batch, self.folds, self.seed)
-        if self.copied is None or not len(self.copied):
-            return drawn
-        prints = fingerprints(cell_prints(batch, self.names))
-        place = np.minimum(np.searchsorted(self.copied, prints), len(self.copied) - 1)
-        folds = np.random.default_rng(self.seed).permutation(len(self.copied)) % self.folds
-        return np.where(self.copied[place] == prints, folds[place], drawn)
+        return folds_of(batch, self.folds, self.seed, self.names, self.copied)
 
 
 @dataclass(frozen=True)

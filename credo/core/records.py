@@ -20,6 +20,11 @@ class Surface:
         hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", ())}
         return sorted(set(super().__dir__()) - hidden)
 
+    def _repr_html_(self) -> str:
+        from credo.present.models import in_notebook
+
+        return in_notebook(self)
+
     def explore(self, data: object = None) -> Explorer:
         """A page about it, with rows to look at: a notebook shows it, and `start()` serves it to a browser."""
         from credo.explorer.serving import explore

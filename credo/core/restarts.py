@@ -45,7 +45,8 @@ class Restarts(Generic[Model]):
     rows: int  # of all batches
     steps: int
     tolerance: float
-    first_steps: int = 10  # from every start, where there are more of them than finalists
+    first_steps: tuple[int, ...] = (4, 6)  # from every start, where there are more of them than finalists; after each
+    # of these numbers but the last, the worse half gives up
     finalists: int = 3  # starts that are followed to their ends
     favoured: int = 0  # of these, so many are the first starts, however they did
     same: float = 1e-9  # of the objective: fits within it found the same optimum, and the first of them is taken
@@ -57,22 +58,30 @@ class Restarts(Generic[Model]):
             raise EvidenceError("EM needs a start: there is none to choose the best of")
         if len(starts) <= self.finalists:
             return self.highest(self.climbed(starts))
-        favoured, begun = starts[: self.favoured], self.climbed(starts[self.favoured :], self.first_steps)
-        ranked = sorted(range(len(begun)), key=lambda i: (-begun[i].objective, i))[: self.finalists - self.favoured]
-        return self.highest([*self.climbed(favoured), *self._continued([begun[i] for i in sorted(ranked)])])
+        favoured, first, *more = starts[: self.favoured], *self.first_steps
+        begun, wanted = self.climbed(starts[self.favoured :], first), self.finalists - self.favoured
+        for steps in more:
+            begun = self._continued(self._leading(begun, max(wanted, -(-len(begun) // 2))), steps)
+        return self.highest([*self.climbed(favoured), *self._continued(self._leading(begun, wanted), self.steps)])
+
+    def _leading(self, fits: Sequence[Fitted[Model]], count: int) -> list[Fitted[Model]]:
+        """The best few, in their order."""
+        ranked = sorted(range(len(fits)), key=lambda i: (-fits[i].objective, i))[:count]
+        return [fits[i] for i in sorted(ranked)]
 
     def climbed(self, starts: Sequence[Model], steps: int | None = None) -> list[Fitted[Model]]:
         """Where each start leads to, after at most so many steps."""
         steps = self.steps if steps is None else min(steps, self.steps)
         if self.beside and len(starts) > 1:
             climb = Climb(self.method, self.batches, steps, self.tolerance)
-            return [*engines.current().map(climb, [Start(start, self.rows) for start in starts])]
+            return [*engines.map(climb, [Start(start, self.rows) for start in starts])]
         return [self.method(start, self.batches, steps=steps, tolerance=self.tolerance) for start in starts]
 
-    def _continued(self, begun: Sequence[Fitted[Model]]) -> list[Fitted[Model]]:
-        """To their ends; those that are there stay."""
-        found, going = [*begun], [i for i, fit in enumerate(begun) if not fit.converged]
-        ends = self.climbed([begun[i].model for i in going], max(self.steps - self.first_steps, 0))
+    def _continued(self, begun: Sequence[Fitted[Model]], steps: int) -> list[Fitted[Model]]:
+        """By at most so many steps; those that are at their ends stay."""
+        left = self.steps - max((len(fit.history) - 1 for fit in begun), default=0)
+        found, going = [*begun], [i for i, fit in enumerate(begun) if not fit.converged and left > 0]
+        ends = self.climbed([begun[i].model for i in going], min(steps, left))
         for i, end in zip(going, ends, strict=True):
             found[i] = replace(end, history=(*begun[i].history[:-1], *end.history))
         return found

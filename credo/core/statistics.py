@@ -28,6 +28,7 @@ from credo.numerics.exact import Array, Exact, Largest
 ALONE = 1e-12  # of a group's weight: what is left of it when its only row goes
 ROUNDING = 2.0**-90  # what a long chain of pair sums may lose, relative to the largest of its terms
 CLOSE = 2.0**-30  # of a sum of squares: below it, sums are taken about the mean
+MANY_PRODUCTS = 2**23  # rows x columns²: from here on, compiling a kernel for rows of weight 1 pays
 FEW = 8  # rows whose sums lose nothing
 CORRELATED = 1e-6  # by which rounding may move the eigenvalues of a correlation matrix
 OF_WEIGHTS = 1e-12  # by which sums of the same weights may differ as floats, relative to themselves
@@ -343,14 +344,19 @@ class CrossMoments(Statistics):
     @classmethod
     def of(cls, x: Array, member: Membership) -> CrossMoments:
         if isinstance(member, Hard):
-            found = cls._of_products(x, member)
-            close = found._close(member)
-            if not close.any():
-                return found
-            about = np.where(close, found.mean, 0.0)
-            n, first, second = cls._of_products(_away(x, member.codes, about), member).sums
-            return cls(n, *_uncentred(n[:, None], first, second, Exact.of(about), products=True))
+            return cls.of_bordered(_bordered(x), member)
         return cls.of_centred(soft_sums.products(x, member.weights))
+
+    @classmethod
+    def of_bordered(cls, cells: Array, member: Hard) -> CrossMoments:
+        """Of rows (1, x)."""
+        found = cls._of_products(cells, member)
+        close = found._close(member)
+        if not close.any():
+            return found
+        about = np.where(close, found.mean, 0.0)
+        n, first, second = cls._of_products(_bordered(_away(cells[:, 1:], member.codes, about)), member).sums
+        return cls(n, *_uncentred(n[:, None], first, second, Exact.of(about), products=True))
 
     @classmethod
     def of_centred(cls, sums: soft_sums.CentredSums) -> CrossMoments:
@@ -360,12 +366,17 @@ class CrossMoments(Statistics):
         return cls(n, first, Exact(*map(soft_sums.symmetric, (second.high, second.low))))  # to the last bit
 
     @classmethod
-    def _of_products(cls, x: Array, member: Hard) -> CrossMoments:
-        size = x.shape[1] + 1
+    def _of_products(cls, cells: Array, member: Hard) -> CrossMoments:
+        rows, size = cells.shape
         high, low = np.zeros((2, member.groups, size, size))
-        cells = np.column_stack([np.ones(len(x)), x]), member.codes, member.weight
-        few = len(x) * size**2 <= FEW_PRODUCTS and not add_products_hard.is_ready
-        (add_few_products if few else add_products_hard)(*cells, high, low)
+        few = rows * size**2 <= FEW_PRODUCTS and not add_products_hard.is_ready
+        if rows * size**2 >= MANY_PRODUCTS and member.groups == 1 and (member.weight == 1).all():
+            from credo._kernels.core.fused_products import add_products_whole
+
+            known = member.codes >= 0
+            add_products_whole(cells if known.all() else cells[known], high[0], low[0])
+        else:
+            (add_few_products if few else add_products_hard)(cells, member.codes, member.weight, high, low)
         return cls.of_pairs(high, low)
 
     def _close(self, member: Hard) -> NDArray[np.bool_]:
@@ -492,6 +503,11 @@ def _weights_of(cells: Codes | NDArray[np.int64], size: int, weight: Array) -> E
     high, low = np.zeros((2, size, 1))
     add_sums_hard(np.ones((len(cells), 1)), cells, weight, high, low)
     return Exact.of(high[:, 0], low[:, 0])
+
+
+def _bordered(x: Array) -> Array:
+    """(1, x)"""
+    return np.column_stack([np.ones(len(x)), x])
 
 
 def _away(x: Array, codes: Codes, pivot: Array) -> Array:

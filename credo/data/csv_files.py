@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from credo import engines
 from credo.data.batches import Batch
 from credo.data.cutting import FIRST_ROWS
-from credo.data.partitions import Partition, RowCounts, grouped
+from credo.data.partitions import Partition, RowCounts, Stored, grouped
 from credo.data.queries import (
     LONGEST,
     Database,
@@ -70,7 +70,7 @@ class CsvFile:
 
 
 @dataclass(frozen=True, eq=False)
-class CsvRows:
+class CsvRows(Stored):
     """The rows of some files, with columns of these types; the others are words."""
 
     database: Database
@@ -197,7 +197,7 @@ def _types(contents: Sequence[CsvRows], names: Sequence[str]) -> dict[str, str]:
     for limit in (f"LIMIT {FIRST_ROWS}", ""):  # most columns of words are known for that by their first rows
         undecided = tuple(name for name in names if TYPES[narrowest[name]] != "VARCHAR")
         rows = [Partition(replace(content, limit=limit), undecided) for content in contents if undecided]
-        for found in engines.current().map(Narrowest(), rows):
+        for found in engines.map(Narrowest(), rows):
             narrowest |= {name: max(narrowest[name], place) for name, place in found.items()}
     return {name: TYPES[place] for name, place in narrowest.items()}
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from credo.data.batches import Batch
 from credo.data.cutting import BATCH_ROWS, HEAVY, STRINGS
 from credo.data.files import FORMATS, matches
-from credo.data.partitions import Partition, RowCounts, grouped
+from credo.data.partitions import Partition, RowCounts, Stored, grouped
 from credo.data.queries import opened
 from credo.data.sources import Source
 from credo.errors import DataError, counted
@@ -151,7 +151,7 @@ def _listed(folder: str, label: str | None, seen: set[tuple[int, int]]) -> list[
 
 
 @dataclass(frozen=True, eq=False)
-class Texts:
+class Texts(Stored):
     """Some files of documents; `path` is what the user named them by."""
 
     files: Sequence[File]

@@ -19,7 +19,7 @@ from credo.data import partitions
 from credo.data.batches import Batch
 from credo.data.csv_files import open_csv
 from credo.data.cutting import BATCH_ROWS
-from credo.data.partitions import Content, Partition, RowCounts, grouped
+from credo.data.partitions import Content, Partition, RowCounts, Stored, grouped
 from credo.data.queries import Database, compression, identifier, literal, opened, packing, path_literal, rows_of
 from credo.data.sources import Filing, Source
 from credo.data.tables import batch_of, check_names, first_line
@@ -146,7 +146,7 @@ def _check_whole(path: Path) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class JsonRows:
+class JsonRows(Stored):
     """Files of an object a line; what one of them doesn't have is missing there."""
 
     database: Database
@@ -249,7 +249,7 @@ class RowRange(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ParquetRows:
+class ParquetRows(Stored):
     """Ranges of rows: DuckDB opens no row groups but theirs."""
 
     database: Database
@@ -306,7 +306,7 @@ class ArrowPart(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ArrowRows:
+class ArrowRows(Stored):
     """Record batches of Arrow files or streams."""
 
     parts: tuple[ArrowPart, ...]

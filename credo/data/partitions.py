@@ -14,17 +14,24 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.data.batches import Batch, Encodings, packed, unpacked
 from credo.data.cutting import recut
-from credo.engines.partitions import Loaded
+from credo.engines.partitions import Engine, Loaded, Sized
 from credo.errors import DataError
 from credo.numerics.exact import Array
 
 BYTES = 2**27  # of files that are one partition, unless it is one file
 
 Item = TypeVar("Item")
+Read = TypeVar("Read", bound=Sized)
+Somewhere = TypeVar("Somewhere", bound="Homed")
 
 
 class Content(Protocol):
-    """Files, or parts of them."""
+    """Files, or parts of them; or rows that an engine holds."""
+
+    @property
+    def home(self) -> Engine | None:
+        """The engine that holds them; None: they can be read anywhere."""
+        ...
 
     def read(self, wanted: Sequence[str], /) -> Iterator[Batch]:
         """Those columns of their rows, in parts of any size, in order."""
@@ -33,6 +40,13 @@ class Content(Protocol):
     def count(self) -> int:
         """How many rows they have."""
         ...
+
+
+class Homed(Protocol):
+    """What may live on an engine."""
+
+    @property
+    def home(self) -> Engine | None: ...
 
 
 class PartStep(Protocol):
@@ -47,6 +61,27 @@ class PartStep(Protocol):
         ...
 
 
+class Stored:
+    """Content that can be read anywhere."""
+
+    @property
+    def home(self) -> Engine | None:
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Held(Stored):
+    """Rows in memory."""
+
+    parts: tuple[Batch, ...]
+
+    def read(self, wanted: Sequence[str], /) -> Iterator[Batch]:
+        return (part.only(wanted) for part in self.parts)
+
+    def count(self) -> int:
+        return sum(part.rows for part in self.parts)
+
+
 @dataclass(frozen=True, eq=False)
 class Partition:
     """Rows of files: what to read, and what is done with it. It is small, and may be pickled."""
@@ -56,6 +91,10 @@ class Partition:
     start: int = 0  # how many rows of the table come before
     rows: int | None = None  # where known beforehand
     steps: tuple[PartStep, ...] = ()
+
+    @property
+    def home(self) -> Engine | None:
+        return self.content.home
 
     def parts(self) -> Iterator[Batch]:
         found = self.content.read(self.wanted)
@@ -69,6 +108,20 @@ class Partition:
 
     def then(self, step: PartStep) -> Partition:
         return replace(self, steps=(*self.steps, step))
+
+
+@dataclass(frozen=True, eq=False)
+class Opened(Generic[Read]):
+    """A partition whose batches are in memory, and stay there, with what they are encoded as."""
+
+    kept: tuple[Read, ...]
+
+    @property
+    def home(self) -> Engine | None:
+        return None
+
+    def batches(self) -> Iterator[Read]:
+        return iter(self.kept)
 
 
 def grouped(items: Sequence[Item], size: Callable[[Item], int]) -> list[tuple[Item, ...]]:
@@ -101,16 +154,20 @@ class RowCounts:
         if self._known is None:
             if len(partitions) == 1:
                 return partitions
-            self._known = [*engines.current().map(RowCount(), map(Unopened, self._contents))]
+            self._known = [*engines.map(RowCount(), [*map(Unopened, self._contents)])]
         return numbered(partitions, self._known)
 
 
 @dataclass(frozen=True, eq=False)
-class Unopened(Loaded, Generic[Item]):
+class Unopened(Loaded, Generic[Somewhere]):
     """Something as such, for a job that opens it itself and has one result for all its rows."""
 
-    what: Item
+    what: Somewhere
     rows: int = 0  # none are read yet
+
+    @property
+    def home(self) -> Engine | None:
+        return self.what.home
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,7 @@ def profile(data: object, names: Sequence[str] | None = None, every: Container[s
     wanted = list(table.names if names is None else names)
 
     job = Profiles(tuple(wanted), frozenset(name for name in wanted if name in every), strict=names is not None)
-    found = engines.current().reduce(job, table.partitions(wanted), job.total)
+    found = engines.reduce(job, table.partitions(wanted), job.total)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
     return found
@@ -225,7 +225,7 @@ class Missing:
 
 def missing_shares(table: Source, names: Sequence[str]) -> dict[str, float]:
     """The share of each column's cells that are missing."""
-    found = sum(engines.current().map(Missing(tuple(names)), table.partitions(names)), np.zeros(len(names) + 1, int))
+    found = sum(engines.map(Missing(tuple(names)), table.partitions(names)), np.zeros(len(names) + 1, int))
     *absent, rows = found.tolist()
     return {name: n / max(rows, 1) for name, n in zip(names, absent, strict=True)}
 

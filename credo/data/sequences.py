@@ -23,7 +23,7 @@ from credo.data.batches import Batch
 from credo.data.cutting import joined
 from credo.data.partitions import Partition, Unopened
 from credo.engines import Partition as AnyPartition
-from credo.engines.partitions import Loaded
+from credo.engines.partitions import Engine, Loaded
 from credo.errors import DataError
 
 if TYPE_CHECKING:
@@ -171,6 +171,10 @@ class SequencePartition:
     more: tuple[tuple[Partition, int], ...]  # partitions after it, and how many of their first rows belong here
     sequences: Sequences
 
+    @property
+    def home(self) -> Engine | None:
+        return self.partition.home
+
     def batches(self) -> Iterator[SequenceBatch]:
         own = _rows(self.partition.batches(), self.skipped, None)
         ends = (_rows(partition.batches(), 0, rows) for partition, rows in self.more)
@@ -204,7 +208,7 @@ def partitions_of(
     if len(found) == 1:
         return [SequencePartition(found[0], 0, (), sequences)]
     only = replace(sequences, order=None)
-    ends = [*engines.current().map(FindEnds(only), map(Unopened, table.files([by])))]
+    ends = [*engines.map(FindEnds(only), [*map(Unopened, table.files([by]))])]
     _check_apart(ends, found, by)
     return [
         SequencePartition(own, _begun(ends, i), _continued(ends, found, i), sequences)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +14,51 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.data.batches import Batch
 from credo.data.cutting import chunks_of, recut
-from credo.data.partitions import Beside, Chosen, Partition, PartStep, Renamed, Weighted
+from credo.data.partitions import Beside, Chosen, Held, Partition, PartStep, Renamed, Unopened, Weighted, numbered
+from credo.engines import Engine
 from credo.engines import Partition as AnyPartition
 from credo.errors import DataError, SchemaError, counted, suggest
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.data.sequences import SequenceBatch
+
+class Frame(Protocol):
+    """A DataFrame of an engine."""
+
+    @property
+    def home(self) -> Engine: ...
+
+    @property
+    def template(self) -> Filing:
+        """A partition that stands for all, its rows not counted: what is read of each, and what is done with it."""
+        ...
+
+    def read_as(self, template: Filing | None, /) -> Self:
+        """The same, of which something else is read."""
+        ...
+
+    def first(self, wanted: Sequence[str], rows: int | None, /) -> Batch | None:
+        """The first batch, or no more than so many of its rows; None if there are no rows."""
+        ...
+
+    def with_columns(self, wanted: Sequence[str], job: AddColumns, /) -> Any:
+        """A DataFrame with further columns, which a job makes of the rows of each batch when it is computed."""
+        ...
+
+
+class AddColumns(Protocol):
+    """A job that makes columns."""
+
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        """Of each, an array of its type."""
+        ...
+
+    def __call__(self, batch: Batch, /) -> Mapping[str, Any]:
+        """As arrays."""
+        ...
+
 
 PartReader = Callable[[Sequence[str]], Iterator[Batch]]
 Filing = Callable[[Sequence[str]], Sequence[Partition]]
@@ -42,7 +80,8 @@ class Source:
     plain: bool = False  # whether no cell spells anything that it isn't: texts, or an array of numbers
     keys: tuple[str, ...] = ()  # columns that say which row it is, and are nothing to learn from
     lengths: tuple[int, ...] = ()  # of tables that it is made of: each is a sequence
-    files: Filing | None = None  # if it is files: their partitions, which give the same parts as `read`
+    files: Filing | None = None  # if it is in partitions: these, which give the same parts as `read`
+    frame: Frame | None = None  # the DataFrame of an engine that it is, if it is one
 
     @classmethod
     def of_files(cls, names: tuple[str, ...], files: Filing, **facts: Any) -> Source:
@@ -78,23 +117,55 @@ class Source:
 
     def count(self, name: str) -> int:
         """How many rows there are, found out by reading a column."""
-        return sum(engines.current().map(BatchRows(), self.partitions([name])))
+        return sum(engines.map(BatchRows(), self.partitions([name])))
+
+    @property
+    def home(self) -> Engine | None:
+        """The engine that holds it, if one does."""
+        return None if self.frame is None else self.frame.home
+
+    @property
+    def nearby(self) -> bool:
+        """Whether it is read here; else, jobs read it where the work runs, and only what they find comes here."""
+        return self.files is None or (self.home or engines.current()).shares_memory
+
+    def first(self, names: Sequence[str], rows: int | None = None) -> Batch | None:
+        """The first batch, or no more than so many of its rows; None if there are no rows."""
+        if self.frame is not None:
+            self.require(names)
+            return self.frame.first(names, rows)
+        partitions = self.partitions(names)
+        if self.nearby:
+            found = next((batch for own in partitions for batch in own.batches()), None)
+            return found if found is None or rows is None else found.slice(0, rows)
+        return first_of(partitions, rows)
 
     def held(self, most: int = 2**28) -> Source:
-        """In memory, if the rows take at most so many bytes, for those who read them several times; else as it is."""
-        if self.near or self.once:
+        """In memory, if it can be read here and the rows take at most so many bytes, for those who read them several
+        times; else as it is. Partitions stay what they are."""
+        if self.near or self.once or not self.nearby:
             return self
-        parts, size = [], 0
-        for part in self.read(self.names):
-            parts.append(part)
-            size += sum(array.nbytes for array in part.columns.values()) + (
-                0 if part.block is None else part.block.nbytes
-            )
-            if size > most:
-                return self
-        rows = sum(part.rows for part in parts)
-        held = replace(self, read=lambda wanted: (part.only(wanted) for part in parts), files=None, spelt=None)
-        return replace(held, rows=rows, near=True)
+        parts, rows, size = [], [], 0
+        for partition in [None] if self.files is None else self.files(self.names):
+            own = []
+            for part in self.read(self.names) if partition is None else partition.parts():
+                own.append(part)
+                size += sum(array.nbytes for array in part.columns.values()) + (
+                    0 if part.block is None else part.block.nbytes
+                )
+                if size > most:
+                    return self
+            parts.append(Held(tuple(own)))
+            rows.append(parts[-1].count())
+        if self.files is None:
+            (only,) = parts
+            return replace(self, read=only.read, spelt=None, rows=rows[0], near=True)
+
+        def files(wanted: Sequence[str]) -> Sequence[Partition]:
+            return numbered([Partition(own, tuple(wanted)) for own in parts], rows)
+
+        held = Source.of_files(self.names, files)
+        return replace(self, read=held.read, files=files, spelt=None, rows=sum(rows), near=True)
 
     def beside(self, name: str, values: object) -> Source:
         """With one more column, given as an array."""
@@ -132,13 +203,17 @@ class Source:
             parts = self.read(needed)
             return parts if step is None else step.over(parts)
 
-        def files(wanted: Sequence[str]) -> Sequence[Partition]:
-            needed, step = plan(wanted)
-            assert self.files is not None
-            found = self.files(needed)
-            return found if step is None else step.shared(found)
+        def after(files: Filing | None) -> Filing | None:
+            def filed(wanted: Sequence[str]) -> Sequence[Partition]:
+                needed, step = plan(wanted)
+                assert files is not None
+                found = files(needed)
+                return found if step is None else step.shared(found)
 
-        return replace(self, read=read, files=None if self.files is None else files, spelt=None)
+            return None if files is None else filed
+
+        frame = self.frame and self.frame.read_as(after(self.frame.template))
+        return replace(self, read=read, files=after(self.files), frame=frame, spelt=None)
 
     def as_words(self, names: Collection[str]) -> Source:
         """With some columns as they are written, if they could be numbers: to those who know them as words they are.
@@ -148,7 +223,7 @@ class Source:
         if not names or self.spelt is None:
             return self
         found = self.spelt(names)
-        return replace(self, read=found.read, files=found.files, spelt=None)
+        return replace(self, read=found.read, files=found.files, frame=found.frame, spelt=None)
 
     def without(self, name: object) -> Source:
         """All columns but one."""
@@ -179,6 +254,23 @@ class BatchRows:
         return batch.rows
 
 
+@dataclass(frozen=True)
+class FirstRows:
+    """The first rows of a partition's first batch, or all of them; None if it has none."""
+
+    rows: int | None
+
+    def __call__(self, unopened: Unopened[AnyPartition[Batch]]) -> Batch | None:
+        found = next(unopened.what.batches(), None)
+        return found if found is None or self.rows is None else found.slice(0, self.rows)
+
+
+def first_of(partitions: Iterable[AnyPartition[Batch]], rows: int | None) -> Batch | None:
+    """The first rows of the first partition that has some, found where the partitions are opened."""
+    each = (next(engines.map(FirstRows(rows), [Unopened(own)])) for own in partitions)
+    return next((found for found in each if found is not None), None)
+
+
 def source(data: object) -> Source:
     """Any of the forms that credo takes as a table."""
     if isinstance(data, Source):
@@ -197,9 +289,10 @@ def opened(data: object) -> Source:
         from credo.data.files import open_files
 
         return open_files(data)
+    from credo.data.frames import open_frame
     from credo.data.tables import open_table
 
-    return open_table(data)
+    return open_frame(data) or open_table(data)
 
 
 def _only_column(data: Mapping[str, object]) -> Any:

@@ -151,16 +151,15 @@ class Spellings:
 
 def _spellings(table: Source, names: Sequence[str], missing: tuple[object, ...]) -> Seen:
     """Over all rows, of which the first ones tell most columns from numbers and dates."""
-    parts = table.read(names)
-    first = next(parts, None)
+    first = table.first(names, FIRST_ROWS)
     if first is None:
         return Seen({name: Spelling() for name in names})
-    seen = Spellings(tuple(names), missing)(first if first.rows <= FIRST_ROWS else first.slice(0, FIRST_ROWS))
-    if not seen.undecided or (first.rows <= FIRST_ROWS and next(parts, None) is None):
+    seen = Spellings(tuple(names), missing)(first)
+    if not seen.undecided or first.rows == table.rows:
         return seen
     others = {name: each for name, each in seen.found.items() if each.is_words}
     job, seen = Spellings(tuple(seen.undecided), missing), Seen({name: Spelling() for name in seen.undecided})
-    for own in engines.current().map(job, table.partitions(job.names)):
+    for own in engines.map(job, table.partitions(job.names)):
         seen += own
         if not seen.undecided:
             break

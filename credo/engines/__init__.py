@@ -1,7 +1,8 @@
 """Engines run jobs over partitions of a table and give the results in the partitions' order. The default is Local.
 
 A job is a picklable function of one batch; a partition is picklable too, and is opened where the job runs. So engines
-may run them in threads, in other processes, or on other machines.
+may run them in threads, in other processes, or on other machines. Rows that an engine holds itself (the partitions of a
+Dask or Spark DataFrame) are worked on there, whatever the current engine is.
 """
 
 from __future__ import annotations
@@ -9,37 +10,41 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from credo.engines.local import Local
-from credo.engines.partitions import Partition, Sized, opened, sums
+from credo.engines.partitions import Engine, Partition, Sized, opened, sums
+from credo.errors import EngineError
 
-__all__ = ["Engine", "Local", "Partition", "Serial", "current", "using"]
+if TYPE_CHECKING:
+    from credo.engines.dask import Dask as Dask
+    from credo.engines.spark import Spark as Spark
+
+__all__ = ["Dask", "Engine", "Local", "Partition", "Serial", "Spark", "current", "map", "reduce", "using"]
 
 Rows = TypeVar("Rows", bound=Sized)
 Result = TypeVar("Result")
 
+_LAZY = {"Dask": "credo.engines.dask", "Spark": "credo.engines.spark"}  # of packages that the core does without
 
-class Engine(Protocol):
-    """What runs jobs. Results don't depend on which engine does, nor on how many workers it has."""
 
-    def map(self, job: Callable[[Rows], Result], partitions: Iterable[Partition[Rows]], /) -> Iterator[Result]:
-        """job(batch) for each batch of each partition, in their order."""
-        ...
-
-    def reduce(
-        self,
-        job: Callable[[Rows], Result],
-        partitions: Iterable[Partition[Rows]],
-        total: Callable[[Sequence[Result]], Result],
-        /,
-    ) -> Result | None:
-        """The sum of these, first within each partition, then over partitions (see `added`); None of no batches."""
-        ...
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        try:
+            return getattr(import_module(_LAZY[name]), name)
+        except ModuleNotFoundError as error:
+            raise EngineError(
+                f"the {name} engine needs a package that isn't installed, {error.name}: "
+                f"pip install 'credo-bayes[{name.lower()}]'"
+            ) from None
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Serial:
     """One batch after another, without threads: for a few small ones, to which starting threads would be the work."""
+
+    shares_memory = True
 
     def map(self, job: Callable[[Rows], Result], partitions: Iterable[Partition[Rows]], /) -> Iterator[Result]:
         return (job(batch) for _, batch in opened(partitions))
@@ -58,7 +63,7 @@ _engine: ContextVar[Engine | None] = ContextVar("engine", default=None)
 
 
 def current() -> Engine:
-    """The engine that jobs run on."""
+    """The engine that jobs run on, unless their rows live on another one."""
     return _engine.get() or Local()
 
 
@@ -70,3 +75,23 @@ def using(engine: Engine) -> Iterator[None]:
         yield
     finally:
         _engine.reset(token)
+
+
+def at_home(partitions: Iterable[Partition[Any]]) -> Engine:
+    """The engine that these partitions live on; else the current one."""
+    first = partitions[0] if isinstance(partitions, Sequence) and partitions else None  # an iterator is of batches here
+    return (first and first.home) or current()
+
+
+def map(job: Callable[[Rows], Result], partitions: Iterable[Partition[Rows]]) -> Iterator[Result]:  # noqa: A001
+    """job(batch) for each batch of each partition, in their order, on the engine that they live on."""
+    return at_home(partitions).map(job, partitions)
+
+
+def reduce(
+    job: Callable[[Rows], Result],
+    partitions: Iterable[Partition[Rows]],
+    total: Callable[[Sequence[Result]], Result],
+) -> Result | None:
+    """The sum of these by a fixed tree, on the engine that the partitions live on; None of no batches."""
+    return at_home(partitions).reduce(job, partitions, total)

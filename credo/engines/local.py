@@ -24,6 +24,8 @@ progress: ContextVar[Callable[[int], None] | None] = ContextVar("progress", defa
 class Local:
     """Threads of this process. Partitions are opened one after another, and their batches shared out to threads."""
 
+    shares_memory = True
+
     def map(self, job: Callable[[Rows], Result], partitions: Iterable[Partition[Rows]], /) -> Iterator[Result]:
         return (result for _, result in _mapped(job, opened(partitions)))
 

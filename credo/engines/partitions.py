@@ -1,9 +1,10 @@
-"""Partitions, which jobs run over, and the order in which their results are added: the same for every engine."""
+"""Engines, the partitions that jobs run over, and the order in which results are added: the same for every engine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from itertools import chain, groupby
+from functools import partial
+from itertools import chain, groupby, repeat
 from operator import itemgetter
 from typing import Protocol, Self, TypeVar
 
@@ -20,10 +21,39 @@ class Sized(Protocol):
 Rows = TypeVar("Rows", bound=Sized)
 Read = TypeVar("Read", bound=Sized, covariant=True)
 Result = TypeVar("Result")
+Node = TypeVar("Node")
+
+
+class Engine(Protocol):
+    """What runs jobs. Results don't depend on which engine does, nor on how many workers it has."""
+
+    @property
+    def shares_memory(self) -> bool:
+        """Whether its workers are threads of this process, to which rows in memory need not be sent."""
+        ...
+
+    def map(self, job: Callable[[Rows], Result], partitions: Iterable[Partition[Rows]], /) -> Iterator[Result]:
+        """job(batch) for each batch of each partition, in their order."""
+        ...
+
+    def reduce(
+        self,
+        job: Callable[[Rows], Result],
+        partitions: Iterable[Partition[Rows]],
+        total: Callable[[Sequence[Result]], Result],
+        /,
+    ) -> Result | None:
+        """The sum of these, first within each partition, then over partitions (see `added`); None of no batches."""
+        ...
 
 
 class Partition(Protocol[Read]):
     """Rows that one worker reads; it is pickled to get there."""
+
+    @property
+    def home(self) -> Engine | None:
+        """The engine that holds the rows, and that jobs over them run on; None: any engine can open them."""
+        ...
 
     def batches(self) -> Iterator[Read]:
         """The rows, batch by batch: what is opened is opened here."""
@@ -32,6 +62,10 @@ class Partition(Protocol[Read]):
 
 class Loaded:
     """A batch that is in memory is a partition, of itself."""
+
+    @property
+    def home(self) -> Engine | None:
+        return None
 
     def batches(self) -> Iterator[Self]:
         return iter((self,))
@@ -50,40 +84,73 @@ def opened(partitions: Iterable[Partition[Rows]]) -> Generator[tuple[int, Rows]]
 
 def sums(results: Iterable[tuple[int, Result]], total: Callable[[Sequence[Result]], Result]) -> Result | None:
     """The sum of results, each with the place of its partition: what `Engine.reduce` gives."""
-    by_partition = (subtotal((result for _, result in own), total) for _, own in groupby(results, key=itemgetter(0)))
-    return added((found for each in by_partition for found in each), total)
+
+    def by_partition() -> Iterator[Result | None]:
+        reached = 0
+        for place, own in groupby(results, key=itemgetter(0)):
+            yield from repeat(None, place - reached)  # partitions without batches
+            reached = place + 1
+            yield subtotal((result for _, result in own), total)
+
+    return added(by_partition(), total)
 
 
-def subtotal(results: Iterator[Result], total: Callable[[Sequence[Result]], Result]) -> list[Result]:
+def subtotal(results: Iterator[Result], total: Callable[[Sequence[Result]], Result]) -> Result | None:
     """The sum of one partition's results, which is its only result, if there is one."""
     begun = [result for _, result in zip(range(2), results, strict=False)]
     if len(begun) < 2:
-        return begun
-    whole = added(chain(begun, results), total)
-    return [] if whole is None else [whole]
+        return begun[0] if begun else None
+    return added(chain(begun, results), total)
 
 
-def added(results: Iterable[Result], total: Callable[[Sequence[Result]], Result]) -> Result | None:
-    """The sum of results by a tree that depends on nothing but their number: runs of 32, then pairs of equal height.
+def added(results: Iterable[Result | None], total: Callable[[Sequence[Result]], Result]) -> Result | None:
+    """The sum of results by a tree that depends on nothing but their places: runs of 32, then pairs of equal height.
 
-    So at most log₂(results / 32) sums wait, and each result takes part in as many additions.
+    None has a place and adds nothing. At most log₂(results / 32) sums wait, and each result takes part in as many
+    additions.
 
-    >>> added("abc", "".join), added([], "".join)
-    ('abc', None)
+    >>> added("abc", "".join), added([None, "a"], "".join), added([], "".join)
+    ('abc', 'a', None)
     >>> added(([1] for _ in range(100)), lambda parts: [sum(part, []) for part in [parts]][0]) == [1] * 100
     True
     """
-    waiting: list[Result] = []
-    heights: list[tuple[int, Result]] = []  # of whole trees, the highest first
-    for result in results:
-        waiting.append(result)
-        if len(waiting) == FAN_IN:
-            height, whole = 0, total(waiting)
+    return tree(results, partial(run_total, total=total), partial(pair_total, total=total))
+
+
+def run_total(run: Sequence[Result | None], total: Callable[[Sequence[Result]], Result]) -> Result | None:
+    """The sum of up to 32 results that follow each other."""
+    own = [result for result in run if result is not None]
+    return total(own) if own else None
+
+
+def pair_total(pair: Sequence[Result | None], total: Callable[[Sequence[Result]], Result]) -> Result | None:
+    """The sum of two sums; where one of them is of nothing, the other."""
+    own = [result for result in pair if result is not None]
+    return total(own) if len(own) > 1 else own[0] if own else None
+
+
+def tree(
+    leaves: Iterable[Node],
+    of_run: Callable[[Sequence[Node]], Node],
+    of_pair: Callable[[Sequence[Node]], Node],
+    fan_in: int = FAN_IN,
+) -> Node | None:
+    """The root of the tree that `added` sums by: its nodes may be results, or stand for results that are elsewhere."""
+    waiting: list[Node] = []
+    heights: list[tuple[int, Node]] = []  # of whole trees, the highest first
+    for leaf in leaves:
+        waiting.append(leaf)
+        if len(waiting) == fan_in:
+            height, whole = 0, of_run(waiting)
             waiting = []
             while heights and heights[-1][0] == height:
-                height, whole = height + 1, total([heights.pop()[1], whole])
+                height, whole = height + 1, of_pair([heights.pop()[1], whole])
             heights.append((height, whole))
-    rest = [whole for _, whole in heights] + waiting
-    if not rest:
+    if waiting:
+        heights.append((0, of_run(waiting)))
+    if not heights:
         return None
-    return rest[0] if len(rest) == 1 and heights else total(rest)
+    _, root = heights.pop()
+    while heights:
+        root = of_pair([heights.pop()[1], root])
+    return root

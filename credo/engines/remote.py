@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from credo.engines.local import one_blas_thread, progress
 from credo.engines.partitions import Partition, Sized, added, subtotal
-from credo.errors import Notice
-from credo.notices import tell
+from credo.errors import CredoError
+from credo.notices import recorded, tell
 
 Rows = TypeVar("Rows", bound=Sized)
 Result = TypeVar("Result")
+
+Watch = Callable[[int, int | None], None]  # is told how many partitions of a pass are done, and of how many, if known
+
+partition_progress: ContextVar[Watch | None] = ContextVar("partition_progress", default=None)
 
 
 class Done(NamedTuple):
     """What a worker found in a partition."""
 
-    results: list[Any]
+    results: list[Any]  # of each batch; or their sum alone, which is None of no batches
     rows: int
     notices: list[str]  # that were told there
 
@@ -33,7 +37,7 @@ class Task:
     total: Callable[[Sequence[Any]], Any] | None = None
 
     def __call__(self, partition: Partition[Any]) -> Done:
-        """To be called by the worker, which runs one task at a time."""
+        """To be called by the worker."""
         rows = 0
 
         def results() -> Iterator[Any]:
@@ -42,20 +46,23 @@ class Task:
                 yield self.job(batch)
                 rows += batch.rows
 
-        with warnings.catch_warnings(record=True, action="always", category=Notice) as told, one_blas_thread():
-            found = [*results()] if self.total is None else subtotal(results(), self.total)
-        return Done(found, rows, [str(each.message) for each in told])
+        with recorded() as told, one_blas_thread():
+            found = [*results()] if self.total is None else [subtotal(results(), self.total)]
+        return Done(found, rows, told)
 
 
 class Remote(ABC):
     """An engine that has tasks done elsewhere, a partition each."""
+
+    shares_memory = False
 
     @abstractmethod
     def run(self, task: Task, partitions: Iterable[Partition[Any]]) -> Iterator[Done]:
         """task(partition) for each, in their order; task and partitions are picklable."""
 
     def map(self, job: Callable[[Rows], Result], partitions: Iterable[Partition[Rows]], /) -> Iterator[Result]:
-        return (result for done in self._done(Task(job), partitions) for result in done.results)
+        done = watched(self.run(Task(job), partitions), partitions)
+        return (result for each in done for result in each.results)
 
     def reduce(
         self,
@@ -64,13 +71,24 @@ class Remote(ABC):
         total: Callable[[Sequence[Result]], Result],
         /,
     ) -> Result | None:
-        return added((sum_ for done in self._done(Task(job, total), partitions) for sum_ in done.results), total)
+        done = watched(self.run(Task(job, total), partitions), partitions)
+        return added((each.results[0] for each in done), total)
 
-    def _done(self, task: Task, partitions: Iterable[Partition[Any]]) -> Iterator[Done]:
-        report = progress.get()
-        for done in self.run(task, partitions):
-            for notice in done.notices:
-                tell(notice)
-            if report:
-                report(done.rows)
-            yield done
+
+def watched(done: Iterable[Done], partitions: Iterable[Partition[Any]]) -> Iterator[Done]:
+    """What comes back, in order; notices are told, and progress is reported, as it comes."""
+    report, watch = progress.get(), partition_progress.get()
+    count = len(partitions) if isinstance(partitions, Sequence) else None
+    for number, each in enumerate(done, 1):
+        for notice in each.notices:
+            tell(notice)
+        if report:
+            report(each.rows)
+        if watch:
+            watch(number, count)
+        yield each
+
+
+def in_partition(error: CredoError, place: int) -> CredoError:
+    """The same error, which says in which partition it was found."""
+    return type(error)(f"{error} (partition {place + 1})") if len(error.args) == 1 else error

@@ -240,7 +240,7 @@ class Belief(Additive):
     def log_prob(self, data: Any) -> Array:
         """log p(observation) of each, by the predictive; NaN where it is missing."""
         table = source(data)
-        parts = engines.current().map(LogPredictive(self), table.partitions(self.needs(table)))
+        parts = engines.map(LogPredictive(self), table.partitions(self.needs(table)))
         return np.concatenate([np.empty(0), *parts])
 
     def log_predictive(self, batch: Batch) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,9 @@ from credo.families.dirichlet import Dirichlet, DirichletCategorical
 from credo.families.family import Rule
 from credo.numerics.distributions import Beta, Real
 from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.present.plotting import Figure
 
 
 def summarise_groups(batch: Batch, weight: Array, by: str, readings: Sequence[ObservedColumns]) -> Evidence:
@@ -190,7 +193,7 @@ class Beliefs(Additive):
         NaN where the observation is missing.
         """
         table = source(data)
-        parts = engines.current().map(LogPredictive(self), table.partitions(self.needs(table)))
+        parts = engines.map(LogPredictive(self), table.partitions(self.needs(table)))
         return np.concatenate([np.empty(0), *parts])
 
     def log_predictive(self, batch: Batch) -> Array:
@@ -219,6 +222,12 @@ class Beliefs(Additive):
     def _shares(self) -> bool:
         """Whether groups teach each other something, apart from the prior."""
         return getattr(self.family, "covariance", None) in ("tied", "spherical")
+
+    def plot(self, top: int = 40, quantity: str | None = None) -> Figure:
+        """A forest plot: the estimates of groups with their 95% credible intervals, the largest first."""
+        from credo.present.score_plot import plot_groups
+
+        return plot_groups(self, top, quantity)
 
     def table(self, mass: float = 0.95) -> Any:
         """An Arrow table: a row for each group, with its rows, estimates and intervals.

@@ -20,7 +20,7 @@ from credo.data import Batch, Source, source
 from credo.data.fingerprints import Fingerprints, fingerprints
 from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted, suggest
-from credo.models.copies import Repeats
+from credo.models.copies import LOOKED_AT, Repeats
 from credo.models.decisions import Loss, loss_matrix
 from credo.models.explaining import Reasons, Spoken, Step
 from credo.models.jobs import (
@@ -45,7 +45,6 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.explaining import Explanation
 
-LOOKED_AT = 20_000  # rows among which copies are looked for
 NOTHING = "nothing was learned yet: fit(data, target=...) first"
 Shares = Mapping[Any, float]  # of classes: they sum to 1
 
@@ -119,7 +118,7 @@ class ClassPredictor(Surface, ABC):
         weights, found = Weights.of(weight), Stacked()
         partitions = weights.partitions(table, self.needs(table.without(weight)))
         codes, row_weights = list[Codes](), list[Array]()
-        for log_shares, own, mass in engines.current().map(LeftOut(self, weights.of_a_row), partitions):
+        for log_shares, own, mass in engines.map(LeftOut(self, weights.of_a_row), partitions):
             found.add(log_shares, table.rows)
             codes.append(own)
             row_weights.append(mass)
@@ -169,7 +168,7 @@ class ClassPredictor(Surface, ABC):
             return None
         names = self.needs(table.without(weight))
         texts = np.array([name in self.text_columns for name in names])
-        parts = engines.current().map(Prints(self, tuple(names)), table.partitions(names))
+        parts = engines.map(Prints(self, tuple(names)), table.partitions(names))
         codes, cells = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
         known = codes >= 0
         return Repeats.of(fingerprints(cells)[known], codes[known], cells[:, known], texts).copied
@@ -271,7 +270,7 @@ class ClassPredictor(Surface, ABC):
         """
         from credo.models.label_shift import shifted_shares
 
-        shares = shifted_shares(self.predict_log_proba(data), self._log_prior, self._share_smoothing)
+        shares = shifted_shares(self._collected(data, LogProbabilities(self)), self._log_prior, self._share_smoothing)
         return self.with_class_prior(dict(zip(self.classes, shares.tolist(), strict=True)))
 
     @property
@@ -317,16 +316,34 @@ class ClassPredictor(Surface, ABC):
     # Prediction
 
     def predict_log_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
-        """log P(class | row), with other class shares where they are given. (rows, classes)"""
+        """log P(class | row), with other class shares where they are given. (rows, classes)
+
+        Of a Dask or Spark DataFrame: that frame, with a column log P(class) for each class.
+        """
         if class_prior is not None:
             return self.with_class_prior(class_prior).predict_log_proba(data)
-        return self._collected(data, LogProbabilities(self))
+        found: Array = self._found(data, LogProbabilities(self), "log P({})")
+        return found
 
     def predict_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
-        """P(class | row), with other class shares where they are given. (rows, classes)"""
+        """P(class | row), with other class shares where they are given. (rows, classes)
+
+        Of a Dask or Spark DataFrame: that frame, with a column P(class) for each class, made when it is computed.
+        """
         if class_prior is not None:
             return self.with_class_prior(class_prior).predict_proba(data)
-        return self._collected(data, Probabilities(self))
+        found: Array = self._found(data, Probabilities(self), "P({})")
+        return found
+
+    def _found(self, data: object, job: Job, form: str) -> Array:
+        """An array; or a frame of the engine that the data lives on, which its type doesn't tell."""
+        table = self.opened(data)
+        if table.frame is None:
+            return self._collected(table, job)
+        from credo.models.frame_columns import for_each_class
+
+        frame: Array = for_each_class(table, self._present(table), job, form, self.classes)
+        return frame
 
     def probabilities(self, batch: Batch) -> Array:
         """The same of a batch, without a word about cells that say nothing."""
@@ -341,10 +358,15 @@ class ClassPredictor(Surface, ABC):
         return shares, silent
 
     def predict(self, data: object, *, class_prior: Shares | None = None) -> NDArray[Any]:
-        """The most probable class of each row."""
+        """The most probable class of each row; of a Dask or Spark DataFrame, that frame with a column `predicted`."""
         if class_prior is not None:
             return self.with_class_prior(class_prior).predict(data)
-        return self._named(self._collected(data, MostProbable(self), width=1)[:, 0].astype(np.intp))
+        if (table := self.opened(data)).frame is not None:
+            from credo.models.frame_columns import most_probable
+
+            frame: NDArray[Any] = most_probable(table, self._present(table), MostProbable(self), self.classes)
+            return frame
+        return self._named(self._collected(table, MostProbable(self), width=1)[:, 0].astype(np.intp))
 
     def _named(self, codes: NDArray[np.intp]) -> NDArray[Any]:
         return _array_of(self.classes)[codes]
@@ -354,7 +376,7 @@ class ClassPredictor(Surface, ABC):
 
         loss[truth][decision] is what a decision costs; what isn't said costs 0 where it is right, else 1.
         """
-        expected = self.predict_proba(data) @ loss_matrix(loss, self.classes)
+        expected = self._collected(data, Probabilities(self)) @ loss_matrix(loss, self.classes)
         decided = self._named(expected.argmin(1)).astype(object)
         if reject is not None:
             if not isinstance(reject, int | float | np.number) or np.isnan(reject):
@@ -366,9 +388,9 @@ class ClassPredictor(Surface, ABC):
         """What a job finds of each row, one after another. (rows, width: one column a class, unless said)"""
         table, silent, found = self.opened(data), Silent(), Stacked()
         shape = table.rows or 0, len(self.classes) if width is None else width
-        shared = table.near and isinstance(engines.current(), engines.Local)
+        shared = table.near and engines.current().shares_memory
         placed = Placed(job, np.empty(shape)) if shared and table.rows is not None else None
-        for part, unseen in engines.current().map(placed or job, table.partitions(self._present(table))):
+        for part, unseen in engines.map(placed or job, table.partitions(self._present(table))):
             if placed is None:
                 found.add(part, table.rows)
             for name, cells in unseen.items():
@@ -382,7 +404,7 @@ class ClassPredictor(Surface, ABC):
         self._present(table)
         silent: Silent = {}
         partitions = table.partitions([*table.keys, *table.names])
-        for batch, probabilities, unseen in engines.current().map(WithProbabilities(self), partitions):
+        for batch, probabilities, unseen in engines.map(WithProbabilities(self), partitions):
             for name, cells in unseen.items():
                 silent[name] = silent.get(name, 0) + cells
             yield batch, probabilities
@@ -404,7 +426,7 @@ class ClassPredictor(Surface, ABC):
         """How good its probabilities are, on rows with a class that it wasn't taught by."""
         table, weights = self._labelled(data, target), Weights.of(weight)
         partitions = weights.partitions(table, self.needs(table.without(weight)))
-        scored = engines.current().map(Scored(self, weights.of_a_row), partitions)
+        scored = engines.map(Scored(self, weights.of_a_row), partitions)
         found, codes, row_weights = zip(*scored, strict=True)
         truth = np.concatenate(codes).astype(np.intp)
         if not len(truth):

@@ -31,6 +31,7 @@ from credo.models.metrics import Scores
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
+    from credo.present.plotting import Figure
     from credo.selection.learning_curve import LearningCurve
     from credo.selection.tuned import TunedClassifier
     from credo.streaming.live import Live
@@ -175,6 +176,12 @@ class Classifier(Labelled):
         out: Array,
     ) -> None:
         LeavesOut.needed(likelihood).add_left_out(likelihood.read(batch), own, out)
+
+    def plot(self, columns: Sequence[str] | None = None) -> Figure:
+        """The distribution of each column in each class: of the columns named, or of those that matter most."""
+        from credo.present.score_plot import plot_classifier
+
+        return plot_classifier(self, columns)
 
     def learning_curve(
         self, data: object, *, target: object = None, weight: Weight = None, withheld: float = 1 / 3,

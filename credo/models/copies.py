@@ -16,6 +16,7 @@ from credo.core.membership import Codes
 from credo.data.fingerprints import MISSING, Fingerprints, mixed
 from credo.numerics.exact import Array
 
+LOOKED_AT = 20_000  # rows among which copies are looked for
 FALSE = 0.5  # the share of rows said to have copies that chance may be behind
 
 
@@ -30,9 +31,18 @@ class Repeats:
 
     @classmethod
     def of(
-        cls, prints: Fingerprints, codes: Codes, cells: Fingerprints, texts: NDArray[np.bool_], stride: int = 1
+        cls,
+        prints: Fingerprints,
+        codes: Codes,
+        cells: Fingerprints,
+        texts: NDArray[np.bool_],
+        stride: int = 1,
+        by_model: Array | None = None,
     ) -> Repeats:
-        """One in `stride` distinct rows of the table is here. cells: (columns, rows); texts: (columns,)"""
+        """One in `stride` distinct rows of the table is here. cells: (columns, rows); texts: (columns,)
+
+        by_model: how many rows like each a model expects that knows how columns depend on each other. (rows,)
+        """
         distinct, first, which, count = np.unique(prints, return_index=True, return_inverse=True, return_counts=True)
         if len(distinct) == len(prints):
             return cls(distinct, which, count, count)
@@ -40,6 +50,8 @@ class Repeats:
         once = count // times
         shares = _shares(codes, cells, texts)
         alike = stride / times * _same_by_chance(codes, shares)[first]
+        if by_model is not None:
+            alike = np.maximum(alike, by_model[first] / times)
         many = _beyond(once - 1, alike)  # if columns are independent
         rests, suspects = _rests(codes[first], cells[:, first]) if many.any() else [], 0
         while many.any() and many.sum() != suspects:

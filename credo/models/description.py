@@ -4,7 +4,7 @@ parameters take at the precision that rows warrant, and labels given them."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -87,3 +87,25 @@ def rows_length(
     return DescriptionLength(
         coded, integer_bits(groups), parameter_bits(parameters, model.n), bits(float(log_prob.sum())), model.n, HALF
     )
+
+
+def log_evidence_of(model: Any) -> float:
+    """log p(what was learned | model), parameters integrated out."""
+    found = getattr(model, "log_evidence", None)
+    if found is None:
+        raise EvidenceError(f"a {type(model).__name__} has no evidence")
+    return float(found() if callable(found) else found)
+
+
+def evidence_about(model: Any) -> str:
+    """What an evidence is the probability of: of all cells, or of a target given the other columns."""
+    read_forms = getattr(model, "read_forms", None)
+    if read_forms is not None:  # bins and logarithms have densities of their own
+        forms = {name: own[0] for name, own in read_forms.items()}
+        read = [f"{name} ({form})" if form in ("binned", "log") else name for name, form in forms.items()]
+        return f"p(columns {', '.join(sorted([*read, str(model.target)]))})"
+    columns = getattr(model, "variables", None) or getattr(model, "columns", None)
+    target = getattr(model, "target", None)
+    if target is not None:
+        return f"p({target} given the other columns)"
+    return f"p(columns {', '.join(sorted(map(str, columns)))})" if columns else "p(the observations)"

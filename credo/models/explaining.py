@@ -102,7 +102,7 @@ class Explanation:
             f"  {self.prior:+8.3f}  prior",
         ]
         if self.steps:
-            lines += [f"  {step.weight:+8.3f}  {step.answer} ({counted(step.rows, 'row')})" for step in self.steps]
+            lines += [f"  {step.weight:+8.3f}  {step.answer} ({_rows(step.rows)})" for step in self.steps]
             return "\n".join([*lines, f"  {self.log_odds:+8.3f}  log-odds"])
         speaking = [name for name in self.strongest if self.weights[name] or self.values.get(name) is not None]
         shown = speaking[:SHOWN]
@@ -125,6 +125,11 @@ class Explanation:
         from credo.present.html import table_html
 
         return table_html(self.table(), repr(self).splitlines()[0])
+
+
+def _rows(weight: float) -> str:
+    """Of which some may be parts."""
+    return counted(float(f"{weight:.4g}"), "row")
 
 
 def cell_text(value: object) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from credo.blocks.block import Block
 from credo.blocks.calendar import Calendar
 from credo.blocks.categories import Categories
+from credo.blocks.conjugate import ConjugateColumn
 from credo.blocks.counts import CountColumns
 from credo.blocks.dependence.cells import Cuts
 from credo.blocks.dependence.families import Families, Parents
@@ -19,6 +20,7 @@ from credo.blocks.numbers.gaussian import Joint
 from credo.blocks.numbers.independent import Numbers
 from credo.blocks.numbers.spherical import Spherical
 from credo.blocks.one_hot import OneHotGaussian
+from credo.families.family import Family
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.forms import CALENDAR_FORMS, FAMILY_FORM, GAUSSIAN_FORMS, PAIR_FORMS, TEXT_FORMS, Text, Views, Word
 
@@ -59,6 +61,11 @@ def blocks_of(
         (form, how.block(name))
         for name, (form, *_) in views.items()
         if isinstance(how := (asked or {}).get(name), Word)
+    ]
+    found += [
+        (form, ConjugateColumn((name,), how))
+        for name, (form, *_) in views.items()
+        if form == "conjugate" and isinstance(how := (asked or {}).get(name), Family)
     ]
     for name, forms in views.items():
         texts = [form for form in forms if form in TEXT_FORMS]

@@ -24,7 +24,7 @@ PairForm = Literal["tree", "one-dependence", "pairwise"]
 FamilyForm = Literal["k-dependence"]
 Form = Literal[
     "category", "count", "gaussian", "log", "binned", "coarse", "date", "weekday", "month", "hour",
-    "words", "binary", "logs", "presences", "odds", "pairs", "word",
+    "words", "binary", "logs", "presences", "odds", "pairs", "word", "conjugate",
 ]  # fmt: skip
 NUMBER_FORMS: tuple[Form, ...] = ("gaussian", "log", "coarse", "binned")  # the plainest first
 CALENDAR_FORMS: tuple[CalendarPart, ...] = ("weekday", "month", "hour")  # of dates, beside the date as a number
@@ -205,11 +205,9 @@ def _kinds(profiles: Mapping[str, Profile]) -> dict[str, Kind]:
 
 def _clear_kinds(table: Source, names: Sequence[str]) -> dict[str, Kind]:
     """Columns of whose kind the first rows leave no doubt: numbers of which at least three differ."""
-    rows = table.batches(names)
-    first = next(rows, None)
-    if first is None:
+    head = table.first(names, FIRST)
+    if head is None:
         raise DataError("the data is empty: there are no rows to learn from")
-    head = first.slice(0, FIRST)
     clear: dict[str, Kind] = {}
     for name in names:
         array = head.column(name)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
+
+if TYPE_CHECKING:
+    from credo.present.plotting import Figure
 
 BINS = 15  # of the top probability
 
@@ -127,6 +130,18 @@ class Scores:
         """Expected calibration error: how far stated probability and frequency lie apart, over 15 equal-width bins."""
         stated, right, weight = self.reliability()
         return float(np.average(np.abs(stated - right), weights=weight))
+
+    def plot(self) -> Figure:
+        """A reliability diagram: how often predictions were right, by their probability."""
+        from credo.present.score_plot import plot_scores
+
+        return plot_scores(self)
+
+    def _repr_html_(self) -> str:
+        from credo.present.classifiers import scores_content
+        from credo.present.html import contents_html, notebook_html
+
+        return notebook_html(contents_html(scores_content(self)))
 
     def summary(self) -> dict[str, float]:
         return {name: getattr(self, name) for name in ("accuracy", "log_loss", "brier", "ece")}

@@ -61,7 +61,7 @@ def check_number(target: str, classes: int) -> None:
 
 def _are_many(table: Source, target: str) -> bool:
     """By the first batch: where that has few values, all rows have few enough."""
-    first = next(table.batches([target]), None)
+    first = table.first([target])
     if first is None:
         return False
     array = first.column(target)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
@@ -18,6 +18,7 @@ from credo.networks.gradient import gradient_ascent, lbfgs
 from credo.networks.incomplete import Hidden, IncompleteRows, Observed, observed
 from credo.networks.inference.expectations import CHUNK
 from credo.networks.learning import TableEM, TableLearner, coded_rows
+from credo.networks.missing_information import with_missing_information
 from credo.networks.table_priors import TablePriors
 from credo.notices import listed, tell
 from credo.numerics.exact import Array
@@ -109,7 +110,7 @@ class Rows:
     data: object = None
     weight: Any = None
 
-    def __call__(self) -> Iterator[Any]:
+    def __call__(self) -> Iterable[Any]:
         return coded_rows(self.network, self.data, self.weight) if self.kept is None else self.kept.chunks()
 
     @property
@@ -149,9 +150,13 @@ class Problem:
             ended = f"{how.method} ended after {counted(len(best.history) - 1, 'step')}, before it converged"
             more = "steps= allows more" if len(best.history) > how.steps else 'method="em" may go on'
             tell(f"{ended}: {more}")
-        parts = self.evidence.parts.items()  # with the schema as it was: what EM works with has declared states
-        total = {label: Part(part.axes, part.statistics + best.evidence[label]) for label, part in parts}
-        return self.rows.network.with_evidence(Evidence(self.evidence.schema, total), best.history)
+        total = dict(self.evidence.parts)  # with the schema as it was: what EM works with has declared states
+        for label in best.evidence.parts:
+            total[label] = Part(total[label].axes, total[label].statistics + best.evidence[label])
+        whole = with_missing_information(
+            Evidence(self.evidence.schema, total), best.model.network, self.rows, self.hidden
+        )
+        return self.rows.network.with_evidence(whole, best.history)
 
     def restarts(self, how: Fitting) -> Restarts[TableEM]:
         """The first start, and of all others the best few after some steps, are followed to their ends; on several
@@ -162,7 +167,7 @@ class Problem:
             self.rows.size,
             how.steps,
             how.tolerance,
-            first_steps=FIRST_STEPS,
+            first_steps=(FIRST_STEPS,),
             favoured=1,
             same=SAME_OPTIMUM,
             beside=self.rows.few,

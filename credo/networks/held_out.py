@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo import engines
-from credo.core.learning import RowWeights, Validation, Weights, folds_of
+from credo.core.learning import RowWeights, Validation, Weights, cross_validate, folds_of
 from credo.data import Batch, Source, source
+from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
 from credo.errors import DataError, EvidenceError, check_whole
+from credo.models.copies import LOOKED_AT, Repeats
 from credo.networks.learning import BY_EM, ROUNDING, TableLearner
 from credo.networks.table_priors import dirichlet_of
 from credo.notices import quietly
@@ -21,6 +23,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.core.membership import Codes
     from credo.networks.fitting import FittingOptions
+    from credo.networks.incomplete import Observed
     from credo.networks.network import Network
     from credo.networks.nodes import Node
 
@@ -78,7 +81,7 @@ def leave_one_out(network: Network, data: object, weight: Any) -> Validation:
     if table.once:
         raise DataError(f"leave-one-out {TWICE}")
     partitions = weights.partitions(table, learner.needs(table.without(weight)))
-    found = [*engines.current().map(LeaveOneOut(learner, weights.of_a_row), partitions)]
+    found = [*engines.map(LeaveOneOut(learner, weights.of_a_row), partitions)]
     logs, own = (np.concatenate([np.empty(0), *each]) for each in zip(*found, strict=True))
     return Validation(logs, np.arange(len(logs)), own)
 
@@ -96,19 +99,48 @@ def cross_validated(
         raise DataError(f"cross-validation {TWICE}")
     states = hidden_states(network, hidden, table.without(weight).names)
     found = observed(network, table, weight, states)
+    names = [name for name in network.variables if name in table.without(weight).names]
+    copied = _copied(network, table, names, found)
     if not found.incomplete:
-        return learner.cross_validate(table, folds, weight=weight, seed=seed)
+        return cross_validate(learner, table, folds, weight=weight, seed=seed, copied=copied)
     bare = network.with_evidence((found.complete * 0.0).ordered())  # all states are known in all folds
-    return _refitted(bare, table, folds, weight, states, how)
+    return _refitted(bare, table, folds, weight, states, how, copied)
+
+
+@dataclass(frozen=True)
+class CellPrints:
+    """The job of one batch: fingerprints of its cells. (columns, rows)"""
+
+    names: tuple[str, ...]
+
+    def __call__(self, batch: Batch) -> Fingerprints:
+        return cell_prints(batch, self.names)
+
+
+def _copied(network: Network, table: Source, names: Sequence[str], found: Observed) -> Fingerprints | None:
+    """The fingerprints of rows that have copies: more than the network expects. None where rows are too many to
+    look."""
+    if table.rows is None or not 0 < table.rows <= LOOKED_AT or not names:
+        return None
+    cells = np.concatenate([*engines.map(CellPrints(tuple(names)), table.partitions(names))], axis=-1)
+    prints, one_class = fingerprints(cells), np.zeros(cells.shape[1], dtype=np.int32)
+    if len(np.unique(prints)) == len(prints):
+        return None
+    known = found.complete if found.available is None else found.complete + found.available
+    with quietly():  # of missing columns, the fit tells
+        log_prob = network.with_evidence(known.ordered()).log_prob(table)
+    expected = len(prints) * np.exp(log_prob)
+    return Repeats.of(prints, one_class, cells, np.zeros(len(names), dtype=bool), by_model=expected).copied
 
 
 def _refitted(
-    bare: Network, table: Source, folds: int, weight: Any, hidden: Mapping[str, Any], how: FittingOptions
-) -> Validation:
+    bare: Network, table: Source, folds: int, weight: Any, hidden: Mapping[str, Any], how: FittingOptions,
+    copied: Fingerprints | None,
+) -> Validation:  # fmt: skip
     weights, names = Weights.of(weight), [name for name in bare.variables if name in table.names]
     fold_of, every = list[Any](), list[Array]()
     for batch in weights.batches(table, names):
-        fold_of.append(folds_of(batch, folds, how.get("seed", 0)))
+        fold_of.append(folds_of(batch, folds, how.get("seed", 0), names, copied))
         every.append(weights.of_rows(batch))
     held, own = np.concatenate(fold_of), np.concatenate(every)
     if len(held) < folds:

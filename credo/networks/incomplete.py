@@ -211,7 +211,7 @@ def observed(network: Network, data: object, weight: Any, hidden: Hidden) -> Obs
     if not names:
         raise DataError(f"no column is a variable of the network: the table has {', '.join(table.names[:8])}")
     job = ReadRows(network, weights.of_a_row, names, hidden)
-    found = engines.current().reduce(job, weights.partitions(table, names), job.total)
+    found = engines.reduce(job, weights.partitions(table, names), job.total)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
     for column in found.complete.schema:

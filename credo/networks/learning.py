@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 from credo.core.em import Expected
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.learning import Additive, Weight, Weights
+from credo.core.learning import Additive, RowWeights, Weight, Weights
 from credo.core.membership import Codes
 from credo.core.statistics import Counts
 from credo.data import Batch, Source
 from credo.data.schema import Column, Schema
+from credo.engines import Engine, Partition
 from credo.errors import DataError, EvidenceError, NetworkError, SchemaError, suggest
 from credo.networks.inference.coding import CodedRows, Coder
 from credo.networks.inference.expectations import CHUNK
 from credo.networks.inference.rows import states_array
 from credo.networks.inference.state_index import StateIndex
+from credo.networks.missing_information import hidden_rows, missing_of
 from credo.networks.row_queries import check_names, known_columns
 from credo.networks.table_priors import TablePriors
 from credo.numerics.exact import Array
@@ -144,7 +146,8 @@ def is_evidence_of(network: Network, evidence: object) -> bool:
     if not isinstance(evidence, Evidence) or {*evidence.schema.names} != {*network.parents}:
         return False
     nodes = network.nodes.values()
-    if evidence.parts.keys() != {node.label for node in nodes}:
+    labels = {node.label for node in nodes}
+    if not labels <= evidence.parts.keys() or not _is_missing(network, evidence, evidence.parts.keys() - labels):
         return False
     shaped = all(_is_table_of(network, node, evidence.parts[node.label]) for node in nodes)
     totals = [evidence[node.label].n.value.sum() / _tied(network, node.label) for node in nodes] if shaped else []
@@ -154,6 +157,23 @@ def is_evidence_of(network: Network, evidence: object) -> bool:
 def _is_table_of(network: Network, node: Node, part: Part) -> bool:
     shape = node.shape({name: len(states) for name, states in network.states.items()})
     return type(part.statistics) is Counts and part.axes == node.axes and part.statistics.n.shape == shape
+
+
+def _is_missing(network: Network, evidence: Evidence, others: Set[Label]) -> bool:
+    """Whether the other parts say what was missing when EM expected the counts."""
+    nodes = network.nodes.values() if network.history else ()
+    missing = {missing_of(node.label): node.label for node in nodes}
+    hidden = {hidden_rows(node.name) for node in nodes}
+    return others <= missing.keys() | hidden and all(
+        evidence.parts[label].axes == (None,) if label in hidden else _is_missing_from(evidence, label, missing[label])
+        for label in others
+    )
+
+
+def _is_missing_from(evidence: Evidence, part: Label, label: Label) -> bool:
+    axes, statistics, counts = evidence.parts[part].axes, evidence.parts[part].statistics, evidence.parts[label]
+    shape = (1, *counts.statistics.n.shape[:-1])
+    return type(statistics) is Counts and axes == (None, *counts.axes[:-1]) and statistics.n.shape == shape
 
 
 def _tied(network: Network, label: Label) -> int:
@@ -226,14 +246,31 @@ def state_codes(index: StateIndex, names: Sequence[str], batch: Batch) -> NDArra
     return coded.columns
 
 
-def coded_rows(network: Network, data: object, weight: Any = None) -> Iterator[CodedRows]:
-    """Rows with any cells missing, and any variables hidden, as numbers of states: what EM reads in each step."""
+@dataclass(frozen=True, eq=False)
+class CodedPartition:
+    """Rows of a partition, with any cells missing, and any variables hidden, as numbers of states."""
+
+    partition: Partition[Batch]
+    network: Network
+    weights: RowWeights
+
+    @property
+    def home(self) -> Engine | None:
+        return self.partition.home
+
+    def batches(self) -> Iterator[CodedRows]:
+        for batch in self.partition.batches():
+            yield from coded_batch(self.network, batch, self.weights.of_rows(batch)).chunks(CHUNK)
+
+
+def coded_rows(network: Network, data: object, weight: Any = None) -> Iterable[Partition[CodedRows]]:
+    """What EM reads in each step."""
     if not network.states:
         raise NetworkError("the network has no states yet: give states=, or learn them with fit")
     table, weights = known_columns(data, network.states), Weights.of(weight)
     names = [name for name in network.variables if name in table.names]
-    for batch in weights.batches(table, names):
-        yield from coded_batch(network, batch, weights.of_rows(batch)).chunks(CHUNK)
+    coded = (CodedPartition(own, network, weights.of_a_row) for own in weights.partitions(table, names))
+    return coded if table.files is None else [*coded]
 
 
 def expected_evidence(network: Network, rows: CodedRows) -> tuple[Evidence, float]:

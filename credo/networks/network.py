@@ -416,7 +416,7 @@ class Network(DirectedGraph, GraphicalModel):
         """Rows as numbers of states, for `expect`; any cells may be missing, and any columns."""
         from credo.networks.learning import coded_rows
 
-        return coded_rows(self, data, weight)
+        return (rows for partition in coded_rows(self, data, weight) for rows in partition.batches())
 
     def expect(self, rows: CodedRows) -> tuple[Evidence, float]:
         """EM's E-step: expected counts, Σ weight · P(node, parents | row), and the log-likelihood of the rows."""

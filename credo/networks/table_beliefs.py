@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +18,11 @@ from credo.networks.answers import Estimated
 from credo.networks.inference.estimate import check_samples
 from credo.networks.inference.findings import Given, state
 from credo.networks.inference.rows import states_array
+from credo.networks.missing_information import hidden_rows, missing_information, observed_counts
 from credo.networks.table_priors import dirichlet_of
 from credo.notices import tell
 from credo.numerics.distributions import checked_mass
-from credo.numerics.exact import Array
+from credo.numerics.exact import Array, Exact
 
 if TYPE_CHECKING:
     from credo.networks.network import Network
@@ -65,7 +66,7 @@ def belief(network: Network, name: str, given: Mapping[str, Any] | None) -> Beli
     if name not in network.parents:
         raise SchemaError(f"there is no variable {name!r}; {suggest(name, network.parents)}")
     prior, counts = _learned(network, name)
-    _tell_of_expected(network)
+    _tell_of_hidden(network, (name, *network.parents[name]))
     above, given = network.parents[name], given or {}
     for other in (other for other in given if other not in above):
         known = ", ".join(above) or "none"
@@ -89,7 +90,7 @@ def averaged(
     random = np.random.default_rng(check_seed(seed))
     size, answers, logs = DRAWS if samples is None else int(samples), list[Mapping[Any, float]](), list[float]()
     alphas = concentrations(network)
-    _tell_of_expected(network)
+    _tell_of_hidden(network, network.variables)
     for _ in range(size):
         drawn = network._like(tables=drawn_tables(network, alphas, random))
         log = float(drawn.log_probability(given, method="exact"))
@@ -149,11 +150,12 @@ def _summed(keys: Sequence[Any], answers: Array, logs: Array, size: int) -> Aver
     return told
 
 
-def _tell_of_expected(network: Network) -> None:
-    if network.history:
+def _tell_of_hidden(network: Network, names: Iterable[str]) -> None:
+    hidden = [name for name in names if hidden_rows(name) in network.evidence.parts]
+    if hidden:
         tell(
-            "the tables were fitted by EM: cells that were missing count as if they had been observed, so that the "
-            "tables are less certain than their intervals say"
+            f"{', '.join(hidden)}: hidden when the tables were fitted. Errors of such a variable's table and of its "
+            "children's go together: they are less certain than their intervals say"
         )
 
 
@@ -168,4 +170,7 @@ def _learned(network: Network, name: str) -> tuple[DirichletCategorical, Counts]
     prior, counts = network.prior[label.name], network.evidence[label]
     if prior is None:
         raise PriorError(f"maximum likelihood has no posterior of {name!r}: fit with a prior")
+    missing = missing_information(network.evidence, label)
+    if missing is not None:
+        counts = Counts(Exact.of(observed_counts(counts.n.value, network.tables[name], missing)))
     return dirichlet_of(prior, counts.n.shape, name), counts

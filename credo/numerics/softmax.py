@@ -73,6 +73,7 @@ class FeatureRows(Loaded):
     weight: Array
     folds: NDArray[np.intp] | None = None  # the fold of each row, where there are folds
     centre: Array | None = None  # what is to be subtracted from the dense features; None: nothing
+    shares: Array | None = None  # P(class) of each row at some coefficients, where they are asked for again and again
 
     @property
     def rows(self) -> int:
@@ -80,7 +81,7 @@ class FeatureRows(Loaded):
 
     @property
     def width(self) -> int:
-        return self.dense.shape[1] + (0 if self.sparse is None else self.sparse.width)
+        return int(self.dense.shape[1]) + (0 if self.sparse is None else self.sparse.width)
 
     @property
     def size(self) -> int:
@@ -91,12 +92,18 @@ class FeatureRows(Loaded):
     @property
     def entries(self) -> int:
         """How many numbers stand for the rows."""
-        return int(self.dense.size) + (0 if self.sparse is None else len(self.sparse.values))
+        sparse = 0 if self.sparse is None else len(self.sparse.values)
+        return self.rows * int(self.dense.shape[1]) + sparse
 
     def take(self, rows: NDArray[np.intp]) -> FeatureRows:
         sparse = None if self.sparse is None else self.sparse.take(rows)
         folds = None if self.folds is None else self.folds[rows]
         return FeatureRows(self.dense[rows], sparse, self.codes[rows], self.weight[rows], folds, self.centre)
+
+    def with_shares(self, coefficients: Array) -> FeatureRows:
+        """With P(class) of each row; of two classes, of the second."""
+        log_shares = to_log_shares(self.logits(coefficients))
+        return replace(self, shares=np.exp(log_shares[:, -coefficients.shape[1] :]))
 
     def of_fold(self, k: int, inside: bool) -> FeatureRows:
         """Rows outside the fold, or inside it, weigh nothing."""
@@ -258,9 +265,9 @@ class TimesCurvature:
     direction: Array
 
     def __call__(self, rows: FeatureRows) -> Array:
-        columns = self.coefficients.shape[1]
-        both = rows.logits(np.hstack([self.coefficients, self.direction]))
-        shares, moved = np.exp(to_log_shares(both[:, :columns])[:, -columns:]), both[:, columns:]
+        shares = rows.shares if rows.shares is not None else rows.with_shares(self.coefficients).shares
+        assert shares is not None
+        moved = rows.logits(self.direction)
         moved -= np.einsum("rk,rk->r", shares, moved)[:, None]
         moved *= shares * rows.weight[:, None]
         return rows.transposed(moved)

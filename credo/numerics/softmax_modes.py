@@ -22,12 +22,14 @@ from credo.numerics.softmax import (
 )
 
 Sums = Callable[[Array, Derivatives], LikelihoodSums]  # of all rows, given coefficients
-Times = Callable[[Array, Array], Array]  # minus the second derivative at coefficients, times a direction
+Product = Callable[[Array], Array]  # minus a second derivative, times a direction
+ProductAt = Callable[[Array], Product]  # that of the log-likelihood at coefficients
 
 WIDEST = 2_000  # coefficients whose covariances are kept; of more, Newton's method would take too long as well
 STEPS = 200  # of Newton's method, at most
 ENOUGH = 1e-14  # nats, relative to the log-posterior, that a last step gains: those after it gain nothing to speak of
 CHORD = 1e-2  # nats, relative to the log-posterior: after a step that gains less, the curvature may stay as it is
+FAIR = 0.1  # of what a step promises by its slope
 SHORTEST = 1e-10  # of a step that is halved until the log-posterior doesn't fall
 MEMORY = 10  # steps that L-BFGS remembers
 NEARLY = 0.1  # of the gradient that is left when a step by conjugate gradients is good enough
@@ -128,10 +130,13 @@ def newton_mode(
         slope = found.gradient + prior.gradient(theta)
         step = solved(settled(prior.added_to(known), theta.shape[1]), slope.ravel()).reshape(theta.shape)
         gain, scale = 0.5 * float((step * slope).sum()), max(1.0, abs(best))
+        if not gain >= 0 and found.curvature is None:  # what was known of the curvature is far from true
+            found, known = sums(theta, "curvature"), None
+            continue
         history.append(best)
         done = gain <= enough * scale
         fast = gain <= CHORD * scale and gain <= last / 10
-        moved, tried = _moved(sums, prior, theta, step, best, "gradient" if fast and not done else "curvature")
+        moved, tried = _moved(sums, prior, theta, step, best, gain, "gradient" if fast and not done else "curvature")
         if tried is None:  # rounding is all that is left
             break
         theta, found, last = moved, tried, gain
@@ -143,14 +148,15 @@ def newton_mode(
 
 
 def _moved(
-    sums: Sums, prior: WeightPrior, theta: Array, step: Array, best: float, derivatives: Derivatives
+    sums: Sums, prior: WeightPrior, theta: Array, step: Array, best: float, gain: float, derivatives: Derivatives
 ) -> tuple[Array, LikelihoodSums | None]:
-    """A step, halved until the log-posterior doesn't fall; None for the sums where it always does."""
+    """A step, halved until the log-posterior rises by a fair part of what the gradient promises; no sums where it never
+    does."""
     size = 1.0
     while size > SHORTEST:
         moved = theta + size * step
         tried = sums(moved, derivatives)
-        if tried.value + prior.value(moved) >= best - 1e-12 * abs(best):
+        if tried.value + prior.value(moved) >= best + FAIR * 2 * gain * size - 1e-12 * abs(best):
             return moved, tried
         size /= 2
     return theta, None
@@ -185,7 +191,7 @@ def lbfgs_mode(
     return Mode(theta, likelihood, None, tuple(history), converged=found.status != 1)
 
 
-def conjugate_mode(sums: Sums, times: Times, prior: WeightPrior, start: Array, enough: float = ENOUGH) -> Mode:
+def conjugate_mode(sums: Sums, product_at: ProductAt, prior: WeightPrior, start: Array, enough: float = ENOUGH) -> Mode:
     """By Newton's method, each step found by conjugate gradients: for more coefficients than can have a curvature.
 
     A step is solved up to a tenth of the gradient: the next one takes care of the rest.
@@ -196,11 +202,13 @@ def conjugate_mode(sums: Sums, times: Times, prior: WeightPrior, start: Array, e
     for _ in range(STEPS):
         slope = found.gradient + prior.gradient(theta)
         assert found.curvature is not None
-        diagonal = np.maximum(found.curvature + prior.diagonal, np.finfo(float).tiny)
-        step = _conjugate(partial(_times_precision, times, prior, theta), slope, diagonal)
+        diagonal = found.curvature + prior.diagonal
+        diagonal = np.maximum(diagonal, 1e-12 * diagonal.max())  # where classes are certain, intercepts have none
+        pinned = float(diagonal[0].mean()) if theta.shape[1] > 1 else 0.0
+        step = _conjugate(partial(_times_precision, product_at(theta), prior, pinned), slope, diagonal)
         gain, scale = 0.5 * float((step * slope).sum()), max(1.0, abs(best))
         history.append(best)
-        moved, tried = _moved(sums, prior, theta, step, best, "diagonal")
+        moved, tried = _moved(sums, prior, theta, step, best, gain, "diagonal")
         if tried is None:
             return Mode(theta, found.value, None, tuple(history))
         theta, found = moved, tried
@@ -210,22 +218,28 @@ def conjugate_mode(sums: Sums, times: Times, prior: WeightPrior, start: Array, e
     return Mode(theta, found.value, None, tuple(history), converged=False)
 
 
-def _times_precision(times: Times, prior: WeightPrior, theta: Array, direction: Array) -> Array:
-    """Minus the second derivative of the log-posterior, times a direction."""
-    return times(theta, direction) + prior.times_precision(direction)
+def _times_precision(product: Product, prior: WeightPrior, pinned: float, direction: Array) -> Array:
+    """Minus the second derivative of the log-posterior, times a direction; all intercepts together are pinned, since
+    they change nothing (see `settled`)."""
+    found = product(direction) + prior.times_precision(direction)
+    found[0] += pinned * direction[0].sum()
+    return np.asarray(found)
 
 
-def _conjugate(times: Callable[[Array], Array], slope: Array, diagonal: Array) -> Array:
+def _conjugate(times: Product, slope: Array, diagonal: Array) -> Array:
     """An approximate solution of curvature · step = slope, by conjugate gradients that are scaled by the diagonal."""
     step, residual = np.zeros_like(slope), slope
     scaled = residual / diagonal
     direction, size = scaled, float((residual * scaled).sum())
     goal = NEARLY**2 * size
     for _ in range(MOST_STEPS):
-        if size <= goal or size == 0:
+        if not size > goal:
             break
         product = times(direction)
-        length = size / float((direction * product).sum())
+        bend = float((direction * product).sum())
+        if not bend > 0:  # rounding, at the mode itself
+            break
+        length = size / bend
         step = step + length * direction
         residual = residual - length * product
         scaled = residual / diagonal
@@ -271,9 +285,12 @@ def fit_logistic(
     start = np.zeros_like(precision) if start is None else start
     if precision.size <= WIDEST:
         return newton_mode(lambda theta, how: SumLikelihood(theta, how)(rows), prior, start, enough).coefficients
-    times = partial(_times_rows, rows)
-    return conjugate_mode(lambda theta, how: SumLikelihood(theta, how)(rows), times, prior, start, enough).coefficients
+    found = conjugate_mode(
+        lambda theta, how: SumLikelihood(theta, how)(rows), partial(_product_at, rows), prior, start, enough
+    )
+    return found.coefficients
 
 
-def _times_rows(rows: FeatureRows, theta: Array, direction: Array) -> Array:
-    return TimesCurvature(theta, direction)(rows)
+def _product_at(rows: FeatureRows, theta: Array) -> Product:
+    known = rows.with_shares(theta)
+    return lambda direction: TimesCurvature(theta, direction)(known)

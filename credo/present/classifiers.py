@@ -100,18 +100,30 @@ def tried_table(report: Report) -> Table:
 def _judged(report: Report) -> list[Content]:
     """What was tried, and how well the result predicts."""
     scores = report.scores
-    rows = f"Scores on {count_of(len(scores.truth), 'held-out row')}"
     return [
         Paragraph("Models tried, scored on held-out rows", "title"),
         tried_table(report),
         Paragraph(f"Pooled: {one_line(report.why, 200)}."),
         GAP,
-        Paragraph(f"{rows}, used neither for learning nor for tuning ({scores.how})", "title"),
+        *scores_content(scores, "used neither for learning nor for tuning"),
+    ]
+
+
+def scores_content(scores: Scores, what: str = "") -> list[Content]:
+    """How well held-out rows are predicted."""
+    title = f"Scores on {count_of(len(scores.truth), 'held-out row')}{f', {what}' if what else ''} ({scores.how})"
+    return [
+        Paragraph(title, "title"),
         *_figures(scores),
         *([Paragraph(noted.strip().strip("()") + ".", "note")] if (noted := scores.unknown_noted()) else []),
         GAP,
         *confusion_content(scores, CLASSES, PAIRS),
     ]
+
+
+def report_content(report: Report) -> list[Content]:
+    """What was tried, how well the result predicts, and the columns."""
+    return [*_judged(report), GAP, columns_table(report, TOP)]
 
 
 def _figures(scores: Scores) -> list[Content]:

@@ -35,7 +35,7 @@ def density_figure(shape: Shape, classes: Sequence[int]) -> str:
     """A curve for each class; steps of bins and counts."""
     with _drawing((4.2, 2.3)) as (figure, axes):
         for colour, k in zip(_colours(len(classes)), classes, strict=True):
-            _draw_density(axes, shape, shape.heights[k], colour)
+            draw_density(axes, shape, shape.heights[k], colour)
         if shape.form == "log":
             _label_logs(axes, "x", shape.places)
         elif shape.form in ("coarse", "binned"):
@@ -46,8 +46,11 @@ def density_figure(shape: Shape, classes: Sequence[int]) -> str:
         return _svg(figure, "density of a column in each class")
 
 
-def _draw_density(axes: Axes, shape: Shape, heights: Array, colour: str) -> None:
-    if shape.form in ("coarse", "binned"):
+def draw_density(axes: Axes, shape: Shape, heights: Array, colour: str) -> None:
+    if shape.form == "category":
+        names = [str(each)[:16].replace("$", r"\$") for each in shape.places[:8]]
+        axes.plot(names, heights[:8], "o-", color=colour, lw=1.2, ms=4)
+    elif shape.form in ("coarse", "binned"):
         axes.stairs(heights, color=colour, lw=1.6)
         axes.stairs(heights, color=colour, fill=True, alpha=0.15)
     elif shape.form == "count":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from math import isfinite
 from typing import Any
 
-from credo.present.content import Drawing, Matrix, Table, TableColumn
+from credo.present.content import Content, Drawing, Matrix, Paragraph, Table, TableColumn
 from credo.present.numbers import written
 
 NOTEBOOK_ROWS = 12  # of a table in a notebook
@@ -30,11 +32,11 @@ def bar_of(share: float) -> str:
 
 
 def table(content: Table, kind: str = "") -> str:
-    """With its bars, if it has some."""
+    """With its small pictures, if it has some."""
     headers, cells = [escape(each.header) for each in content.columns], [_cells(each) for each in content.columns]
-    if content.drawing is not None and content.drawing.kind == "bars":
-        headers.append(escape(content.drawing.header))
-        cells.append(_bars(content.drawing))
+    if content.drawing is not None:
+        headers.append(escape(content.drawing.header or " | ".join(filter(None, content.drawing.sides))))
+        cells.append(DRAWN[content.drawing.kind](content.drawing))
     return tabulated(headers, zip(*cells, strict=True), kind)
 
 
@@ -47,6 +49,38 @@ def _cells(column: TableColumn) -> list[str]:
 def _bars(drawing: Drawing) -> list[str]:
     most = drawing.most or max(drawing.cells, default=0.0) or 1.0
     return [bar_of(value / most) if value else "" for value in drawing.cells]
+
+
+def _weights(drawing: Drawing) -> list[str]:
+    """Bars to both sides of 0."""
+    most = max((abs(value) for value in drawing.cells if isfinite(value)), default=0.0) or 1.0
+    return [_line(50.0, 50 * min(abs(x) / most, 1.0), AGAINST if x < 0 else FOR, left=x < 0) for x in drawing.cells]
+
+
+def _intervals(drawing: Drawing) -> list[str]:
+    """Lines on one scale, with a dot at the mean."""
+    ends = [x for cell in drawing.cells for x in cell if isfinite(x)]
+    least, span = min(ends, default=0.0), (max(ends, default=1.0) - min(ends, default=0.0)) or 1.0
+
+    def at(x: float) -> float:
+        return 100 * (min(max(x, least), least + span) - least) / span
+
+    found = []
+    for mean, low, high in drawing.cells:
+        dot = f"position:absolute;left:{at(mean):.1f}%;top:0.15em;width:3px;height:0.9em;{PAINT}"
+        found.append(_line(at(low), at(high) - at(low), PAINT, inside=f'<span style="{dot}"></span>'))
+    return found
+
+
+def _line(start: float, width: float, paint: str, *, left: bool = False, inside: str = "") -> str:
+    """A bar from a place on, to the right or to the left, in percent of the cell."""
+    place = f"right:{100 - start:.1f}%" if left else f"left:{start:.1f}%"
+    bar = f"position:absolute;top:0.4em;height:0.4em;border-radius:2px;opacity:0.7;{place};width:{width:.1f}%;{paint}"
+    return f'<div class="wide" style="position:relative;height:1.2em"><span style="{bar}"></span>{inside}</div>'
+
+
+PAINT, FOR, AGAINST = "background:#4477aa", "background:rgb(0 158 115)", "background:rgb(222 72 72)"
+DRAWN: dict[str, Callable[[Drawing], list[str]]] = {"bars": _bars, "weights": _weights, "intervals": _intervals}
 
 
 def matrix(content: Matrix) -> str:
@@ -63,7 +97,37 @@ def matrix(content: Matrix) -> str:
     return tabulated(("truth", *map(named, content.names)), rows, "matrix")
 
 
+def contents_html(contents: Iterable[Content]) -> str:
+    """What a terminal would show, one after another."""
+    return "\n".join(filter(None, map(_content, contents)))
+
+
+def _content(content: Content) -> str:
+    if isinstance(content, Table):
+        return table(content)
+    if isinstance(content, Matrix):
+        return matrix(content)
+    if isinstance(content, Paragraph):
+        form = {"title": "<h3>{}</h3>", "command": PLAIN, "lines": PLAIN, "note": NOTE}
+        own = form.get(content.role, PLAIN if "\n" in content.text else "<p>{}</p>")
+        return own.format(escape(content.text)) if content.text else ""
+    return ""
+
+
+NOTE, PLAIN = '<p class="faint">{}</p>', "<pre>{}</pre>"
+
 # In notebooks
+
+
+def notebook_html(body: str) -> str:
+    """HTML in a cell, whose page has a style of its own."""
+    style = ".credo .wide{width:9rem} .credo .bar{display:inline-block;height:0.7em;background:#4477aa}"
+    return f'<div class="credo"><style>{style}</style>{body}</div>'
+
+
+def image(png: bytes, about: str) -> str:
+    """A picture in the page itself: names in it can't be markup."""
+    return f'<img src="data:image/png;base64,{b64encode(png).decode()}" alt="{escape(about)}" style="max-width:100%">'
 
 
 def captioned(caption: str, headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,4 +1,4 @@
-"""Any model: what `credo show` prints of a .credo file."""
+"""Any model: what `credo show` prints of a .credo file, and what a notebook shows."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Any
 from credo.asking.protocol import registered
 from credo.present.content import Content, Paragraph
 
+DRAWN = 40  # variables of a network that is drawn in a notebook
 CONTENTS = {
     "credo.models.classifier.Classifier": "credo.present.classifiers.classifier_content",
-    "credo.models.regression.linear.LinearRegression": "credo.present.regression.regression_content",
     "credo.models.tree.model.DecisionTree": "credo.present.trees.tree_content",
+    "credo.models.regression.logistic.LogisticRegression": "credo.present.logistic.logistic_content",
     "credo.models.mixture.model.Mixture": "credo.present.mixtures.mixture_content",
     "credo.models.hidden_markov.model.HiddenMarkov": "credo.present.hidden_markov.states_content",
+    "credo.models.regression.linear.LinearRegression": "credo.present.regression.regression_content",
     "credo.networks.network.Network": "credo.present.networks.network_content",
     "credo.estimation.belief.Belief": "credo.present.beliefs.saved_belief_content",
     "credo.estimation.beliefs.Beliefs": "credo.present.beliefs.saved_groups_content",
@@ -24,3 +26,13 @@ def model_content(model: object, top: int | None = None) -> list[Content]:
     found: Any = registered(model, CONTENTS)
     contents: list[Content] = [Paragraph(repr(model))] if found is None else found(model, top)
     return contents
+
+
+def in_notebook(model: object) -> str:
+    """Tables with bars; of a network that isn't large, its picture."""
+    from credo.networks.network import Network
+    from credo.present.html import contents_html, image, notebook_html
+
+    if isinstance(model, Network) and len(model) <= DRAWN:
+        return notebook_html(image(model.plot()._repr_png_(), repr(model)))  # type: ignore[attr-defined]
+    return notebook_html(contents_html(model_content(model)))

@@ -67,6 +67,18 @@ def page_of(model: Classifier, examples: object = None, curve: LearningCurve | N
     return whole_page(f"Predicting {model.target}", parts)
 
 
+def report_page(report: Report, path: FilePath) -> None:
+    """Write a page of a report alone, whole or not at all."""
+    heading = f"<h1>Predicting {named(report.target)}</h1>\n<p>{whole(report.rows)} rows.</p>"
+    columns = f"<h2>Columns</h2>\n{html.table(columns_table(report, LISTED), 'words')}"
+    pair = f'<div class="pair">{_calibration(report.scores)}{_confusion(report.scores)}</div>'
+    foot = f'<p class="faint">Made by credo {__version__}.</p>'
+    parts = [heading, _tiles(report.scores), _tried(report), columns, pair, foot]
+    text = whole_page(f"Predicting {report.target}", parts).encode(errors="replace")
+    with explained("save to", path):
+        write_whole(Path(path).expanduser().resolve(), [text])
+
+
 def whole_page(title: str, parts: Sequence[str]) -> str:
     """Parts, which are HTML, under a title, which is text."""
     return (

@@ -24,6 +24,11 @@ class Figure(MatplotlibFigure):
         return out.getvalue()
 
 
+def unmathed(name: object) -> str:
+    """A name from the data, which Matplotlib doesn't read as a formula."""
+    return str(name).replace("$", r"\$")
+
+
 def save_figure(figure: MatplotlibFigure, path: str) -> None:
     """A .png, .svg or .pdf file, whole or not at all."""
     place, out = Path(path).expanduser().resolve(), io.BytesIO()

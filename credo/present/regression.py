@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from credo.errors import EvidenceError, counted
+from credo.models.regression.features import TIMES
 from credo.present.content import GAP, Content, Paragraph, Table, TableColumn
-from credo.present.numbers import count_of, one_line
+from credo.present.numbers import CELL, count_of, one_line
 
 if TYPE_CHECKING:
+    from credo.models.regression.explaining import Contributions
     from credo.models.regression.linear import LinearRegression
     from credo.selection.report import RegressionReport
 
@@ -96,13 +98,14 @@ def _terms(model: LinearRegression, top: int) -> list[Content]:
     table, order = model.parameters(), strongest(model)
     lines = [0, *order[:top]]
     term, weight, low, high = ([table[name][i].as_py() for i in lines] for name in ("term", "weight", "low", "high"))
-    shown = Table(
-        [
-            TableColumn("term", term, wraps=True),
-            TableColumn("adds", weight, ".5g"),
-            TableColumn("95% interval", list(zip(low, high, strict=True)), ".5g"),
-        ]
-    )
+    columns = [
+        TableColumn("term", term, wraps=True),
+        TableColumn("adds", weight, ".5g"),
+        TableColumn("95% interval", list(zip(low, high, strict=True)), ".5g"),
+    ]
+    if "probability" in table.column_names:
+        columns.append(TableColumn("P(matters)", table["probability"].take(lines).to_pylist(), "probability"))
+    shown = Table(columns)
     rest = len(order) - top
     return [
         shown,
@@ -132,6 +135,25 @@ def _judged(report: RegressionReport) -> list[Content]:
         Paragraph(f"Scores on {count_of(len(scores.truth), 'held-out row')} ({scores.how})", "title"),
         *(Paragraph(f"  {name:<9} {figure:<9} {about}") for name, (figure, about) in figures.items()),
     ]
+
+
+def contributions_content(found: Contributions, title: str, top: int) -> list[Content]:
+    """average + what the columns add = the prediction."""
+    low, high = found.interval
+    head = f"{title}: {one_line(found.target)} = {found.prediction:.5g} (95% interval {low:.5g} to {high:.5g})"
+    rows = [("average row", "", found.average)]
+    rows += [
+        (TIMES.join(name), TIMES.join(map(found.cell, name)), found.columns[name]) for name in found.strongest[:top]
+    ]
+    if rest := found.strongest[top:]:
+        rows.append((count_of(len(rest), "more column"), "", sum(found.columns[name] for name in rest)))
+    labels, values, adds = zip(*rows, ("prediction", "", found.prediction), strict=True)
+    columns = [
+        TableColumn("", labels),
+        TableColumn("value", values, longest=CELL, wraps=True),
+        TableColumn("adds", adds, "+.5g"),
+    ]
+    return [Paragraph(head, "title"), GAP, Table(columns)]
 
 
 def regression_html(model: LinearRegression) -> str:

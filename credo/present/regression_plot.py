@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.present.plotting import Figure
+from credo.present.plotting import Figure, unmathed
 from credo.present.regression import strongest
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def plot_regression(model: LinearRegression) -> Figure:
     numbers = {i + 1 for i, source in enumerate(line.basis.features.names) if source in line.basis.features.columns}
     unit = np.array([line.basis.scales[i - 1] if i in numbers else 1.0 for i in order])
     weight, low, high = (table[name].to_numpy()[order] * unit for name in ("weight", "low", "high"))
-    names = [table["term"][i].as_py() for i in order]
+    names = [unmathed(table["term"][i].as_py()) for i in order]
     figure = Figure(figsize=(6.0, 0.8 + 0.28 * max(len(order), 1)), layout="constrained")
     axes = figure.add_subplot()
     rows = np.arange(len(order))[::-1]
@@ -31,5 +31,5 @@ def plot_regression(model: LinearRegression) -> Figure:
     axes.set_yticks(
         rows, [name if i not in numbers else f"{name} (1 sd)" for i, name in zip(order, names, strict=True)]
     )
-    axes.set(xlabel=f"adds to {model.target} (95% credible interval)")
+    axes.set(xlabel=f"adds to {unmathed(model.target)} (95% credible interval)")
     return figure

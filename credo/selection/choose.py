@@ -13,8 +13,9 @@ from credo.core.description import Describes
 from credo.core.learning import Validation
 from credo.data import Source, source
 from credo.errors import CredoError, DataError, EvidenceError, SchemaError, counted
-from credo.models.classifier import Classifier
+from credo.models.description import evidence_about, log_evidence_of
 from credo.models.metrics import Scores
+from credo.models.regression.scores import NumberScores
 from credo.numerics.exact import Array
 
 By = Literal["mdl", "evidence", "loo", "folds"]
@@ -111,18 +112,18 @@ def choose(
     """
     if by not in get_args(By):
         raise DataError(f"by must be one of {', '.join(map(repr, get_args(By)))}, but is {by!r:.60}")
-    named = _named(models)
+    named = names_of(models)
     table = source(data)
     if table.once:
         raise DataError("models are compared on data that are read several times: give a table, not an iterator")
-    fitted = {name: _fitted(name, model, table, target) for name, model in named.items()}
+    fitted = {name: fitted_on(name, model, table, target) for name, model in named.items()}
     judge = _JUDGES[by] if by != "folds" else _by_folds(folds, seed)
     judged = {name: _judged(name, judge, model, table, target) for name, model in fitted.items()}
     _check_comparable(judged)
     return _compared(by, fitted, judged)
 
 
-def _named(models: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
+def names_of(models: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     """Names of classes, with a number where two have the same."""
     if isinstance(models, Mapping):
         found = {str(name): model for name, model in models.items()}
@@ -134,13 +135,13 @@ def _named(models: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     else:
         raise DataError(f"models must be a list of models, or {{name: model}}, but are {models!r:.60}")
     if len(found) < 2:
-        raise DataError(f"at least two models can be compared, but there is {counted(len(found), 'model')}")
+        raise DataError(f"there must be at least two models, but there is {counted(len(found), 'model')}")
     return found
 
 
-def _fitted(name: str, model: Any, table: Source, target: object) -> Any:
+def fitted_on(name: str, model: Any, table: Source, target: object) -> Any:
     """The model, or what it makes of the data if it has learned nothing yet."""
-    if _learned(model):
+    if learned(model):
         own = getattr(model, "target", None)
         if isinstance(target, str) and own is not None and own != target:
             raise SchemaError(f"{name} was fitted to predict {own!r}, not {target!r}")
@@ -155,7 +156,7 @@ def _fitted(name: str, model: Any, table: Source, target: object) -> Any:
     return learn(table) if target is None else learn(table, target=target)
 
 
-def _learned(model: Any) -> bool:
+def learned(model: Any) -> bool:
     if getattr(model, "tables", None):  # a network whose tables are given
         return True
     try:
@@ -189,26 +190,11 @@ def _by_length(model: Any, table: Source, target: object) -> Judged:
 
 
 def _by_evidence(model: Any, table: Source, target: object) -> Judged:  # noqa: ARG001 - it is of what was learned
-    if not hasattr(model, "log_evidence"):
-        raise EvidenceError(f"a {type(model).__name__} has no evidence")
-    found = model.log_evidence() if callable(model.log_evidence) else model.log_evidence
+    found = log_evidence_of(model)
     rows = sum(batch.rows for batch in table.batches(table.names[:1])) if table.rows is None else table.rows
     if model.n > rows * (1 + ROUNDING):
         raise EvidenceError(f"it has learned {counted(model.n, 'row')}, but the data has {rows}: fit it on these alone")
-    return Judged(-float(found), _evidence_about(model), {"rows": float(model.n)})
-
-
-def _evidence_about(model: Any) -> str:
-    """What an evidence is the probability of: of all cells, or of a target given the other columns."""
-    if isinstance(model, Classifier):  # bins and logarithms have densities of their own
-        forms = {name: own[0] for name, own in model.read_forms.items()}
-        read = [f"{name} ({form})" if form in ("binned", "log") else name for name, form in forms.items()]
-        return f"p(columns {', '.join(sorted([*read, str(model.target)]))})"
-    columns = getattr(model, "variables", None) or getattr(model, "columns", None)
-    target = getattr(model, "target", None)
-    if target is not None:
-        return f"p({target} given the other columns)"
-    return f"p(columns {', '.join(sorted(map(str, columns)))})" if columns else "p(the observations)"
+    return Judged(-found, evidence_about(model), {"rows": float(model.n)})
 
 
 def _by_rows_left_out(model: Any, table: Source, target: object) -> Judged:
@@ -226,14 +212,17 @@ def _by_folds(folds: int, seed: int) -> Judge:
     return judge
 
 
-def _held_out(model: Any, found: Scores | Validation) -> Judged:
+def _held_out(model: Any, found: Scores | NumberScores | Validation) -> Judged:
     """The mean of −log p over rows that were left out."""
     if isinstance(found, Scores):
         logs = found.log_probabilities[np.arange(len(found.truth)), found.truth]
         details = {"accuracy": found.accuracy, "rows": found.n}
         about = f"log P({model.target} given the other columns)"
     else:
-        logs, details, about = found.log_probabilities, {"rows": float(found.weights.sum())}, "log p(row)"
+        target = getattr(model, "target", None)
+        about = "log p(row)" if target is None else f"log p({target} given the other columns)"
+        errors = {"rmse": found.rmse} if isinstance(found, NumberScores) else {}
+        logs, details = found.log_probabilities, errors | {"rows": float(found.weights.sum())}
     known = ~np.isnan(logs)
     each = np.where(known, -logs, np.nan)
     mean = float(np.average(-logs[known], weights=found.weights[known])) if known.any() else float("nan")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 
 from credo.models.metrics import Scores
 from credo.models.regression.scores import NumberScores
+
+FilePath = str | PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,18 @@ class Report:
     def important(self) -> list[Read]:
         """Columns by how much they matter."""
         return sorted(self.columns, key=lambda column: -column.weight)
+
+    def save(self, path: FilePath) -> None:
+        """Write an .html page: what was tried, how good the outcome is, and the columns."""
+        from credo.present.page import report_page
+
+        report_page(self, path)
+
+    def _repr_html_(self) -> str:
+        from credo.present.classifiers import report_content
+        from credo.present.html import contents_html, notebook_html
+
+        return notebook_html(contents_html(report_content(self)))
 
     def __repr__(self) -> str:
         lines = [f"{each.log_loss:8.4f}  {each.accuracy:.4f}  {each.share:6.2f}  {each.name}" for each in self.tried]

@@ -132,8 +132,8 @@ class Sample:
         wanted = mixed(self.prints, salt=seed + 101) / 2.0**64  # (rows,)
         cells = np.stack([mixed(self.prints, salt=seed + 102 + j) / 2.0**64 for j in range(len(names))], axis=1)
         gone, parts, start = cells < wanted[:, None], list[Batch](), 0
-        design = self.design and self.design.blanked(names, gone)
-        trees = self.trees and self.trees.blanked(names, gone)
+        design = None if self.design is None else self.design.blanked(names, gone)
+        trees = None if self.trees is None else self.trees.blanked(names, gone)
         if self.encoded is not None:
             return replace(self, encoded=self.encoded.blanked(names, gone), design=design, trees=trees)
         for part in self.parts:
@@ -154,7 +154,7 @@ class Sample:
 
     def mapped(self, job: Callable[[Piece], tuple[NDArray[Any], ...]], classes: int) -> list[NDArray[Any]]:
         """What a job finds of each piece, one after another."""
-        found = engines.current().map(job, self.pieces(classes))
+        found = engines.map(job, self.pieces(classes))
         return [np.concatenate(each) for each in zip(*found, strict=True)]
 
     def evidence(self, model: Any) -> Evidence:
@@ -171,7 +171,7 @@ def drawn(model: Any, table: Source, weights: Weights, terms: int) -> Sample:
     names = model.needs(table.without(weights.column))
 
     job = Draw(model, tuple(names), weights.of_a_row, stride)
-    found_in = engines.current().map(job, weights.partitions(table, names))
+    found_in = engines.map(job, weights.partitions(table, names))
     parts, codes, weight, prints, cells = zip(*found_in, strict=True)
     joined = [np.concatenate(each) for each in (codes, weight, prints)]
     found = Sample(tuple(part for part in parts if part.rows), joined[0], joined[1], joined[1], joined[2], stride)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from secrets import token_hex
+from shutil import rmtree
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo import engines
+from credo.data.frames import unique_names
+from credo.data.partitions import Unopened
 from credo.errors import DataError
+from credo.models.frame_columns import PREDICTED
 
 if TYPE_CHECKING:
     from credo.data import Batch, Source
@@ -17,7 +27,7 @@ if TYPE_CHECKING:
     from credo.models.regression.linear import LinearRegression
     from credo.networks.graphical_model import GraphicalModel
 
-PREDICTED, PROBABILITY = "predicted", "probability"
+PROBABILITY, LOW, HIGH = "probability", "low", "high"
 
 
 def predictions(model: ClassPredictor, data: object, each: bool = False) -> Generator[Any]:
@@ -33,6 +43,66 @@ def predictions(model: ClassPredictor, data: object, each: bool = False) -> Gene
     return _beside(model.streamed(data), model.classes, pa.array(model.classes), each)
 
 
+def write_predictions(model: ClassPredictor, data: object, folder: Path, each: bool = False) -> int:
+    """The same, in a new folder of Parquet files that workers write, one for each partition; whole, or not there. The
+    workers must see the folder. The number of rows."""
+    if folder.exists():
+        raise DataError(f"{folder} is there already: name a new folder")
+    table = model.opened(data)
+    model._present(table)
+    partitions = [Unopened(own) for own in table.partitions([*table.keys, *table.names])]
+    unfinished = folder.with_name(f".credo-{token_hex(8)}.tmp")
+    unfinished.mkdir()
+    try:
+        rows = sum(engines.map(WritePart(model, str(unfinished), each), partitions))
+        if not rows:
+            raise DataError("the data is empty: there are no rows to predict")
+        unfinished.rename(folder)
+    except BaseException:
+        _remove(unfinished)
+        raise
+    return rows
+
+
+@dataclass(frozen=True, eq=False)
+class WritePart:
+    """The predictions of a partition as a Parquet file named by its first row: a repeated task writes the same one."""
+
+    model: ClassPredictor
+    folder: str
+    each: bool
+
+    def __call__(self, unopened: Unopened[Any]) -> int:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        rows, classes = 0, self.model.classes
+        batches = unopened.what.batches()
+        first = next(batches, None)
+        if first is None:
+            return 0
+        answers = ((batch, self.model.probabilities(batch)) for batch in chain([first], batches))
+        tables = _beside(answers, classes, pa.array(classes), self.each)
+        begun = next(tables)
+        path = Path(self.folder) / f"part-{first.start:015d}.parquet"
+        unfinished = path.with_name(f".{path.name}-{token_hex(8)}")
+        with pq.ParquetWriter(unfinished, begun.schema) as writer:
+            for table in chain([begun], tables):
+                writer.write_table(table.cast(begun.schema))
+                rows += table.num_rows
+        unfinished.replace(path)
+        return rows
+
+
+def _remove(folder: Path) -> None:
+    """With what a worker may be writing at this moment."""
+    for _ in range(20):
+        rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        sleep(0.1)
+
+
 def number_predictions(model: LinearRegression, data: object, mass: float = 0.95) -> Generator[Any]:
     """Arrow tables: the data's own columns, the number predicted, and both ends of its predictive interval.
 
@@ -44,12 +114,11 @@ def number_predictions(model: LinearRegression, data: object, mass: float = 0.95
     import pyarrow as pa
 
     empty = True
-    for batch, part in _batches(data):
+    for batch, found in model.streamed(data):
         own = {name: batch.columns[name] if name in batch.columns else batch.column(name) for name in batch.names}
-        low, high = model.intervals(part, mass)
-        names = unique_names([PREDICTED, "low", "high"], list(own))
+        names = unique_names([PREDICTED, LOW, HIGH], list(own))
         empty = False
-        yield pa.table({**own, **dict(zip(names, (model.predict(part), low, high), strict=True))})
+        yield pa.table({**own, **dict(zip(names, (np.asarray(found.location), *found.interval(mass)), strict=True))})
     if empty:
         raise DataError("the data is empty: there are no rows to predict")
 
@@ -127,18 +196,3 @@ def _beside(answers: Iterable[tuple[Any, ...]], values: Sequence[Any], named: An
         yield pa.table({**own, **dict(zip(names, columns, strict=True))})
     if empty:
         raise DataError("the data is empty: there are no rows to predict")
-
-
-def unique_names(wanted: Sequence[str], taken: Collection[str]) -> list[str]:
-    """Names that differ from those taken and from each other, ignoring case.
-
-    >>> unique_names(["predicted", "P(a)", "P(A)"], ["Predicted", "x"])
-    ['predicted_', 'P(a)', 'P(A)_']
-    """
-    used, found = {name.lower() for name in taken}, []
-    for name in wanted:
-        while name.lower() in used:
-            name += "_"
-        used.add(name.lower())
-        found.append(name)
-    return found

@@ -33,6 +33,7 @@ ROWS: dict[str, list[Any]] = {
     "t": ["win a prize", "see you at home", "prize prize now", "home late", "", "win win", "at home", "a prize"],
     "y": ["a", "b", "a", "b", "a", "b", "a", "b"],
 }
+CONCEPT_ROWS = {"sky": ["u", "v", "u"], "wind": [1, 1, 2], "y": ["yes", "no", "yes"]}
 KINDS = {"k": "count", "b": credo.Number("binned"), "z": credo.Number("log"), "t": credo.Text()}
 
 
@@ -76,7 +77,17 @@ STORED: dict[str, Callable[[], Any]] = {
     "a waiting time": lambda: credo.GammaExponential(1, 1).update([1.0, 2.0]),
     "a mean": lambda: credo.NormalMean(0, 1, 1).update([1.0, 2.0]),
     "a line": lambda: credo.LinearRegression(0, 1, 1, 1).update({"x": [1.0, 2.0], "z": [2.0, 4.1]}, target="z"),
+    "a regression": lambda: credo.LinearRegression(interactions=[("x", "w")]).fit(_of("x", "w", "k"), "k"),
+    "a robust regression": lambda: credo.LinearRegression(noise="student").fit(_of("x", "w", "k"), "k"),
     "a schema": lambda: credo.Schema.infer(ROWS),
+    "hypotheses": lambda: credo.Hypotheses({"a": 0.5, "b": 0.3, "c": 0.2}).update([0.5, 0.1, 0.0]),
+    "numbered hypotheses": lambda: credo.Hypotheses(np.arange(4)).update([0.1, 0.2, 0.3, 0.4]),
+    "concepts": lambda: credo.Concepts({"sky": ["u", "v"], "wind": [1, 2]}).fit(CONCEPT_ROWS, target="y"),
+    "concepts with label noise": lambda: credo.Concepts(noise=0.2).fit(CONCEPT_ROWS, target="y"),
+    "an average": lambda: credo.average(
+        [credo.NaiveBayes().fit(_of("x", "w"), "y"), credo.GaussianDiscriminant("tied").fit(_of("x", "w"), "y")]
+    ),
+    "a stack": lambda: credo.average([credo.NaiveBayes(), credo.TreeAugmented()], _of("x", "w"), by="loo", target="y"),
     "a network": lambda: credo.Network("rain -> wet <- hose; wet -> slip", tables={
         "rain": 0.2, "hose": 0.1, "wet": [[0.99, 0.9], [0.8, 0.01]], "slip": [0.3, 0.01]}),
     "a learned network": lambda: credo.Network("k -> v; k -> y").fit({**_of("k"), "v": [0, 1] * 4}),
@@ -164,10 +175,40 @@ def uses(model: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield from _uses_of_groups(model)
     elif isinstance(model, Belief):
         yield from _uses_of_belief(model)
+    elif isinstance(model, credo.LinearRegression):
+        yield from _uses_of_regression(model)
     elif isinstance(model, GraphicalModel):
         yield from _uses_of_network(model)
+    elif isinstance(model, credo.Hypotheses):
+        yield "posterior", lambda: model.posterior
+        yield "update", lambda: model.update([0.5] * len(model)).most_probable()
+        yield "votes", lambda: model.classify(["+"] * len(model))
+    elif isinstance(model, credo.Concepts):
+        yield "version space", lambda: [*model.version_space][:5]
+        yield "map", lambda: model.posterior(model.most_probable())
+        yield "vote", lambda: model.vote({"sky": "u", "wind": 2})
+        yield "query", model.most_informative
+        yield "learn and unlearn", lambda: model.update(CONCEPT_ROWS).forget(CONCEPT_ROWS)
+    elif isinstance(model, credo.ModelAverage):
+        yield "probabilities", lambda: model.predict_proba(ROWS)
+        yield "learn and unlearn", lambda: model.update(ROWS).forget(ROWS).weights
+        yield "explain", lambda: model.explain({name: cells[:1] for name, cells in ROWS.items()})
     elif isinstance(model, credo.Schema):
         yield "union", lambda: model | credo.Schema.infer(ROWS)
+
+
+def _uses_of_regression(model: credo.LinearRegression) -> Iterator[tuple[str, Callable[[], Any]]]:
+    yield "predict", lambda: model.predict(ROWS)
+    yield "intervals", lambda: model.intervals(ROWS)
+    yield "parameters", lambda: model.parameters()
+    yield "mode", lambda: model.mode()
+    yield "evidence", lambda: model.log_evidence()
+    yield "explain", lambda: repr(model.explain({name: cells[0] for name, cells in ROWS.items()}))
+    yield "leave-one-out", lambda: repr(model.leave_one_out(ROWS))
+    yield "update", lambda: model.update(ROWS).predict(ROWS)
+    yield "forget", lambda: model.forget(ROWS)
+    yield "merge", lambda: (model + model).predict(ROWS)
+    yield "ask", lambda: credo.ask(model, f"E({model.target})")
 
 
 def _uses_of_classifier(model: Classifier) -> Iterator[tuple[str, Callable[[], Any]]]:

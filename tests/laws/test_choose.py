@@ -99,6 +99,18 @@ def test_beliefs_and_concepts() -> None:
     assert mixed.name == "Concepts"
 
 
+def test_regressions_are_compared_with_their_like() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(2, 80))
+    rows = {"a": x[0], "b": x[1], "price": 2 * x[0] * x[1] + x[0] + rng.normal(size=80)}
+    models = {"plain": credo.LinearRegression(), "crossed": credo.LinearRegression(interactions=[("a", "b")])}
+    for by in ("mdl", "evidence", "loo", "folds"):
+        found = chosen(models, rows, by=by, target="price")
+        assert found.name == "crossed"
+        assert "price" in found.about
+    assert found.ranked[0].details["rmse"] < found.ranked[1].details["rmse"]
+
+
 def test_it_is_shown_as_text_table_and_picture() -> None:
     for by, headers in (("mdl", "L\\(D\\|h\\)"), ("loo", "standard error"), ("evidence", "P\\(model\\)")):
         models = [credo.NaiveBayes(), credo.GaussianDiscriminant("tied")]

@@ -145,7 +145,8 @@ class Pickling(engines.Serial):
 
     def reduce(self, job: Any, partitions: Any, total: Any, /) -> Any:
         job, total = pickle.loads(pickle.dumps(job)), pickle.loads(pickle.dumps(total))
-        done = [pickle.loads(pickle.dumps(job(pickle.loads(pickle.dumps(batch))))) for batch in partitions]
+        sent = (pickle.loads(pickle.dumps(partition)) for partition in partitions)
+        done = [pickle.loads(pickle.dumps(job(batch))) for partition in sent for batch in partition.batches()]
         return total(done) if done else None
 
 

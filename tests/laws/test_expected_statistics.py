@@ -242,10 +242,12 @@ def test_responsibilities_are_shares_of_the_joint() -> None:
     assert not member.weights[7].any()
 
 
+STEPS = dict.fromkeys(COLUMNS, 0.5)  # of rounded numbers
+BLOCKS = (Numbers(COLUMNS), Spherical(COLUMNS), Joint(COLUMNS, "tied"), Joint(COLUMNS, "full"))
+
+
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-@pytest.mark.parametrize(
-    "block", [Numbers(COLUMNS), Spherical(COLUMNS), Joint(COLUMNS, "tied"), Joint(COLUMNS, "full")]
-)
+@pytest.mark.parametrize("block", [*BLOCKS, *(block.rounded(STEPS) for block in BLOCKS)])
 def test_one_pass_expects_what_responsibilities_and_sums_expect(block: Block, missing: float) -> None:
     """Of numbers far from 0. A tied covariance takes from its rows the sum of all groups' products alone."""
     size, weight = 2**17 // len(COLUMNS), np.random.default_rng(19).uniform(0.5, 2.0, 2**17 // len(COLUMNS))

@@ -583,12 +583,30 @@ def test_gradient_ascent_steps_back_from_impossible_tables(seed: int) -> None:
     assert np.diff(found.history).min() >= 0
 
 
-def test_beliefs_after_em_are_said_to_be_too_certain() -> None:
+def test_updates_after_em_keep_what_was_expected_of_earlier_rows() -> None:
     rows = {"A": ["yes"] * 3 + ["no"] * 7 + [None] * 20, "B": ["u", "v"] * 15}
     net = credo.Network("A; B").fit(rows)
-    with pytest.warns(credo.Notice, match="less certain"):
-        net.belief("A")
-    with pytest.warns(credo.Notice, match="less certain"):
-        net.query("A", tables="sampled", samples=20)
     with pytest.warns(credo.Notice, match="earlier rows keep"):
         net.update({"A": ["yes"], "B": ["u"]})
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_copies_of_rows_share_their_fold(share: float) -> None:
+    """A row predicts its own copies no better than others: twenty variables are never the same by chance."""
+    random = np.random.default_rng(4)
+    rows = {f"v{i}": random.choice(["x", "y", "z"], 80).astype(object) for i in range(20)}
+    for column in rows.values():
+        column[random.random(80) < share] = None
+    net = Network(dict.fromkeys(rows, ()))
+    twice = {name: [*column.tolist(), *column.tolist()] for name, column in rows.items()}
+    found = net.cross_validate(twice, 5, seed=1)
+    assert found.folds[:80].tolist() == found.folds[80:].tolist()
+    assert len({*found.folds.tolist()}) == 5
+
+
+def test_rows_that_are_the_same_by_chance_are_rows_like_any_others() -> None:
+    rows = STORM.sample(400, seed=2)
+    folds = STORM.fit(rows).cross_validate(rows, 4, seed=1).folds
+    cells = [str(row) for row in rows.to_pylist()]
+    most = max({*cells}, key=cells.count)
+    assert len({int(fold) for fold, row in zip(folds, cells, strict=True) if row == most}) == 4

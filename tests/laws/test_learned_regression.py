@@ -38,7 +38,7 @@ def test_a_number_is_predicted_by_regression(tmp_path: Path) -> None:
     assert np.array_equal(again.predict(new), learned.predict(new))
     assert learned.update(new).report is None
     same = credo.learn(houses(200), target="price")
-    assert np.array_equal(same.predict(new), learned.predict(new))  # type: ignore[arg-type]
+    assert np.array_equal(same.predict(new), learned.predict(new))
 
 
 @pytest.mark.slow

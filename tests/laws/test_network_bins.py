@@ -78,3 +78,23 @@ def test_missing_cells_have_no_bin(holes: bool) -> None:
     net = credo.learn_structure(rows, bins=3)
     assert net.n == pytest.approx(300)
     assert np.isfinite(net.log_prob(rows)).all()
+
+
+def test_questions_may_name_numbers() -> None:
+    """A number stands for its bin, and a range from one cut point to another for the bins between them."""
+    cuts = [state.low for state in NET.states["x"][1:]]
+    for x in (-3.0, 0.1, 2.5):
+        name = next(str(s) for s in NET.states["x"] if s.low <= x < s.high)
+        assert credo.ask(NET, f"P(c | x={x})") == credo.ask(NET, f"P(c | x='{name}')")
+        assert credo.ask(NET, f"P(x={x})") == pytest.approx(NET.query("x")[name])
+    below = credo.ask(NET, f"P(x < {cuts[1]:.6g})")
+    assert below == pytest.approx(sum([*NET.query("x").values()][:2]))
+    assert credo.ask(NET, f"P(x >= {cuts[1]:.6g})") == pytest.approx(1 - below)
+    assert credo.ask(NET, f"P({cuts[0]:.6g} <= x < {cuts[1]:.6g})") == pytest.approx([*NET.query("x").values()][1])
+
+
+@pytest.mark.parametrize("question", ["P(c | x > 0.123)", "P(x <= {})", "P(x > {})"])
+def test_ranges_of_parts_of_bins_are_refused(question: str) -> None:
+    cut = f"{NET.states['x'][1].low:.6g}"
+    with pytest.raises(credo.errors.QuestionError, match=f"whole ones: >= or < one of the cut points .{cut}"):
+        credo.ask(NET, question.format(cut))

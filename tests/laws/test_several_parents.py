@@ -139,7 +139,7 @@ def test_a_network_classifier_is_a_network_with_the_same_tables() -> None:
             for parent, at in zip(arrows[name], place, strict=True):
                 if parent != TARGET:
                     row[:, COLUMNS.index(parent)] = cells.starts[COLUMNS.index(parent)] + at
-            *_, p = likelihood._probabilities(j, row)
+            *_, p = likelihood._probabilities(j, row, [*likelihood._configurations(j, row)])
             tables[name][place] = p[:, place[arrows[name].index(TARGET)] if TARGET in arrows[name] else 0]
     net = credo.Network({TARGET: [], **arrows}, tables, states)
     rows = {name: table[name][:25] for name in COLUMNS}

@@ -143,6 +143,7 @@ def test_the_posterior_evolves() -> None:
         (lambda: credo.Hypotheses({"a": 0.5, "b": 0.6}), "sum to 1, but sums to 1.1"),
         (lambda: credo.Hypotheses({"a": -0.5, "b": 1.5}), "between 0 and 1"),
         (lambda: credo.Hypotheses(["a", "a"]), "'a' is given twice"),
+        (lambda: credo.Hypotheses(np.array([3, 1, 3])), "two hypotheses are the same"),
         (lambda: credo.Hypotheses([["a"], ["b"]]), "hashable"),
         (lambda: credo.Hypotheses(["a", "b"], prior={"a": 1.0}), "no prior for 'b'"),
         (lambda: credo.Hypotheses(["a", "b"], prior=[1.0]), "2 hypotheses"),

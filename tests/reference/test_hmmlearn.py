@@ -61,7 +61,7 @@ def test_gaussians_take_the_same_path(emission: Any, theirs: str) -> None:
 def _chain_at_start(model: credo.HiddenMarkov, table: Any, start: Any) -> Any:
     """The parameters that EM's history begins with."""
     data, given = with_given(source(table), start, (0, 1, 2), START)
-    own, data = prepared(model, data, (None, given), Sequenced("id", None, None))
+    own, data, _ = prepared(model, data, (None, given), Sequenced("id", None, None))
     own = own.replaced(names=(0, 1, 2))
     chain, reader = unfitted(own, None, EQUAL), own._table(data, (given,)).reader()
     begun = chain.with_evidence(begun_with(replace(chain, given=given), reader, 0))

@@ -179,14 +179,16 @@ def expect_rows(
     logs: Array,
     counts: Array,
 ) -> None:
-    """logs (rows) = log P(row), missing cells summed out; counts += Σ weight · P(family | row), laid out as the
-    factors' values are. A row adds nothing if its log is -inf (impossible) or NaN (may underflow, or too many cells).
+    """logs (rows) = log P(row), missing cells summed out; counts (1, values) += Σ weight · P(family | row), laid out as
+    the factors' values are; (rows, values): of each row apart. A row adds nothing if its log is -inf (impossible) or
+    NaN (may underflow, or too many cells).
     """
     heads, axes, values = factors
     for r in range(len(logs)):
+        own = counts[r if len(counts) > 1 else 0]
         if read_row(r, columns, column_of, walk.codes):
-            logs[r] = log_of_known(walk.codes, heads, axes, values, weights[r], counts)
+            logs[r] = log_of_known(walk.codes, heads, axes, values, weights[r], own)
             continue
         logs[r] = collect_row(budget, tree, walk, passes)
         if logs[r] > -np.inf:
-            distribute_row(weights[r], tree, families, walk, passes, counts)
+            distribute_row(weights[r], tree, families, walk, passes, own)

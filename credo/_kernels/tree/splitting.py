@@ -64,6 +64,7 @@ def find_splits(
     bins = levels.shape[1]
     counts, masses = np.zeros((bins, classes)), np.zeros(bins)
     below, above = np.zeros(classes), np.zeros(classes)
+    of_below, of_above = np.zeros(classes), np.zeros(classes)  # their terms
     own = np.full(classes, -1)  # the place of a class among those of the node
     heavy, of_class = np.zeros(ORDERS, np.int64), np.zeros(classes)
     order, shares, found = np.zeros(bins, np.int64), np.zeros(bins), np.zeros(5)
@@ -97,7 +98,7 @@ def find_splits(
                 else:
                     best_cut(
                         counts, masses, order, occupied, present, classes, least, prior, each, all_,
-                        below, above, levels, j, kinds[j], factorials, found,
+                        below, above, of_below, of_above, levels, j, kinds[j], factorials, found,
                     )  # fmt: skip
                 if found[TOP] > top:
                     total = total * math.exp(top - found[TOP]) + found[SUM] / orders
@@ -213,7 +214,8 @@ def gain_of_each(
 def best_cut(
     counts: Array, masses: Array, order: Integers, size: int, present: int, classes: int,
     least: float, prior: float, each: Array, all_: Array,
-    below: Array, above: Array, levels: Array, j: int, kind: int, factorials: Array, found: Array,
+    below: Array, above: Array, of_below: Array, of_above: Array,
+    levels: Array, j: int, kind: int, factorials: Array, found: Array,
 ) -> None:  # fmt: skip
     """found: PLACE, the last one of the left branch in the order; its GAIN, and the logarithm of the column's CHOICES,
     as cut points between bins, or as sets of levels; and over all cuts, log Σ exp(gain - choices) = TOP + log SUM."""
@@ -228,7 +230,8 @@ def best_cut(
             above[k] += counts[b, k]
     upper, lower = 0.0, 0.0
     for k in range(present):
-        upper += term(above[k], prior, each)
+        of_above[k], of_below[k] = term(above[k], prior, each), 0.0
+        upper += of_above[k]
     base = upper - term(total, prior * classes, all_)
     mass, left, choices = 0.0, 0.0, math.log(size - 1.0)
     for m in range(size - 1):
@@ -238,10 +241,13 @@ def best_cut(
         for k in range(present):
             moved = counts[b, k]
             if moved > 0.0:
-                upper += term(above[k] - moved, prior, each) - term(above[k], prior, each)
-                lower += term(below[k] + moved, prior, each) - term(below[k], prior, each)
                 above[k] -= moved
                 below[k] += moved
+                upper -= of_above[k]
+                lower -= of_below[k]
+                of_above[k], of_below[k] = term(above[k], prior, each), term(below[k], prior, each)
+                upper += of_above[k]
+                lower += of_below[k]
         if min(mass, total - mass) < least - TIE * total:
             continue
         gain = lower - term(mass, prior * classes, all_) + upper - term(total - mass, prior * classes, all_) - base
@@ -264,8 +270,11 @@ def term(x: float, prior: float, table: Array) -> float:
     """log Γ(x + prior) - log Γ(prior), or x log x where the prior is 0; from a table of whole numbers, if x is one of
     them, or lies between two that are large (then it is off by 1/8x at most, of no weight where x is)."""
     whole = int(x)
-    if whole + 1 < len(table) and (whole == x or whole >= LARGE):
-        return float(table[whole] + (x - whole) * (table[whole + 1] - table[whole]))
+    if whole + 1 < len(table):
+        if whole == x:
+            return float(table[whole])
+        if whole >= LARGE:
+            return float(table[whole] + (x - whole) * (table[whole + 1] - table[whole]))
     if prior > 0.0:
         return math.lgamma(x + prior) - math.lgamma(prior)
     return x * math.log(x) if x > 0.0 else 0.0

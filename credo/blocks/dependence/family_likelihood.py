@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # n(class, a₁..aᵢ, b) for i = 0, 1, ... parents; of a column that doesn't depend on the class, all classes are one.
 Depths = tuple[Array, ...]  # (configurations of the parents, cells, classes) each
+# Of each row: the number of its parents' combination of cells, and whether all of these are known
+Configuration = tuple[Positions, NDArray[np.bool_]]
 
 
 def depths(counts: Array, sizes: Sequence[int]) -> Depths:
@@ -103,19 +105,19 @@ class FamilyLikelihood(CellLikelihood):
 
     # Log-likelihoods
 
-    def _probabilities(self, j: int, codes: Codes) -> Iterator[Array]:
+    def _probabilities(self, j: int, codes: Codes, given_parents: Sequence[Configuration]) -> Iterator[Array]:
         """pᵢ of a column's cells for i = 0, 1, ... parents. Cells that aren't known have any value. (rows, classes)"""
         s, x = self.settings.backoff, np.maximum(codes[:, j] - self.cells.starts[j], 0)
         p = self._alone[j][x]
         yield p
-        for i, (at, known) in enumerate(self._configurations(j, codes), 1):
+        for i, (at, known) in enumerate(given_parents, 1):
             given = self.tables[j][i][at, x]
             given += s * p
             given /= self.totals[j][i][at] + s
             p = given if known.all() else np.where(known[:, None], given, p)
             yield p
 
-    def _left_out(self, j: int, codes: Codes, own: Hard) -> Iterator[Array]:
+    def _left_out(self, j: int, codes: Codes, own: Hard, given_parents: Sequence[Configuration]) -> Iterator[Array]:
         """The same for each row's own class, without the row. (rows,)"""
         s, w = self.settings.backoff, own.weight
         k = own.codes if self.depends(j) else np.zeros_like(own.codes)
@@ -124,7 +126,7 @@ class FamilyLikelihood(CellLikelihood):
         above = np.maximum(self.tables[j][0][0, x, k] - w, 0.0) + self.settings.smoothing
         p = dirichlet.shared_out(above, np.where(total > ALONE * w, total, 0.0), self.levels[j])
         yield p
-        for i, (at, known) in enumerate(self._configurations(j, codes), 1):
+        for i, (at, known) in enumerate(given_parents, 1):
             n = np.maximum(self.tables[j][i][at, x, k] - w, 0.0)
             p = np.where(known, (n + s * p) / (np.maximum(self.totals[j][i][at, k] - w, 0.0) + s), p)
             yield p
@@ -133,7 +135,7 @@ class FamilyLikelihood(CellLikelihood):
         """Whether a column depends on the class; where there is only one class, all do."""
         return bool(self.tables[j][0].shape[2] == self.classes)
 
-    def _configurations(self, j: int, codes: Codes) -> Iterator[tuple[Positions, NDArray[np.bool_]]]:
+    def _configurations(self, j: int, codes: Codes) -> Iterator[Configuration]:
         """Of the first 1, 2, ... parents: the number of their cells' combination, and whether all are known. (rows,)"""
         known, at = np.ones(len(codes), dtype=bool), np.zeros(len(codes), dtype=np.intp)
         for parent in self.parents[j]:
@@ -144,17 +146,21 @@ class FamilyLikelihood(CellLikelihood):
     def _said(self, j: int, codes: Codes, own: Hard | None = None) -> list[Array]:
         """What a column says as each term has it: log pₖ; of rows that are left out, their class without them.
         (rows, classes) each"""
-        unknown, found, shape = codes[:, j] < 0, list[Array](), (len(codes), self.classes)
+        unknown, shape = codes[:, j] < 0, (len(codes), self.classes)
+        given = [*self._configurations(j, codes)]
+        needed = max(1, len(given) - self.largest + len(self.term_names))  # others have more parents
+        found = [*self._probabilities(j, codes, given)][-needed:]
+        if own is not None:
+            rows, mine = np.arange(len(codes)), own.codes if self.depends(j) else 0
+            for p, without in zip(found, [*self._left_out(j, codes, own, given)][-needed:], strict=True):
+                p[rows, mine] = without
         with np.errstate(divide="ignore"):
-            for p in self._probabilities(j, codes):
-                found.append(np.log(p))
-            if own is not None:
-                for said, p in zip(found, self._left_out(j, codes, own), strict=True):
-                    said[np.arange(len(codes)), own.codes if self.depends(j) else 0] = np.log(p)
+            for p in found:
+                np.log(p, out=p)
         for said in found if unknown.any() else ():
             said[unknown] = 0.0
-        found += found[-1:] * (self.largest + 1 - len(found))
-        return [np.broadcast_to(said, shape) for said in found[-len(self.term_names) :]]
+        found += found[-1:] * (len(self.term_names) - len(found))
+        return [said if said.shape == shape else np.broadcast_to(said, shape) for said in found]
 
     def _terms(self, codes: Codes, shape: tuple[int, int], own: Hard | None = None) -> Array:
         out = np.zeros((*shape, len(self.term_names)))
@@ -235,6 +241,6 @@ class FamilyLikelihood(CellLikelihood):
         for cell in range(self.cells.starts[j], self.cells.starts[j + 1]):
             asked = codes.copy()
             asked[:, j] = cell
-            *_, p = self._probabilities(j, asked)
+            *_, p = self._probabilities(j, asked, [*self._configurations(j, asked)])
             share[:, cell] = p[rows, classes if self.depends(j) else 0]
         return share

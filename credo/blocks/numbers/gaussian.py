@@ -12,7 +12,7 @@ step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -31,6 +31,7 @@ from credo.blocks.capabilities import (
     LogPrior,
     OneTerm,
     Points,
+    Rounds,
     Tallies,
 )
 from credo.blocks.numbers.completed_rows import Normals, begun
@@ -61,7 +62,7 @@ CANCELLED = 1e-9  # of a variance: what is left of it has lost too many digits
 
 
 @dataclass(frozen=True)
-class Joint(Block, Limits, Tallies, Completes, ExpectsHidden):
+class Joint(Block, Limits, Tallies, Completes, ExpectsHidden, Rounds):
     """x | class ~ N(μ, Σ), with a normal-inverse-Wishart prior: s rows of the pooled means and variances.
 
     NormalInverseWishart(pooled means, s, d + 1 + s, s · diag(pooled variances)). Columns without variance are ignored.
@@ -69,6 +70,7 @@ class Joint(Block, Limits, Tallies, Completes, ExpectsHidden):
 
     names: tuple[str, ...]
     covariance: Literal["full", "tied"]
+    blur: tuple[float, ...] = ()  # δ²/12 of each column, where numbers are known to be rounded, and no cell is missing
 
     def keeps(self, label: Label) -> bool:
         return label.counted in ("joint", "completed", "known")
@@ -92,7 +94,8 @@ class Joint(Block, Limits, Tallies, Completes, ExpectsHidden):
     def expected(self, batch: Batch, member: Soft, groups: str, now: Likelihood | None) -> Evidence:
         x = batch.encoded(NumberMatrix(self.names))
         if not np.isnan(x).any():
-            return self.summarise(batch, member, groups)
+            evidence = self.summarise(batch, member, groups)
+            return self._whole(evidence[self._every], groups) if self.blur and self.labels(evidence) else evidence
         filled = now.completed_moments(x, member) if isinstance(now, JointLikelihood) else begun(x, member)
         known = Moments.of(x, Soft(member.weights.sum(1, keepdims=True)))
         parts = {COMPLETED: Part((groups,), filled), KNOWN: Part((None, None), known)}
@@ -107,9 +110,23 @@ class Joint(Block, Limits, Tallies, Completes, ExpectsHidden):
         found = now.expected_tied(rows)
         if found is None:
             return None
-        part = Part((groups,), CrossMoments.of_centred(found[0]))
-        whole = label_of(np.ones(len(self.names), dtype=bool))
-        return Evidence(Schema(tuple(Column(name, "number") for name in self.names)), {whole: part}), found[1]
+        return self._whole(CrossMoments.of_centred(found[0]), groups), found[1]
+
+    @property
+    def _every(self) -> Label:
+        """Rows without missing cells."""
+        return label_of(np.ones(len(self.names), dtype=bool))
+
+    def _whole(self, moments: CrossMoments, groups: str) -> Evidence:
+        """Of whole rows: of what was there before numbers were rounded."""
+        n, first, second = moments.sums
+        if self.blur:
+            moments = CrossMoments(n, first, second + n[:, None, None] * Exact.of(np.diag(self.blur)))
+        schema = Schema(tuple(Column(name, "number") for name in self.names))
+        return Evidence(schema, {self._every: Part((groups,), moments)})
+
+    def rounded(self, steps: Mapping[str, float]) -> Joint:
+        return replace(self, blur=tuple(steps.get(name, 0.0) ** 2 / 12 for name in self.names))
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> JointLikelihood:
         own = sorted(label for label in self.labels(evidence) if label.counted == "joint")
@@ -117,7 +134,8 @@ class Joint(Block, Limits, Tallies, Completes, ExpectsHidden):
         if COMPLETED in evidence.parts:
             seen = with_completed(seen, evidence[COMPLETED], evidence[KNOWN])
         used = tuple(pattern for pattern in seen if pattern.moments.n.value.any())
-        return JointLikelihood(self.names, self.covariance, len(evidence[ROWS].n.value), used, settings)
+        blur = np.array(self.blur) if self.blur else None
+        return JointLikelihood(self.names, self.covariance, len(evidence[ROWS].n.value), used, settings, blur=blur)
 
     def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.numbers.tallies import JointTally
@@ -136,6 +154,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
     patterns: tuple[Pattern, ...]
     settings: Settings
     weight: float = 1.0
+    blur: Array | None = None  # (columns,): δ²/12, where numbers are known to be rounded
 
     def read(self, batch: Batch) -> Array:
         return batch.encoded(NumberMatrix(self.names))
@@ -152,6 +171,8 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
     @cached_property
     def pooled(self) -> Moments:
         """Each column by itself, all classes together. (1, columns)"""
+        if len(self.patterns) == 1 and self.whole:
+            return self.patterns[0].columns
         d = len(self.names)
         total = Moments(*(Exact.zeros((1, d)) for _ in range(3)))
         for pattern in self.patterns:
@@ -330,12 +351,16 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         inside = np.flatnonzero(known)
         root = np.linalg.cholesky(matrix[:, inside[:, None], inside])
         log_determinant = 2 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(1)
-        return mean[:, inside], np.linalg.inv(root), log_determinant, degrees
+        white = np.linalg.inv(root)
+        if self.blur is not None and self.settings.estimate != "bayes":  # log p(x) is less by ½ tr Σ⁻¹ diag(δ²/12)
+            log_determinant += (white**2).sum(1) @ self.blur[self.varying][inside]
+        return mean[:, inside], white, log_determinant, degrees
 
     def add(self, cells: Array, out: Array) -> None:
         if not self.size or not self.weight:
             return
-        if self.settings.estimate != "bayes" and cells.size * self.classes >= SMALL:
+        many = cells.size * self.classes >= SMALL and (self.blur is None or not np.isnan(cells).any())
+        if self.settings.estimate != "bayes" and many:
             self._normals.add(self._varying_cells(cells), self.weight, self.tied, out)
             return
         for known, rows, squared in self._distances(cells):
@@ -361,8 +386,9 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         d = self.size
         if not self.tied or self.settings.estimate == "bayes" or d < len(self.names) or self.classes > d * d:
             return None
-        mean, white, *_ = self._root(np.ones(d, dtype=bool))
-        sums, found = expected_tied(rows, self.shift, mean, white[0])
+        mean, white, log_determinant, _ = self._root(np.ones(d, dtype=bool))
+        log_peak = -0.5 * (float(log_determinant[0]) + d * np.log(2 * np.pi))
+        sums, found = expected_tied(rows, self.shift, mean, white[0], log_peak)
         return sums._replace(pivot=sums.pivot + self.shift), found
 
     def by_column(self, cells: Array, shape: tuple[int, int]) -> dict[str, Array]:

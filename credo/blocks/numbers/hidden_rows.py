@@ -38,27 +38,29 @@ class NormalColumns(NamedTuple):
     shift: Array  # (columns,)
     mean: Array  # (groups, columns)
     variance: Array  # (groups, columns)
+    log_peaks: Array  # (groups, columns): the log-density at the mean
 
 
 def expected_moments(rows: Rows, law: NormalColumns) -> tuple[Moments, HiddenGroups]:
     from credo._kernels.blocks.hidden_groups import expect_moments
 
-    shift, mean, variance = law
+    shift, mean, variance, log_peaks = law
     scale = np.sqrt(0.5 / variance)
     n, (known, first, second) = np.zeros(len(mean)), np.zeros((3, *mean.shape))
     tops, totals = np.empty((2, len(rows.x)))
     x, weight = np.ascontiguousarray(rows.x), np.ascontiguousarray(rows.weight)
-    constant = -0.5 * np.log(2 * np.pi * variance)
     expect_moments(
-        x, weight, shift, scale, scale * mean, constant, rows.log_shares, tops, totals, n, known, first, second
+        x, weight, shift, scale, scale * mean, log_peaks, rows.log_shares, tops, totals, n, known, first, second
     )
     sums = CentredSums(known, first / scale, second / scale**2, np.ascontiguousarray(mean))
     return Moments.of_centred(sums).about(-shift), HiddenGroups(n, _log_prob(tops, totals))
 
 
-def expected_tied(rows: Rows, shift: Array, mean: Array, white: Array) -> tuple[CentredSums, HiddenGroups]:
+def expected_tied(
+    rows: Rows, shift: Array, mean: Array, white: Array, log_peak: float
+) -> tuple[CentredSums, HiddenGroups]:
     """Of columns that covary alike in all groups, N(shift + mean, Σ), W′W = Σ⁻¹ being triangular; no cell is missing.
-    The sums are about the shift and the groups' means.
+    log_peak is the log-density at the mean. The sums are about the shift and the groups' means.
 
     What a tied covariance takes from its rows is the sum of all groups' scatters, which is found faster than each of
     them: so each group is given its share of it.
@@ -70,7 +72,7 @@ def expected_tied(rows: Rows, shift: Array, mean: Array, white: Array) -> tuple[
     second, together = np.zeros((d, d + PADDED)), np.zeros((groups, groups + PADDED))
     tops, totals = np.empty((2, len(rows.x)))
     x, weight = np.ascontiguousarray(rows.x), np.ascontiguousarray(rows.weight)
-    peak = rows.log_shares + np.log(np.diagonal(white)).sum() - 0.5 * d * np.log(2 * np.pi)
+    peak = rows.log_shares + log_peak
     expect_tied_products(
         x, weight, shift, np.ascontiguousarray(white), flat_mean, peak, tops, totals, n, first, second, together
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -13,6 +13,7 @@ from credo._kernels.blocks.gaussians import add_left_out, add_normals, add_stude
 from credo._kernels.core.sums import ALIKE
 from credo.blocks.block import Block, Likelihood, Parameter, Settings
 from credo.blocks.capabilities import (
+    Completes,
     CountsIgnored,
     Draws,
     Expects,
@@ -22,6 +23,7 @@ from credo.blocks.capabilities import (
     LogEvidence,
     LogPrior,
     Points,
+    Rounds,
     SharedFactor,
     Tallies,
 )
@@ -31,7 +33,7 @@ from credo.blocks.numbers.student_runs import ends_of_runs
 from credo.blocks.scoring import ScoredColumns
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.membership import Hard, Membership
+from credo.core.membership import Hard, Membership, Soft
 from credo.core.soft_sums import SMALL
 from credo.core.statistics import ALONE, Moments, Positions
 from credo.data import Batch
@@ -42,7 +44,7 @@ from credo.errors import EvidenceError
 from credo.families import NormalInverseGamma
 from credo.families.normal import Gaussian, StudentTerms, log_likelihood
 from credo.families.priors import of_numbers
-from credo.numerics.exact import Array
+from credo.numerics.exact import Array, Exact
 from credo.numerics.special import log_gamma_ratio
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ CHUNK = 2**20  # cells of rows that are left out one by one, exactly
 
 
 @dataclass(frozen=True)
-class Numbers(Block, ExpectsHidden, Tallies):
+class Numbers(Block, Completes, ExpectsHidden, Rounds, Tallies):
     """x | class ~ N(μ, σ²) for each column; of logarithms where `logs`.
 
     The prior is NormalInverseGamma(pooled mean, s, 1 + s/2, s · pooled variance/2), s being `strength`: as if s rows
@@ -66,6 +68,7 @@ class Numbers(Block, ExpectsHidden, Tallies):
     logs: bool = False
     strict: frozenset[str] = frozenset()  # columns in which a number must have a logarithm, or it is an error
     dates: bool = False  # whether these are days since 1970
+    blur: tuple[float, ...] = ()  # δ²/12 of each column, where numbers are known to be rounded
 
     @property
     def label(self) -> Label:
@@ -89,6 +92,21 @@ class Numbers(Block, ExpectsHidden, Tallies):
             statistics = Moments.of_tiles(self._tiles(batch, member), len(self.names), member)
             if not (statistics.second.high < LARGEST**2).all():
                 batch.matrix(self.names)  # which refuses the wrong cell by name
+        return self._evidence(statistics, groups)
+
+    def rounded(self, steps: Mapping[str, float]) -> Numbers:
+        return replace(self, blur=tuple(steps.get(name, 0.0) ** 2 / 12 for name in self.names))
+
+    def expected(self, batch: Batch, member: Soft, groups: str, now: Likelihood | None) -> Evidence:  # noqa: ARG002
+        evidence = self.summarise(batch, member, groups)
+        return self._evidence(self._blurred(evidence[self.label]), groups) if self.blur else evidence
+
+    def _blurred(self, moments: Moments) -> Moments:
+        """Of what was there before numbers were rounded."""
+        n, first, second = moments.sums
+        return Moments(n, first, second + n * Exact.of(np.array(self.blur))) if self.blur else moments
+
+    def _evidence(self, statistics: Moments, groups: str) -> Evidence:
         return Evidence(_schema(self.names, self.kind), {self.label: Part((groups, None), statistics)})
 
     def expected_hidden(
@@ -105,7 +123,7 @@ class Numbers(Block, ExpectsHidden, Tallies):
         if rows.x.size * len(log_shares) < SMALL:
             return None
         statistics, found = expected_moments(rows, law)
-        return Evidence(_schema(self.names, self.kind), {self.label: Part((groups, None), statistics)}), found
+        return self._evidence(self._blurred(statistics), groups), found
 
     def _tiles(self, batch: Batch, member: Membership) -> Iterable[tuple[int, Array]]:
         """Soft sums are of rows that EM reads again and again."""
@@ -119,7 +137,8 @@ class Numbers(Block, ExpectsHidden, Tallies):
         return Evidence(evidence.schema, {**evidence.parts, self.label: own})
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> NumbersLikelihood:
-        return NumbersLikelihood(self.names, self.logs, evidence[self.label], settings, dates=self.dates)
+        blur = np.array(self.blur) if self.blur else None
+        return NumbersLikelihood(self.names, self.logs, evidence[self.label], settings, dates=self.dates, blur=blur)
 
     def tally(self, evidence: Evidence) -> Tally:
         from credo.blocks.numbers.tallies import NumbersTally
@@ -148,6 +167,7 @@ class NumbersLikelihood(
     settings: Settings
     weights: Array | None = None  # (columns,)
     dates: bool = False
+    blur: Array | None = None  # (columns,): δ²/12, where numbers are known to be rounded
     part_of: tuple[NumbersLikelihood, Positions] | None = None  # what each column has is found there once, for all
 
     def read(self, batch: Batch) -> Array:
@@ -233,7 +253,7 @@ class NumbersLikelihood(
         """The point estimate, where all columns have a say, once each."""
         if self.settings.estimate == "bayes" or self.logs or self.weights is not None or not self.varying.all():
             return None
-        return NormalColumns(self.shift, *self.gaussian)
+        return NormalColumns(self.shift, *self.gaussian, self._log_peaks(self.gaussian.variance))
 
     @property
     def _centre(self) -> Array:
@@ -245,6 +265,11 @@ class NumbersLikelihood(
             return whole._centre[:, at]
         return np.asarray(self.posterior.location)
 
+    def _log_peaks(self, variance: Array) -> Array:
+        """-½ log 2πσ², less δ²/24σ². (classes, columns)"""
+        blur = 0.0 if self.blur is None else self.blur / variance
+        return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + blur))
+
     def add(self, cells: Array, out: Array) -> None:
         weights = self.varying * (1.0 if self.weights is None else self.weights)
         if not self.varying.any():
@@ -255,7 +280,7 @@ class NumbersLikelihood(
             add_students(cells, self.shift, self._centre, inverse, power, constant, ends_of_runs(power), out)
         else:
             variance = np.where(self.varying, self.gaussian.variance, 1.0)
-            constant = -0.5 * np.log(2 * np.pi * variance) * weights
+            constant = self._log_peaks(variance) * weights
             add_normals(cells, self.shift, self._centre, 0.5 * weights / variance, constant, out)
 
     @cached_property
@@ -420,7 +445,8 @@ class NumbersLikelihood(
         names, weights = tuple(self.names[j] for j in places), None if self.weights is None else self.weights[places]
         at = np.array(places, dtype=np.intp)
         part = (self, at) if self.part_of is None else (self.part_of[0], self.part_of[1][at])
-        return replace(self, names=names, statistics=self.statistics.take(1, at), weights=weights, part_of=part)
+        blur, own = None if self.blur is None else self.blur[at], self.statistics.take(1, at)
+        return replace(self, names=names, statistics=own, weights=weights, blur=blur, part_of=part)
 
     def rows_of(self, cells: Array, rows: Any) -> Array:
         return np.asarray(cells[rows])

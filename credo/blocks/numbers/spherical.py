@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -11,12 +12,23 @@ import numpy as np
 from credo._kernels.blocks.gaussians import add_normals
 from credo._kernels.core.sums import ALIKE
 from credo.blocks.block import Block, Likelihood, Parameter, Settings
-from credo.blocks.capabilities import Draws, Expects, ExpectsHidden, LogEvidence, LogPrior, OneTerm, Points, Tallies
+from credo.blocks.capabilities import (
+    Completes,
+    Draws,
+    Expects,
+    ExpectsHidden,
+    LogEvidence,
+    LogPrior,
+    OneTerm,
+    Points,
+    Rounds,
+    Tallies,
+)
 from credo.blocks.numbers.hidden_rows import HiddenGroups, NormalColumns
 from credo.blocks.numbers.independent import Numbers
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
-from credo.core.membership import Hard, Membership
+from credo.core.membership import Hard, Membership, Soft
 from credo.core.statistics import ALONE, Moments
 from credo.data import Batch
 from credo.data.batches import NumberMatrix
@@ -31,23 +43,30 @@ CHUNK = 2**20  # numbers that are held at once when rows are left out
 
 
 @dataclass(frozen=True)
-class Spherical(Block, ExpectsHidden, Tallies):
+class Spherical(Block, Completes, ExpectsHidden, Rounds, Tallies):
     """xⱼ | class ~ N(μⱼ, σ²) with one σ² for all classes and columns.
 
     μⱼ ~ N(pooled mean, σ²/s), σ² ~ InverseGamma(1 + s/2, s · v/2), v being the mean of the columns' pooled variances.
     """
 
     names: tuple[str, ...]
+    blur: tuple[float, ...] = ()  # δ²/12 of each column, where numbers are known to be rounded
 
     @property
     def _numbers(self) -> Numbers:
-        return Numbers(self.names)
+        return Numbers(self.names, blur=self.blur)
 
     def keeps(self, label: Label) -> bool:
         return self._numbers.keeps(label)
 
     def summarise(self, batch: Batch, member: Membership, groups: str) -> Evidence:
         return self._numbers.summarise(batch, member, groups)
+
+    def rounded(self, steps: Mapping[str, float]) -> Spherical:
+        return replace(self, blur=self._numbers.rounded(steps).blur)
+
+    def expected(self, batch: Batch, member: Soft, groups: str, now: Likelihood | None) -> Evidence:
+        return self._numbers.expected(batch, member, groups, now)
 
     def expected_hidden(
         self, batch: Batch, log_shares: Array, weight: Array, groups: str, now: Likelihood
@@ -56,7 +75,8 @@ class Spherical(Block, ExpectsHidden, Tallies):
         return None if law is None else self._numbers.expected_of_normals(batch, log_shares, weight, groups, law)
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> SphericalLikelihood:
-        return SphericalLikelihood(self.names, evidence[self._numbers.label], settings)
+        blur = np.array(self.blur) if self.blur else None
+        return SphericalLikelihood(self.names, evidence[self._numbers.label], settings, blur=blur)
 
     def tally(self, evidence: Evidence) -> Tally:
         return self._numbers.tally(evidence)
@@ -70,6 +90,7 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
     statistics: Moments  # (classes, columns)
     settings: Settings
     weight: float = 1.0
+    blur: Array | None = None  # (columns,): δ²/12, where numbers are known to be rounded
 
     def read(self, batch: Batch) -> Array:
         """Numbers; a column without evidence is ignored."""
@@ -140,7 +161,13 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
         seen = bool((self.pooled.n.value > 0).all())
         if self.settings.estimate == "bayes" or self.weight != 1 or not (seen and self._varies):
             return None
-        return NormalColumns(self.shift, self.ball.mean, np.full(self.ball.mean.shape, self._variance(self.ball)))
+        variance = np.full(self.ball.mean.shape, self._variance(self.ball))
+        return NormalColumns(self.shift, self.ball.mean, variance, self._log_peaks(variance))
+
+    def _log_peaks(self, variance: Array) -> Array:
+        """-½ log 2πσ², less δ²/24σ². (classes, columns)"""
+        blur = 0.0 if self.blur is None else self.blur / variance
+        return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + blur))
 
     @property
     def _varies(self) -> bool:
@@ -164,10 +191,9 @@ class SphericalLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, Draws
         if not self._varies:
             return
         if self.settings.estimate != "bayes":
-            mean, variance = self.ball.mean, self._variance(self.ball)
-            half = np.full(mean.shape, 0.5 * self.weight / variance)
-            constant = np.full(mean.shape, -0.5 * self.weight * np.log(2 * np.pi * variance))
-            add_normals(cells, self.shift, mean, half, constant, out)
+            mean, variance = self.ball.mean, np.full(self.ball.mean.shape, self._variance(self.ball))
+            constant = self.weight * self._log_peaks(variance)
+            add_normals(cells, self.shift, mean, 0.5 * self.weight / variance, constant, out)
             return
         for rows in _chunks(len(cells), self.statistics.n.value.size):
             out[rows] += self.weight * self._log_density((cells[rows] - self.shift)[:, None], self.ball)

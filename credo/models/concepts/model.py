@@ -24,7 +24,7 @@ from credo.models.concepts.conflicts import contradiction
 from credo.models.concepts.evolution import ConceptEvolution
 from credo.models.concepts.rows import LabelledRows, different_rows
 from credo.models.concepts.version_space import VersionSpace
-from credo.models.concepts.weights import ConceptWeights, Consistent, Noisy, best_query
+from credo.models.concepts.weights import ConceptWeights, Consistent, Noisy, best_query, representatives
 from credo.models.hypotheses import Hypotheses
 from credo.models.targets import with_target
 from credo.models.votes import Prediction
@@ -206,8 +206,7 @@ class Concepts:
 
     def posterior(self, concept: Concept | Mapping[str, Any]) -> float:
         """P(h | D) of a concept, or of {attribute: value} for the attributes that it constrains."""
-        codes = self._space.codes(concept)
-        return exp(self._weights.log_likelihood(codes) - self._weights.log_likelihood_sum)
+        return self._weights.posterior(self._space.codes(concept))
 
     def most_probable(self) -> Concept:
         """A MAP hypothesis: Find-S's, where labels have no noise."""
@@ -261,7 +260,7 @@ class Concepts:
     def predict_proba(self, data: object) -> Array:
         """P(class | row): the share, by posterior, of concepts that cover the row. (rows, [negative, positive])"""
         table = self._opened(source(data))
-        found = engines.current().map(ConceptVotes(self), table.partitions(self._space.names))
+        found = engines.map(ConceptVotes(self), table.partitions(self._space.names))
         return np.concatenate([np.empty((0, 2)), *found])
 
     def predict(self, data: object) -> NDArray[Any]:
@@ -304,8 +303,9 @@ class ConceptVotes:
     model: Concepts
 
     def __call__(self, batch: Batch) -> Array:
-        codes, which = different_rows(self.model._space.read(batch))
-        positive = np.array([self.model._weights.covering(row) for row in codes.tolist()], dtype=np.float64)
+        space, weights = self.model._space, self.model._weights
+        codes, which = different_rows(representatives(weights, space, space.read(batch)))
+        positive = np.array([weights.covering(row) for row in codes.tolist()], dtype=np.float64)
         return np.stack([1 - positive, positive], axis=1)[which]
 
 

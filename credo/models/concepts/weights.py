@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import log, log1p
+from math import exp, log, log1p
 from typing import Protocol
 
 import numpy as np
@@ -33,6 +33,9 @@ class ConceptWeights(Protocol):
     def log_likelihood(self, codes: Codes | None) -> float:
         """log P(labels | concept)"""
 
+    def posterior(self, codes: Codes | None) -> float:
+        """P(concept | labels)"""
+
     def covering(self, row: Sequence[int]) -> float:
         """P(the concept covers the row | labels)"""
 
@@ -54,6 +57,9 @@ class Consistent:
 
     def log_likelihood(self, codes: Codes | None) -> float:
         return 0.0 if self.space.attributes.concept(codes) in self.space else -np.inf
+
+    def posterior(self, codes: Codes | None) -> float:
+        return 1 / self.space.size if self.space.attributes.concept(codes) in self.space else 0.0
 
     def covering(self, row: Sequence[int]) -> float:
         return self.space.covering(row) / self.space.size
@@ -124,6 +130,9 @@ class Noisy:
         covered = ((self.rows.codes == wanted) | (wanted == ANY)).all(axis=1)
         return self._nothing + self._log_odds * float(self._margins[covered].sum())
 
+    def posterior(self, codes: Codes | None) -> float:
+        return exp(self.log_likelihood(codes) - self.log_likelihood_sum)
+
     def covering(self, row: Sequence[int]) -> float:
         return float(np.exp(self._summed([(code,) for code in row]) - self._relative))
 
@@ -146,6 +155,24 @@ class Noisy:
         return options(self._allowed, self.rows.codes), self.rows.codes, np.asarray(self._log_odds * self._margins)
 
 
+def representatives(weights: ConceptWeights, attributes: Attributes, codes: Integers) -> Integers:
+    """Rows with each value replaced by the first that concepts treat alike: far fewer of them differ."""
+    choices, _, _ = weights.choices()
+    found = np.empty_like(codes)
+    for j, (each, levels) in enumerate(zip(choices, attributes.values.values(), strict=True)):
+        table = np.full(len(levels), _other(each, len(levels)), dtype=np.int64)
+        for option in each[1:]:
+            table[[*option.values]] = option.values[0]
+        found[:, j] = table[codes[:, j]]
+    return found
+
+
+def _other(choices: Sequence[Option], levels: int) -> int:
+    """A value that no concept asks for; ANY where there is none."""
+    known = {value for option in choices for value in option.values}
+    return next((value for value in range(levels) if value not in known), ANY)
+
+
 def best_query(weights: ConceptWeights, attributes: Attributes, nothing: bool) -> Codes:
     """The row whose vote is nearest to half, over all rows there could be.
 
@@ -166,8 +193,7 @@ def best_query(weights: ConceptWeights, attributes: Attributes, nothing: bool) -
     votes, total = np.exp(log_weight - top), np.exp(log_weight - top)
     tried: list[list[int]] = []
     for j, (each, levels) in enumerate(zip(choices, attributes.values.values(), strict=True)):
-        known = {value for option in each for value in option.values}
-        others = [value for value in range(len(levels)) if value not in known][:1]
+        others = [other for other in (_other(each, len(levels)),) if other != ANY]
         tried.append([option.values[0] for option in each[1:]] + others)
         times = np.array([len(option.values) for option in each], dtype=np.float64)
         total = np.tensordot(total, times, axes=(0, 0))

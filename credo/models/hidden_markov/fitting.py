@@ -20,13 +20,12 @@ from credo.data.sequences import SequenceBatch
 from credo.errors import DataError
 from credo.models.hidden_markov.chain import log_likelihood_of, seen_in
 from credo.models.hidden_markov.expecting import HiddenChain
-from credo.models.hidden_markov.reading import SAMPLE, sampled
+from credo.models.hidden_markov.reading import sampled
 from credo.models.latent.log_evidence import of_columns
 from credo.models.latent.starts import points_of, seeded_groups
 from credo.numerics.exact import Array
 
 SHORT, ROUGH = 20, 1e-5  # steps of the runs from each start, and their tolerance
-READ = 10 * SAMPLE  # rows that are read to find a sample
 WINDOWS = (1, 9, 45)  # rows that starts look at together
 Reader = Callable[[], Iterable[Any]]
 
@@ -69,7 +68,7 @@ class Begin:
 
 def begun_with(chain: HiddenChain, reader: Reader, seed: int) -> Evidence:
     """The evidence of memberships that EM begins with."""
-    found: Evidence | None = engines.current().reduce(Begin(chain, seed), reader(), Evidence.total)
+    found: Evidence | None = engines.reduce(Begin(chain, seed), reader(), Evidence.total)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
     return found
@@ -77,7 +76,7 @@ def begun_with(chain: HiddenChain, reader: Reader, seed: int) -> Evidence:
 
 def counted_states(chain: HiddenChain, reader: Reader) -> tuple[Evidence, float]:
     """The evidence of rows whose states are given, and how many rows have none."""
-    found: tuple[Evidence, float] | None = engines.current().reduce(CountStates(chain), reader(), _added)
+    found: tuple[Evidence, float] | None = engines.reduce(CountStates(chain), reader(), _added)
     if found is None:
         raise DataError("the data is empty: there are no rows to learn from")
     return found
@@ -96,7 +95,7 @@ def climbed(chain: HiddenChain, reader: Reader, search: Search, start: Evidence 
 
 def best_start(chain: HiddenChain, reader: Reader, search: Search) -> HiddenChain:
     """The best of several starts, after short runs."""
-    sample = sample_of(reader)
+    sample = sampled(reader)
     if chain.prior.pattern.states * chain.emission.components == 1:
         return chain.with_evidence(start_of(chain, sample, np.zeros((sample.rows, 0)), search.seed))
     weight = chain.weights.of_rows(sample.batch)
@@ -113,20 +112,6 @@ def _short_run(chain: HiddenChain, batches: Batches, *, steps: int, tolerance: f
     """EM after a first step, since a start isn't at the mode of what it expects."""
     evidence, _ = expected(chain, batches)
     return em(chain.with_evidence(evidence), batches, steps=steps, tolerance=tolerance)
-
-
-def sample_of(reader: Reader) -> SequenceBatch:
-    """Rows from all over the data; from its beginning, where the data isn't in memory."""
-    partitions, batches, rows = reader(), list[SequenceBatch](), 0
-    for partition in partitions:
-        for batch in partition.batches():
-            batches.append(batch)
-            rows += batch.rows
-            if rows > READ and not isinstance(partitions, list):
-                return sampled(batches)
-    if not batches:
-        raise DataError("the data is empty: there are no rows to learn from")
-    return sampled(batches)
 
 
 def start_of(chain: HiddenChain, sample: SequenceBatch, points: Array, seed: Any) -> Evidence:

@@ -43,7 +43,7 @@ class Forecast(Mapping[str, Any]):
 
 def forecasts(model: HiddenMarkov, data: object, steps: int) -> list[Forecast]:
     """After the last row of the only sequence."""
-    found = engines.current().map(LastState(model.chain), model._opened(data).partitions())
+    found = engines.map(LastState(model.chain), model._opened(data).partitions())
     last = np.concatenate([each.values for each in found] or [np.empty((0, 0))])
     if len(last) != 1:
         raise DataError(f"a forecast goes on from the end of one sequence, but there are {len(last)}")

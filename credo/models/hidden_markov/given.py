@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from credo import engines
 from credo.core.membership import Codes, Hard, Membership, Soft
 from credo.data import Batch, Source
 from credo.errors import DataError, SchemaError, suggest
@@ -132,16 +133,26 @@ def levels_of(table: Source, column: str) -> tuple[Any, ...]:
     """The states of a column, in their order."""
     from credo.models.targets import check_number
 
-    found: list[Any] = []
-    for batch in table.batches([column]):
-        _, levels = batch.categories(column)
-        if pa.types.is_floating(levels.type):
-            raise DataError(f"column {column!r} holds numbers with fractions; a state is one of a few values")
-        found += [value for value in levels.to_pylist() if value not in found]
+    each = engines.map(ColumnLevels(column), table.partitions([column]))
+    found = [*dict.fromkeys(value for own in each for value in own)]
     check_number(column, len(found))
     if not found:
         raise DataError(f"column {column!r} gives no state: every cell is missing. Leave it out, and say how many")
     return tuple(sorted(found, key=lambda value: (isinstance(value, str), value)))
+
+
+@dataclass(frozen=True)
+class ColumnLevels:
+    """The values of a batch's column."""
+
+    column: str
+
+    def __call__(self, batch: Batch) -> list[Any]:
+        _, levels = batch.categories(self.column)
+        if pa.types.is_floating(levels.type):
+            raise DataError(f"column {self.column!r} holds numbers with fractions; a state is one of a few values")
+        found: list[Any] = levels.to_pylist()
+        return found
 
 
 def free_name(name: str, taken: Sequence[str]) -> str:

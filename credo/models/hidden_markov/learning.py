@@ -11,6 +11,7 @@ from credo.core.evidence import Evidence
 from credo.core.learning import RowWeights, Weight
 from credo.data import Source
 from credo.errors import EvidenceError, SchemaError, counted
+from credo.models.hidden_markov.column_emissions import covariance_of
 from credo.models.hidden_markov.expecting import HiddenChain
 from credo.models.hidden_markov.fitting import (
     Continued,
@@ -23,7 +24,7 @@ from credo.models.hidden_markov.fitting import (
 )
 from credo.models.hidden_markov.given import START, TARGET, Given, free_name, with_given
 from credo.models.hidden_markov.naming import names_of
-from credo.models.latent.columns import fitting, hidden_views
+from credo.models.latent.columns import Numbers, fitting, hidden_views, recorded_numbers
 from credo.notices import tell
 
 if TYPE_CHECKING:
@@ -46,16 +47,16 @@ def learned(model: HiddenMarkov, table: Source, target: object, how: Sequenced, 
     table, given = with_given(table, target, None if isinstance(model.states, str | int) else model.states)
     names = names_of(model.states, () if given is None else given.states)
     table, begun = with_given(table, start, names or None, START)
-    model, table = prepared(model, table, (given, begun), how)
+    model, table, numbers = prepared(model, table, (given, begun), how)
     if not names:
-        return _chosen(model, table, how.weight)
+        return _chosen(model, table, numbers, how.weight)
     given = None if given is None else replace(given, states=names)
-    return _with_states(model.replaced(names=names), table, given, begun, how.weight)
+    return _with_states(model.replaced(names=names), table, numbers, (given, begun), how.weight)
 
 
 def prepared(
     model: HiddenMarkov, table: Source, given: Sequence[Given | None], how: Sequenced
-) -> tuple[HiddenMarkov, Source]:
+) -> tuple[HiddenMarkov, Source, Numbers]:
     """How columns are read."""
     apart = {name for each in given if each is not None for name in each.names} | {how.sequence, how.order}
     apart |= {how.weight} if isinstance(how.weight, str) else set()
@@ -63,22 +64,23 @@ def prepared(
     features = [name for name in table.names if name not in apart]
     if not features:
         raise SchemaError("there is no column to learn from beside those of states, sequences and weights")
-    table, views = hidden_views(table, features, model.kinds)
+    table, views, numbers = hidden_views(table, features, model.kinds_of(features))
     if not views:
         raise SchemaError("there is no column to learn from: all of them are ignored")
     target = given[0].column if given[0] is not None else None
     column = target if target is not None else free_name(TARGET, table.names)
     empty = {"names": (), "evidence": None, "history": (), "tried": ()}
     read = {"column": column, "sequence": how.sequence, "order": how.order, "views": views}
-    return model.replaced(**read, **empty), table
+    return model.replaced(**read, **empty), table, numbers
 
 
 def _with_states(
-    model: HiddenMarkov, table: Source, given: Given | None, begun: Given | None, weight: Weight
+    model: HiddenMarkov, table: Source, numbers: Numbers, known: tuple[Given | None, Given | None], weight: Weight
 ) -> HiddenMarkov:
-    """With states of known names."""
-    reader, weights = _read(model, table, (given, begun), weight)
-    chain = unfitted(model, given, weights)
+    """With states of known names; `known` are states of some rows, and where EM begins."""
+    reader, weights = _read(model, table, known, weight)
+    given, begun = known
+    chain = unfitted(model, given, weights, numbers)
     start: Evidence | None = None
     if begun is not None:
         start = begun_with(replace(chain, given=begun), reader, model.seed)
@@ -95,14 +97,14 @@ def _with_states(
     return model._with_evidence(fit.evidence, hidden=True, history=fit.history)
 
 
-def _chosen(model: HiddenMarkov, table: Source, weight: Weight) -> HiddenMarkov:
+def _chosen(model: HiddenMarkov, table: Source, numbers: Numbers, weight: Weight) -> HiddenMarkov:
     """With as many states as the evidence speaks for."""
     _check_columns(model)
     reader, weights = _read(model, table, (), weight)
     found: list[tuple[Tried, HiddenMarkov]] = []
     for size in range(1, MOST_STATES + 1):
         own = model.replaced(names=tuple(range(size)))
-        fit = climbed(unfitted(own, None, weights), reader, model._search, None)
+        fit = climbed(unfitted(own, None, weights, numbers), reader, model._search, None)
         after = own._with_evidence(fit.evidence, hidden=True, history=fit.history)
         found.append((judged(fit, model.settings), after))
         best, chosen = max(found, key=lambda pair: pair[0].log_evidence)
@@ -116,7 +118,7 @@ def continued(model: HiddenMarkov, table: Source, target: object, weight: Weight
     seen = model._seen
     table, given = _given_more(model, table, target)
     reader, weights = _read(model, table, (given,), weight)
-    chain = unfitted(model, given, weights)
+    chain = unfitted(model, given, weights, recorded_numbers(table, model.views))
     if given is not None and not model.hidden:
         found, hidden = counted_states(_counting(model, chain), reader)
         if not hidden:
@@ -158,9 +160,11 @@ def _read(
     return rows.reader([name for name, forms in model.views.items() if forms[0] == "gaussian"]), weights
 
 
-def unfitted(model: HiddenMarkov, given: Given | None, weights: RowWeights) -> HiddenChain:
+def unfitted(
+    model: HiddenMarkov, given: Given | None, weights: RowWeights, numbers: Numbers | None = None
+) -> HiddenChain:
     """As EM takes it, before it has parameters."""
-    conditional = fitting(model._conditional(None))
+    conditional = fitting(model._conditional(None), numbers or {}, covariance_of(model.emission))
     return model._chain(conditional, "ml" if model.estimate == "ml" else "mean", given, weights)
 
 

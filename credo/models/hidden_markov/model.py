@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -21,14 +21,16 @@ from credo.core.membership import Hard
 from credo.core.records import Surface, with_fields
 from credo.core.statistics import Counts
 from credo.data import Batch, Source, source
-from credo.data.schema import Column, Schema
+from credo.data.schema import Column, Kind, Schema
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_seed, counted, suggest
+from credo.families.family import Family
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.description import rows_length
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.forms import Views
 from credo.models.hidden_markov.chain import INITIAL, TRANSITIONS, ChainPrior, seen_in
+from credo.models.hidden_markov.column_emissions import checked_emission, covariance_of, kinds_of
 from credo.models.hidden_markov.emission import COMPONENT, Emission
 from credo.models.hidden_markov.expecting import EQUAL, HiddenChain
 from credo.models.hidden_markov.fitting import Search, Tried
@@ -61,8 +63,9 @@ class HiddenMarkov(Surface):
 
     Where states are given, they are counted; else EM finds them (Baum-Welch). Shares of states have Dirichlet priors
     (smoothing; sticky more for staying), columns those of a classifier's classes. emission: how number columns covary
-    in a state. components: of the mixture that each state is. transitions: "any", "left-to-right", a matrix of 0 and
-    1, or {state: [states that may follow]}. duration: the fewest rows that a state lasts.
+    in a state; or what all columns are ("count", GammaPoisson(1, 1)), or some: {column: kind or family}. components: of
+    the mixture that each state is. transitions: "any", "left-to-right", a matrix of 0 and 1, or {state: [states that
+    may follow]}. duration: the fewest rows that a state lasts.
 
     >>> weather = {"walk": ["yes", "yes", "no", "no"] * 5, "sky": ["sun", "sun", "rain", "rain"] * 5}
     >>> model = HiddenMarkov().fit(weather, target="sky")
@@ -71,11 +74,11 @@ class HiddenMarkov(Surface):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "chain", "column", "needs", "opened", "pattern", "replaced", "settings", "streamed", "views",
+        "chain", "column", "kinds_of", "needs", "opened", "pattern", "replaced", "settings", "streamed", "views",
     )  # fmt: skip
 
     states: int | Literal["auto"] | Sequence[Any] = "auto"
-    emission: Covariance = "full"
+    emission: Covariance | Kind | Family | Mapping[str, Any] = "full"
     components: int = 1
     transitions: Transitions = "any"
     initial: Sequence[Any] | None = None
@@ -101,9 +104,7 @@ class HiddenMarkov(Surface):
 
     def __post_init__(self) -> None:
         check_settings(self.estimate, self.strength, smoothing=self.smoothing)
-        known = ("full", "tied", "diagonal", "spherical")
-        if self.emission not in known:
-            raise PriorError(f"no such emission, {self.emission!r}; {suggest(self.emission, known)}")
+        object.__setattr__(self, "emission", checked_emission(self.emission))
         if not (isinstance(self.sticky, int | float | np.number) and 0 <= self.sticky < float("inf")):
             raise PriorError(f"sticky must be a number of at least 0, but is {self.sticky!r}")
         for name in ("components", "starts", "steps"):
@@ -171,6 +172,12 @@ class HiddenMarkov(Surface):
 
         return self._with_evidence(self._seen.without(given_evidence(self, source(data), target, weight)), hidden=False)
 
+    def discount(self, factor: float) -> Self:
+        """All evidence times a factor between 0 and 1, so that old sequences count less beside those of an update."""
+        if not (isinstance(factor, int | float | np.number) and 0 < factor <= 1):
+            raise EvidenceError(f"a discount must be above 0 and at most 1, but is {factor!r}")
+        return self._with_evidence(self._seen * float(factor), hidden=self.hidden, history=self.history)
+
     def __add__(self, other: Self) -> Self:
         """The evidence of both, the prior counted once; only where all states were given."""
         if not isinstance(other, HiddenMarkov):
@@ -220,7 +227,12 @@ class HiddenMarkov(Surface):
 
     def _conditional(self, evidence: Evidence | None) -> Conditional:
         groups = str(self.column) if self.components == 1 else free_name(COMPONENT, [*self.views, str(self.column)])
-        return Conditional(hidden_blocks(self.views, self.kinds, self.emission), self.settings, groups, evidence)
+        blocks = hidden_blocks(self.views, self.kinds_of(self.views), covariance_of(self.emission))
+        return Conditional(blocks, self.settings, groups, evidence)
+
+    def kinds_of(self, columns: Iterable[str]) -> Mapping[str, Any] | None:
+        """What emission= and kinds= ask for of these columns."""
+        return kinds_of(self.emission, self.kinds, columns)
 
     def _chain(
         self,
@@ -262,7 +274,8 @@ class HiddenMarkov(Surface):
         nothing = Part((None,), Counts.of_rows(Hard.whole(0, np.empty(0))))
         rest = {label: part for label, part in self._seen.parts.items() if label not in (INITIAL, TRANSITIONS)}
         evidence = Evidence(self._seen.schema, {UNLABELLED: nothing, **rest}).ordered()
-        model = GaussianDiscriminant(self.emission, self.strength, self.estimate, self.smoothing, kinds=self.kinds)
+        kinds, covariance = self.kinds_of(self.views), covariance_of(self.emission)
+        model = GaussianDiscriminant(covariance, self.strength, self.estimate, self.smoothing, kinds=kinds)
         return with_fields(model, target=self.column, views=self.views, evidence=evidence)
 
     @property
@@ -313,7 +326,7 @@ class HiddenMarkov(Surface):
             return self._array[self._collected(data, Decode(self.chain), np.empty(0, np.int32))]
         if not isinstance(paths, int | np.integer) or paths < 1:
             raise DataError(f"the number of paths must be whole and at least 1, but is {paths!r}")
-        found = engines.current().map(BestPaths(self.chain, int(paths)), self._opened(data).partitions())
+        found = engines.map(BestPaths(self.chain, int(paths)), self._opened(data).partitions())
         return [
             [Path(self._array[own], float(log_p)) for own, log_p in zip(codes, logs, strict=True)]
             for batch in found
@@ -342,7 +355,7 @@ class HiddenMarkov(Surface):
         table = self.opened(data)
         rows = self._table(table)
         job = DecodeAndSmooth(self.chain)
-        return engines.current().map(job, replace(rows, names=tuple(table.names)).partitions())
+        return engines.map(job, replace(rows, names=tuple(table.names)).partitions())
 
     def live(self) -> LiveStates:
         """A mutable filter: one row at a time."""
@@ -373,7 +386,7 @@ class HiddenMarkov(Surface):
         """What a job finds of each row, in the table's order."""
         table, parts, ignored = self._opened(data), [empty], dict[tuple[str, str], int]()
         found: Found
-        for found in engines.current().map(job, table.partitions()):
+        for found in engines.map(job, table.partitions()):
             parts.append(found.values if found.places is None else found.values[found.places])
             for cell, n in found.ignored.items():
                 ignored[cell] = ignored.get(cell, 0) + n

@@ -14,6 +14,7 @@ from credo.core.learning import RowWeights, Weight, Weights
 from credo.data import Batch, Source
 from credo.data.batches import Encodings
 from credo.data.cutting import joined
+from credo.data.partitions import Opened
 from credo.data.sequences import SequenceBatch, Sequences
 from credo.errors import DataError, counted
 from credo.notices import tell
@@ -36,12 +37,14 @@ class SequenceTable:
     def partitions(self) -> Iterable[Any]:
         """What engines share out: batches of whole sequences."""
         if self.by is None and not self.table.lengths:
+            if self.table.home is not None:
+                raise DataError(
+                    "all rows would be one sequence, which can't be shared out to workers: say which column tells "
+                    "sequences apart, sequence=..."
+                )
             wanted = dict.fromkeys([*self.names, *([self.order] if self.order else [])])
             return Sequences(None, self.order).over(self.table.batches([*wanted]))
         return self.table.sequences(self.names, by=self.by, order=self.order)
-
-    def batches(self) -> Iterator[SequenceBatch]:
-        return (batch for partition in self.partitions() for batch in partition.batches())
 
     def reader(self, numbers: Sequence[str] = ()) -> Callable[[], Iterable[Any]]:
         """What each step of EM calls: batches that are in memory are made once, with number columns beside each other,
@@ -50,12 +53,13 @@ class SequenceTable:
             raise DataError("EM reads the data several times, and an iterator can be read only once: give a table")
         held = replace(self, table=self.table.held())
         if not held.table.near:
-            return held.partitions
-        batches = [replace(each, batch=_beside_each_other(each.batch, numbers)) for each in held.batches()]
-        return lambda: batches
+            found = held.partitions()  # where sequences end is found once
+            return (lambda: found) if isinstance(found, Sequence) else held.partitions
+        opened = [Opened(tuple(_prepared(own.batches(), numbers))) for own in held.partitions()]
+        return lambda: opened
 
     def lengths(self) -> NDArray[np.intp]:
-        found = [*engines.current().map(Lengths(), self.partitions())]
+        found = [*engines.map(Lengths(), self.partitions())]
         return np.concatenate(found) if found else np.zeros(0, dtype=np.intp)
 
     def weighted(self, weight: Weight) -> tuple[SequenceTable, RowWeights]:
@@ -99,13 +103,42 @@ def _beside_each_other(batch: Batch, numbers: Sequence[str]) -> Batch:
     return replace(batch, columns=rest, block=batch.matrix(own), block_names=own, encodings=Encodings())
 
 
-def sampled(batches: Sequence[SequenceBatch], rows: int = SAMPLE) -> SequenceBatch:
+def _prepared(batches: Iterable[SequenceBatch], numbers: Sequence[str]) -> Iterator[SequenceBatch]:
+    return (replace(each, batch=_beside_each_other(each.batch, numbers)) for each in batches)
+
+
+def sampled(reader: Callable[[], Iterable[Any]], rows: int = SAMPLE) -> SequenceBatch:
     """Some runs of rows, from all over the data, as if they were sequences."""
-    if sum(batch.rows for batch in batches) <= rows:
-        return _joined(batches)
-    chosen = [batches[int(i)] for i in np.unique(np.linspace(0, len(batches) - 1, PIECES).astype(int))]
-    each = rows // len(chosen)
-    return _joined([_pieces(batch, each, -(-PIECES // len(chosen))) for batch in chosen])
+    places = [*engines.map(Place(), reader())]
+    if not places:
+        raise DataError("the data is empty: there are no rows to learn from")
+    if sum(length for _, length in places) <= rows:
+        chosen, each, pieces = {start for start, _ in places}, rows, 1
+    else:
+        chosen = {places[int(i)][0] for i in np.linspace(0, len(places) - 1, PIECES).astype(int)}
+        each, pieces = rows // len(chosen), -(-PIECES // len(chosen))
+    found = engines.map(Pieces(frozenset(chosen), each, pieces), reader())
+    return _joined([batch for batch in found if batch is not None])
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a batch begins in the table, and how many rows it has."""
+
+    def __call__(self, batch: SequenceBatch) -> tuple[int, int]:
+        return batch.batch.start, batch.rows
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Some runs of rows of a batch, if it is one of those that begin where it is said; else nothing."""
+
+    starts: frozenset[int]
+    rows: int
+    pieces: int
+
+    def __call__(self, batch: SequenceBatch) -> SequenceBatch | None:
+        return _pieces(batch, self.rows, self.pieces) if batch.batch.start in self.starts else None
 
 
 def _pieces(batch: SequenceBatch, rows: int, pieces: int) -> SequenceBatch:

@@ -3,68 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from credo import engines
 from credo.blocks.block import Block, Settings
+from credo.blocks.capabilities import Rounds
+from credo.blocks.conjugate import describes_numbers
 from credo.core.evidence import Evidence
-from credo.data import Batch, Source
+from credo.data import Source
+from credo.errors import PriorError
+from credo.families.family import Family
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.form_blocks import blocks_of, with_covariance
 from credo.models.forms import Views, settled_views
+from credo.models.latent.resolution import Recorded, recorded
 from credo.notices import listed, tell
-from credo.numerics.exact import Array
 
-FEW_VALUES, FEW_TIMES = 10, 5  # so few numbers, each in so many rows on average, are a category
-FIRST_ROWS = 2000  # of a batch, which show most columns to have more values
+Numbers = Mapping[str, Recorded]  # how number columns are recorded
 
 
-def hidden_views(table: Source, features: Sequence[str], kinds: Mapping[str, Any] | None) -> tuple[Source, Views]:
+def hidden_views(
+    table: Source, features: Sequence[str], kinds: Mapping[str, Any] | None
+) -> tuple[Source, Views, Numbers]:
     """The form of each column, as for a classifier; but a number of few different values, such as a year or a die's
-    face, is a category. A hidden group would settle on one of them, and the density of its Gaussian has no bound."""
-    table, views = settled_views(table, features, kinds)
-    numbers = [name for name, forms in views.items() if forms == ("gaussian",) and name not in (kinds or {})]
-    few = [] if table.once or not numbers else _few_valued(table, numbers)
+    face, is a category: to a hidden group, each of them is a place of its own. And how number columns are recorded."""
+    families = {name: how for name, how in (kinds or {}).items() if isinstance(how, Family)}
+    for name, family in families.items():
+        check_describes_numbers(family, f"kinds of {name!r}")
+    table, views = settled_views(table, features, kinds and {**kinds, **dict.fromkeys(families, "number")})
+    views = {**views, **dict.fromkeys((name for name in families if name in views), ("conjugate",))}
+    numbers = recorded_numbers(table, views)
+    few = [name for name, each in numbers.items() if each.is_few and name not in (kinds or {})]
     if few:
         tell(f"{listed(few)}: few different numbers, read as a category; kinds= can say 'number'")
         views = {**views, **dict.fromkeys(few, ("category",))}
-    return table, views
+    return table, views, {name: each for name, each in numbers.items() if name not in few}
 
 
-@dataclass(frozen=True)
-class DistinctNumbers:
-    """The different numbers of a batch's columns, None where they are many; and how many cells are known."""
-
-    names: tuple[str, ...]
-
-    def __call__(self, batch: Batch) -> list[tuple[Array | None, int]]:
-        return [self._of(batch.numbers(name)) for name in self.names]
-
-    def _of(self, x: Array) -> tuple[Array | None, int]:
-        known = x[~np.isnan(x)]
-        if len(np.unique(known[:FIRST_ROWS])) > FEW_VALUES:
-            return None, len(known)
-        return np.unique(known), len(known)
+def check_describes_numbers(family: Family, what: str) -> None:
+    """Refuse families that are about something else than one column of numbers."""
+    if not describes_numbers(family):
+        raise PriorError(
+            f"{what}: {type(family).__name__} isn't about one column of numbers. GammaPoisson, GammaExponential, "
+            "NormalMean and NormalInverseGamma are; categories are read as kind 'category', with smoothing="
+        )
 
 
-def _few_valued(table: Source, names: Sequence[str]) -> list[str]:
-    parts = [*engines.current().map(DistinctNumbers(tuple(names)), table.partitions(names))]
-    few = []
-    for name, own in zip(names, zip(*parts, strict=True), strict=False):
-        values = [found for found, _ in own if found is not None]
-        distinct = len(np.unique(np.concatenate(values))) if len(values) == len(own) else FEW_VALUES + 1
-        if 1 < distinct <= FEW_VALUES and sum(known for _, known in own) >= FEW_TIMES * distinct:
-            few.append(name)
-    return few
+def recorded_numbers(table: Source, views: Views) -> Numbers:
+    """Nothing is known of rows that can be read only once."""
+    names = [name for name, forms in views.items() if forms == ("gaussian",) and name in table.names]
+    return {} if table.once or not names else recorded(table, names)
 
 
-def hidden_blocks(views: Views, kinds: Mapping[str, Any] | None, covariance: Covariance) -> tuple[Block, ...]:
-    """A block for each form; number columns covary as `covariance` says."""
-    return tuple(block for _, block in with_covariance(blocks_of(views, kinds), covariance))
+def hidden_blocks(
+    views: Views, kinds: Mapping[str, Any] | None, covariance: Covariance, numbers: Numbers | None = None
+) -> tuple[Block, ...]:
+    """A block for each form; number columns covary as `covariance` says. While EM runs, rounded numbers are known to be
+    (not where cells of columns that covary are missing)."""
+    blocks = tuple(block for _, block in with_covariance(blocks_of(views, kinds), covariance))
+    return blocks if not numbers else rounded_blocks(blocks, numbers, covariance)
+
+
+def rounded_blocks(blocks: Sequence[Block], numbers: Numbers, covariance: Covariance) -> tuple[Block, ...]:
+    steps = {name: each.resolution for name, each in numbers.items() if each.resolution > 0}
+    if covariance in ("full", "tied") and any(each.missing for each in numbers.values()):
+        steps = {}
+    found = ((block, Rounds.of(block)) for block in blocks)
+    return tuple(
+        block if rounds is None or steps.keys().isdisjoint(block.names) else rounds.rounded(steps)
+        for block, rounds in found
+    )
 
 
 def at_mode(settings: Settings) -> Settings:
@@ -78,9 +87,10 @@ def at_mode(settings: Settings) -> Settings:
     return replace(settings, estimate="map", smoothing=settings.smoothing + 1.0, log_rates=True)
 
 
-def fitting(conditional: Conditional) -> Conditional:
+def fitting(conditional: Conditional, numbers: Numbers, covariance: Covariance) -> Conditional:
     """The same columns as EM takes them."""
-    return replace(conditional, settings=at_mode(conditional.settings))
+    blocks = rounded_blocks(conditional.blocks, numbers, covariance)
+    return replace(conditional, blocks=blocks, settings=at_mode(conditional.settings))
 
 
 def predicting(conditional: Conditional, evidence: Evidence) -> Conditional:

@@ -19,7 +19,7 @@ from credo.errors import DataError
 from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.forms import Views
-from credo.models.latent.columns import hidden_blocks
+from credo.models.latent.columns import Numbers, hidden_blocks
 from credo.models.latent.starts import ROUNDS, points_of, seeded_groups, whitened
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
@@ -61,6 +61,7 @@ class Problem:
     rows: Rows
     views: Views
     kinds: Any
+    numbers: Numbers
     settings: Settings  # of predictions; EM takes them at the mode
     concentration: float  # of the shares' Dirichlet prior
     groups: str  # the column of the evidence that the components are in
@@ -79,7 +80,7 @@ class Problem:
 
     def unfitted(self, components: int, covariance: Covariance) -> MixtureEM:
         """Before there are parameters."""
-        blocks = hidden_blocks(self.views, self.kinds, covariance)
+        blocks = hidden_blocks(self.views, self.kinds, covariance, self.numbers)
         conditional = Conditional(blocks, self.settings, self.groups)
         names = component_names(self.known, components)
         labels = RowLabels(self.groups, names) if self.known else None
@@ -130,8 +131,23 @@ class Problem:
         return found
 
     def best_strength(self, found: Fit) -> float:
-        """Of the prior of numbers: the one under which the completed rows are most probable."""
-        return max(STRENGTHS, key=lambda strength: found.model.log_evidence(found, self._integrating(strength)))
+        """Of the prior of numbers: the one under which the completed rows are most probable, found by climbing from the
+        one that they were fitted with."""
+        own = found.model.conditional.settings.strength
+        evidence: dict[float, float] = {}
+
+        def of(strength: float) -> float:
+            if strength not in evidence:
+                evidence[strength] = found.model.log_evidence(found, self._integrating(strength))
+            return evidence[strength]
+
+        at = min(range(len(STRENGTHS)), key=lambda i: abs(np.log(STRENGTHS[i] / own)))
+        while True:
+            near = [i for i in (at, at - 1, at + 1) if 0 <= i < len(STRENGTHS)]
+            best = max(near, key=lambda i: of(STRENGTHS[i]))  # the first of equal ones
+            if best == at:
+                return STRENGTHS[at]
+            at = best
 
     def _integrating(self, strength: float) -> Settings:
         return replace(self.settings, estimate="bayes", strength=strength)

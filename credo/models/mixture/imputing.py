@@ -29,7 +29,7 @@ def imputed(mixture: Mixture, data: object, draws: bool, seed: int) -> Any:
     table = model.opened(data)
     model._present(table)
     fill = Fill(model, draws, check_seed(seed))
-    parts = [*engines.current().map(fill, table.partitions([*table.keys, *table.names]))]
+    parts = [*engines.map(fill, table.partitions([*table.keys, *table.names]))]
     if not parts:
         raise DataError("the data is empty: there are no rows to fill in")
     found = pa.concat_tables(parts, promote_options="permissive")

@@ -23,7 +23,7 @@ from credo.families.normal_inverse_wishart import Covariance
 from credo.models.conditional import Conditional
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.forms import Views
-from credo.models.latent.columns import hidden_blocks, hidden_views
+from credo.models.latent.columns import hidden_blocks, hidden_views, recorded_numbers
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import RowLabels, renamed_levels, unfitted
 from credo.models.mixture.fitting import Fit, Fitting, Problem
@@ -64,7 +64,7 @@ def problem_of(mixture: Mixture, data: object, target: object, weight: Weight) -
     features = tuple(name for name in table.without(weight).names if name != labels)
     if not features:
         raise SchemaError("there is no column to learn from")
-    table, views = hidden_views(table, features, kinds)
+    table, views, numbers = hidden_views(table, features, kinds)
     if not views:
         raise SchemaError("there is no column to learn from: all of them are ignored")
     rows = Rows.of(table, [*views, *([] if labels is None else [labels])], weight)
@@ -76,7 +76,7 @@ def problem_of(mixture: Mixture, data: object, target: object, weight: Weight) -
     how = Fitting(mixture.starts, mixture.steps, mixture.tolerance, mixture.seed)
     groups = labels if known and labels else _unused(GROUPS, table.names)
     settings, concentration = mixture.settings, mixture.share_smoothing
-    return Problem(rows, views, mixture.kinds, settings, concentration, groups, known, how, mixture.strength)
+    return Problem(rows, views, mixture.kinds, numbers, settings, concentration, groups, known, how, mixture.strength)
 
 
 def _unused(name: str, taken: Sequence[str]) -> str:
@@ -98,7 +98,7 @@ class LabelValues:
 
 def _known(rows: Rows, labels: str) -> tuple[Any, ...]:
     """All labels, in their natural order."""
-    found = dict.fromkeys(value for part in engines.current().map(LabelValues(labels), rows()) for value in part)
+    found = dict.fromkeys(value for part in engines.map(LabelValues(labels), rows()) for value in part)
     if not found:
         tell(f"every cell of {labels!r} is missing: the components are found without labels")
         return ()
@@ -124,7 +124,8 @@ def continued(mixture: Mixture, data: object, target: object, weight: Weight) ->
     rows = Rows.of(table, [*columns, *([groups] if labels else [])], weight)
     if labels is not None and (unknown := [name for name in _known(rows, groups) if name not in names]):
         raise DataError(f"no component is called {unknown[0]!r:.60}; {suggest(unknown[0], names)}")
-    blocks = hidden_blocks(before.views, mixture.kinds, before.covariance)
+    numbers = recorded_numbers(table, before.views)
+    blocks = hidden_blocks(before.views, mixture.kinds, before.covariance, numbers)
     conditional = Conditional(blocks, before.settings, groups)
     earlier = before.seen.keeping({label for label in before.seen.parts if label != UNLABELLED})
     begun = unfitted(conditional, pa.array(names), mixture.share_smoothing, rows.weights.of_a_row, labels)

@@ -13,6 +13,7 @@ from credo import engines
 from credo.core.learning import Weight, Weights
 from credo.data import Batch, Source
 from credo.data.cutting import joined
+from credo.data.partitions import Opened
 from credo.engines import Partition
 from credo.errors import DataError
 
@@ -25,9 +26,9 @@ READ_ONCE = (
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A table as EM reads it: batches in memory, with what they were encoded as, or partitions that are read again."""
+    """A table as EM reads it: partitions in memory, with what they were encoded as, or some that are read again."""
 
-    batches: Sequence[Batch] | None
+    opened: Sequence[Opened[Batch]] | None
     table: Source
     names: tuple[str, ...]
     weights: Weights
@@ -38,19 +39,19 @@ class Rows:
         if table.once:
             raise DataError(READ_ONCE)
         table, weights = table.held(), Weights.of(weight)
-        kept = [batch for part in weights.partitions(table, names) for batch in part.batches()] if table.near else None
-        rows = sum(batch.rows for batch in kept) if kept is not None else table.rows or table.count(names[0])
+        kept = [Opened(tuple(own.batches())) for own in weights.partitions(table, names)] if table.near else None
+        rows = table.rows or table.count(names[0])
         if not rows:
             raise DataError("the data is empty: there are no rows to learn from")
         return cls(kept, table, tuple(names), weights, rows)
 
     def __call__(self) -> Iterable[Partition[Batch]]:
-        return self.weights.partitions(self.table, self.names) if self.batches is None else self.batches
+        return self.weights.partitions(self.table, self.names) if self.opened is None else self.opened
 
     def sample(self, seed: int, most: int = SAMPLE) -> Batch:
         """At most about so many rows, drawn at random; all of them if there are no more."""
         share = min(1.0, most / self.size)
-        parts = [part for part in engines.current().map(Sampled(share, seed), self()) if part.rows]
+        parts = [part for part in engines.map(Sampled(share, seed), self()) if part.rows]
         if not parts:
             raise DataError("the data is empty: there are no rows to learn from")
         return joined(_of_one_type(parts))

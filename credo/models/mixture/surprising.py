@@ -26,7 +26,7 @@ def surprise(mixture: Mixture, data: object) -> Any:
     """
     model = mixture.classifier
     table = model.opened(data)
-    parts = [*engines.current().map(Surprise(model), table.partitions(model._present(table)))]
+    parts = [*engines.map(Surprise(model), table.partitions(model._present(table)))]
     if not parts:
         raise DataError("the data is empty: there are no rows to look at")
     total, codes, each = (np.concatenate(part) for part in zip(*parts, strict=True))

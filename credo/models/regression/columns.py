@@ -38,7 +38,10 @@ def settled_readings(
     texts = [name for name, forms in views.items() if forms[0] in TEXT_FORMS]
     why = "a linear regression doesn't read texts. credo.learn and credo.LogisticRegression do"
     tell_of_columns(((name, why) for name in texts), "ignored")
-    return table, Readings.of(views, interactions)
+    readings = Readings.of(views, interactions)
+    if not readings.names:
+        raise SchemaError("there is no column to learn from: all of them are ignored")
+    return table, readings
 
 
 def without_target(kinds: Mapping[str, Any] | None, target: str) -> Mapping[str, Any] | None:

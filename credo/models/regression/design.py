@@ -13,12 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from credo._kernels.blocks.gaussians import count_beyond
 from credo.blocks.one_hot import FEATURES, LABEL, missing_feature, number_feature, one_hot_rows
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import UNLABELLED, Label
 from credo.core.membership import Hard
 from credo.core.statistics import Counts, CrossMoments, Positions
 from credo.data import Batch
+from credo.data.cells import LARGEST
 from credo.models.regression.features import Features, Readings, features_of
 from credo.numerics.exact import Array, Exact
 
@@ -54,11 +56,28 @@ class Design:
 
     def moments(self, batch: Batch, y: Array, weight: Array, beside: Mapping[Label, Part]) -> Evidence:
         batch, member = batch.filled(self.readings.names), Hard.whole(batch.rows, weight)
-        keys, cells = one_hot_rows(batch, self.readings.names, self.readings.categories)
-        keys, cells = with_products(keys, cells, self.readings, batch)
-        moments = CrossMoments.of(np.column_stack([cells, y]), member)
+        bordered = self._whole_numbers(batch, y)
+        if bordered is not None:
+            keys, moments = [*map(number_feature, self.readings.names)], CrossMoments.of_bordered(bordered, member)
+        else:
+            keys, cells = one_hot_rows(batch, self.readings.names, self.readings.categories)
+            keys, cells = with_products(keys, cells, self.readings, batch)
+            moments = CrossMoments.of(np.column_stack([cells, y]), member)
         part = Part((None, FEATURES, FEATURES), moments)
         return self.readings.beside(batch, member, [*keys, TARGET], {**beside, LABEL: part})
+
+    def _whole_numbers(self, batch: Batch, y: Array) -> Array | None:
+        """(1, x, y) of each row, copied once, where all columns are numbers and no cell is missing."""
+        names = self.readings.names
+        if self.readings.categories or self.readings.interactions or not names:
+            return None
+        found = np.empty((batch.rows, len(names) + 2))
+        found[:, 0], found[:, -1] = 1.0, y
+        for start, part in batch.tiles(names):
+            found[start : start + len(part), 1:-1] = part
+        if count_beyond(found, LARGEST) or np.isnan(found.sum()):
+            return None
+        return found
 
     def complete(self, evidence: Evidence) -> bool:
         """Whether there are sums for the target, each number and each level, as often as the level was counted."""

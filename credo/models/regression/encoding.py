@@ -73,9 +73,7 @@ def _scales(readings: Readings, features: Features, evidence: Evidence, rows: fl
     mains = np.array([column.levels is None for column in features.schema for _ in _mains(column)])
     large = variance > 1e-24 * np.maximum((second.value / known), np.finfo(float).tiny)
     scale = np.where(mains & large, np.sqrt(variance), 1.0)
-    products = [
-        np.outer(scale[features._mains[a]], scale[features._mains[b]]).ravel() for a, b in features.interactions
-    ]
+    products = [np.outer(scale[features.mains[a]], scale[features.mains[b]]).ravel() for a, b in features.interactions]
     return np.concatenate([scale, np.ones(len(features.missing)), *products])
 
 

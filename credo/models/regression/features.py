@@ -152,10 +152,10 @@ class Features:
     def checked(self) -> Features:
         """Refuse more features than a regression can weigh."""
         if self.width > MOST:
-            widest = max(self.schema, key=lambda column: len(self._mains[column.name]))
+            widest = max(self.schema, key=lambda column: len(self.mains[column.name]))
             raise SizeError(
                 f"the columns have {self.width:,} terms, and a regression takes up to {MOST:,}; column {widest.name!r} "
-                f"alone has {len(self._mains[widest.name]):,}: leave it out with kinds={{{widest.name!r}: 'ignore'}}"
+                f"alone has {len(self.mains[widest.name]):,}: leave it out with kinds={{{widest.name!r}: 'ignore'}}"
             )
         return self
 
@@ -193,11 +193,26 @@ class Features:
         mains = [term for term, _ in found]
         found += [(f"{name} is missing", (name,)) for name in self.missing]
         for a, b in self.interactions:
-            found += [(mains[i] + TIMES + mains[j], (a, b)) for i in self._mains[a] for j in self._mains[b]]
+            found += [(mains[i] + TIMES + mains[j], (a, b)) for i in self.mains[a] for j in self.mains[b]]
         return found
 
     @cached_property
-    def _mains(self) -> dict[str, Positions]:
+    def marks(self) -> dict[str, int]:
+        """The places of the indicators of missing cells."""
+        first = len(self.centre)
+        return {name: first + j for j, name in enumerate(self.missing)}
+
+    @cached_property
+    def factors(self) -> list[tuple[int, ...]]:
+        """The places of the features that each is the product of: itself, or two."""
+        singles = [(i,) for i in range(len(self.centre) + len(self.missing))]
+        products = [
+            (i, j) for a, b in self.interactions for i in self.mains[a].tolist() for j in self.mains[b].tolist()
+        ]
+        return [*singles, *products]
+
+    @cached_property
+    def mains(self) -> dict[str, Positions]:
         """The places of each column's own features."""
         ends = np.cumsum([len(_mains_of(column)) for column in self.schema], dtype=np.intp)
         starts = np.concatenate([[0], ends[:-1]])
@@ -220,9 +235,9 @@ class Features:
         z = cells - self.centre
         if absent.any():
             z[absent] = 0.0
-        marks = [absent[:, self._mains[name][0]] - share for name, share in self.missing.items()]
+        marks = [absent[:, self.mains[name][0]] - share for name, share in self.missing.items()]
         products = [
-            (z[:, self._mains[a], None] * z[:, None, self._mains[b]]).reshape(len(z), -1) for a, b in self.interactions
+            (z[:, self.mains[a], None] * z[:, None, self.mains[b]]).reshape(len(z), -1) for a, b in self.interactions
         ]
         if marks or products:
             z = np.column_stack([z, *marks, *products])

@@ -10,7 +10,7 @@ import numpy as np
 
 from credo.blocks.capabilities import Ignored
 from credo.core.evidence import Evidence
-from credo.core.statistics import ALONE, CrossMoments, Positions
+from credo.core.statistics import CrossMoments, Positions
 from credo.data import Batch
 from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.regression.design import Design, scales_of
@@ -178,19 +178,6 @@ class FittedLine:
     def log_evidence(self) -> float:
         """log p(target | features), parameters integrated out; that of scaled weights is that of the weights."""
         return float(self.prior.log_evidence(self.statistics[0]))
-
-    def left_out(self, z: Array, y: Array, weight: Array) -> StudentT:
-        """What the same prior and all rows but one say of that one, for each row.
-
-        Without row i, with h = (1, z)′ precision⁻¹ (1, z), r = y - ŷ and w its weight, the mean is y - r/(1 - wh), the
-        variance of the line h/(1 - wh), the noise's scale lower by ½ w r²/(1 - wh), and its shape by ½ w.
-        """
-        h, r = self.leverage(z), y - self.expected(z)
-        rest = 1 - weight * h
-        shape = float(self.posterior.shape) - weight / 2
-        rest, shape = (np.where(each > ALONE, each, np.nan) for each in (rest, shape))  # the others don't determine it
-        scale = np.maximum(float(self.posterior.scale) - weight * r**2 / rest / 2, float(self.prior.scale))
-        return StudentT(2 * shape, y - r / rest, np.sqrt(scale / shape * (1 + h / rest)))
 
 
 def reference_prior(statistics: CrossMoments, ridge: float) -> LinearGaussian:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -35,6 +35,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from credo.core.description import DescriptionLength
     from credo.models.regression.explaining import Contributions
     from credo.models.regression.robust import StudentNoise
     from credo.selection.report import RegressionReport
@@ -59,7 +60,16 @@ class LinearRegression(Additive):
     [69.4]
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("as_family", "design", "fitted", "given", "opened", "readings", "robust")
+    _internal: ClassVar[tuple[str, ...]] = (
+        "as_family",
+        "design",
+        "fitted",
+        "given",
+        "opened",
+        "readings",
+        "robust",
+        "streamed",
+    )
 
     given: LinearGaussian | None
     ridge: float | Literal["evidence"]
@@ -279,6 +289,24 @@ class LinearRegression(Additive):
         self._refuse_robust("integrate the parameters out", "Compare by cross_validate")
         return 0.0 if self.evidence is None else self.fitted.log_evidence()
 
+    def description_length(self, data: object, *, target: object = None, weight: Weight = None) -> DescriptionLength:
+        """Bits of the target's numbers given the other columns, with the parameters integrated out: -log₂ p(targets).
+
+        Of the rows that were learned. Numbers are coded to one unit: only lengths of the same target can be compared.
+        """
+        from credo.core.description import DescriptionLength, bits
+
+        found = self.fit(data, self.target if target is None else target, weight=weight)
+        fits = bits(found._likelihood_at_best())
+        coded = f"column {found.target!r} given the others"
+        parameters = bits(found.log_evidence()) - fits
+        return DescriptionLength(coded, 0.0, parameters, fits, found.n, "integrated out under their prior")
+
+    def _likelihood_at_best(self) -> float:
+        """log p(targets) under the line that fits best."""
+        variance = max(float(self.maximum_likelihood().variance), np.finfo(float).tiny)
+        return float(-self.n / 2 * (np.log(2 * np.pi * variance) + 1))
+
     def parameters(self) -> Any:
         """An Arrow table: the prediction for an average row, and each term's weight with its 95% credible interval.
 
@@ -308,6 +336,17 @@ class LinearRegression(Additive):
         found = self._collected(rows, Predictives(self.fitted)).reshape(-1, 2)
         location, scale = (found[0] if one else found.T).tolist() if one else found.T
         return StudentT(self.fitted.predictive_degrees, location, scale)
+
+    def streamed(self, data: object) -> Iterator[tuple[Batch, StudentT]]:
+        """Batches of a table with their predictives, one after another, in constant memory."""
+        table, job = self.opened(data), Predictives(self.fitted)
+        present(table, self._readings.names, self.target)
+        ignored = Ignored()
+        for batch in table.batches([*table.keys, *table.names]):
+            found, unseen = job(batch)
+            _add(ignored, unseen)
+            yield batch, StudentT(self.fitted.predictive_degrees, found[:, 0], found[:, 1])
+        _tell_unseen(ignored)
 
     def intervals(self, data: object, mass: float = 0.95) -> tuple[Array, Array]:
         """Both ends of an interval that holds each row's target with that probability."""
@@ -347,13 +386,10 @@ class LinearRegression(Additive):
         names = present(table, self._readings.names, self.target) if names is None else names
         partitions = table.partitions(names) if weights is None else weights.partitions(table, names)
         parts, ignored = [], Ignored()
-        for found, unseen in engines.current().map(job, partitions):
+        for found, unseen in engines.map(job, partitions):
             parts.append(found)
-            for key, cells in unseen.items():
-                ignored[key] = ignored.get(key, 0) + cells
-        tell_of_columns(
-            (name, f"{counted(cells, 'cell')} with {what}, ignored") for (name, what), cells in ignored.items()
-        )
+            _add(ignored, unseen)
+        _tell_unseen(ignored)
         return np.concatenate(parts) if parts else np.empty(0)
 
     # Validation
@@ -420,6 +456,17 @@ class LinearRegression(Additive):
         from credo.present.regression import regression_html
 
         return regression_html(self)
+
+
+def _add(total: Ignored, more: Ignored) -> None:
+    for key, cells in more.items():
+        total[key] = total.get(key, 0) + cells
+
+
+def _tell_unseen(ignored: Ignored) -> None:
+    """One notice for all columns with such cells."""
+    said = ((name, f"{counted(cells, 'cell')} with {what}, ignored") for (name, what), cells in ignored.items())
+    tell_of_columns(said)
 
 
 def _scores_of(model: LinearRegression, batch: Batch, weights: Array) -> tuple[Array]:

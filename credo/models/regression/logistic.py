@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, get_ar
 import numpy as np
 import pyarrow as pa
 
+from credo.core.description import DescriptionLength, bits
 from credo.core.evidence import Evidence
 from credo.core.labels import ROWS, UNLABELLED
 from credo.core.learning import FoldDraw, Weight, gather
@@ -17,6 +18,7 @@ from credo.data import Batch, source
 from credo.data.schema import Column
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, check_whole, counted, suggest
 from credo.models.class_predictor import NOTHING, ClassPredictor
+from credo.models.description import labels_length
 from credo.models.explaining import Reasons, Spoken, placed_words
 from credo.models.forms import Views, kind_of_form, settled_views
 from credo.models.jobs import Silent
@@ -241,6 +243,17 @@ class LogisticRegression(ClassPredictor):
             why = "there is no prior" if self.estimate == "ml" else "the covariances of so many weights aren't kept"
             raise EvidenceError(f"this logistic regression has no evidence: {why}")
         return found
+
+    def description_length(self, data: object, *, target: object = None, weight: Weight = None) -> DescriptionLength:
+        """L(h) + L(classes | columns, h) in bits. Of the rows that were learned, L(h) is log₂ P(classes | weights) less
+        log₂ evidence: the total is −log₂ evidence. Of others, or without an evidence, weights take ½ log₂ n each."""
+        scores = self.scores(data, target=target, weight=weight)
+        evidence = self.seen.log_evidence
+        if evidence is None or not np.isclose(scores.n, self.n, rtol=1e-9):
+            return labels_length(self, scores, self.n_parameters, 0.0)
+        fitted = bits(self.log_likelihood)
+        how, coded = "by Laplace's evidence", f"column {self.target!r} given the others"
+        return DescriptionLength(coded, 0.0, bits(evidence) - fitted, fitted, scores.n, how)
 
     def weights(self, *, interval: float = 0.95) -> Any:
         """An Arrow table: each feature's weight, what a unit of it adds to the log-odds, and its credible interval.

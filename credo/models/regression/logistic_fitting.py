@@ -143,7 +143,7 @@ class Fitting:
             return newton_mode(rows.sums, prior, begun.coefficients, enough, begun.curvature)
         if method == "lbfgs":
             return lbfgs_mode(rows.sums, prior, start, enough)
-        return conjugate_mode(rows.sums, rows.times_curvature, prior, start, enough)
+        return conjugate_mode(rows.sums, rows.curvature_at, prior, start, enough)
 
     def _begun(self, start: Array, prior: WeightPrior) -> Begun:
         """A better start from some of the rows, where there are very many: a pass over these takes next to nothing."""

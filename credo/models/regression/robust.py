@@ -2,8 +2,9 @@
 
 y = w′z + noise, noise ~ t(ν, σ²) = N(0, σ²/u) with u ~ Gamma(ν/2, ν/2) hidden. The E-step expects
 u = (ν + 1)/(ν + r²/σ²) of a row with residual r, and log u. The M-step is the mode of the same posterior as with
-Gaussian noise, of rows that weigh u, and the ν that fits the expected u best. Features, their scales and the strength
-of the ridge are those of the fit with Gaussian noise, and stay as they are.
+Gaussian noise, of rows that weigh u, and the ν that fits the expected u best. Features and their scales are those of
+the fit with Gaussian noise. So is the strength of the ridge at first, but an outlier makes it too strong: it is chosen
+again by the evidence of the expected sums, and EM goes on, until it stays.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from credo.blocks.one_hot import LABEL
-from credo.core.em import Expected, em
+from credo.core.em import Expected, accelerated_em
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.learning import RowWeights, Weight, Weights
@@ -29,6 +30,7 @@ from credo.errors import DataError, check_whole, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.regression.features import Features
 from credo.models.regression.fitted import Basis, FittedLine, Settings, reference_prior
+from credo.models.regression.ridge import RidgeEvidence
 from credo.models.regression.scores import NumberScores
 from credo.notices import quietly, tell
 from credo.numerics.distributions import StudentT
@@ -39,7 +41,9 @@ if TYPE_CHECKING:
 
 Model = TypeVar("Model", bound="LinearRegression")
 NOISE = Label("noise")
+ROUNDS, ALIKE = 5, 0.01  # of EM with a strength by the evidence of the last; a change of its logarithm that is none
 LEAST, MOST = 1.0, 100.0  # degrees of freedom: Cauchy's, and nearly a Gaussian's
+LOG_MOST = 600.0  # beyond it, floats have no exponentials
 STEPS, TOLERANCE = 300, 1e-9
 
 
@@ -100,6 +104,15 @@ class StudentLine:
         weights, variance = line.posterior.mode()
         return replace(self, line=Line(weights, float(variance)), degrees=_best_degrees(whole[NOISE]))
 
+    def coordinates(self) -> Array:
+        """w, log σ² and log ν."""
+        return np.concatenate([self.line.weights, [np.log(self.line.variance), np.log(self.degrees)]])
+
+    def at(self, coordinates: Array, /) -> StudentLine:
+        variance = float(np.exp(np.clip(coordinates[-2], -LOG_MOST, LOG_MOST)))
+        degrees = float(np.clip(np.exp(np.minimum(coordinates[-1], LOG_MOST)), LEAST, MOST))
+        return replace(self, line=Line(coordinates[:-2], variance), degrees=degrees)
+
     def log_prior(self) -> float:
         """log p(w, σ²) up to a constant; and, of rows that came before, the expected log p(y, u | w, σ², ν)."""
         weights, variance = self.line
@@ -140,6 +153,12 @@ def fitted_with_student_noise(model: Model, table: Source, weight: Weight) -> Mo
     ridge = None if model.ridge == "evidence" else float(model.ridge)
     start = FittedLine.of(plain.design, plain._seen, Settings(None, ridge, model.select))
     found = _climbed(model, table, weight, start, None, 4.0)
+    for _ in range(ROUNDS if model.ridge == "evidence" else 0):
+        best = replace(RidgeEvidence.of(found.expected[LABEL]), n=found.rows).best
+        if abs(np.log(best / found.ridge)) < ALIKE:
+            break
+        line = replace(found.fitted, ridge=best, prior=reference_prior(found.expected[LABEL], best))
+        found = _climbed(model, table, weight, line, None, found.degrees)
     return with_fields(plain, noise="student", robust=found)
 
 
@@ -161,7 +180,7 @@ def _climbed(
     line = StudentLine(
         start.basis, str(model.target), start.prior, weights.of_a_row, Line(at, float(variance)), nu, earlier
     )
-    fit = em(line, lambda: weights.partitions(table, names), steps=STEPS, tolerance=TOLERANCE)
+    fit = accelerated_em(line, lambda: weights.partitions(table, names), steps=STEPS, tolerance=TOLERANCE)
     if not fit.converged:
         tell(f"EM ended after {counted(len(fit.history) - 1, 'step')}, before it converged")
     whole = fit.evidence if earlier is None else fit.evidence + earlier

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from credo import engines
 from credo.core.learning import FoldDraw, RowWeights, Weight, Weights
 from credo.data import Batch, Source
+from credo.data.partitions import Opened
 from credo.engines import Partition
 from credo.errors import DataError
 from credo.numerics.exact import Array
@@ -75,6 +77,16 @@ class InFold(Generic[Result]):
 
 
 @dataclass(frozen=True, eq=False)
+class WithShares:
+    """Rows with their P(class), given the coefficients."""
+
+    coefficients: Array
+
+    def __call__(self, rows: FeatureRows) -> FeatureRows:
+        return rows.with_shares(self.coefficients)
+
+
+@dataclass(frozen=True, eq=False)
 class TableRows:
     """Rows with classes, to which engines apply jobs. `fold`: those of all other folds alone."""
 
@@ -82,6 +94,7 @@ class TableRows:
     table: Source
     weights: Weights
     held: tuple[FeatureRows, ...] | None = None
+    sizes: tuple[int, ...] = ()  # how many of them are of one partition
     fold: int | None = None
 
     @classmethod
@@ -97,15 +110,24 @@ class TableRows:
         return cls(encode, table, weights)._with_rows_held()
 
     def _with_rows_held(self) -> TableRows:
-        if not self.table.near and not isinstance(engines.current(), engines.Local | engines.Serial):
+        if not self.table.near and not self.table.nearby:
             return self  # they lie where the engine's workers are
-        found, size = list[FeatureRows](), 0
-        for rows in engines.current().map(self.encode, self._partitions()):
-            found.append(rows)
-            size += rows.size
-            if size > HELD:
-                return self
-        return replace(self, held=tuple(found))
+        found, sizes, size = list[FeatureRows](), list[int](), 0
+        for some in [self._partitions()] if self.table.files is None else ([own] for own in self._partitions()):
+            before = len(found)
+            for rows in engines.map(self.encode, some):
+                found.append(rows)
+                size += rows.size
+                if size > HELD:
+                    return self
+            sizes += [1] * len(found) if self.table.files is None else [len(found) - before]
+        return replace(self, held=tuple(found), sizes=tuple(sizes))
+
+    @property
+    def _held(self) -> Sequence[Opened[FeatureRows]]:
+        """In the partitions that they were read from, whose results are added first."""
+        rows = iter(self.held or ())
+        return [Opened(tuple(islice(rows, size))) for size in self.sizes]
 
     def _partitions(self) -> Iterable[Partition[Batch]]:
         model = self.encode.model
@@ -118,26 +140,29 @@ class TableRows:
         """The total over all rows, or those of the folds."""
         if self.fold is not None:
             job = InFold(job, self.fold, inside)
-        engine = engines.current()
         if self.held is not None:
-            found = engine.reduce(job, self.held, total)
+            found = engines.reduce(job, self._held, total)
         else:
-            found = engine.reduce(OfBatch(self.encode, job), self._partitions(), total)
+            found = engines.reduce(OfBatch(self.encode, job), self._partitions(), total)
         assert found is not None
         return found
 
     def map(self, job: Callable[[FeatureRows], Result]) -> Iterator[Result]:
         """What a job finds of each batch."""
         if self.held is not None:
-            return engines.current().map(job, self.held)
-        return engines.current().map(OfBatch(self.encode, job), self._partitions())
+            return engines.map(job, self._held)
+        return engines.map(OfBatch(self.encode, job), self._partitions())
 
     def sums(self, coefficients: Array, derivatives: Derivatives = "gradient") -> LikelihoodSums:
         return self.reduce(SumLikelihood(coefficients, derivatives), LikelihoodSums.total)
 
-    def times_curvature(self, coefficients: Array, direction: Array) -> Array:
-        """Minus the second derivative of the log-likelihood, times a direction."""
-        return self.reduce(TimesCurvature(coefficients, direction), _total)
+    def curvature_at(self, coefficients: Array) -> Callable[[Array], Array]:
+        """Minus the second derivative of the log-likelihood there, to be multiplied by directions."""
+        known = self
+        if self.held is not None:
+            found = engines.current().map(WithShares(coefficients), self.held)
+            known = replace(self, held=tuple(found))
+        return lambda direction: known.reduce(TimesCurvature(coefficients, direction), _total)
 
     def held_out(self, coefficients: Array) -> float:
         """Σ w log P(class | row) of the fold's own rows."""

@@ -11,7 +11,7 @@ from credo.data import Source
 from credo.errors import DataError
 from credo.models.forms import Views
 from credo.models.metrics import Scores
-from credo.models.tree.prunings import Prunings, learned
+from credo.models.tree.prunings import learned
 from credo.models.tree.sampling import Sample, sampled
 from credo.numerics.arrays import Positions
 from credo.numerics.exact import Array
@@ -33,10 +33,8 @@ def fold_log_probabilities(tree: DecisionTree, sample: Sample, views: Views, fol
         taught = sample.take(others)
         columns = taught.bins(views)
         encoded = taught.encoded(columns, tree.growth.gain, classes)
-        structure, stop = learned(encoded, tree.growth, tree.prune)
-        counts, prior = encoded.counts(structure), tree.growth.prior(classes)
-        found_of = Prunings(structure, counts, prior, stop if tree.prune == "average" else None)
-        log_shares = np.log(structure.spread(sample.take(rows).cells(columns), found_of.predictions))
+        prunings = learned(encoded, tree.growth, tree.prune).prunings(tree.growth.prior(classes))
+        log_shares = np.log(prunings.structure.spread(sample.take(rows).cells(columns), prunings.predictions))
         unknown = np.bincount(taught.truth, minlength=classes) == 0
         own = sample.truth[rows]
         log_shares[unknown[own], own[unknown[own]]] = np.nan

@@ -39,8 +39,12 @@ class EncodedRows:
 
     def counts(self, structure: Structure) -> Array:
         """The weight of each class's rows in each node. (nodes, classes)"""
-        high, low = structure.leaf_weights(self.cells, self.truth, self.weight, self.classes)
+        high, low = self.leaf_weights(structure)
         return structure.totals((high + low).T)
+
+    def leaf_weights(self, structure: Structure) -> tuple[Array, Array]:
+        """The same of the leaves, as pairs of floats. (classes, leaves)"""
+        return structure.leaf_weights(self.cells, self.truth, self.weight, self.classes)
 
 
 @dataclass(frozen=True)

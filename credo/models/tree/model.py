@@ -14,7 +14,7 @@ from credo.blocks.block import UNSEEN_VALUES
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED, Label
 from credo.core.learning import Additive, FoldDraw, RowWeights, Weight
-from credo.core.membership import Codes, Hard
+from credo.core.membership import Hard
 from credo.core.statistics import Counts
 from credo.data import Batch, source
 from credo.data.schema import Column, Schema
@@ -32,7 +32,7 @@ from credo.models.tree.growing import Gain, Growth
 from credo.models.tree.paths import path
 from credo.models.tree.prunings import Prune, Prunings, learned
 from credo.models.tree.sampling import held, sampled
-from credo.models.tree.structure import Cells, Structure
+from credo.models.tree.structure import Structure
 from credo.notices import tell, tell_of_columns
 from credo.numerics.exact import Array
 
@@ -67,7 +67,7 @@ class DecisionTree(ClassPredictor, Additive):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "columns", "growth", "outline", "prunings", "seen", "stop", "structure", "views",
+        "columns", "growth", "outline", "prunings", "seen", "structure", "views",
     )  # fmt: skip
 
     prune: Prune | None = "average"
@@ -123,14 +123,17 @@ class DecisionTree(ClassPredictor, Additive):
         if not views:
             raise SchemaError("there is no column to learn from: all of them are ignored")
         sample = sampled(table, name, views, weight)
+        if not len(sample.truth):
+            raise DataError(f"no row has a class: every cell of {name!r} is missing, or weighs nothing")
         columns, classes = sample.bins(views), len(sample.levels[name].levels)
         rows = sample.encoded(columns, self.growth.gain, classes)
-        structure, stop = learned(rows, self.growth, self.prune)
+        structure, stop, leaves = learned(rows, self.growth, self.prune)
         grown = self.replaced(target=name, views=views, columns=columns, structure=structure, stop=stop, evidence=None)
         if not sample.whole:
             return grown.update(table, weight=weight)
         levels = sample.levels[name].levels
-        return grown._taught(grown._counted(levels, rows.truth, rows.weight, rows.cells, sample.unlabelled))
+        member = Hard(rows.truth, classes, rows.weight)
+        return grown._taught(grown._evidence(levels, member, Counts.of_pairs(*leaves), sample.unlabelled))
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> Self:
         """Learn from more rows: the leaves count them, and posteriors and averages follow; the branches stay."""
@@ -164,13 +167,14 @@ class DecisionTree(ClassPredictor, Additive):
         if lost.any():
             kept = np.flatnonzero(~lost)
             batch, codes, weight = batch.take(kept), codes[kept], weight[kept]
-        return self._counted(levels, codes, weight, read_cells(self.columns, batch)[0], unlabelled)
+        cells, _ = read_cells(self.columns, batch)
+        leaves = Counts.of_pairs(*self._tree.leaf_weights(cells, codes, weight, len(levels)))
+        return self._evidence(levels, Hard(codes, len(levels), weight), leaves, unlabelled)
 
-    def _counted(self, levels: Any, codes: Codes, weight: Array, cells: Cells, unlabelled: Counts) -> Evidence:
+    def _evidence(self, levels: Any, member: Hard, leaves: Counts, unlabelled: Counts) -> Evidence:
         """Rows of each class, in all and in each leaf."""
         assert self.target is not None
-        leaves = Counts.of_pairs(*self._tree.leaf_weights(cells, codes, weight, len(levels)))
-        rows = Counts.of_rows(Hard(codes, len(levels), weight))
+        rows = Counts.of_rows(member)
         parts = {label: Part((self.target, None), own) for label, own in ((ROWS, rows), (LEAVES, leaves))}
         return Evidence(
             Schema((Column(self.target, "category", levels),)), {UNLABELLED: Part((None,), unlabelled), **parts}
@@ -235,8 +239,7 @@ class DecisionTree(ClassPredictor, Additive):
         if not self.classes:
             raise EvidenceError("every row was forgotten: no class is left")
         counts = self._tree.totals(self.seen[LEAVES].n.value.T)
-        stop = self.stop if self.prune == "average" else None
-        return Prunings(self._tree, counts, self.growth.prior(len(self.classes)), stop)
+        return Prunings(self._tree, counts, self.growth.prior(len(self.classes)), self.stop)
 
     @property
     def n_leaves(self) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,10 +161,25 @@ def settled(structure: Structure, counts: Array, prior: float, prune: Prune | No
     return structure.pruned(plain.shortest() if prune == "mdl" else plain.most_evident()), None
 
 
-def learned(rows: EncodedRows, growth: Growth, prune: Prune | None) -> tuple[Structure, float | None]:
-    """A tree that is grown from rows, then pruned, or with α for the average of all prunings."""
+class Learned(NamedTuple):
+    """A tree that was grown and pruned, or with α for the average of all prunings; and the weights in its leaves."""
+
+    structure: Structure
+    stop: float | None
+    leaves: tuple[Array, Array]  # pairs of floats (classes, leaves)
+
+    def prunings(self, prior: float) -> Prunings:
+        high, low = self.leaves
+        return Prunings(self.structure, self.structure.totals((high + low).T), prior, self.stop)
+
+
+def learned(rows: EncodedRows, growth: Growth, prune: Prune | None) -> Learned:
+    """The tree of some rows."""
     structure = grown(rows, growth)
-    return settled(structure, rows.counts(structure), growth.prior(rows.classes), prune)
+    leaves = rows.leaf_weights(structure)
+    whole = Learned(structure, None, leaves).prunings(growth.prior(rows.classes))
+    kept, stop = settled(structure, whole.counts, whole.prior, prune)
+    return Learned(kept, stop, leaves if kept is structure else rows.leaf_weights(kept))
 
 
 # The code of a tree: each node takes a bit, split or leaf; a split is named among those there were to choose from; a

@@ -126,7 +126,7 @@ def sampled(table: Source, target: str, views: Views, weight: Weight, draw: Fold
     weights = Weights.of(weight)
     rows = table.count(target) if table.rows is None else table.rows
     job = ReadRows(views, target, weights.of_a_row, max(1, -(-rows // GROWN_FROM)), draw)
-    parts = [*engines.current().map(job, weights.partitions(table, [target, *views]))]
+    parts = [*engines.map(job, weights.partitions(table, [target, *views]))]
     if not parts:
         raise DataError("the data is empty: there are no rows to learn from")
     return _joined(parts, target)

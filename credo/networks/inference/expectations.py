@@ -49,17 +49,30 @@ class Expectations:
 
     def of_rows(self, rows: CodedRows) -> tuple[Array, Array]:
         """Counts, laid out as the factors' values are; and log P(row), -inf for impossible rows, which add nothing."""
-        counts, logs = np.zeros(len(self.potentials.factors.values)), np.full(rows.rows, np.nan)
-        if self.tree is not None and self.families is not None:
-            self._walk(self.tree, self.families, rows, logs, counts)
-        for r in np.flatnonzero(np.isnan(logs)).tolist():
-            logs[r] = self.trees.expect(rows.codes[:, r].astype(np.int64), float(rows.weight[r]), counts)
-        return counts, logs
+        counts, logs = np.zeros((1, len(self.potentials.factors.values))), np.full(rows.rows, np.nan)
+        self._add(rows, rows.weight, logs, counts)
+        return counts[0], logs
 
-    def _walk(self, tree: RootedTree, families: Families, rows: CodedRows, logs: Array, counts: Array) -> None:
+    def of_each_row(self, rows: CodedRows) -> Array:
+        """The counts of each row by itself, without its weight. (rows, the factors' values)"""
+        counts, logs = np.zeros((rows.rows, len(self.potentials.factors.values))), np.full(rows.rows, np.nan)
+        self._add(rows, np.ones(rows.rows), logs, counts)
+        return counts
+
+    def _add(self, rows: CodedRows, weight: Array, logs: Array, counts: Array) -> None:
+        """In the tree for any evidence, if there is one; of rows that it can't answer, in trees of their own."""
+        if self.tree is not None and self.families is not None:
+            self._walk(self.tree, self.families, rows, weight, logs, counts)
+        for r in np.flatnonzero(np.isnan(logs)).tolist():
+            own = counts[r if len(counts) > 1 else 0]
+            logs[r] = self.trees.expect(rows.codes[:, r].astype(np.int64), float(weight[r]), own)
+
+    def _walk(
+        self, tree: RootedTree, families: Families, rows: CodedRows, weight: Array, logs: Array, counts: Array
+    ) -> None:
         held, most = self.potentials, int(np.diff(families.of_clique).max(initial=0))
         walk = walk_in(tree, most)
         passes = Passes(np.empty(len(walk.least)), np.empty(len(walk.messages)))
         factors = held.heads, held.axes, held.factors.values
         every: Integers = np.arange(len(held.card))
-        expect_rows(rows.codes, every, rows.weight, BUDGET, factors, tree, families, walk, passes, logs, counts)
+        expect_rows(rows.codes, every, weight, BUDGET, factors, tree, families, walk, passes, logs, counts)

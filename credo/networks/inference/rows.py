@@ -204,7 +204,7 @@ class Complete(RowQuery):
 def answers(query: RowQuery, table: Source, names: Sequence[str] | None = None) -> Iterator[Any]:
     """The answers for each batch of a table, in order; notices tell of values that aren't states, and of estimates."""
     unknown, estimated = dict[str, Unseen](), Estimated()
-    for found in engines.current().map(query, table.partitions(query.names if names is None else names)):
+    for found in engines.map(query, table.partitions(query.names if names is None else names)):
         for name, (cells, value) in found.unknown.items():
             before = unknown.get(name, Unseen(0, value))
             unknown[name] = Unseen(before.cells + cells, before.value)

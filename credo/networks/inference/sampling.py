@@ -61,7 +61,7 @@ def _draw_into(codes: NDArray[Any], net: Network, given: Given, seed: int, metho
                 _in_turn(net, findings, seed, codes, error)
             return
     parts = [RowNumbers(start, min(ROWS_PER_TASK, size - start)) for start in range(0, size, ROWS_PER_TASK)]
-    for part, drawn in zip(parts, engines.current().map(Draw(net, given, seed, codes.dtype), parts), strict=True):
+    for part, drawn in zip(parts, engines.map(Draw(net, given, seed, codes.dtype), parts), strict=True):
         codes[:, part.start : part.start + part.rows] = drawn
 
 

@@ -30,7 +30,7 @@ def bootstrap(
     the constraints leave open is found in either.
     """
     job = SearchResampled(found, weight, constraints)
-    each = engines.current().map(job, [Replicate(seed, number, len(weight)) for number in range(replicates)])
+    each = engines.map(job, [Replicate(seed, number, len(weight)) for number in range(replicates)])
     return tuple(graph for members in each for graph in members)
 
 

@@ -161,7 +161,7 @@ def read_columns(
     if not names:
         raise DataError("no column is a category or a number: there is nothing to draw arrows between")
     job = ReadColumns(schema, tuple(names), weights.of_a_row, declared)
-    parts = [*engines.current().map(job, weights.partitions(table, names))]
+    parts = [*engines.map(job, weights.partitions(table, names))]
     whole = {name: np.concatenate([part[0][name] for part in parts]) for name in names}
     weight = np.concatenate([part[1] for part in parts])
     kept = weight > 0

@@ -147,7 +147,7 @@ def sample_orders(
     """Several chains; half of them begin with the starting graph's order, the others with random ones."""
     tables = CandidateTables.of(score, constraints, start)
     job = RunChain(tables, constraints, start, sweeps, -(-graphs // chains))
-    found = [*engines.current().map(job, [Chain(seed, number, sweeps) for number in range(chains)])]
+    found = [*engines.map(job, [Chain(seed, number, sweeps) for number in range(chains)])]
     arrows = np.stack([own for own, _, _ in found])
     logs = np.stack([own for _, own, _ in found])
     difference = float((arrows.max(0) - arrows.min(0)).max(initial=0.0))

@@ -14,7 +14,6 @@ from credo.storage.field_types import (
     WHOLE,
     either,
     mapping,
-    one_of,
     optional,
     tuple_of,
 )
@@ -101,7 +100,7 @@ SCHEMAS = (
         "credo.models.hidden_markov.model:HiddenMarkov",
         {
             "states": either(WHOLE, TEXT, tuple_of(ANYTHING)),
-            "emission": one_of("full", "tied", "diagonal", "spherical"),
+            "emission": either(TEXT, mapping(TEXT, ANYTHING), ANYTHING),
             "components": WHOLE,
             "transitions": either(TEXT, mapping(ANYTHING, tuple_of(ANYTHING)), tuple_of(tuple_of(NUMBER))),
             "initial": optional(tuple_of(ANYTHING)),

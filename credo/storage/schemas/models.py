@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from credo.core.evidence import Part
     from credo.core.labels import Label
     from credo.models.augmented import Augmented
+    from credo.models.average import ModelAverage
     from credo.models.classifier import Classifier
     from credo.models.metrics import Scores
     from credo.models.naive_bayes import NaiveBayes
@@ -152,6 +153,15 @@ def _tuned_holds(tuned: TunedClassifier) -> bool:
     known = all(name in views for part in tuned.tuning.parts for name in part.names)
     counted = all(set(own) <= set(views.get(name, ())) for name, own in forms.items())
     return tuned.evidence is not None and known and counted
+
+
+def _average_holds(model: ModelAverage) -> bool:
+    """Whether stacked weights are shares of the models."""
+    stacked = model.stacked
+    if stacked is None or len(model.names) != len(model.models):
+        return len(model.names) == len(model.models)
+    shares = len(stacked) == len(model.models) and all(0 <= each <= 1 for each in stacked)
+    return shares and abs(sum(stacked) - 1) < ROUNDING
 
 
 def _tuning_apart(plain: str, joint: bool = False) -> Callable[[Values], Values | Moved]:
@@ -325,6 +335,19 @@ TUNED = Stored(
     consistent=_tuned_holds,
 )
 
+AVERAGE = Stored(
+    "ModelAverage",
+    "credo.models.average:ModelAverage",
+    {
+        "models": tuple_of(class_at("credo.models.class_predictor:ClassPredictor")),
+        "names": tuple_of(TEXT),
+        "by": one_of("evidence", "loo", "folds"),
+        "class_prior": optional(mapping(ANYTHING, NUMBER)),
+        "stacked": optional(tuple_of(NUMBER)),
+    },
+    consistent=_average_holds,
+)
+
 TREE_TERM = Stored(
     "TreeTerm",
     "credo.selection.tree_terms:TreeTerm",
@@ -357,6 +380,7 @@ SCHEMAS = (
         },
     ),
     TUNED,
+    AVERAGE,
     Stored(
         "TreeAugmented",
         "credo.models.augmented:TreeAugmented",

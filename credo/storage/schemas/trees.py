@@ -42,15 +42,14 @@ def _levels_hold(bins: LevelBins) -> bool:
     if bins.bins.shape != (len(bins.levels),) or bins.levels.null_count:
         return False
     used = np.unique(bins.bins)
-    return len(bins.levels.unique()) == len(bins.levels) and np.array_equal(used, np.arange(len(used))) and (
-        len(used) <= MOST_BINS
-    )  # fmt: skip
+    distinct = len(bins.levels.unique()) == len(bins.levels)
+    return distinct and len(used) <= MOST_BINS and np.array_equal(used, np.arange(len(used)))
 
 
 def _structure_holds(tree: Structure) -> bool:
     """Whether nodes come in the order that kernels rely on, and every branch leads to a child."""
-    shapes = {each.shape for each in (tree.column, tree.first, tree.ways, tree.route, tree.share, tree.choices, tree.charge)}
-    if len(shapes) != 1 or tree.column.ndim != 1 or not tree.size or tree.routes.ndim != 1:
+    arrays = tree.column, tree.first, tree.ways, tree.route, tree.share, tree.choices, tree.charge
+    if len({each.shape for each in arrays}) != 1 or tree.column.ndim != 1 or not tree.size or tree.routes.ndim != 1:
         return False
     inner = tree.column >= 0
     if (tree.column < -1).any() or (tree.ways[inner] < 1).any() or tree.ways[~inner].any():

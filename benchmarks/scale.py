@@ -1,0 +1,181 @@
+"""Dask and Spark: rows a second beside the local engine, what moves, and what the driver needs as partitions grow.
+
+CREDO_SCALE_ROWS makes the table smaller than 20 million rows, CREDO_SCALE_SPARK=0 leaves Spark out.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import credo
+from benchmarks.timing import Least, Limit, Line
+from credo import engines
+from credo.core.learning import RowWeights, Summarise
+from credo.data import source
+from credo.engines.partitions import FAN_IN
+from credo.engines.remote import Task
+from credo.engines.sending import packed
+
+ROWS, NUMBERS, WORDS = int(os.environ.get("CREDO_SCALE_ROWS", 20_000_000)), 15, 5
+FILES = 8
+KINDS = {f"x{j}": "number" for j in range(NUMBERS)} | {f"w{j}": "category" for j in range(WORDS)}
+DOCUMENTS, LENGTH, VOCABULARY = 40_000, 60, 20_000
+
+
+def run() -> Iterator[Line | Limit | Least]:
+    with TemporaryDirectory(prefix="credo-scale-") as folder:
+        _write(Path(folder))
+        data = f"{folder}/*.parquet"
+        yield from _moved(data)
+        with _dask() as client:
+            yield from _beside_local(data, client)
+            yield from _weak_scaling(client)
+    if os.environ.get("CREDO_SCALE_SPARK", "1") != "0":
+        yield from _beside_mllib()
+
+
+def _write(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    for i in range(FILES):
+        rows = ROWS // FILES
+        kind = rng.integers(0, 4, rows)
+        columns: dict[str, Any] = {f"x{j}": rng.normal(size=rows) + kind * (j % 3) for j in range(NUMBERS)}
+        for j in range(WORDS):
+            columns[f"w{j}"] = pa.array(np.char.add("v", ((kind + rng.integers(0, 9, rows)) % 12).astype(str)))
+        columns["y"] = pa.array(np.char.add("c", kind.astype(str)))
+        pq.write_table(pa.table(columns), folder / f"{i}.parquet")
+
+
+def _fitted(data: object) -> Any:
+    return credo.NaiveBayes(kinds=KINDS).fit(data, target="y")
+
+
+def _moved(data: str) -> Iterator[Limit]:
+    """Bytes to a worker, and back from it."""
+    partitions = [*source(data).partitions([*KINDS, "y"])]
+    model = _fitted(data)
+    task = Task(Summarise(model.summarise, (*KINDS, "y"), RowWeights()), model.total)
+    sent, done = len(packed(partitions[0])[0]), len(pickle.dumps(task(partitions[0])))
+    rows = partitions[0].rows or 0  # type: ignore[attr-defined]
+    what = f"a partition of {rows:,} rows x 21 ({rows * 21 * 8 / 1e6:.0f} MB of cells)"
+    yield Limit(f"{what}: bytes that describe it to a worker", sent, 10_000, "B")
+    yield Limit(f"{what}: bytes of its statistics", done, 200_000, "B")
+
+
+@contextmanager
+def _dask() -> Iterator[Any]:
+    from distributed import Client, LocalCluster
+
+    own = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    with LocalCluster(**own, silence_logs=50) as cluster, Client(cluster) as client:
+        yield client
+
+
+def _seconds(work: Callable[[], Any], times: int = 2) -> float:
+    found = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def _beside_local(data: str, client: Any) -> Iterator[Line | Least]:
+    def on_dask() -> None:
+        with engines.using(engines.Dask(client)):
+            _fitted(data)
+
+    _fitted(data)
+    on_dask()  # workers have their kernels
+    here, there = _seconds(lambda: _fitted(data)), _seconds(on_dask)
+    yield Line(f"naive Bayes of {ROWS:,} rows x 20, Parquet: Dask, two workers", "local engine", there, here, 1 / 1.5)
+    yield Least("the same on Dask: rows a second", ROWS / there, 0)
+
+
+def _weak_scaling(client: Any) -> Iterator[Limit]:
+    """Four times the partitions, of as many rows each."""
+    import dask
+    import dask.dataframe as dd
+    import pandas as pd
+
+    def part(seed: int) -> Any:
+        return pd.DataFrame({"x": np.random.default_rng(seed).normal(size=1000)})
+
+    cost: dict[int, tuple[float, float]] = {}
+    for count in (2 * FAN_IN, 8 * FAN_IN):
+        each = [dask.delayed(part, pure=False)(i) for i in range(count)]
+        frame = dd.from_delayed(each, meta=part(0).iloc[:0], verify_meta=False)
+        table = source(frame)
+        table.partitions(["x"])  # rows are counted
+        tracemalloc.start()
+        before = time.process_time()
+        credo.estimate(table, "x", prior=credo.NormalInverseGamma(0, 1, 1, 1))
+        cost[count] = time.process_time() - before, tracemalloc.get_traced_memory()[1] / 1e6
+        tracemalloc.stop()
+    few, many = cost.values()
+    yield Limit(f"{8 * FAN_IN} partitions on Dask: driver's CPU time, each", many[0] / 8 / FAN_IN * 1e3, 20, "ms")
+    yield Limit("rows and partitions times 4: driver's CPU time, times", many[0] / few[0], 5, "")
+    yield Limit("rows and partitions times 4: driver's peak memory, MB more", many[1] - few[1], 50, "MB")
+    assert client.status == "running"
+
+
+def _beside_mllib() -> Iterator[Line | Limit]:
+    """Text: the same DataFrame of documents, cut into words and learned; the log-loss of other documents."""
+    from pyspark.ml import Pipeline
+    from pyspark.ml.classification import NaiveBayes
+    from pyspark.ml.feature import CountVectorizer, StringIndexer, Tokenizer
+    from pyspark.sql import SparkSession
+
+    from credo.engines import java
+
+    with TemporaryDirectory(prefix="credo-java-") as folder:
+        java.provided(Path(folder))
+        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        session = builder.config("spark.driver.host", "127.0.0.1").config("spark.log.level", "ERROR").getOrCreate()
+        try:
+            learned, other = (_documents(seed) for seed in (1, 2))
+            frame = session.createDataFrame(learned).repartition(4).cache()
+            frame.count()
+            words = Tokenizer(inputCol="text", outputCol="words")
+            counts = CountVectorizer(inputCol="words", outputCol="features")
+            label = StringIndexer(inputCol="y", outputCol="label")
+            pipeline = Pipeline(stages=[words, counts, label, NaiveBayes()])
+            kinds = {"text": "text"}
+
+            def ours() -> Any:
+                return credo.NaiveBayes(kinds=kinds).fit(frame, target="y")
+
+            ours()  # workers have their kernels
+            line = "naive Bayes of 40,000 documents on Spark"
+            yield Line(line, "MLlib", _seconds(ours), _seconds(lambda: pipeline.fit(frame)), 5)
+            theirs = pipeline.fit(frame)
+            rows = theirs.transform(session.createDataFrame(other)).select("probability", "label").collect()
+            loss = -np.mean([np.log(max(row.probability[int(row.label)], 1e-300)) for row in rows])
+            own = ours().scores(other).log_loss
+            yield Limit("log-loss of other documents, credo's / MLlib's", own / loss, 1, "")
+        finally:
+            session.stop()
+
+
+def _documents(seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    shares = np.random.default_rng(0).dirichlet(np.full(VOCABULARY, 0.05), 4)
+    kind = rng.integers(0, 4, DOCUMENTS)
+    texts = np.empty(DOCUMENTS, dtype=object)
+    for k in range(4):
+        own = np.flatnonzero(kind == k)
+        words = rng.choice(VOCABULARY, (len(own), LENGTH), p=0.3 * shares[k] + 0.7 / VOCABULARY)
+        texts[own] = [" ".join(f"w{word}" for word in row) for row in words]
+    return pa.table({"text": pa.array(texts, pa.string()), "y": pa.array(np.char.add("c", kind.astype(str)))})

@@ -1,0 +1,109 @@
+"""--engine: where the work runs. A cluster that a command starts is stopped when the command ends."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from credo.engines import Engine
+
+KEPT = "credo.cli.engine"  # the option's key in the context of the command
+HELP = "Where the work runs: dask or spark (a cluster of this machine), or an address, dask://host:8786, spark://host:7077."
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def runs_on_engines(command: Command) -> Command:
+    """The option of a command whose jobs may run elsewhere: `opened_data` starts the engine."""
+
+    def keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+        if value is not None and value.partition("://")[0] not in STARTS:
+            raise click.BadParameter(f"{value!r} is neither dask nor spark, nor an address of one", ctx, param)
+        ctx.meta[KEPT] = value
+
+    return click.option("--engine", metavar="ENGINE", expose_value=False, callback=keep, help=HELP)(command)
+
+
+def asked_for(ctx: click.Context) -> bool:
+    """Whether the command was told where to run."""
+    return ctx.meta.get(KEPT) is not None
+
+
+def start(ctx: click.Context) -> None:
+    """Start the engine that was asked for, until the command ends."""
+    if (value := ctx.meta.get(KEPT)) is not None:
+        ctx.meta[KEPT + ".started"] = ctx.meta.get(KEPT + ".started") or ctx.with_resource(_used(value))
+
+
+@contextmanager
+def _used(value: str) -> Iterator[bool]:
+    from credo import engines
+
+    name, _, address = value.partition("://")
+    with STARTS[name](address) as engine, engines.using(engine):
+        yield True
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Engine]:
+    from credo import engines
+
+    engine = engines.Dask  # an error, if it isn't installed
+    from distributed import Client, LocalCluster
+
+    from credo.engines.local import workers
+    from credo.errors import EngineError
+
+    if address:
+        try:
+            with Client(f"tcp://{address}") as client:
+                yield engine(client)
+        except OSError as error:
+            raise EngineError(f"no Dask scheduler answers at {address}: {error}") from None
+        return
+    own = {"n_workers": workers(), "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    try:
+        cluster = LocalCluster(**own, silence_logs=50)
+    except BaseException:  # half a cluster can't be closed: Dask would say so with a traceback when the process ends
+        from distributed.deploy.spec import close_clusters
+
+        atexit.unregister(close_clusters)
+        raise
+    with cluster, Client(cluster) as client:
+        yield engine(client)
+
+
+@contextmanager
+def _spark(address: str) -> Iterator[Engine]:
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from credo import engines
+    from credo.engines import java
+    from credo.errors import EngineError
+
+    engine = engines.Spark
+    if not java.is_there():
+        raise EngineError("Spark needs Java: install one, or pip install 'credo-bayes[spark]'")
+    from pyspark.sql import SparkSession
+
+    with TemporaryDirectory(prefix="credo-") as folder:
+        java.provided(Path(folder))
+        builder = SparkSession.builder.appName("credo").master(f"spark://{address}" if address else "local[*]")
+        if not address:
+            builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.ui.enabled", "false")
+        session = (
+            builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR").getOrCreate()
+        )
+        try:
+            yield engine(session)
+        finally:
+            session.stop()
+
+
+STARTS: dict[str, Callable[[str], Any]] = {"dask": _dask, "spark": _spark}

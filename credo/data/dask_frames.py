@@ -1,0 +1,136 @@
+"""Dask DataFrames: each partition is computed, and read, by the worker that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from credo.data.batches import Batch
+from credo.data.frames import of_any_rows
+from credo.data.partitions import Partition, PartStep, RowCounts
+from credo.data.sources import AddColumns, Filing, Source, first_of
+from credo.data.tables import check_names, open_table
+from credo.engines import Engine
+from credo.engines.dask import Computed, Dask, DaskPiece
+from credo.engines.remote import in_partition
+from credo.errors import CredoError, DataError, SchemaError
+
+Pieces = Callable[[tuple[str, ...]], list[DaskPiece]]  # those columns of each partition
+
+CHANGED = (
+    "there are {} rows, but there were {} when they were counted: a frame must have the same rows each time that it is "
+    "computed; keep them with frame.persist()"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class DaskRows:
+    """One partition of a DataFrame: pandas', where it is computed."""
+
+    piece: DaskPiece | Computed
+    counted: int | None = None  # how many rows it had when they were counted
+
+    @property
+    def home(self) -> Engine:
+        return Dask()
+
+    def read(self, wanted: Sequence[str], /) -> Iterator[Batch]:
+        frame = self.piece.rows
+        if self.counted is not None and len(frame) != self.counted:
+            raise DataError(CHANGED.format(len(frame), self.counted))
+        names = {str(name) for name in frame.columns}
+        for name in wanted:
+            if name not in names:
+                raise SchemaError(f"there is no column {name!r}, which other partitions of the Dask frame have")
+        yield from open_table(frame).read(wanted)
+
+    def count(self) -> int:
+        return len(self.piece.rows)
+
+
+def open_frame(frame: Any) -> Source:
+    """A DataFrame, or a Series as a table of one column."""
+    if not hasattr(frame, "npartitions") or not hasattr(frame, "to_delayed"):
+        raise DataError(f"can't read a table from Dask's {type(frame).__name__}; credo takes a DataFrame or a Series")
+    frame = frame.to_frame() if getattr(frame, "ndim", 2) == 1 else frame
+    labels = {str(label): label for label in frame.columns}
+    fewest = tuple(labels)[:1]
+    check_names([str(label) for label in frame.columns])
+
+    @cache
+    def pieces(wanted: tuple[str, ...]) -> list[DaskPiece]:
+        chosen = frame[[labels[name] for name in wanted or fewest]]
+        return [*map(DaskPiece, chosen.to_delayed())]
+
+    rows = RowCounts([*map(DaskRows, pieces(fewest))])
+
+    def files(wanted: Sequence[str]) -> Sequence[Partition]:
+        contents = [*map(DaskRows, pieces(tuple(wanted)))]
+        found = rows.numbered([Partition(content, tuple(wanted)) for content in contents])
+        known = zip(found, contents, strict=True)
+        return [replace(own, content=replace(content, counted=own.rows)) for own, content in known]
+
+    def template(wanted: Sequence[str]) -> Sequence[Partition]:
+        return [Partition(DaskRows(pieces(tuple(wanted))[0]), tuple(wanted))]
+
+    return Source.of_files(tuple(labels), files, frame=DaskFrame(frame, template, pieces))
+
+
+@dataclass(frozen=True, eq=False)
+class DaskFrame:
+    """The frame itself, for what is made of it."""
+
+    frame: Any
+    template: Filing
+    pieces: Pieces
+
+    @property
+    def home(self) -> Engine:
+        return Dask()
+
+    def read_as(self, template: Filing | None, /) -> DaskFrame:
+        return self if template is None else replace(self, template=template)
+
+    def first(self, wanted: Sequence[str], rows: int | None, /) -> Batch | None:
+        (own,) = self.template(wanted)
+        contents = map(DaskRows, self.pieces(own.wanted))
+        return first_of((replace(own, content=content) for content in contents), rows)
+
+    def with_columns(self, wanted: Sequence[str], job: AddColumns, /) -> Any:
+        (own,) = self.template(wanted)
+        meta = self.frame._meta.assign(**{name: _series(values[:0], values) for name, values in job.columns.items()})
+        added = Added(job, of_any_rows(own).wanted, own.steps)
+        return self.frame.map_partitions(added, meta=meta, enforce_metadata=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Added:
+    """The rows of a partition, pandas', with further columns."""
+
+    job: AddColumns
+    wanted: tuple[str, ...]
+    steps: tuple[PartStep, ...]
+
+    def __call__(self, frame: Any, partition_info: Any = None) -> Any:
+        own = Partition(DaskRows(Computed(frame)), self.wanted, steps=self.steps)
+        try:
+            found = [self.job(batch) for batch in own.batches()]
+        except CredoError as error:
+            raise (in_partition(error, partition_info["number"]) if partition_info else error) from None
+        columns = {}
+        for name, kind in self.job.columns.items():
+            values = np.concatenate([each[name] for each in found]) if found else kind[:0]
+            columns[name] = _series(values, kind, frame.index)
+        return frame.assign(**columns)
+
+
+def _series(values: Any, kind: Any, index: Any = None) -> Any:
+    """Of the kind of some values: strings as Dask has them, Arrow's."""
+    import pandas as pd
+
+    words = kind.dtype == object and all(isinstance(value, str) for value in kind)
+    return pd.Series(values, index=index, dtype=pd.StringDtype("pyarrow") if words else kind.dtype)

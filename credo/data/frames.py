@@ -1,0 +1,51 @@
+"""DataFrames that live on a cluster: recognised by the name of their type's module, so that nothing is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from importlib import import_module
+from typing import Any
+
+from credo.data.partitions import EachRow, Partition
+from credo.data.sources import AddColumns, Source
+from credo.errors import DataError
+
+OPENERS = {"dask.dataframe": "credo.data.dask_frames", "pyspark.sql": "credo.data.spark_frames"}
+
+
+def open_frame(data: object) -> Source | None:
+    """A Dask or Spark DataFrame, whose rows stay where they are; None if it is neither."""
+    module = type(data).__module__
+    for package, opener in OPENERS.items():
+        if module == package or module.startswith(f"{package}."):
+            found: Source = import_module(opener).open_frame(data)
+            return found
+    return None
+
+
+def with_columns(table: Source, wanted: Sequence[str], job: AddColumns) -> Any:
+    """A frame of the same engine with further columns, made of those that are wanted when it is computed."""
+    assert table.frame is not None
+    return table.frame.with_columns(wanted, job)
+
+
+def of_any_rows(partition: Partition) -> Partition:
+    """What is done with each partition of a frame, if it doesn't depend on which rows these are."""
+    if any(isinstance(step, EachRow) for step in partition.steps):
+        raise DataError("a column was put beside the frame from an array: make it a column of the frame")
+    return partition
+
+
+def unique_names(wanted: Sequence[str], taken: Collection[str]) -> list[str]:
+    """Names that differ from those taken and from each other, ignoring case.
+
+    >>> unique_names(["predicted", "P(a)", "P(A)"], ["Predicted", "x"])
+    ['predicted_', 'P(a)', 'P(A)_']
+    """
+    used, found = {name.lower() for name in taken}, []
+    for name in wanted:
+        while name.lower() in used:
+            name += "_"
+        used.add(name.lower())
+        found.append(name)
+    return found

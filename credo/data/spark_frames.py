@@ -1,0 +1,155 @@
+"""Spark DataFrames: each partition is read where Spark has it, as Arrow record batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from credo.data import cutting
+from credo.data.batches import Batch
+from credo.data.frames import of_any_rows
+from credo.data.partitions import Held, Partition, PartStep, numbered
+from credo.data.sources import AddColumns, Filing, Source
+from credo.data.tables import batch_of, check_names
+from credo.engines import Engine
+from credo.engines.remote import in_partition
+from credo.engines.spark import Spark, SparkPiece, Streamed, explained
+from credo.errors import CredoError, DataError
+
+CHANGED = (
+    "there are {} rows, but there were {} when they were counted: a frame must have the same rows, in the same order, "
+    "each time that it is computed; keep them with frame.cache()"
+)
+TYPES = {"f": "double", "i": "bigint", "b": "boolean"}
+
+
+@dataclass(frozen=True, eq=False)
+class SparkRows:
+    """One partition of a DataFrame."""
+
+    piece: SparkPiece | Streamed
+    counted: int | None = None  # how many rows it had when they were counted
+
+    @property
+    def home(self) -> Engine:
+        return Spark()
+
+    def read(self, wanted: Sequence[str], /) -> Iterator[Batch]:
+        rows = 0
+        for part in self.piece.batches():
+            rows += part.num_rows
+            if self.counted is not None and rows > self.counted:
+                break
+            yield batch_of(part.select(list(wanted)))
+        if self.counted is not None and rows != self.counted:
+            more = "more" if rows > self.counted else str(rows)
+            raise DataError(CHANGED.format(more, self.counted))
+
+    def count(self) -> int:
+        return sum(part.num_rows for part in self.piece.batches())
+
+
+def open_frame(frame: Any) -> Source:
+    """A DataFrame."""
+    if not hasattr(frame, "mapInArrow"):
+        raise DataError(f"can't read a table from Spark's {type(frame).__name__}; credo takes a DataFrame")
+    names = tuple(frame.columns)
+    check_names([name.lower() for name in names], "Spark doesn't tell upper from lower case, and ")
+
+    @cache
+    def chosen(wanted: tuple[str, ...]) -> Any:
+        return frame.select(*(f"`{name.replace('`', '``')}`" for name in wanted or names[:1]))
+
+    @cache
+    def rows() -> list[int]:
+        """Of each partition."""
+        with explained():
+            found = chosen(names[:1]).mapInArrow(count_rows, "place long, counted long").toArrow()
+        known = dict(zip(found["place"].to_pylist(), found["counted"].to_pylist(), strict=True))
+        return [known.get(place, 0) for place in range(max(known, default=-1) + 1)]
+
+    def files(wanted: Sequence[str]) -> Sequence[Partition]:
+        own = chosen(tuple(wanted))
+        pieces = [SparkRows(SparkPiece(own, place), n) for place, n in enumerate(rows())]
+        return numbered([Partition(piece, tuple(wanted)) for piece in pieces], rows())
+
+    def template(wanted: Sequence[str]) -> Sequence[Partition]:
+        return [Partition(SparkRows(SparkPiece(chosen(tuple(wanted)), 0)), tuple(wanted))]
+
+    return Source.of_files(names, files, frame=SparkFrame(frame, template, chosen, rows))
+
+
+def count_rows(batches: Iterator[Any]) -> Iterator[Any]:
+    """What Spark's workers do to count them."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    counted = sum(part.num_rows for part in batches)
+    yield pa.record_batch({"place": pa.array([context.partitionId()], pa.int64()), "counted": pa.array([counted])})
+
+
+@dataclass(frozen=True, eq=False)
+class SparkFrame:
+    """The frame itself, for what is made of it."""
+
+    frame: Any
+    template: Filing
+    chosen: Callable[[tuple[str, ...]], Any]  # those columns
+    rows: Callable[[], list[int]]  # of each partition
+
+    @property
+    def home(self) -> Engine:
+        return Spark()
+
+    def read_as(self, template: Filing | None, /) -> SparkFrame:
+        return self if template is None else replace(self, template=template)
+
+    def first(self, wanted: Sequence[str], rows: int | None, /) -> Batch | None:
+        (own,) = self.template(wanted)
+        there = next((n for n in self.rows() if n), 0)  # a batch ends with its partition
+        with explained():
+            found = self.chosen(own.wanted).limit(min(rows or cutting.BATCH_ROWS, there)).toArrow()
+        batches = replace(own, content=Held((batch_of(found),))).batches()
+        return next(batches, None)
+
+    def with_columns(self, wanted: Sequence[str], job: AddColumns, /) -> Any:
+        from pyspark.sql.types import StructType
+
+        (own,) = self.template(wanted)
+        schema = StructType([*self.frame.schema.fields])
+        for name, values in job.columns.items():
+            schema = schema.add(name, TYPES.get(values.dtype.kind, "string"))
+        with explained():
+            return self.frame.mapInArrow(Added(job, of_any_rows(own).wanted, own.steps), schema)
+
+
+@dataclass(frozen=True, eq=False)
+class Added:
+    """The record batches of a partition, with further columns."""
+
+    job: AddColumns
+    wanted: tuple[str, ...]
+    steps: tuple[PartStep, ...]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context, start = TaskContext.get(), 0
+        assert context is not None
+        for part in batches:
+            found: Iterator[Batch] = iter([batch_of(part.select(list(self.wanted)))])
+            for step in self.steps:
+                found = step.over(found)
+            (batch,) = found
+            try:
+                columns = self.job(replace(batch, start=start))
+            except CredoError as error:
+                raise in_partition(error, context.partitionId()) from None
+            start += part.num_rows
+            arrays = [*part.columns, *map(pa.array, columns.values())]
+            yield pa.RecordBatch.from_arrays(arrays, names=[*part.schema.names, *columns])

@@ -1,0 +1,215 @@
+"""The Dask engine: partitions are opened by Dask's workers, and sums are added there; the driver gets their total."""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import cloudpickle
+import dask
+from dask.delayed import Delayed, delayed
+
+from credo.engines.partitions import FAN_IN, Partition, Sized, pair_total, run_total, tree
+from credo.engines.remote import Done, Remote, Task, in_partition, watched
+from credo.engines.sending import Piece, packed, unpacked
+from credo.errors import CredoError, EngineError
+
+Rows = TypeVar("Rows", bound=Sized)
+Result = TypeVar("Result")
+Begun = list[Delayed]  # nodes that Dask works on, or that it has worked on
+
+WINDOW = 8 * FAN_IN  # partitions that are handed to Dask at a time: whole trees, so that sums are those of any engine
+AHEAD = 2  # windows that Dask works on at a time
+LARGE = 2**16  # bytes from which on something is sent to a worker, and not to the scheduler with the graph
+THREADS = "threads"  # Dask's scheduler where there is no cluster
+
+
+class DaskPiece(Piece):
+    """Rows that Dask computes: a partition of a DataFrame."""
+
+    def __init__(self, node: Delayed) -> None:
+        self.node = node
+
+    @property
+    def rows(self) -> Any:
+        """The rows themselves, here: not to be asked for by the driver, unless they are few."""
+        client = _client(None)
+        return self.node.compute(scheduler=THREADS) if client is None else client.compute(self.node).result()
+
+
+class Dask(Remote):
+    """Workers of a Dask cluster: those of `client`, of the client that is current, or else threads of this process."""
+
+    def __init__(self, client: Any = None) -> None:
+        self._given = client
+
+    @property
+    def client(self) -> Any:
+        """A `distributed.Client`, or None where there is no cluster."""
+        return _client(self._given)
+
+    def run(self, task: Task, partitions: Iterable[Partition[Any]]) -> Iterator[Done]:
+        sent, name = self._sent(cloudpickle.dumps(task)), _named(task)
+
+        def begin(place: int, window: Sequence[Partition[Any]]) -> Begun:
+            return self._begin([self._leaf(sent, name, place + i, own) for i, own in enumerate(window)])
+
+        for place, nodes in self._windows(partitions, begin):
+            for i, node in enumerate(nodes):
+                yield self._value(node, place + i)
+
+    def reduce(
+        self,
+        job: Callable[[Rows], Result],
+        partitions: Iterable[Partition[Rows]],
+        total: Callable[[Sequence[Result]], Result],
+        /,
+    ) -> Result | None:
+        """By the same tree as anywhere, on the workers: the driver sees how many rows were read, and the total."""
+        task, sums = Task(job, total), Begun()
+        sent, name = self._sent(cloudpickle.dumps(task)), _named(task)
+
+        def begin(place: int, window: Sequence[Partition[Any]]) -> Begun:
+            leaves = [self._leaf(sent, name, place + i, own) for i, own in enumerate(window)]
+            root = tree(leaves, lambda run: _RUN(sent, run), lambda pair: _PAIR(sent, pair))
+            return self._begin([root, *map(_FACTS, leaves)])
+
+        def done() -> Iterator[Done]:
+            for place, (root, *facts) in self._windows(partitions, begin):
+                for i, node in enumerate(facts):
+                    yield self._value(node, place + i)
+                sums.append(root)
+
+        for _ in watched(done(), partitions):
+            pass
+        root = tree(sums, lambda one: one[0], lambda pair: _PAIR(sent, pair), fan_in=1)
+        found: Result | None = None if root is None else self._value(*self._begin([root]))
+        return found
+
+    def _windows(
+        self, partitions: Iterable[Partition[Any]], begin: Callable[[int, Sequence[Partition[Any]]], Begun]
+    ) -> Iterator[tuple[int, Begun]]:
+        """The place of each window's first partition, and its nodes; further ones are begun before."""
+        size = WINDOW if isinstance(partitions, Sequence) else FAN_IN  # what isn't a list are rows of this process
+        rest, place, waiting = iter(partitions), 0, deque[tuple[int, Begun]]()
+        try:
+            while window := [*islice(rest, size)]:
+                waiting.append((place, begin(place, window)))
+                place += len(window)
+                if len(waiting) == AHEAD:
+                    yield waiting[0]
+                    waiting.popleft()
+            while waiting:
+                yield waiting[0]
+                waiting.popleft()
+        finally:
+            if waiting and (client := self.client) is not None:  # an error, or nobody wants the rest
+                client.cancel([nodes for _, nodes in waiting])
+
+    def _leaf(self, sent: Any, name: str, place: int, partition: Partition[Any]) -> Delayed:
+        blob, pieces = packed(partition)
+        key = f"{name}-{uuid4().hex}"
+        nodes = [piece.node for piece in pieces if isinstance(piece, DaskPiece)]
+        return _WORK(sent, place, self._sent(blob), nodes, dask_key_name=key)
+
+    def _sent(self, blob: bytes) -> Any:
+        client = self.client
+        if client is None or len(blob) < LARGE:
+            return blob
+        return client.scatter(blob, hash=False)
+
+    def _begin(self, nodes: Begun) -> Begun:
+        client = self.client
+        try:
+            return [*(dask.persist(*nodes, scheduler=THREADS) if client is None else client.persist(nodes))]
+        except CredoError:
+            raise
+        except Exception as error:
+            raise EngineError(f"Dask can't do the work: {_said(error)}") from error
+
+    def _value(self, node: Delayed, place: int | None = None) -> Any:
+        where = "the sum" if place is None else f"partition {place + 1}"
+        if self.client is None:
+            return node.compute(scheduler="sync")
+        from distributed import KilledWorker, futures_of
+
+        try:
+            return futures_of(node)[0].result()
+        except CredoError:
+            raise
+        except KilledWorker:
+            raise EngineError(
+                f"{where} can't be computed: several workers died of it, perhaps for lack of memory"
+            ) from None
+        except Exception as error:
+            raise EngineError(f"{where} can't be computed: {_said(error)}") from error
+
+
+def _client(given: Any) -> Any:
+    if given is not None:
+        return given
+    try:
+        from distributed import default_client
+    except ImportError:
+        return None
+    try:
+        return default_client()
+    except ValueError:
+        return None
+
+
+def _named(task: Task) -> str:
+    """What Dask's dashboard calls it."""
+    return f"credo-{type(task.job).__name__}"
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]:.300}"
+
+
+class Computed:
+    """What a piece is where Dask has computed it."""
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
+
+
+@lru_cache(2)
+def _task(sent: bytes) -> Task:
+    """Of several partitions the same: what a model derives from its evidence is derived once a worker."""
+    task: Task = pickle.loads(sent)
+    return task
+
+
+def _work(sent: bytes, place: int, blob: bytes, pieces: Sequence[Any]) -> Done:
+    try:
+        return _task(sent)(unpacked(blob, [*map(Computed, pieces)]))
+    except CredoError as error:
+        raise in_partition(error, place) from None
+
+
+def _run(sent: bytes, run: Sequence[Done]) -> Any:
+    return run_total([done.results[0] for done in run], _total(sent))
+
+
+def _pair(sent: bytes, pair: Sequence[Any]) -> Any:
+    return pair_total(pair, _total(sent))
+
+
+def _total(sent: bytes) -> Callable[[Sequence[Any]], Any]:
+    total = _task(sent).total
+    assert total is not None
+    return total
+
+
+def _facts(done: Done) -> Done:
+    """What the driver is told of a partition whose sum stays on the worker."""
+    return done._replace(results=[])
+
+
+_WORK, _RUN, _PAIR, _FACTS = (delayed(each, pure=False) for each in (_work, _run, _pair, _facts))

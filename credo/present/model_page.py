@@ -1,0 +1,48 @@
+"""A page about any model, from the same parts as the terminal's: it loads nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from credo import __version__
+from credo.asking.protocol import registered
+from credo.present.content import Paragraph
+from credo.present.html import contents_html, image, named
+from credo.present.models import model_content
+from credo.present.page import whole_page
+from credo.storage.files import FilePath, explained, write_whole
+
+PAGES = {  # of kinds that have more to show than tables
+    "credo.models.classifier.Classifier": "credo.present.page.page_of",
+    "credo.models.mixture.model.Mixture": "credo.present.mixture_page.mixture_page_of",
+}
+
+
+def model_page(model: Any, path: FilePath) -> None:
+    """Write the page, whole or not at all."""
+    text = model_page_of(model).encode(errors="replace")
+    with explained("save to", path):
+        write_whole(Path(path).expanduser().resolve(), [text])
+
+
+def model_page_of(model: Any) -> str:
+    """The page's HTML: everything that comes from the data is escaped."""
+    own = registered(model, PAGES)
+    if own is not None:
+        page: str = own(model)
+        return page
+    contents = model_content(model)
+    first, rest = contents[0], contents[1:]
+    title = first.text if isinstance(first, Paragraph) and first.role == "title" else type(model).__name__
+    shown = rest if title is not type(model).__name__ else contents
+    foot = f'<p class="faint">Made by credo {__version__}.</p>'
+    return whole_page(title, [f"<h1>{named(title)}</h1>", _picture(model), contents_html(shown), foot])
+
+
+def _picture(model: Any) -> str:
+    """What `plot` draws."""
+    plot = getattr(model, "plot", None)
+    if plot is None:
+        return ""
+    return f"<figure>{image(plot()._repr_png_(), 'A plot of the model')}</figure>"

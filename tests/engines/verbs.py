@@ -1,0 +1,140 @@
+"""What is done with a table on every engine, and the bits that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import credo
+from credo.data import Source
+from credo.data.partitions import Held, Partition, numbered
+from credo.data.tables import open_table
+from credo.data.typed import typed
+from tests.laws.test_engines import bits, evidence_bits
+
+ROWS, CUTS = 700, (0, 150, 151, 151, 480, 700)  # where partitions begin; one is empty, one has a row
+SMALL = 60  # rows of a batch: a partition has several
+
+
+def table(seed: int = 0, rows: int = ROWS) -> pd.DataFrame:
+    """Numbers and words with gaps, texts, classes; and sequences, three of which go on in the next partition."""
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(["a", "b", "c"], rows)
+    shift = (kind == "a") * 1.5
+    words = np.where(kind == "b", rng.choice(["red", "blue"], rows), rng.choice(["blue", "green"], rows)).astype(object)
+    seen = words.copy()
+    seen[rng.random(rows) < 0.2] = None
+    return pd.DataFrame(
+        {
+            "x": np.where(rng.random(rows) < 0.1, np.nan, rng.normal(size=rows) + shift),
+            "z": rng.normal(size=rows) - shift,
+            "word": words,
+            "seen": seen,
+            "note": [f"{k} {rng.choice(['wet', 'dry'])} day number {i % 40}" for i, k in enumerate(kind)],
+            "mass": rng.choice([0.0, 0.5, 1.0, 3.0], rows),
+            "run": np.repeat(np.arange(-(-rows // 9)), 9)[:rows].astype(str),
+            "kind": kind,
+        }
+    )
+
+
+def parts_of(frame: pd.DataFrame, cuts: Sequence[int] = CUTS) -> list[pd.DataFrame]:
+    return [frame.iloc[start:end] for start, end in pairwise(cuts)]
+
+
+def local(parts: Sequence[pd.DataFrame]) -> Source:
+    """The same partitions in this process."""
+    held = [Held(tuple(open_table(part).read([*part.columns]))) for part in parts]
+    rows = [each.count() for each in held]
+    names = tuple(parts[0].columns)
+    return typed(Source.of_files(names, lambda wanted: numbered([Partition(own, tuple(wanted)) for own in held], rows)))
+
+
+def dask_frame(parts: Sequence[pd.DataFrame]) -> Any:
+    """The same partitions on Dask."""
+    import dask
+    import dask.dataframe as dd
+
+    each = [dask.delayed(part, pure=False) for part in parts]
+    return dd.from_delayed(each, meta=parts[0].iloc[:0], verify_meta=False)
+
+
+def spark_frame(session: Any, parts: Sequence[pd.DataFrame]) -> Any:
+    """The same partitions on Spark, each made by its own task."""
+    import pyarrow as pa
+
+    tables = [pa.Table.from_pandas(part, preserve_index=False) for part in parts]
+    schema = session.createDataFrame(tables[0]).schema
+
+    def made(batches: Any) -> Any:
+        from pyspark import TaskContext
+
+        for _ in batches:
+            pass
+        yield from tables[TaskContext.get().partitionId()].to_batches()
+
+    return session.range(0, len(parts), 1, len(parts)).mapInArrow(made, schema)
+
+
+FEW = {"note": "ignore", "run": "ignore", "seen": "ignore"}
+
+
+def fitted(data: Any) -> Any:
+    model = credo.NaiveBayes().fit(data, target="kind")
+    return evidence_bits(model), model.classes
+
+
+def weighed(data: Any) -> Any:
+    model = credo.GaussianDiscriminant("full", kinds=FEW).fit(data, target="kind", weight="mass")
+    scores = model.leave_one_out(data, weight="mass")
+    return evidence_bits(model), bits(scores.log_probabilities), bits(scores.weights)
+
+
+def validated(data: Any) -> Any:
+    model = credo.NaiveBayes(kinds=FEW).fit(data, target="kind")
+    scores = model.cross_validate(data, folds=5, seed=3)
+    more = model.update(data).forget(data)
+    return bits(scores.log_probabilities), bits(scores.truth), evidence_bits(more)
+
+
+def estimated(data: Any) -> Any:
+    found = credo.estimate(data, "z", by="word")
+    weights = np.random.default_rng(5).random(ROWS)
+    one = credo.estimate(data, "x", prior=credo.NormalInverseGamma(0, 1, 1, 1), weight=weights)
+    return bits(found.mean()), evidence_bits(one)
+
+
+def mixed(data: Any) -> Any:
+    mix = credo.Mixture(components=2, kinds={**FEW, "kind": "ignore"}, starts=2, steps=6).fit(data)
+    return bits(mix.history), evidence_bits(mix)
+
+
+def incomplete(data: Any) -> Any:
+    net = credo.Network("kind -> seen; kind -> word").fit(data)
+    hidden = credo.Network("h -> seen; h -> word").fit(data, hidden={"h": 2}, starts=2, steps=5)
+    return net.history, bits(net.tables["seen"]), hidden.history, bits(hidden.tables["word"])
+
+
+def sequential(data: Any) -> Any:
+    kinds = {"note": "ignore", "seen": "ignore", "kind": "ignore"}
+    hmm = credo.HiddenMarkov(states=2, kinds=kinds, starts=2, steps=5).fit(data, sequence="run")
+    return bits(hmm.history), evidence_bits(hmm)
+
+
+def structured(data: Any) -> Any:
+    return dict(
+        credo.learn_structure(data, bins=3, kinds={"note": "ignore", "run": "ignore", "mass": "ignore"}).parents
+    )
+
+
+def learned(data: Any) -> Any:
+    model = credo.learn(data, target="kind", kinds={"note": "text", "run": "ignore"})
+    return model.report.scores.log_loss, evidence_bits(model)
+
+
+QUICK: dict[str, Callable[[Any], Any]] = {each.__name__: each for each in (fitted, weighed, validated, estimated)}
+LONG = {each.__name__: each for each in (mixed, incomplete, sequential, structured, learned)}

@@ -1,0 +1,97 @@
+"""In a notebook: every model has HTML worth looking at, every plot is a picture, every model has a page."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credo
+from credo.present.demo import PUMPS
+from credo.present.model_page import model_page, model_page_of
+from credo.present.plotting import Figure
+from tests.test_report_page import EVIL, Reader
+
+RNG = np.random.default_rng(0)
+ROWS: dict[str, Any] = {
+    "x": RNG.normal(size=90), "z": RNG.normal(size=90), EVIL: RNG.choice([EVIL, "v", "w"], 90),
+    "y": RNG.choice(["<b>a</b>", "b"], 90),
+}  # fmt: skip
+NUMBERS = {"x": ROWS["x"], "z": ROWS["z"]}
+MODELS: dict[str, Callable[[], Any]] = {
+    "network": lambda: credo.Network.example("asia"),
+    "large network": lambda: credo.Network.random(50, arrows=49, seed=0),
+    "learned network": lambda: credo.Network({"y": (), EVIL: ("y",)}).fit({"y": ROWS["y"], EVIL: ROWS[EVIL]}),
+    "classifier": lambda: credo.NaiveBayes().fit(ROWS, target="y"),
+    "belief": lambda: credo.BetaBernoulli(1, 1).update([1, 0]),
+    "groups": lambda: credo.estimate(ROWS, "x", by=EVIL),
+    "mixture": lambda: credo.Mixture(components=2).fit(NUMBERS),
+    "hidden Markov model": lambda: credo.HiddenMarkov(states=2).fit(NUMBERS),
+    "regression": lambda: credo.LinearRegression().fit(ROWS, target="x"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_html_of_a_model(name: str) -> None:
+    page = Reader(MODELS[name]()._repr_html_())
+    assert {"table", "img", "pre"} & {tag for tag, _ in page.seen}
+    assert "script" not in {tag for tag, _ in page.seen}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_page_about_a_model(name: str, tmp_path: Path) -> None:
+    model = MODELS[name]()
+    page = Reader(model_page_of(model))
+    tags = [tag for tag, _ in page.seen]
+    assert tags.count("h1") == 1
+    assert "script" not in tags
+    assert all(str(about.get("src", "data:")).startswith("data:") for _, about in page.seen)
+    model_page(model, tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == model_page_of(model)
+
+
+@pytest.mark.parametrize("name", ["network", "classifier", "belief", "groups", "mixture", "regression"])
+def test_plots_are_pictures(name: str) -> None:
+    found = MODELS[name]().plot()
+    assert isinstance(found, Figure)
+    assert found._repr_png_().startswith(b"\x89PNG")
+
+
+def test_scores_and_reports() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", credo.Notice)
+        model = credo.learn(PUMPS, target="fault")
+    assert isinstance(model.report.scores.plot(), Figure)
+    shown = Reader(model.report._repr_html_())
+    assert f"{model.report.tried[0].log_loss:.4f}"[:5] in shown.text
+    assert "truth" in Reader(model.report.scores._repr_html_()).text
+
+
+def test_a_report_is_saved_as_a_page(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", credo.Notice)
+        report = credo.learn(PUMPS, target="fault").report
+    report.save(tmp_path / "report.html")
+    page = Reader((tmp_path / "report.html").read_text())
+    for each in report.tried:
+        assert each.name in page.text
+    for column in report.columns:
+        assert column.name in page.text
+
+
+def test_a_forest_plot_of_one_quantity() -> None:
+    groups = credo.estimate(ROWS, "x", by="y")
+    assert groups.plot(quantity="variance").axes[0].get_xlabel() == "variance of x"
+    with pytest.raises(credo.DataError, match="no estimate 'mode'"):
+        groups.plot(quantity="mode")
+
+
+def test_columns_of_a_classifier_are_drawn_on_demand() -> None:
+    model = credo.NaiveBayes().fit(ROWS, target="y")
+    assert len(model.plot(["x"]).axes) == 1
+    with pytest.raises(credo.DataError, match="no column 'q'"):
+        model.plot(["q"])
