@@ -586,7 +586,7 @@ def test_a_classifier_without_a_report_is_shown(tmp_path: Path) -> None:
     [
         (("learn", "nope.csv", "-t", "y"), "there is no file 'nope.csv'"),
         (("learn", TABLE, "-t", "fualt"), "Did you mean 'fault'?"),
-        (("learn", TABLE, "-t", "load"), "holds numbers with fractions"),
+        (("learn", TABLE, "-t", "load", "--model", "tan"), "holds numbers with fractions"),
         (("learn", TABLE, "-t", "fault", "--weight", "wieght"), "no column 'wieght'"),
         (("learn", TABLE, "-t", "fault", "-k", "lode=log"), "Did you mean 'load'?"),
         (("learn", TABLE, "-t", "fault", "-k", "maker=number"), "use --kind maker=category"),

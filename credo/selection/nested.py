@@ -153,21 +153,21 @@ def _with_parts(
 def _worth_pooling(held_out: HeldOut, blanked: HeldOut, class_weights: Array) -> tuple[list[int], Array]:
     """The candidates to pool, and log P(class | row) by the shares that the other folds gave.
 
-    Logistic regression is pooled if the pool predicts held-out rows better with it; candidates whose columns depend on
-    each other, and a tree, if it does so by more than two standard errors.
+    Logistic regression, candidates whose columns depend on each other, and a tree are pooled, one after another, if the
+    pool predicts held-out rows better with them by more than two standard errors.
     """
     names = [term.name for term in held_out.rows.terms]
-    groups = (frozenset({LOGISTIC}), 0.0), (OF_PAIRS, CLEARLY), (frozenset({TREE}), CLEARLY)
-    simple = [j for j, name in enumerate(names) if not any(name in group for group, _ in groups)]
+    groups = frozenset({LOGISTIC}), OF_PAIRS, frozenset({TREE})
+    simple = [j for j, name in enumerate(names) if not any(name in group for group in groups)]
     kept = simple or [*range(len(names))]
     rows = np.arange(held_out.rows.rows), held_out.rows.truth
     found = cross_fitted(held_out.only(kept), blanked.only(kept), class_weights)
-    for group, errors in groups:
+    for group in groups:
         wider = [j for j, name in enumerate(names) if j in kept or name in group]
         if wider == kept:
             continue
         other = cross_fitted(held_out.only(wider), blanked.only(wider), class_weights)
-        if gains(other[rows] - found[rows], held_out.rows.weight, errors):
+        if gains(other[rows] - found[rows], held_out.rows.weight, CLEARLY):
             kept, found = wider, other
     return kept, found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def prices(rows: int) -> Any:
     return np.random.default_rng(1).integers(1000, 1_000_000, rows)
 
 
-@pytest.mark.parametrize("learn", [credo.learn, NaiveBayes().fit])
+@pytest.mark.parametrize("learn", [partial(credo.learn, model="naive-bayes"), NaiveBayes().fit])
 def test_prices_are_no_classes(learn: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NaiveBayes, "summarise", lambda *_: pytest.fail("counted before it was refused"))
     with pytest.raises(DataError) as caught:
@@ -40,7 +41,9 @@ def test_in_a_file_too(tmp_path: Path) -> None:
     rows = "".join(f"{i % 7},{price}\n" for i, price in enumerate(prices(2000)))
     path.write_text(f"x,price\n{rows}")
     with pytest.raises(DataError, match=r"column 'price' has 1,99\d different numbers in 2,000 rows"):
-        credo.learn(str(path), target="price")
+        credo.learn(str(path), target="price", model="naive-bayes")
+    with pytest.warns(credo.Notice, match="predicted as a quantity"):  # unless it is left to learn what to do
+        assert isinstance(credo.learn(str(path), target="price"), credo.LinearRegression)
 
 
 @pytest.mark.parametrize(
