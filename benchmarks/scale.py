@@ -78,7 +78,7 @@ def _moved(data: str) -> Iterator[Limit]:
 def _dask() -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
-    own = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+    own = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(**own, silence_logs=50) as cluster, Client(cluster) as client:
         yield client
 

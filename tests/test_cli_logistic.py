@@ -47,8 +47,13 @@ def test_its_file_is_updated_but_neither_forgets_nor_merges(model: str, data: st
     assert "keeps no sums" in refused("merge", new, model, "-o", str(tmp_path / "both.credo"))
 
 
-def test_what_it_has_not(model: str, data: str, tmp_path: Path) -> None:
-    assert "has no report" in refused("report", model, "-o", str(tmp_path / "page.html"))
+def test_its_file_has_a_page(model: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    ran("report", model, "-o", str(page))
+    assert "LogisticRegression" in page.read_text()
+
+
+def test_what_it_has_not(model: str, data: str) -> None:
     learning = ("learn", data, "-t", "y", "--model", "logistic")
     assert "--model logistic has no --report" in refused(*learning, "--report", "a.html", code=2)
     assert "ask about the class alone" in refused("ask", model, "P(sex)")

@@ -66,7 +66,7 @@ def _dask(address: str) -> Iterator[Engine]:
         except OSError as error:
             raise EngineError(f"no Dask scheduler answers at {address}: {error}") from None
         return
-    own = {"n_workers": workers(), "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+    own = {"n_workers": workers(), "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     try:
         cluster = LocalCluster(**own, silence_logs=50)
     except BaseException:  # half a cluster can't be closed: Dask would say so with a traceback when the process ends

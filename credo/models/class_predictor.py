@@ -322,7 +322,8 @@ class ClassPredictor(Surface, ABC):
         """
         if class_prior is not None:
             return self.with_class_prior(class_prior).predict_log_proba(data)
-        return self._found(data, LogProbabilities(self), "log P({})")
+        found: Array = self._found(data, LogProbabilities(self), "log P({})")
+        return found
 
     def predict_proba(self, data: object, *, class_prior: Shares | None = None) -> Array:
         """P(class | row), with other class shares where they are given. (rows, classes)
@@ -331,16 +332,18 @@ class ClassPredictor(Surface, ABC):
         """
         if class_prior is not None:
             return self.with_class_prior(class_prior).predict_proba(data)
-        return self._found(data, Probabilities(self), "P({})")
+        found: Array = self._found(data, Probabilities(self), "P({})")
+        return found
 
-    def _found(self, data: object, job: Job, form: str) -> Any:
-        """An array, or a frame of the engine that the data lives on."""
+    def _found(self, data: object, job: Job, form: str) -> Array:
+        """An array; or a frame of the engine that the data lives on, which its type doesn't tell."""
         table = self.opened(data)
         if table.frame is None:
             return self._collected(table, job)
         from credo.models.frame_columns import for_each_class
 
-        return for_each_class(table, self._present(table), job, form, self.classes)
+        frame: Array = for_each_class(table, self._present(table), job, form, self.classes)
+        return frame
 
     def probabilities(self, batch: Batch) -> Array:
         """The same of a batch, without a word about cells that say nothing."""
@@ -361,7 +364,7 @@ class ClassPredictor(Surface, ABC):
         if (table := self.opened(data)).frame is not None:
             from credo.models.frame_columns import most_probable
 
-            frame: Any = most_probable(table, self._present(table), MostProbable(self), self.classes)
+            frame: NDArray[Any] = most_probable(table, self._present(table), MostProbable(self), self.classes)
             return frame
         return self._named(self._collected(table, MostProbable(self), width=1)[:, 0].astype(np.intp))
 

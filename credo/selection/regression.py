@@ -23,6 +23,7 @@ from credo.models.regression.linear import LinearRegression
 from credo.models.regression.scores import NumberScores
 from credo.models.targets import FEW_NUMBERS
 from credo.notices import quietly, tell
+from credo.numerics.distributions import LOG_2PI, StudentT
 from credo.numerics.exact import Array
 from credo.selection.report import RegressionReport, TriedRegression
 from credo.selection.texts import gains
@@ -32,10 +33,12 @@ MOST_ROWS = 20_000  # on which options are chosen: of more rows, a sample
 MOST_PRODUCTS = 150  # features up to which products of all pairs of columns are tried, if there are ten rows for each
 CLEARLY = 2.0  # standard errors by which a less plain regression must be better
 BASE = "linear regression"
+PRODUCTS, STUDENT = "products of pairs of columns", "Student-t noise"
+DEGREES = (2.0, 4.0, 8.0)  # of freedom, of tails that are looked for
 STEPS: dict[str, dict[str, Any]] = {  # tried one after another, each beside those that helped
     "columns selected by evidence": {"select": True},
-    "products of pairs of columns": {"interactions": "all"},
-    "Student-t noise": {"noise": "student"},
+    PRODUCTS: {"interactions": "all"},
+    STUDENT: {"noise": "student"},
 }
 MEAN = "the mean alone"
 
@@ -124,7 +127,9 @@ def _tried(
         value = found[chosen].truth[0]
         raise DataError(f"column {target!r} holds one number only, {value:g}: there is nothing to predict")
     for name in STEPS:
-        if name == "products of pairs of columns" and not _has_room(model):
+        if name == PRODUCTS and not _has_room(model):
+            continue
+        if name == STUDENT and not _has_heavy_tails(found[chosen]):  # EM takes long where there are none
             continue
         wider = (*chosen, name)
         scores = scored(wider)
@@ -141,6 +146,19 @@ def _has_room(model: LinearRegression) -> bool:
     width = len(model.fitted.basis.scales)
     products = width * (width - 1) // 2
     return len(model.readings.names if model.readings else ()) > 1 and products <= min(MOST_PRODUCTS, model.n / 10)
+
+
+def _has_heavy_tails(scores: NumberScores) -> bool:
+    """Whether a Student-t of the same quartiles explains held-out errors clearly better than one Gaussian."""
+    from scipy.special import stdtrit
+
+    error, weight = (scores.truth - scores.predicted)[scores.known], scores.weights[scores.known]
+    variance, quartile = float(np.average(error**2, weights=weight)), float(np.median(np.abs(error)))
+    if not variance > 0 or not quartile > 0:
+        return False
+    gaussian = -0.5 * (LOG_2PI + np.log(variance) + error**2 / variance)
+    each = (StudentT(v, 0.0, quartile / float(stdtrit(v, 0.75))).log_prob(error) for v in DEGREES)
+    return any(bool(gains(np.asarray(found) - gaussian, weight, CLEARLY)) for found in each)
 
 
 def _clearly_better(one: NumberScores, other: NumberScores) -> bool:

@@ -132,7 +132,8 @@ class Sample:
         wanted = mixed(self.prints, salt=seed + 101) / 2.0**64  # (rows,)
         cells = np.stack([mixed(self.prints, salt=seed + 102 + j) / 2.0**64 for j in range(len(names))], axis=1)
         gone, parts, start = cells < wanted[:, None], list[Batch](), 0
-        design, trees = (each and each.blanked(names, gone) for each in (self.design, self.trees))
+        design = None if self.design is None else self.design.blanked(names, gone)
+        trees = None if self.trees is None else self.trees.blanked(names, gone)
         if self.encoded is not None:
             return replace(self, encoded=self.encoded.blanked(names, gone), design=design, trees=trees)
         for part in self.parts:

@@ -19,7 +19,7 @@ from credo.data.cutting import joined
 from credo.models.forms import Views
 from credo.models.tree.binning import Bins, read_cells
 from credo.models.tree.model import DecisionTree
-from credo.models.tree.prunings import Prunings, learned
+from credo.models.tree.prunings import learned
 from credo.models.tree.sampling import Sample as Rows
 from credo.models.tree.sampling import sampled
 from credo.models.tree.structure import Cells, Structure
@@ -83,9 +83,8 @@ class GrownTree:
         tree, sample = DecisionTree(), rows.sample
         columns = sample.bins(rows.views)
         encoded = sample.encoded(columns, tree.growth.gain, classes)
-        structure, stop = learned(encoded, tree.growth, tree.prune)
-        found = Prunings(structure, encoded.counts(structure), tree.growth.prior(classes), stop)
-        return cls(columns, structure, found.predictions)
+        found = learned(encoded, tree.growth, tree.prune).prunings(tree.growth.prior(classes))
+        return cls(columns, found.structure, found.predictions)
 
     def log_odds(self, sample: Any) -> Array:
         """What it says of the rows of a sample. (rows, classes)"""

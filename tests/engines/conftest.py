@@ -45,7 +45,7 @@ def dask_client() -> Iterator[Any]:
     with (
         dask.config.set({"distributed.scheduler.active-memory-manager.start": False}),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=2, host="127.0.0.1", dashboard_address=None, silence_logs=50
+            n_workers=2, threads_per_worker=2, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -16,7 +16,7 @@ from tests.hostile.refusals import refused
 
 PRUNES = ("average", "mdl", "evidence", None)
 prunes = pytest.mark.parametrize("prune", PRUNES)
-XOR = {"a": ["x", "x", "y", "y"] * 5, "b": ["u", "v", "u", "v"] * 5, "y": [0, 1, 1, 0] * 5}
+XOR: dict[str, Any] = {"a": ["x", "x", "y", "y"] * 5, "b": ["u", "v", "u", "v"] * 5, "y": [0, 1, 1, 0] * 5}
 
 
 def tree(data: Any, prune: Any = "average", **settings: Any) -> credo.DecisionTree:

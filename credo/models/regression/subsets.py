@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from math import lgamma
 from typing import Any
 
 import numpy as np
-from scipy.special import betaln
 
 from credo.core.statistics import CrossMoments, Positions
 from credo.models.regression.features import TIMES, Features
@@ -73,7 +73,7 @@ class SubsetEvidence:
     def _computed(self, subset: Subset) -> float:
         """½ log |λI|/|S + λI| - (n - 1)/2 log Q, and Beta(1, 1) on the chance that a column belongs"""
         p, k = len(self.names), len(subset)
-        prior = float(betaln(1 + k, 1 + p - k))
+        prior = lgamma(1 + k) + lgamma(1 + p - k) - lgamma(2 + p)
         total = self.scatter[-1, -1]
         at = np.sort(np.concatenate([self.places[i] for i in subset])) if subset else np.empty(0, np.intp)
         matrix = self.scatter[np.ix_(at, at)] + self.ridge * np.eye(len(at))

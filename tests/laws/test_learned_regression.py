@@ -1,0 +1,162 @@
+"""credo.learn of a number, and credo.compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import credo
+from credo.cli.group import main
+from credo.selection.comparison import Comparison
+
+Table = dict[str, Any]
+
+
+def houses(rows: int, seed: int = 0) -> Table:
+    rng = np.random.default_rng(seed)
+    size, city = rng.normal(100, 30, rows), rng.choice(["Aa", "Bb"], rows)
+    price = 2 * size + 40 * (city == "Bb") + rng.normal(0, 10, rows)
+    return {"size": size, "city": city, "price": price}
+
+
+def test_a_number_is_predicted_by_regression(tmp_path: Path) -> None:
+    learned = credo.learn(houses(200), target="price", model="linear")
+    report, new = learned.report, houses(2000, seed=1)
+    assert isinstance(learned, credo.LinearRegression)
+    assert report.scores.rmse == pytest.approx(10, rel=0.15)
+    assert abs(learned.scores(new).log_loss - report.scores.log_loss) < 3 * report.scores.log_loss_error
+    assert [each.log_loss for each in report.tried] == sorted(each.log_loss for each in report.tried)
+    assert sum(each.chosen for each in report.tried) == 1
+    assert "the mean alone" in report.why
+    credo.save(learned, tmp_path / "m.credo")
+    again = credo.load(tmp_path / "m.credo")
+    assert again.report.why == report.why
+    assert np.array_equal(again.predict(new), learned.predict(new))
+    assert learned.update(new).report is None
+    same = credo.learn(houses(200), target="price")
+    assert np.array_equal(same.predict(new), learned.predict(new))
+
+
+@pytest.mark.slow
+def test_options_are_chosen_where_they_pay() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 300))
+    product = credo.learn({"a": a, "b": b, "y": a * b + 0.1 * rng.normal(size=300)}, target="y", model="linear")
+    assert product.interactions == "all"
+    heavy = credo.learn({"a": a, "b": b, "y": a + rng.standard_t(1.5, 300)}, target="y", model="linear")
+    assert heavy.noise == "student"
+    plain = credo.learn({"a": a, "b": b, "y": a + b + rng.normal(size=300)}, target="y", model="linear")
+    assert (plain.noise, plain.interactions, plain.select) == ("gaussian", (), False)
+
+
+@pytest.mark.slow
+def test_the_reported_figure_is_that_of_the_choice() -> None:
+    rng = np.random.default_rng(3)
+    noise = {f"x{j}": rng.normal(size=60) for j in range(20)}
+    report = credo.learn({**noise, "y": rng.normal(size=60)}, target="y", model="linear").report
+    assert report.scores.r2 < 0.1
+    assert report.scores.log_loss > report.scores.baseline_log_loss - 0.05
+
+
+def test_whole_numbers_are_classes_where_few_else_quantities() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    few, many = np.clip(np.round(x), -2, 2).astype(int), np.round(30 * x).astype(int)
+    assert credo.learn({"x": x, "y": few}, target="y").classes == (-2, -1, 0, 1, 2)
+    with pytest.warns(
+        credo.Notice, match="different whole numbers: it is predicted as a quantity.*kinds={'y': 'category'}"
+    ):
+        assert isinstance(credo.learn({"x": x, "y": many}, target="y"), credo.LinearRegression)
+    number: Any = credo.learn({"x": x, "y": few}, target="y", kinds={"y": "number"})
+    assert isinstance(number, credo.LinearRegression)
+    missing = np.where(rng.random(400) < 0.1, np.nan, x)
+    with pytest.warns(credo.Notice, match="without 'y' left out"):
+        partly: Any = credo.learn({"x": rng.normal(size=400), "y": missing}, target="y")
+    assert partly.report.unlabelled == np.isnan(missing).sum()
+
+
+@pytest.mark.parametrize(
+    ("data", "how", "says"),
+    [
+        ({"x": [1.0, 2.0, 3.0], "y": [1.5, 1.5, 1.5]}, {}, "one number only, 1.5"),
+        (
+            {"x": [1.0, 2.0], "y": ["a", "b"]},
+            {"model": "linear"},
+            "'linear' predicts numbers, but column 'y' has the value 'a'",
+        ),
+        ({"x": [1.0], "y": [0.5]}, {}, "at least two rows"),
+    ],
+)
+def test_what_can_t_be_predicted(data: Table, how: Table, says: str) -> None:
+    with pytest.raises(credo.CredoError, match=says):
+        credo.learn(data, target="y", **how)
+
+
+def crossing(losses: Any) -> Comparison:
+    found = np.array(losses, dtype=float)
+    draws = found[:, None, :] + 0.001 * np.arange(4)[None, :, None]
+    return Comparison("y", ("NaiveBayes", "LogisticRegression"), (10, 20, 40), draws, 1 - draws, 50)
+
+
+def test_advice_says_which_to_prefer_at_which_size() -> None:
+    found = crossing([[0.3, 0.3, 0.3], [0.5, 0.3, 0.1]])
+    assert found.preferred == (0, None, 1)
+    assert found.advice == (
+        "Up to 10 rows prefer NaiveBayes (generative); at 20 rows the two can't be told apart; "
+        "from 40 rows on prefer LogisticRegression (discriminative)."
+    )
+    always = crossing([[0.3, 0.3, 0.3], [0.5, 0.4, 0.6]])
+    assert always.advice == "Prefer NaiveBayes (generative) at every size from 10 to 40 rows."
+    assert always.table().num_rows == 3
+    assert len(always.plot().axes) == 2
+
+
+def test_both_learn_from_the_same_draws() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.arange(240) % 2
+    x = rng.normal(size=(240, 6)) + 0.8 * truth[:, None]
+    table = {**{f"x{j}": x[:, j] for j in range(6)}, "y": np.array(["a", "b"])[truth]}
+    found = credo.compare(table, target="y", draws=4, sizes=[10, 80])
+    assert found.names == ("GaussianDiscriminant", "LogisticRegression")
+    assert (found.log_loss[:, 1] < found.log_loss[:, 0]).all()
+    assert found.withheld == 80
+    again = credo.compare(table, target="y", draws=4, sizes=[10, 80])
+    assert np.array_equal(found.log_losses, again.log_losses)
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ({"draws": 1}, "draws must be"),
+        ({"withheld": 2}, "withheld is a share"),
+        ({"sizes": [1]}, "sizes are whole numbers from 4"),
+    ],
+)
+def test_comparisons_that_can_t_be_made(how: Table, says: str) -> None:
+    with pytest.raises(credo.CredoError, match=says):
+        credo.compare({"x": np.arange(40.0), "y": np.arange(40) % 2}, target="y", **how)
+
+
+def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = houses(60)
+    lines = [f"{s:.1f},{c},{p:.1f}" for s, c, p in zip(*table.values(), strict=True)]
+    Path("houses.csv").write_text("\n".join(["size,city,price", *lines]), encoding="utf-8")
+    learned = CliRunner().invoke(main, ["learn", "houses.csv", "--target", "price", "-o", "m.credo"])
+    assert learned.exit_code == 0, learned.output
+    assert "root mean squared error" in learned.output
+    predicted = CliRunner().invoke(main, ["predict", "m.credo", "houses.csv"])
+    assert predicted.output.splitlines()[0].replace('"', "") == "size,city,price,predicted,low,high"
+    explained = CliRunner().invoke(main, ["explain", "m.credo", "houses.csv", "--row", "2"])
+    assert "average row" in explained.output
+    assert "rmse" in CliRunner().invoke(main, ["show", "m.credo"]).output
+    refused = CliRunner().invoke(main, ["learn", "houses.csv", "--target", "price", "--report", "r.html"])
+    assert refused.exit_code != 0
+    compared = CliRunner().invoke(main, ["compare", "houses.csv", "-t", "city", "--draws", "2", "--plot", "c.svg"])
+    assert compared.exit_code == 0, compared.output
+    assert "GaussianDiscriminant (generative)" in compared.output
+    assert Path("c.svg").is_file()
