@@ -160,7 +160,7 @@ class TableRows:
         """Minus the second derivative of the log-likelihood there, to be multiplied by directions."""
         known = self
         if self.held is not None:
-            found = engines.current().map(WithShares(coefficients), self.held)
+            found = engines.map(WithShares(coefficients), self.held)
             known = replace(self, held=tuple(found))
         return lambda direction: known.reduce(TimesCurvature(coefficients, direction), _total)
 
