@@ -63,9 +63,9 @@ def put(tables: Generator[Any], output: str | None, data: str, task: str) -> Non
             write_tables(tables, output)
         remark(f"wrote {output}")
     elif sys.stdout.isatty():
+        from credo.models.frame_columns import PREDICTED
         from credo.present.tables import head_content
         from credo.present.terminal import show
-        from credo.streaming.predictions import PREDICTED
 
         with closing(tables):
             show(head_content(next(tables), data, PREDICTED))

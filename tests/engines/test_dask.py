@@ -46,7 +46,7 @@ def test_predictions_are_columns_of_the_frame(parts: list[pd.DataFrame], dask_cl
     """Lazily, with the input's columns and index; nothing is computed, or brought here, unless asked for."""
     frame, whole = dask_frame(parts), pd.concat(parts)
     assert dask_client.scheduler_info()["n_workers"] == 2
-    model = credo.NaiveBayes(kinds={"run": "ignore"}).fit(whole, target="kind")
+    model: Any = credo.NaiveBayes(kinds={"run": "ignore"}).fit(whole, target="kind")
     found = model.predict_proba(frame)
     assert list(found.columns) == [*whole.columns, "P(a)", "P(b)", "P(c)"]
     assert found.npartitions == frame.npartitions

@@ -100,7 +100,7 @@ def test_a_frame_whose_rows_change_is_refused(tmp_path: Path, dask_client: Any) 
 
 def test_errors_of_predictions_name_the_partition(dask_client: Any) -> None:
     parts = parts_of(table())
-    model = credo.NaiveBayes(estimate="ml", kinds={"note": "ignore", "run": "ignore"}).fit(
+    model: Any = credo.NaiveBayes(estimate="ml", kinds={"note": "ignore", "run": "ignore"}).fit(
         pd.concat(parts), target="word"
     )
     impossible = partial(pd.DataFrame.assign, kind="b", seen="green")

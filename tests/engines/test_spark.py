@@ -64,7 +64,7 @@ def test_many_partitions_are_added_by_the_workers(spark: Any) -> None:
 
 def test_predictions_are_columns_of_the_frame(parts: list[pd.DataFrame], spark: Any) -> None:
     whole = pd.concat(parts)
-    model = credo.NaiveBayes(kinds={"run": "ignore"}).fit(whole, target="kind")
+    model: Any = credo.NaiveBayes(kinds={"run": "ignore"}).fit(whole, target="kind")
     found = model.predict_proba(spark_frame(spark, parts))
     assert found.columns == [*whole.columns, "P(a)", "P(b)", "P(c)"]
     here = found.toArrow()
