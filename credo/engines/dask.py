@@ -88,7 +88,7 @@ class Dask(Remote):
         for _ in watched(done(), partitions):
             pass
         root = tree(sums, lambda one: one[0], lambda pair: _PAIR(sent, pair), fan_in=1)
-        found: Result | None = None if root is None else self._value(*self._begin([root]))
+        found: Result | None = None if root is None else self._value(*self._begin([root])).results[0]
         return found
 
     def _windows(
@@ -193,12 +193,17 @@ def _work(sent: bytes, place: int, blob: bytes, pieces: Sequence[Any]) -> Done:
         raise in_partition(error, place) from None
 
 
-def _run(sent: bytes, run: Sequence[Done]) -> Any:
-    return run_total([done.results[0] for done in run], _total(sent))
+def _run(sent: bytes, run: Sequence[Done]) -> Done:
+    return _summed(run_total([done.results[0] for done in run], _total(sent)))
 
 
-def _pair(sent: bytes, pair: Sequence[Any]) -> Any:
-    return pair_total(pair, _total(sent))
+def _pair(sent: bytes, pair: Sequence[Done]) -> Done:
+    return _summed(pair_total([done.results[0] for done in pair], _total(sent)))
+
+
+def _summed(found: Any) -> Done:
+    """In a class of our own: of a dict, Dask sends the keys apart, and named tuples among them as plain ones."""
+    return Done([found], 0, [])
 
 
 def _total(sent: bytes) -> Callable[[Sequence[Any]], Any]:
