@@ -30,7 +30,7 @@ from credo.cli.streams import remark
 def compare(
     data: str, target: str | None, weight: str | None, kinds: dict[str, str], draws: int, seed: int, plot: str | None
 ) -> None:
-    """Compare a generative with a discriminative model by learning curves.
+    """Learning curves of a generative and a discriminative model.
 
     Gaussian discriminant analysis with one covariance (naive Bayes, unless all columns are numbers) estimates how
     columns are distributed in each class; logistic regression fits the classes' probabilities alone. The first often

@@ -14,11 +14,11 @@ import click
 )
 @click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
 def explore(file: str, target: str | None, data: str | None, port: int, no_browser: bool) -> None:
-    """Open a page about a saved model, a network or a table; Ctrl-C ends it.
+    """Open a page about a model, a network or a table in the browser.
 
     A network shows a bar for each state: click one to enter evidence, and all others move. A classifier shows a row, or
     a message, its class and the reasons, and how far it can be trusted. The page is served to this machine alone, under
-    an address that nobody can guess, and loads nothing from elsewhere.
+    an address that nobody can guess, and loads nothing from elsewhere. Ctrl-C ends it.
 
     \b
     Examples:
@@ -30,13 +30,15 @@ def explore(file: str, target: str | None, data: str | None, port: int, no_brows
     import webbrowser
 
     from credo.cli.progress import shown_progress
+    from credo.cli.streams import echo, remark
     from credo.explorer.opening import opened_file
     from credo.explorer.serving import Explorer
 
     with shown_progress("reading"):
         subject = opened_file(file, data, target)
     with Explorer(subject, port, framed=False) as page:
-        click.echo(f"{page.url}\n(Ctrl-C ends it)")
+        echo(page.url)
+        remark("Ctrl-C ends it")
         if not no_browser:
             webbrowser.open(page.url)
         page.wait()

@@ -53,9 +53,10 @@ def parse_kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 @click.option(
     "--model",
     type=click.Choice((*MODELS, NETWORK, HMM, TREE, *SINGLE)),
+    metavar="MODEL",
     default="auto",
     show_default=True,
-    help="Which models are tried.",
+    help=f"Which models are tried: {', '.join((*MODELS, NETWORK, HMM, TREE, *SINGLE))}.",
 )
 @click.option("--weight", metavar="COLUMN", help="A column with the weight of each row.")
 @click.option(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
 
 Missing = dict[Label, Array]
-CELLS = 2**21  # expected counts of rows that are held at a time
+CELLS = 2**19  # expected counts of rows that are held at a time
 
 
 def missing_of(label: Label) -> Label:

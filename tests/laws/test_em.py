@@ -82,8 +82,19 @@ def test_the_objective_never_falls(case: Case, seed: int) -> None:
     assert fitted.history[-1] > fitted.history[0]
 
 
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Rows in batches, as often as they are asked for; it is sent to other processes, too."""
+
+    x: Any
+    size: int
+
+    def __call__(self) -> Iterator[Rows]:
+        return (Rows(self.x[i : i + self.size]) for i in range(0, len(self.x), self.size))
+
+
 def in_batches(x: Any, size: int = 64) -> Callable[[], Iterator[Rows]]:
-    return lambda: (Rows(x[i : i + size]) for i in range(0, len(x), size))
+    return Cut(x, size)
 
 
 def _moved(x: Any) -> Any:

@@ -73,7 +73,7 @@ def lattice_step(away: Array) -> float:
     """The largest step of which all these distances are multiples, up to rounding (Euclid's algorithm); 0 where it is
     too fine to be one, ∞ of no distance.
 
-    >>> lattice_step(np.array([0.0, 0.6, 1.0])), lattice_step(np.array([1.0, np.sqrt(2)]))
+    >>> round(lattice_step(np.array([0.0, 0.6, 1.0])), 12), lattice_step(np.array([1.0, np.sqrt(2)]))
     (0.2, 0.0)
     """
     largest = float(away.max(initial=0.0))

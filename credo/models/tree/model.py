@@ -60,10 +60,10 @@ class DecisionTree(ClassPredictor, Additive):
     [[0.083, 0.917]]
     >>> print(tree)
     DecisionTree of sail, after 20 rows: no 15, yes 5
-      sky = rain: no (10 rows)
+      sky = rain: no (0.95, 10 rows)
       sky = sun
-        wind = high: yes (5 rows)
-        wind = low: no (5 rows)
+        wind = high: yes (0.92, 5 rows)
+        wind = low: no (0.92, 5 rows)
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
