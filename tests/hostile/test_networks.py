@@ -109,6 +109,7 @@ def test_questions_that_cannot_be_answered(ask: Any, error: type[CredoError], sa
         ask()
 
 
+@pytest.mark.slow
 def test_an_impossible_row_is_named() -> None:
     net = Network("Rain -> Wet -> Slip", {"Rain": 0.3, "Wet": {"yes": 1.0, "no": 0.0}, "Slip": {"yes": 0.5, "no": 0.1}})
     rows = {"Rain": ["yes", "no", "no"], "Wet": ["yes", "no", "yes"]}

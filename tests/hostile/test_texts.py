@@ -480,6 +480,7 @@ def test_a_thousand_classes_of_one_document() -> None:
         assert_shares(model.leave_one_out(table).probabilities)
 
 
+@pytest.mark.slow
 def test_two_hundred_classes_of_one_document_are_told_apart() -> None:
     table = {"text": [f"w{i} w{i // 2}" for i in range(200)], "label": [f"class {i}" for i in range(200)]}
     with guarded(), pytest.warns(Notice, match="each class has one row"):
@@ -487,6 +488,7 @@ def test_two_hundred_classes_of_one_document_are_told_apart() -> None:
     assert_shares(found.predict_proba(table))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("classes", "each"), [(51, 2), (60, 2), (100, 3)])
 def test_words_that_say_nothing_of_many_classes(classes: int, each: int) -> None:
     """There are no biases then, and every weight would be negative: still one of them speaks."""

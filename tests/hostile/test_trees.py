@@ -44,6 +44,7 @@ def test_cells_that_are_all_missing_and_columns_that_are_constant(prune: Any) ->
     assert not np.isnan(empty.leave_one_out({"x": [None] * 4, "c": [None] * 4, "y": ["a", "b", "a", "a"]}).log_loss)
 
 
+@pytest.mark.slow
 @prunes
 def test_a_hundred_thousand_levels(prune: Any) -> None:
     """Names of rows tell nothing: they aren't split by, and branches stay small."""

@@ -278,6 +278,7 @@ def known_networks(seed: int) -> dict[str, tuple[Any, dict[str, Any]]]:
 EASY = {"weak", "weak glass", "arrows", "some decided"}
 
 
+@pytest.mark.slow
 def test_errors_cover_the_truth_or_the_answer_says_that_they_may_not() -> None:
     """95% errors of a hundred networks, stuck ones included, hold in at least 90%; easy ones are always trusted. (A
     hundred networks take some seconds.)"""

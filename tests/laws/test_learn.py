@@ -262,6 +262,7 @@ def test_columns_whose_names_and_values_look_alike() -> None:
     assert odd.report.scores.log_loss == pytest.approx(plain.report.scores.log_loss, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_many_classes() -> None:
     rng = np.random.default_rng(8)
     truth = np.tile(np.arange(300), 3)

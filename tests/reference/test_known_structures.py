@@ -89,6 +89,7 @@ def gaussian(path: Path) -> tuple[tuple[str, ...], Parents, Array]:
     return names, tuple(parents), covariance / np.outer(scale, scale)
 
 
+@pytest.mark.slow
 @absent
 @pytest.mark.parametrize("path", GAUSSIAN, ids=lambda path: path.stem)
 def test_endless_rows_of_a_gaussian_network_give_its_cpdag(path: Path) -> None:

@@ -321,6 +321,7 @@ def test_moments_that_dont_exist() -> None:
     assert pareto.mean() == INF
 
 
+@pytest.mark.slow
 def test_two_ends_of_a_uniform() -> None:
     """x ~ U[a, b]: jumps in both parameters, and a prior on the triangle a < b."""
     post = Numeric(uniform_between, lambda a, b: np.where(a < b, 0.0, -INF), ((0, 10), (0, 10))).update([3, 4, 6])

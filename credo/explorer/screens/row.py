@@ -204,7 +204,18 @@ class RowScreen:
 
 
 def _coloured(text: ExplainedText) -> list[dict[str, Any]]:
-    """The text in pieces, each with its weight."""
-    from credo.present.texts import pieces
+    """The text in pieces, each with its weight; those too pale to be seen are one with their neighbours."""
+    from credo.present.texts import PALEST, pieces
 
-    return [{"text": each.text, "weight": each.weight} for each in pieces(text["text"], text["words"])]
+    each_piece = pieces(text["text"], text["words"])
+    least = PALEST * max((abs(each.weight) for each in each_piece), default=0.0)
+    found: list[dict[str, Any]] = []
+    pale = False
+    for each in each_piece:
+        if pale and abs(each.weight) < least:
+            found[-1]["text"] += each.text
+            found[-1]["weight"] += each.weight
+        else:
+            pale = abs(each.weight) < least
+            found.append({"text": each.text, "weight": each.weight, "pale": pale})
+    return found

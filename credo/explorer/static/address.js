@@ -8,7 +8,16 @@ export function stateOfAddress() {
   }
 }
 
+const PAUSE = 120; // milliseconds: while something is dragged or typed, the address follows when it rests
+let waiting = 0;
+
 export function toAddress(state, passing) {
+  clearTimeout(waiting);
+  if (passing) waiting = setTimeout(() => written(state, true), PAUSE);
+  else written(state, false);
+}
+
+function written(state, passing) {
   const kept = Object.fromEntries(Object.entries(state).filter(([, value]) => value != null));
   const address = Object.keys(kept).length ? `#${encodeURIComponent(JSON.stringify(kept))}` : location.pathname + location.search;
   if (passing) history.replaceState(null, "", address);

@@ -19,11 +19,11 @@ export function Lines({ x, ys, names = [], at, top, steps = false, small = false
   const finite = ys.flat().filter(Number.isFinite);
   const most = top ?? (Math.max(1e-300, ...finite) * 1.05);
   const px = (value) => pad + ((value - low) / span) * (width - 2 * pad), py = (value) => tall - (labels ? 18 : 3) - (Math.min(value, most) / most) * (tall - (labels ? 24 : 6));
-  const path = (y) => y.map((value, i) => {
-    if (!Number.isFinite(value)) return "";
-    if (!steps || i === 0) return `${i ? "L" : "M"}${px(x[i]).toFixed(1)} ${py(value).toFixed(1)}`;
-    return `H${px(x[i]).toFixed(1)} V${py(value).toFixed(1)}`;
-  }).join(" ");
+  const path = (y) => {
+    const known = y.map((value, i) => [px(x[i]).toFixed(1), value]).filter(([, value]) => Number.isFinite(value));
+    const point = ([at, value], i) => (steps && i ? `H${at} V${py(value).toFixed(1)}` : `${i ? "L" : "M"}${at} ${py(value).toFixed(1)}`);
+    return known.map(point).join(" ");
+  };
   const described = names.length ? `Curves of ${names.slice(0, ys.length).join(", ")} from ${low.toPrecision(3)} to ${high.toPrecision(3)}` : `From ${low.toPrecision(3)} to ${high.toPrecision(3)}`;
   return html`<svg class="lines" viewBox=${`0 0 ${width} ${tall}`} role="img" aria-label=${described}>
     ${labels && html`<line x1=${pad} x2=${width - pad} y1=${tall - 18} y2=${tall - 18} class="axis" />

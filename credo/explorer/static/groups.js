@@ -47,11 +47,12 @@ function Forest({ rows, first, setFirst, pair, pick }) {
     return () => box.current?.removeEventListener("scroll", scroll);
   }, [stretch]);
   const [low, high] = rows.range, span = high - low || 1, at = (x) => `${(100 * (x - low)) / span}%`;
+  const seen = 4 + Math.ceil((box.current?.clientHeight ?? 1200) / LINE); // rows in view exist, and no others
   const top = (i) => (i - first) * LINE + (first * LINE) / stretch;
   return html`<div class="forest" ref=${box} tabindex="0" role="rowgroup"><div role="presentation" style=${{ height: `${tall}px` }}>
     ${rows.rows.map((row, j) => {
       const i = rows.from + j, chosen = pair.includes(row.group);
-      return html`<div key=${row.group} class=${`forest-row ${chosen ? "chosen" : ""}`} role="row" aria-rowindex=${i + 1} style=${{ transform: `translateY(${top(i)}px)` }}>
+      return i >= first - 4 && i < first + seen && html`<div key=${row.group} class=${`forest-row ${chosen ? "chosen" : ""}`} role="row" aria-rowindex=${i + 1} style=${{ transform: `translateY(${top(i)}px)` }}>
         <span role="cell"><button aria-pressed=${chosen} onClick=${() => pick(row.group)}><bdi>${row.group}</bdi></button></span><span role="cell">${row.rows.toLocaleString("en")}</span><span role="cell">${Number(row.estimate).toPrecision(3)}</span>
         <span role="cell" class="interval"><span class="unseen">${Number(row.low).toPrecision(3)} to ${Number(row.high).toPrecision(3)}</span><i style=${{ left: at(row.low), width: `${Math.max(0.3, (100 * (row.high - row.low)) / span)}%` }}></i><b style=${{ left: at(row.estimate) }}></b></span></div>`;
     })}</div></div>`;

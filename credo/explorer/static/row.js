@@ -48,7 +48,7 @@ function struckOut(row, struck) {
 const bare = (word) => word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
 
 function Message({ column, text, pieces, struck, set, change, state }) {
-  const strongest = Math.max(1e-9, ...(pieces ?? []).map((each) => Math.abs(each.weight)));
+  const strongest = Math.max(1e-9, ...(pieces ?? []).map((each) => (each.pale ? 0 : Math.abs(each.weight))));
   const strike = (piece) => {
     const word = bare(piece.text);
     if (!word) return;
@@ -59,7 +59,7 @@ function Message({ column, text, pieces, struck, set, change, state }) {
     <textarea id=${`text-${column.name}`} rows="8" value=${text} placeholder="Type or paste a text" onInput=${(event) => set(column.name, event.target.value, true)}></textarea>
     ${struck.length > 0 && html`<p>Struck out: ${struck.map((word) => html`<button key=${word} class="struck" onClick=${() => strike({ text: word })}>${word}</button> `)}</p>`}
     <div class="coloured" aria-label="The text, its words coloured by their weights">${(pieces ?? []).map((piece, i) =>
-      Math.abs(piece.weight) < strongest / 20
+      piece.pale
         ? piece.text
         : html`<button key=${i} class=${piece.weight > 0 ? "for" : "against"} title=${`${signed(piece.weight)} nats; click to strike it out`}
             style=${{ "--a": (0.15 + (0.6 * Math.abs(piece.weight)) / strongest).toFixed(2) }} onClick=${() => strike(piece)}>${piece.text}</button>`)}</div>
