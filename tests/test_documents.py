@@ -300,6 +300,7 @@ def well_formed(draw: st.DrawFn) -> EmailMessage:
     return message
 
 
+@pytest.mark.slow
 @given(well_formed())
 @settings(deadline=None, max_examples=300)
 def test_messages_read_as_by_the_standard_library(message: EmailMessage) -> None:

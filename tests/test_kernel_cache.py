@@ -32,6 +32,7 @@ def called(folder: Path, name: str) -> str:
     return done.stdout.strip().replace("Counter", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["renamed", "cut off"])
 def test_a_stale_entry_is_compiled_again(tmp_path: Path, kind: str) -> None:
     (tmp_path / "summing.py").write_text(KERNEL)

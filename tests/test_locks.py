@@ -69,6 +69,7 @@ def files(path: Path) -> set[str]:
     return {each.name for each in path.parent.iterdir()}
 
 
+@pytest.mark.slow
 def test_what_processes_learn_and_merge_at_once_is_all_there(path: Path) -> None:
     """Real processes, each with its own imports: that is what takes the time."""
     data, shard, before = path.with_name("one.csv"), path.with_name("shard.credo"), files(path)

@@ -155,6 +155,7 @@ def test_what_does_not_fit_is_refused_before_it_is_made() -> None:
         grid(6).query([f"x{i}_{j}" for i in range(6) for j in range(6)])
 
 
+@pytest.mark.slow
 def test_auto_samples_then_and_says_so() -> None:
     net = grid(36)
     with pytest.warns(Notice, match="estimated by gibbs"):

@@ -50,6 +50,7 @@ def coverage(x: np.ndarray, means: np.ndarray, mass: float = 0.95) -> float:
     return float(np.mean(covered))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [1, 2, 3, 20])
 @pytest.mark.parametrize("rows", [2, 3, 5, 10, 30])
 def test_intervals_of_means_cover(groups: int, rows: int) -> None:
@@ -66,6 +67,7 @@ def test_one_groups_rate_has_jeffreys_interval() -> None:
         np.testing.assert_allclose(found, gamma.interval(0.95, sum(x) + 0.5, scale=1 / len(x)), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [1, 2, 3, 20])
 def test_intervals_of_rates_cover(groups: int) -> None:
     """On average over rates: for one rate alone coverage jumps, since counts are whole."""

@@ -133,6 +133,7 @@ def test_sums_without_arrows_are_as_far_off_as_they_say() -> None:
         assert each.standard_error < 0.2  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_events_and_means_have_their_own_error() -> None:
     dice = Network("a -> b", {"a": [1 / 6] * 6, "b": np.full((6, 6), 1 / 12) + np.eye(6) / 2}, range(1, 7))
     for question in ("P(a > 3, b in {1, 2} | b < 6)", "E(a | b=3)", "P(a=2 | b > 1)"):

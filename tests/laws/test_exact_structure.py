@@ -96,6 +96,7 @@ def enumerated(score: RandomScore, prior: str, known: Constraints) -> tuple[Arra
     return arrows, paths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", ["orders", "dags"])
 @pytest.mark.parametrize(
     ("n", "seed", "spread"), [(1, 0, 1.0), (2, 0, 1.0), (3, 1, 3.0), (4, 2, 3.0), (4, 3, 300.0), (5, 4, 3.0)]

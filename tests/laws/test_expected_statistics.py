@@ -104,6 +104,7 @@ def learned(covariance: Covariance, settings: Settings, seed: int = 5) -> JointL
     return likelihood
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("estimate", ["map", "ml", "mean"])
 @pytest.mark.parametrize("missing", [0.0, 0.4])

@@ -256,6 +256,7 @@ def test_weight_2_is_the_row_twice_where_cells_are_missing() -> None:
         assert one.tables[name] == pytest.approx(table, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_any_engine_fits_the_same() -> None:
     data = lost(STORM.sample(300, seed=3), 0.2, 2)
     hidden = {name: own for name, own in data.items() if name not in ("Lightning", "Campfire")}
@@ -386,6 +387,7 @@ def test_sampled_tables_agree_with_the_belief_and_with_the_mean() -> None:
     assert wide[0] < narrow[0] < found["yes"] < narrow[1] < wide[1]
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(networks(most=4), st.integers(0, 2**31))
 def test_mean_tables_integrate_out_what_is_uncertain(net: Network, seed: int) -> None:

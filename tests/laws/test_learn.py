@@ -210,6 +210,7 @@ def test_learned_models_merge(table: Table) -> None:
     np.testing.assert_array_equal(both.log_joint(table), credo.NaiveBayes().fit(table, "kind").log_joint(table))
 
 
+@pytest.mark.slow
 def test_models_that_keep_other_sums_do_not_merge(table: Table) -> None:
     first = credo.learn(pick(table, slice(0, 45)), target="kind", model="gaussian")
     second = credo.learn(pick(table, slice(45, 90)), target="kind", model="naive-bayes")
@@ -311,6 +312,7 @@ def test_a_gaussian_of_no_numbers_is_refused() -> None:
         credo.learn(rows, target="y", model="gaussian")
 
 
+@pytest.mark.slow
 def test_a_new_tuning_has_no_old_report(table: Table) -> None:
     assert credo.learn(table, target="kind", model="gaussian").tune(table).report is None
 

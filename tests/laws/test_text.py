@@ -289,6 +289,7 @@ def test_a_curve_is_what_fits_give(table: Table, how: credo.Text) -> None:
     assert curve.plot().axes[0].get_xscale() == "log"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learn", [False, True])
 def test_the_curve_of_a_tuned_model_is_what_fits_and_tunings_give(table: Table, learn: bool) -> None:
     kinds = {"text": credo.Text(), "size": "ignore"} if learn else {"text": credo.Text()}
