@@ -7,9 +7,7 @@ tables this small), and are measured in turns.
 
 from __future__ import annotations
 
-import os
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,7 +16,7 @@ import pandas as pd
 
 import credo
 from benchmarks.quality import SPECS, TABLES, load
-from benchmarks.timing import Line
+from benchmarks.timing import Line, one_thread
 
 PEER = "HistGradientBoosting"
 TIMES = 2
@@ -99,18 +97,8 @@ def beside(what: str, x: pd.DataFrame, y: Any) -> Line:
 
 
 def run() -> Iterator[Line | str]:
-    from threadpoolctl import threadpool_limits
-
-    before = os.environ.get("CREDO_THREADS")
-    os.environ["CREDO_THREADS"] = "1"
-    try:
-        with warnings.catch_warnings(), threadpool_limits(1):
-            warnings.simplefilter("ignore")
-            yield from _lines()
-    finally:
-        os.environ.pop("CREDO_THREADS")
-        if before is not None:
-            os.environ["CREDO_THREADS"] = before
+    with one_thread():
+        yield from _lines()
 
 
 def _lines() -> Iterator[Line | str]:

@@ -6,10 +6,29 @@ import multiprocessing
 import os
 import resource
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread on both sides, and no warnings."""
+    from threadpoolctl import threadpool_limits
+
+    before = os.environ.get("CREDO_THREADS")
+    os.environ["CREDO_THREADS"] = "1"
+    try:
+        with warnings.catch_warnings(), threadpool_limits(1):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        os.environ.pop("CREDO_THREADS")
+        if before is not None:
+            os.environ["CREDO_THREADS"] = before
 
 
 @dataclass(frozen=True)

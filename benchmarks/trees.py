@@ -9,8 +9,6 @@ use one thread, measured in turns.
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,7 +18,7 @@ import pandas as pd
 import credo
 from benchmarks.learning_time import seconds
 from benchmarks.quality import SPECS, TABLES, load, log_loss
-from benchmarks.timing import Least, Line, Ratio
+from benchmarks.timing import Least, Line, Ratio, one_thread
 
 PEER = "DecisionTreeClassifier"
 AVERAGE = "credo average"
@@ -108,21 +106,11 @@ def _put(shares: dict[str, Any], name: str, rows: Any, found: Any, known: Any, c
 
 
 def run() -> Iterator[Line | Ratio | Least | str]:
-    from threadpoolctl import threadpool_limits
-
     if not TABLES.is_dir():
         yield f"| decision trees on real tables | - | skipped: no {TABLES.name} beside the checkout | | | |"
         return
-    before = os.environ.get("CREDO_THREADS")
-    os.environ["CREDO_THREADS"] = "1"
-    try:
-        with warnings.catch_warnings(), threadpool_limits(1):
-            warnings.simplefilter("ignore")
-            yield from _lines()
-    finally:
-        os.environ.pop("CREDO_THREADS")
-        if before is not None:
-            os.environ["CREDO_THREADS"] = before
+    with one_thread():
+        yield from _lines()
 
 
 def _lines() -> Iterator[Line | Ratio | Least | str]:

@@ -37,7 +37,7 @@ from credo.models.jobs import (
 )
 from credo.models.metrics import Scores
 from credo.models.tables import present
-from credo.models.targets import class_codes
+from credo.models.targets import class_codes, with_known_target
 from credo.notices import tell_of_columns
 from credo.numerics.arrays import Stacked
 from credo.numerics.exact import Array
@@ -202,13 +202,7 @@ class ClassPredictor(Surface, ABC):
     def _labelled(self, data: object, target: object) -> Source:
         if self.target is None:
             raise EvidenceError(NOTHING)
-        table = self.opened(data)
-        if target is not None and not (isinstance(target, str) and target == self.target):
-            if isinstance(target, str):
-                raise SchemaError(f"the classes were in column {self.target!r} so far, not in {target!r}")
-            table = table.without(self.target).beside(self.target, target)
-        table.require([self.target])
-        return table
+        return with_known_target(self.opened(data), self.target, target, "the classes were")
 
     def needs(self, data: Source) -> Sequence[str]:
         """The columns of a labelled table that it reads."""

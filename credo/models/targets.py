@@ -108,6 +108,16 @@ def with_target(table: Source, target: object) -> tuple[Source, str]:
     return table.beside(name, target), name
 
 
+def with_known_target(table: Source, known: str, target: object, holds: str) -> Source:
+    """A further table with its targets: in the column where they were so far, or given as an array."""
+    if target is not None and not (isinstance(target, str) and target == known):
+        if isinstance(target, str):
+            raise SchemaError(f"{holds} in column {known!r} so far, not in {target!r}")
+        table = table.without(known).beside(known, target)
+    table.require([known])
+    return table
+
+
 def class_codes(batch: Batch, target: str) -> tuple[Codes, Any]:
     """The class of each row, -1 where it has none, and the classes in an Arrow array."""
     codes, levels = batch.categories(target)

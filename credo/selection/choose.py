@@ -103,7 +103,8 @@ def choose(
     folds: int = 10, seed: int = 0,
 ) -> Comparison:  # fmt: skip
     """Compare models on data: by="mdl" (bits, L(h) + L(D|h)), "evidence" (log p(D | model), parameters integrated out),
-    "loo" (exact leave-one-out) or "folds" (k-fold cross-validation). Models that weren't fitted are, on the data.
+    "loo" (leave-one-out, as each model has it) or "folds" (k-fold cross-validation). Models that weren't fitted are, on
+    the data.
 
     >>> from credo import GaussianDiscriminant, NaiveBayes
     >>> rows = {"x": [0.1, 0.4, 1.9, 2.2, 0.3, 2.5], "y": list("aabbab")}

@@ -27,7 +27,7 @@ from credo.models.regression.fitted import FittedLine, Settings
 from credo.models.regression.jobs import Means, Predictives, Scored
 from credo.models.regression.scores import NumberScores
 from credo.models.tables import present
-from credo.models.targets import with_target
+from credo.models.targets import with_known_target, with_target
 from credo.notices import tell, tell_of_columns
 from credo.numerics.distributions import InverseGamma, Seed, StudentT, plain
 from credo.numerics.exact import Array
@@ -160,13 +160,7 @@ class LinearRegression(Additive):
     def _labelled(self, data: object, target: object) -> Source:
         if self.target is None:
             raise EvidenceError(NOTHING)
-        table = self.opened(data)
-        if target is not None and not (isinstance(target, str) and target == self.target):
-            if isinstance(target, str):
-                raise SchemaError(f"the target was in column {self.target!r} so far, not in {target!r}")
-            table = table.without(self.target).beside(self.target, target)
-        table.require([self.target])
-        return table
+        return with_known_target(self.opened(data), self.target, target, "the target was")
 
     def opened(self, data: object) -> Source:
         """The table; columns whose values are words have words here, too, though all of these could be numbers."""
