@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from credo.networks.fitting import FittingOptions
     from credo.networks.incomplete import Observed
     from credo.networks.network import Network
-    from credo.networks.nodes import Node
+    from credo.networks.nodes.node import Node
 
 TWICE = "reads the data once more, and an iterator can be read only once: give a table"
 

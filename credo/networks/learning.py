@@ -30,7 +30,7 @@ from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.networks.network import Network
-    from credo.networks.nodes import Node
+    from credo.networks.nodes.node import Node
 
 INCOMPLETE = "tables are counted from complete rows"
 BY_EM = "EM or by gradient ascent"

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from credo.networks.inference.findings import Given
     from credo.networks.learning import TableLearner
     from credo.networks.markov_network import MarkovNetwork
-    from credo.networks.nodes import Node
+    from credo.networks.nodes.node import Node
 
 EXAMPLES = Path(__file__).parent.parent / "samples" / "networks"
 
@@ -224,7 +224,7 @@ class Network(DirectedGraph, GraphicalModel):
     @cached_property
     def nodes(self) -> Mapping[str, Node]:
         """The distribution of each variable given its parents."""
-        from credo.networks.nodes import Table
+        from credo.networks.nodes.table import Table
 
         return {name: Table(name, above, self.tied.get(name)) for name, above in self.parents.items()}
 

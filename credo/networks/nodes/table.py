@@ -1,73 +1,24 @@
-"""Node distributions: P(node | parents), what is learned about it, and the factor that inference multiplies."""
+"""Conditional probability tables: what is learned about them, and the factor that inference multiplies."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Protocol
 
 import numpy as np
 
 from credo.core.labels import Label
 from credo.core.membership import Codes, Hard
-from credo.core.statistics import Counts, Statistics
+from credo.core.statistics import Counts
 from credo.families.dirichlet import DirichletCategorical
 from credo.networks.inference.sizes import check_numbers
-from credo.networks.table_priors import BDeu, TablePrior, dirichlet_of
+from credo.networks.nodes.node import Prior, Sizes
+from credo.networks.table_priors import BDeu, dirichlet_of
 from credo.numerics.exact import Array, Exact
 
-Prior = TablePrior
 IMPOSSIBLE = 1e-300  # means below it are those of an expert's zeros, which a Dirichlet can't have
 SMALL_TABLE = 2**13  # numbers of a table that surely fit: asking how much memory is free takes time in each batch
-Sizes = Mapping[str, int]  # how many states each variable has
-
-
-class Node(Protocol):
-    """What a network needs of P(node | parents): statistics of rows, and parameters and a factor derived from them.
-
-    A table has them; a noisy-OR, a logistic or a linear-Gaussian node would have others.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def parents(self) -> tuple[str, ...]: ...
-
-    @property
-    def label(self) -> Label:
-        """The part of the evidence that it learns from. Nodes with the same label are tied: their statistics add."""
-        ...
-
-    @property
-    def axes(self) -> tuple[str | None, ...]:
-        """The columns whose levels the axes of its statistics run over (None: over something fixed)."""
-        ...
-
-    def shape(self, sizes: Sizes) -> tuple[int, ...]:
-        """Of its factor, the parents' axes first."""
-        ...
-
-    def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> Statistics:
-        """The statistics of complete rows."""
-        ...
-
-    def expected(self, counts: Array) -> Statistics:
-        """The statistics of expected family counts."""
-        ...
-
-    def mean(self, prior: Prior, statistics: Any) -> Array:
-        """The factor that predicts best: parameters integrated out."""
-        ...
-
-    def mode(self, prior: Prior, statistics: Any) -> Array:
-        """The factor at the most probable parameters: EM's M-step."""
-        ...
-
-    def log_prior(self, prior: Prior, factor: Array) -> float:
-        """log p(parameters), at those of a factor."""
-        ...
 
 
 @dataclass(frozen=True)
