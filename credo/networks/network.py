@@ -300,7 +300,8 @@ class Network(DirectedGraph, GraphicalModel):
         if strength is not None:
             return self.with_strength(strength)._updated(data, weight, hidden, how, self)
         states = self.states if self.declared else None
-        bare = Network(self.parents, self.forms, states, self.tied, 1.0 if prior is None else prior)
+        forms = {name: form.unlearned() for name, form in self.forms.items()}
+        bare = Network(self.parents, forms, states, self.tied, 1.0 if prior is None else prior)
         return bare._updated(data, weight, hidden, how, self)
 
     def update(self, data: object, *, weight: Weight = None, **how: Unpack[FittingOptions]) -> Network:

@@ -53,6 +53,8 @@ class Specification:
         for name in parents if tables or states else ():
             listed = states.get(name) if isinstance(states, Mapping) else states
             found[name] = states_of(name, listed, tables.get(name), parents[name])
+        forms = {name: each.resolved(Family(name, parents[name], found)) for name, each in forms.items()}
+        tables |= forms
         return cls(parents, found, tables if known else {}, {name: each.bare() for name, each in forms.items()})
 
     @property

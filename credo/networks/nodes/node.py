@@ -76,15 +76,16 @@ class Node(Protocol):
         """The part of the evidence that expected counts of the pieces are, under these parameters."""
         ...
 
-    def counts(self, evidence: Evidence, parameters: Array) -> Array:
-        """Expected counts of its parameters behind some evidence, under these parameters."""
+    def counts(self, evidence: Evidence, parameters: Array) -> Any:
+        """What `mode` needs of some evidence, under these parameters: of rows of distributions, their counts. It
+        adds."""
         ...
 
     def log_likelihood(self, evidence: Evidence, parameters: Array) -> float:
         """Of the rows behind some evidence."""
         ...
 
-    def mode(self, prior: Prior, counts: Array) -> Array:
+    def mode(self, prior: Prior, counts: Any) -> Array:
         """The most probable parameters: EM's M-step."""
         ...
 
