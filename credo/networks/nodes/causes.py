@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -98,6 +99,9 @@ class CausesNode:
 
     def table(self, parameters: Array) -> Array:
         return self.chain(parameters).table()
+
+    def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
+        return self.chain(parameters).rows(cells)
 
     def pieces(self, parameters: Array) -> tuple[Piece, ...]:
         return self.chain(parameters).pieces()

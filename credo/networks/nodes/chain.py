@@ -76,11 +76,13 @@ class Chain:
         last, first, *middle = counts
         return [first[None], *middle, last]
 
+    def rows(self, cells: Cells) -> Array:
+        """P(y | x) of configurations of the parents. (configurations, own states)"""
+        return np.concatenate([np.empty((0, self.shape[-1])), *(self._forward(some)[-1] for (some,) in _chunks(cells))])
+
     def probabilities(self, cells: Cells) -> Array:
         """P(y | x) of each configuration (parents' states..., own state). (configurations,)"""
-        found = [self._forward(some)[-1] for (some,) in _chunks(cells)]
-        at = (own[np.arange(len(own)), some[:, -1]] for own, (some,) in zip(found, _chunks(cells), strict=True))
-        return np.concatenate([np.empty(0), *at])
+        return np.take_along_axis(self.rows(cells), cells[:, -1:], 1)[:, 0]
 
     def expected(self, cells: Cells, weight: Array) -> list[Array]:
         """Expected counts of the steps in so many rows of each configuration: forward and backward along the chain."""

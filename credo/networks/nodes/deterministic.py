@@ -125,7 +125,7 @@ class Deterministic(ReadRows):
         return Reading.of(rule, steps, lambda i, place, x: given_state(place, i, x), state, family.name)
 
     def rows(self, node: ReadingNode) -> Array:
-        return np.eye(node.rows)
+        return np.eye(node.leaves)
 
     def with_rows(self, node: ReadingNode, rows: Array) -> Self:  # noqa: ARG002 - nothing is learned
         return self

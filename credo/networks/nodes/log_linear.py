@@ -37,13 +37,15 @@ class LogLinear(Protocol):
 class LogLinearNode:
     """P(y | x) ∝ exp(b + z(x) · w), z(x) being 1 for the state of each parent.
 
-    Its parameters are a matrix: intercepts, then a row for each state of each parent; of two own states, one column. P(y | x) isn't made of smaller factors: the table must fit in memory before anything is asked.
+    Its parameters are a matrix: intercepts, then a row for each state of each parent; a column for each own state, or
+    one for the log-odds of two. P(y | x) isn't made of smaller factors: for answers, its table must fit in memory.
     """
 
     family: Family
     form: Any  # LogLinear
     classes: tuple[int, ...]  # own states in the order of columns; of one column, its reference first
     reference: tuple[int, ...]  # of each parent, the state whose weight is 0
+    columns: int
     spread: float
 
     @property
@@ -73,7 +75,7 @@ class LogLinearNode:
 
     @property
     def size(self) -> tuple[int, int]:
-        return self.starts[-1], 1 if len(self.classes) == 2 else len(self.classes)
+        return self.starts[-1], self.columns
 
     @cached_property
     def free(self) -> list[int]:
@@ -119,7 +121,10 @@ class LogLinearNode:
                 f"{len(above)} parents have no smaller factors: fit, update and net.distributions do without it"
             )
         cells = every_cell(above) if above else np.zeros((1, 0), dtype=np.int64)
-        return np.exp(self.log_shares(parameters, cells)).reshape(*above, own)
+        return self.rows(parameters, cells).reshape(*above, own)
+
+    def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
+        return np.exp(self.log_shares(parameters, cells))
 
     def pieces(self, parameters: Array) -> tuple[Piece, ...]:
         return (Piece(self.family.scope, self.table(parameters)),)

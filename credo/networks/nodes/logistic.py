@@ -52,7 +52,7 @@ class Logistic(Distribution):
             raise NetworkError(f"{family.name!r} is a Logistic of {len(family.own)} states, not 2: use a Softmax")
         lowest = false_state(family.own)
         reference = tuple(false_state(family.states[parent]) for parent in family.parents)
-        return LogLinearNode(family, self.bare(), (lowest, 1 - lowest), reference, self.spread)
+        return LogLinearNode(family, self.bare(), (lowest, 1 - lowest), reference, 1, self.spread)
 
     def coefficients(self, node: LogLinearNode) -> Array:
         family, found = node.family, np.zeros(node.size)

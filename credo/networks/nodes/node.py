@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.core.labels import Label
 from credo.core.membership import Codes
@@ -127,4 +128,8 @@ class DistributionNode(Node, Protocol):
 
     def table(self, parameters: Array) -> Array:
         """(the parents' states..., own states); refused where it doesn't fit in memory."""
+        ...
+
+    def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
+        """P(node | parents) of some configurations of the parents. (configurations, own states)"""
         ...

@@ -84,7 +84,7 @@ class ReadingNode:
     family: Family
     form: ReadRows
     reading: Reading
-    rows: int
+    leaves: int  # rows of probabilities
     fixed: Array | None = None  # rows that aren't learned
 
     @property
@@ -109,10 +109,10 @@ class ReadingNode:
 
     @property
     def free_numbers(self) -> int:
-        return 0 if self.fixed is not None else self.rows * (len(self.family.own) - 1)
+        return 0 if self.fixed is not None else self.leaves * (len(self.family.own) - 1)
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:  # noqa: ARG002 - its states are declared
-        return self.rows, len(self.family.own)
+        return self.leaves, len(self.family.own)
 
     def fits(self, part: Part, sizes: Sizes) -> bool:
         return self._table.fits(part, sizes) and part.statistics.n.shape == self.shape(sizes)
@@ -120,11 +120,11 @@ class ReadingNode:
     @cached_property
     def _table(self) -> _Rows:
         """The rows as a table."""
-        return _Rows(self.name, ("row",), self.name, (self.rows, len(self.family.own)))
+        return _Rows(self.name, ("row",), self.name, (self.leaves, len(self.family.own)))
 
     def summarise(self, codes: Mapping[str, Codes], sizes: Sizes, weight: Array) -> Counts:  # noqa: ARG002
         rows = self.reading.row([codes[parent] for parent in self.parents])
-        counts = Counts.of(codes[self.name], len(self.family.own), Hard.of(rows.astype(np.int32), self.rows, weight))
+        counts = Counts.of(codes[self.name], len(self.family.own), Hard.of(rows.astype(np.int32), self.leaves, weight))
         if self.fixed is not None and (bad := np.argwhere((counts.n.value > 0) & (self.fixed == 0.0))).size:
             row, state = bad[0].tolist()
             own, said = self.family.own, self.fixed[row].argmax()
@@ -146,13 +146,16 @@ class ReadingNode:
     def table(self, parameters: Array) -> Array:
         return self.chain(parameters).table()
 
+    def rows(self, parameters: Array, cells: NDArray[np.int64]) -> Array:
+        return self.chain(parameters).rows(cells)
+
     def pieces(self, parameters: Array) -> tuple[Piece, ...]:
         return self.chain(parameters).pieces()
 
     # Learning
 
     def expected(self, counts: Sequence[Array], parameters: Array) -> Part:
-        chain, found = self.chain(parameters), np.zeros((self.rows, len(self.family.own)))
+        chain, found = self.chain(parameters), np.zeros((self.leaves, len(self.family.own)))
         if chain.is_small:
             cells = every_cell(chain.sizes)
             np.add.at(found, self.reading.row([*cells.T]), counts[0].reshape(len(cells), -1))

@@ -51,7 +51,7 @@ class Softmax(Distribution):
     def node(self, family: Family) -> LogLinearNode:
         columns = len(family.own)
         reference = tuple(false_state(family.states[parent]) for parent in family.parents)
-        return LogLinearNode(family, self.bare(), tuple(range(columns)), reference, self.spread)
+        return LogLinearNode(family, self.bare(), tuple(range(columns)), reference, columns, self.spread)
 
     def coefficients(self, node: LogLinearNode) -> Array:
         family, found = node.family, np.zeros(node.size)

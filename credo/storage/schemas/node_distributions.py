@@ -45,9 +45,11 @@ SCHEMAS = (
         {"n": EXACT.type, "cells": CODES},
         consistent=_possible,
     ),
-    _distribution("NoisyOr", "noisy_or", causes=CAUSES, leak=ANYTHING),
-    _distribution("NoisyAnd", "noisy_and", causes=CAUSES, leak=ANYTHING),
-    _distribution("NoisyMax", "noisy_max", causes=CAUSES, leak=ANYTHING, order=optional(tuple_of(ANYTHING))),
+    _distribution("NoisyOr", "noisy_or", causes=CAUSES, leak=ANYTHING, neutral=CAUSES),
+    _distribution("NoisyAnd", "noisy_and", causes=CAUSES, leak=ANYTHING, neutral=CAUSES),
+    _distribution(
+        "NoisyMax", "noisy_max", causes=CAUSES, leak=ANYTHING, neutral=CAUSES, order=optional(tuple_of(ANYTHING))
+    ),
     _distribution("Deterministic", "deterministic", rule=either(TEXT, mapping(ANYTHING, ANYTHING))),
     _distribution("TreeTable", "tree_table", tree=ANYTHING, grown=FLAG),
     _distribution("DefaultTable", "default_table", default=ANYTHING, exceptions=mapping(ANYTHING, ANYTHING)),
