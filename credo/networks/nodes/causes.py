@@ -230,4 +230,4 @@ def _effects_of(rows: Array, counts: Array) -> Array:
     same = counts[grades, :, grades].T  # (x, m)
     reached = np.cumsum(rows, axis=1)
     each = np.divide(same, reached, out=np.zeros_like(same), where=reached > 0)
-    return above + rows * np.cumsum(each[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray(above + rows * np.cumsum(each[:, ::-1], axis=1)[:, ::-1])

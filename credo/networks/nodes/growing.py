@@ -82,6 +82,8 @@ class UngrownNode:
 
 def with_grown_trees(network: Network, found: Observed) -> tuple[Network, Observed]:
     """With a tree for each node that has none yet, from the rows that know its family."""
+    from credo.networks.nodes.tree_table import TreeTable
+
     forms, readers = dict(network.forms), dict[Label, Any]()
     for name, node in network.nodes.items():
         if isinstance(node, UngrownNode):
@@ -90,13 +92,13 @@ def with_grown_trees(network: Network, found: Observed) -> tuple[Network, Observ
             for part in parts[1:]:
                 seen = seen + part[node.label]
             tree = grown(node.family, seen, network.prior[name]).tree
-            forms[name] = replace(forms[name], tree=tree, grown=True)  # type: ignore[call-arg]
+            forms[name] = TreeTable(tree, grown=True)
             readers[node.label] = forms[name].node(node.family)
     if not readers:
         return network, found
     new = type(network)(network.parents, forms, network.states, network.tied, network.prior)
-    complete, available = (part and _read_by(part, readers) for part in (found.complete, found.available))
-    return new, replace(found, complete=complete, available=available)
+    available = None if found.available is None else _read_by(found.available, readers)
+    return new, replace(found, complete=_read_by(found.complete, readers), available=available)
 
 
 def _read_by(evidence: Evidence, readers: Mapping[Label, Any]) -> Evidence:
@@ -118,7 +120,7 @@ def grown(family: Family, seen: ConfigurationCounts, prior: Prior) -> Grown:
 
 
 def _grown(family: Family, cells: Cells, weight: Array, left: Sequence[int], prior: Prior) -> Grown:
-    own = np.bincount(cells[:, -1], weight, len(family.own))
+    own: Array = np.bincount(cells[:, -1], weight, len(family.own)).astype(np.float64)
     may_split = bool(left) and (own > 0).sum() > 1
     leaf = Grown(None, _log_evidence(family, own, prior) + (log(0.5) if left else 0.0))
     if not may_split:
@@ -136,7 +138,7 @@ def _grown(family: Family, cells: Cells, weight: Array, left: Sequence[int], pri
 def _split_score(family: Family, cells: Cells, weight: Array, parent: int, prior: Prior) -> float:
     shape = family.shape[parent], len(family.own)
     counts = np.bincount(cells[:, parent] * shape[1] + cells[:, -1], weight, shape[0] * shape[1]).reshape(shape)
-    return sum(_log_evidence(family, row, prior) for row in counts)
+    return float(sum(_log_evidence(family, row.astype(np.float64), prior) for row in counts))
 
 
 def _log_evidence(family: Family, counts: Array, prior: Prior) -> float:
