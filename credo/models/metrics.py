@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credo.errors import DataError
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.present.plotting import Figure
 
 BINS = 15  # of the top probability
+
+
+def _variance_of_mean(x: Array, weight: Array) -> float:
+    """Of a weighted mean of independent numbers; NaN where it can't be known."""
+    if len(x) < 2 or not np.isfinite(x).all():
+        return float("nan")
+    rows = weight.sum() ** 2 / (weight**2).sum()  # as many rows of equal weight would tell as much
+    spread = np.average((x - np.average(x, weights=weight)) ** 2, weights=weight)
+    return float(spread) / max(float(rows) - 1, 1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,13 +89,23 @@ class Scores:
     @property
     def log_loss_error(self) -> float:
         """The standard error of the log-loss, rows being independent; NaN where it can't be known."""
-        loss = -self.log_probabilities[np.arange(len(self.truth)), self.truth][self.known]
-        weight = self.weights[self.known]
-        if len(loss) < 2 or not np.isfinite(loss).all():
-            return float("nan")
-        rows = weight.sum() ** 2 / (weight**2).sum()  # as many rows of equal weight would tell as much
-        spread = np.average((loss - np.average(loss, weights=weight)) ** 2, weights=weight)
-        return float(np.sqrt(spread / max(rows - 1, 1) + self.estimated))
+        return float(np.sqrt(_variance_of_mean(-self._of_truth[self.known], self.weights[self.known]) + self.estimated))
+
+    def log_loss_difference(self, other: Scores) -> tuple[float, float]:
+        """This log-loss minus another of the same rows, and the standard error of that difference: rows that are hard
+        for both cancel out.
+
+        >>> both = [np.log([[p, 1 - p], [0.5, 0.5]]) for p in (0.5, 0.8)]
+        >>> one, two = (Scores(("no", "yes"), each, np.zeros(2, int), np.ones(2)) for each in both)
+        >>> [round(x, 3) for x in one.log_loss_difference(two)]
+        [0.235, 0.235]
+        """
+        if not np.array_equal(self.truth, other.truth):
+            raise DataError("scores can be compared if they are of the same rows, and these are of different ones")
+        both = self.known & other.known
+        loss, weight = (other._of_truth - self._of_truth)[both], self.weights[both]
+        mean = float(np.average(loss, weights=weight)) if weight.sum() > 0 else float("nan")
+        return mean, float(np.sqrt(_variance_of_mean(loss, weight)))
 
     @property
     def brier(self) -> float:

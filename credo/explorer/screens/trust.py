@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from credo.models.decisions import loss_matrix
 from credo.models.metrics import Scores
 from credo.numerics.exact import Array
 from credo.present.content import plain
+
+if TYPE_CHECKING:
+    from credo.selection.learning_curve import LearningCurve
 
 MOST_CLASSES = 40  # of a confusion matrix
 LISTED = 30  # rows of a cell, and worst mistakes
@@ -67,6 +70,7 @@ class TrustScreen:
             "reliability": self._reliability(),
             "by_class": self._by_class(),
             "has_rows": self.subject.data is not None,
+            "has_curve": self.subject.data is not None and isinstance(self.model, Classifier),
         }
 
     def _reliability(self) -> list[dict[str, float]]:
@@ -91,7 +95,26 @@ class TrustScreen:
 
     @property
     def actions(self) -> Mapping[str, Action]:
-        return {"decide": self.decide, "cell": self.cell, "worst": self.worst, "why": self.why}
+        return {
+            "decide": self.decide, "cell": self.cell, "worst": self.worst, "why": self.why, "curve": self.curve,
+        }  # fmt: skip
+
+    def curve(self, asked: Asked) -> Answer:  # noqa: ARG002 - an action's signature
+        """The log-loss of withheld rows, as ever more of the others are learned."""
+        if self.subject.data is None or not isinstance(self.model, Classifier):
+            raise DataError("a learning curve needs rows to learn: `credo explore m.credo --data rows.csv` gives them")
+        found = self._curve
+        points = [
+            {"rows": size, "log_loss": scores.log_loss, "error": scores.log_loss_error, "accuracy": scores.accuracy}
+            for size, scores in zip(found.sizes, found.scores, strict=True)
+        ]
+        own, _ = called(self.subject)
+        return {"points": plain(points), "copy": {"python": f"{own}.learning_curve(data).plot()", "cli": ""}}
+
+    @cached_property
+    def _curve(self) -> LearningCurve:
+        assert isinstance(self.model, Classifier)
+        return self.model.learning_curve(self.subject.data)
 
     def _decided(self, asked: Asked) -> tuple[NDArray[np.intp], Array, Array]:
         """Decisions (the number of classes where it is rejected), what each costs, and the matrix of losses."""

@@ -1,6 +1,6 @@
 // A row of a table, or a message: a control for each column, the classes' probabilities, and why.
-import { html, useRef, useState } from "./vendor/preact-htm.js";
-import { Copy, Problem, Waterfall, percent, signed, useAnswer } from "./parts.js";
+import { html, useState } from "./vendor/preact-htm.js";
+import { Cell, Copy, Diverging, Problem, Waterfall, percent, signed, useAnswer } from "./parts.js";
 import { Bars, Lines, colour } from "./charts.js";
 
 export function Screen({ model, state, change, ask }) {
@@ -27,7 +27,8 @@ export function Screen({ model, state, change, ask }) {
       ${answer && html`<section><h2><bdi>${model.target}</bdi></h2>
         <${Bars} names=${model.classes} shares=${answer.shares} chosen=${state.of} choose=${(name) => change({ of: state.of === name ? null : name })} /></section>
         <${Teach} model=${model} row=${sent.row} taught=${taught} shares=${answer.shares} change=${change} ask=${ask} />
-        <section><h2>Why</h2><${Waterfall} found=${answer.why} /></section>`}
+        <section><h2>Why</h2><${Waterfall} found=${answer.why} /></section>
+        ${texts.map((column) => html`<${Words} key=${column.name} words=${answer.words?.[column.name]} />`)}`}
       ${state.column && html`<${Curve} model=${model} sent=${sent} column=${state.column} now=${row[state.column]} ask=${ask} depends=${key} />`}
       ${others.length > 0 && html`<${Changes} sent=${sent} ask=${ask} depends=${key} set=${set} />`}
       <${Copy} lines=${answer?.copy} />
@@ -66,20 +67,10 @@ function Message({ column, text, pieces, struck, set, change, state }) {
   </section>`;
 }
 
-function Cell({ column, value, set, classes, chosen, choose }) {
-  const id = `cell-${column.name}`;
-  const control = column.kind === "category"
-    ? html`<select id=${id} value=${value ?? ""} onChange=${(event) => set(column.name, event.target.value)}>
-        <option value="">(missing)</option>${(column.values ?? []).map((each) => html`<option key=${String(each)} value=${each}>${String(each)}</option>`)}</select>`
-    : column.kind === "date"
-      ? html`<input id=${id} type="date" value=${value ?? ""} onChange=${(event) => set(column.name, event.target.value)} />`
-      : html`<input id=${id} type="number" step="any" value=${value ?? ""} placeholder="missing"
-          onInput=${(event) => set(column.name, event.target.value === "" ? "" : Number(event.target.value), true)} />
-        ${column.range && html`<input type="range" aria-label=${`${column.name}, slider`} min=${column.range[0]} max=${column.range[1]} step=${(column.range[1] - column.range[0]) / 200}
-          value=${value ?? (column.range[0] + column.range[1]) / 2} onInput=${(event) => set(column.name, Number(Number(event.target.value).toPrecision(4)), true)} />`}`;
-  return html`<div class=${`cell ${chosen ? "chosen" : ""}`}><label for=${id} title=${column.name}><bdi>${column.name}</bdi></label>${control}
-    ${column.density && column.density.form !== "category" && html`<${Lines} x=${column.density.places} ys=${column.density.heights} names=${classes} at=${value} steps=${column.density.form === "bins"} small=${true} />`}
-    <button class="what-if only-live" aria-pressed=${chosen} onClick=${choose}>what if</button></div>`;
+// The words and pairs that weigh most, for a class and against it.
+function Words({ words }) {
+  if (!words?.length) return null;
+  return html`<section><h2>Words</h2><${Diverging} rows=${words.map((each) => ({ name: each.word, figure: signed(each.weight), size: each.weight }))} head=${["word", "weight, nats"]} /></section>`;
 }
 
 function Curve({ model, sent, column, now, ask, depends }) {
