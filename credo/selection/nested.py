@@ -264,10 +264,8 @@ def _tried(
     scores = [Scores(model.classes, log_probabilities, truth, weight) for log_probabilities in alone]
     best = min(scores, key=lambda each: each.log_loss)
     weights = {**shares, SHARES: max(0.0, 1 - sum(shares.values()))}
-    found = [
-        Tried(
-            name, each.log_loss, commonest if name == SHARES else each.accuracy, share, each.log_loss_difference(best)[1]
-        )
-        for (name, share), each in zip(weights.items(), scores, strict=True)
-    ]
+    found = []
+    for (name, share), each in zip(weights.items(), scores, strict=True):
+        accuracy = commonest if name == SHARES else each.accuracy
+        found.append(Tried(name, each.log_loss, accuracy, share, each.log_loss_difference(best)[1]))
     return tuple(sorted(found, key=lambda each: each.log_loss))

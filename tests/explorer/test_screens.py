@@ -157,8 +157,10 @@ def test_words_are_coloured() -> None:
     model = credo.NaiveBayes().fit(MAIL, target=["work"] * 3 + ["private"] * 2)
     found = asked(screen(model, "row"), "predict", row={"x": "Budget at home"})
     pieces = found["texts"]["x"]
-    assert "".join(each["text"] for each in pieces) == "Budget at home"
-    assert sum(each["weight"] for each in pieces) == pytest.approx(found["why"]["weights"][0]["weight"], abs=1e-9)
+    assert "".join(pieces["words"]) == "Budget at home"
+    weights = [each for each in pieces["weights"] if each is not None]
+    assert sum(weights) == pytest.approx(found["why"]["weights"][0]["weight"], abs=1e-3)
+    assert [each["word"] for each in found["words"]["x"]][:2] == ["at", "home"]
 
 
 def test_teaching_is_an_update_and_undoing_forgets_it() -> None:
@@ -337,7 +339,7 @@ def test_dropped_rows_are_learned_and_forgotten_in_the_file(tmp_path: Path) -> N
     assert asked(page, "window")["total"] == 3
     asked(page, "learn", how="forget", csv="g,y\na,1\nc,0\n")
     assert credo.load(path)["a"].mean() == beliefs["a"].mean()
-    with pytest.raises(credo.CredoError, match="no rows|no column|never|more"):
+    with pytest.raises(credo.CredoError, match="zz"):
         asked(page, "learn", how="forget", csv="g,y\nzz,1\n")
     with pytest.raises(DataError, match="'update'"):
         asked(page, "learn", how="merge", csv="g,y\na,1\n")

@@ -69,7 +69,7 @@ class GroupsScreen:
         without a file, what was learned lasts as long as the server."""
         how, rows = text_in(asked, "how"), _table(text_in(asked, "csv"))
         if how not in ("update", "forget"):
-            raise DataError(f"a table's rows can be learned ('update') or forgotten ('forget'), but this is {how!r:.60}")
+            raise DataError(f"rows can be learned ('update') or forgotten ('forget'), but this is {how!r:.60}")
         before = self.beliefs.n
         self.beliefs = changed(self.subject, self.beliefs, lambda beliefs: getattr(beliefs, how)(rows))
         self._found, self._orders = {}, {}

@@ -77,8 +77,8 @@ class NetworkScreen:
     def edges(self, asked: Asked) -> Answer:  # noqa: ARG002 - an action's signature
         """P(arrow) of each arrow, the least sure first: averaged over all graphs where the rows are there; else by the
         network's own counts, the other arrows being as they are."""
-        found = self._arrow_probabilities
-        arrows = [{"from": a, "to": b, "probability": p} for (a, b), p in sorted(found.items(), key=lambda each: each[1])]
+        ranked = sorted(self._arrow_probabilities.items(), key=lambda each: each[1])
+        arrows = [{"from": a, "to": b, "probability": p} for (a, b), p in ranked]
         if self.subject.data is None:
             return {"arrows": arrows, "how": "each beside the others, by a Bayes factor from the network's own counts"}
         return {"arrows": arrows, "how": "averaged over graphs, by credo.edge_confidence"}

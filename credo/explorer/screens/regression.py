@@ -37,7 +37,7 @@ class RegressionScreen:
 
         columns = [plain(each) for each in variables(self.model) if each["role"] == "column"]
         table = self.model.parameters()
-        terms = [dict(zip(table.column_names, row, strict=True)) for row in zip(*table.to_pydict().values(), strict=True)]
+        terms = table.to_pylist()
         return {
             "target": str(self.model.target),
             "rows": float(self.model.n),

@@ -201,22 +201,24 @@ class RowScreen:
         return {"saved": len(rows), "rows": float(self.model.n)}
 
 
-def _coloured(text: ExplainedText) -> list[dict[str, Any]]:
-    """The text in pieces, each with its weight; those too pale to be seen are one with their neighbours."""
+def _coloured(text: ExplainedText) -> dict[str, list[Any]]:
+    """The text in pieces, with the weight of each; those too pale to be seen are one with their neighbours, and have
+    none."""
     from credo.present.texts import PALEST, pieces
 
     each_piece = pieces(text["text"], text["words"])
     least = PALEST * max((abs(each.weight) for each in each_piece), default=0.0)
-    found: list[dict[str, Any]] = []
-    pale = False
+    words, weights = list[str](), list[float | None]()
     for each in each_piece:
-        if pale and abs(each.weight) < least:
-            found[-1]["text"] += each.text
-            found[-1]["weight"] += each.weight
+        if abs(each.weight) >= least:
+            words.append(each.text)
+            weights.append(round(each.weight, 4))
+        elif weights and weights[-1] is None:
+            words[-1] += each.text
         else:
-            pale = abs(each.weight) < least
-            found.append({"text": each.text, "weight": each.weight, "pale": pale})
-    return found
+            words.append(each.text)
+            weights.append(None)
+    return {"words": words, "weights": weights}
 
 
 def _strongest(text: ExplainedText) -> list[dict[str, Any]]:

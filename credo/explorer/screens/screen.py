@@ -69,8 +69,8 @@ def screens_of(subject: Subject) -> dict[str, Screen]:
             found: list[Screen] = [_imported(path)(subject) for path in paths]
             return {screen.kind: screen for screen in found}
     raise DataError(
-        "the explorer shows networks, classifiers, regressions, mixtures, hidden Markov models, beliefs and tables, but this is a "
-        f"{type(subject.model).__name__}"
+        "the explorer shows networks, classifiers, regressions, mixtures, hidden Markov models, beliefs and tables, "
+        f"but this is a {type(subject.model).__name__}"
     )
 
 

@@ -1,5 +1,5 @@
 // Parts that all screens share.
-import { html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { Lines, percent } from "./charts.js";
 
 export { percent };
@@ -122,12 +122,13 @@ export function Cell({ column, value, set, classes = [], chosen, choose }) {
     <button class="what-if only-live" aria-pressed=${chosen} onClick=${choose}>what if</button></div>`;
 }
 
-// Runs work after the user pauses, and drops answers that come too late.
+// Runs work after the user pauses, and drops answers that come too late. A layout effect asks at once: others wait for
+// the next frame.
 export function useAnswer(work, inputs, pause = 0) {
   const [found, setFound] = useState(null);
   const [problem, setProblem] = useState(null);
   const latest = useRef(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const own = ++latest.current;
     const stopped = new AbortController();
     const run = async () => {

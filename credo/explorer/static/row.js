@@ -1,5 +1,5 @@
 // A row of a table, or a message: a control for each column, the classes' probabilities, and why.
-import { html, useState } from "./vendor/preact-htm.js";
+import { h, html, useState } from "./vendor/preact-htm.js";
 import { Cell, Copy, Diverging, Problem, Waterfall, percent, signed, useAnswer } from "./parts.js";
 import { Bars, Lines, colour } from "./charts.js";
 
@@ -49,22 +49,32 @@ function struckOut(row, struck) {
 const bare = (word) => word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
 
 function Message({ column, text, pieces, struck, set, change, state }) {
-  const strongest = Math.max(1e-9, ...(pieces ?? []).map((each) => (each.pale ? 0 : Math.abs(each.weight))));
-  const strike = (piece) => {
-    const word = bare(piece.text);
+  const strike = (text) => {
+    const word = bare(text);
     if (!word) return;
     const own = struck.includes(word) ? struck.filter((each) => each !== word) : [...struck, word];
     change({ struck: { ...(state.struck ?? {}), [column.name]: own } });
   };
   return html`<section class="message"><h2><label for=${`text-${column.name}`}><bdi>${column.name}</bdi></label></h2>
     <textarea id=${`text-${column.name}`} rows="8" value=${text} placeholder="Type or paste a text" onInput=${(event) => set(column.name, event.target.value, true)}></textarea>
-    ${struck.length > 0 && html`<p>Struck out: ${struck.map((word) => html`<button key=${word} class="struck" onClick=${() => strike({ text: word })}>${word}</button> `)}</p>`}
-    <div class="coloured" aria-label="The text, its words coloured by their weights">${(pieces ?? []).map((piece, i) =>
-      piece.pale
-        ? piece.text
-        : html`<button key=${i} class=${piece.weight > 0 ? "for" : "against"} title=${`${signed(piece.weight)} nats; click to strike it out`}
-            style=${{ "--a": (0.15 + (0.6 * Math.abs(piece.weight)) / strongest).toFixed(2) }} onClick=${() => strike(piece)}>${piece.text}</button>`)}</div>
+    ${struck.length > 0 && html`<p>Struck out: ${struck.map((word) => html`<button key=${word} class="struck" onClick=${() => strike(word)}>${word}</button> `)}</p>`}
+    <${Coloured} pieces=${pieces} strike=${strike} />
   </section>`;
+}
+
+const SHADES = 5; // of a colour: words of about the same weight look alike, and few of them change when one is typed
+
+// The text, its words coloured by their weights. One handler serves all words: a message may have thousands.
+function Coloured({ pieces, strike }) {
+  const { words = [], weights = [] } = pieces ?? {};
+  const strongest = weights.reduce((most, weight) => Math.max(most, Math.abs(weight ?? 0)), 1e-9);
+  const shade = (weight) => Math.max(1, Math.ceil((SHADES * Math.abs(weight)) / strongest));
+  const struck = (event) => event.target.tagName === "BUTTON" && strike(event.target.textContent);
+  const hover = (event) => {
+    if (event.target.tagName === "BUTTON") event.target.title = `${signed(weights[event.target.dataset.i])} nats; click to strike it out`;
+  };
+  return html`<div class="coloured" aria-label="The text, its words coloured by their weights" role="group" onClick=${struck} onMouseOver=${hover}>${words.map((word, i) =>
+    weights[i] == null ? word : h("button", { "data-i": i, class: `${weights[i] > 0 ? "for" : "against"} shade${shade(weights[i])}` }, word))}</div>`;
 }
 
 // The words and pairs that weigh most, for a class and against it.
