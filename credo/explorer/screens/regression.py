@@ -115,8 +115,7 @@ class RegressionScreen:
         if name not in schema.names:
             raise DataError(f"there is no column {name!r:.60}; {suggest(name, schema.names)}")
         ends = self._ranges.get(name)
-        values = [*schema[name].values] if ends is None else np.linspace(*ends, POINTS).tolist()
+        values = [*schema[name].values] if ends is None else np.linspace(ends[0], ends[1], POINTS).tolist()
         found = self.model.predictive([row | {name: value} for value in values])
-        low, high = found.interval(0.95)
-        means = np.atleast_1d(found.mean()).tolist()
-        return {"column": name, "values": plain(values), "mean": means, "low": low.tolist(), "high": high.tolist()}
+        mean, low, high = (np.atleast_1d(each).tolist() for each in (found.mean(), *found.interval(0.95)))
+        return {"column": name, "values": plain(values), "mean": mean, "low": low, "high": high}
