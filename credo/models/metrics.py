@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,19 @@ if TYPE_CHECKING:
     from credo.present.plotting import Figure
 
 BINS = 15  # of the top probability
+
+
+class ClassScores(NamedTuple):
+    """How well one class is predicted."""
+
+    value: Any
+    rows: float
+    precision: float | None  # of the rows predicted to be of this class, the share that is
+    recall: float | None  # of the rows of this class, the share that was predicted to be
+
+
+def _share(part: float, whole: float) -> float | None:
+    return float(part / whole) if whole > 0 else None
 
 
 def _variance_of_mean(x: Array, weight: Array) -> float:
@@ -112,6 +125,20 @@ class Scores:
         """The mean of Σₖ (pₖ - [k is the truth])²"""
         own = self.probabilities[np.arange(len(self.truth)), self.truth]
         return self._mean((self.probabilities**2).sum(1) - 2 * own + 1)
+
+    def by_class(self) -> list[ClassScores]:
+        """Precision and recall of each class; None where no row was predicted, or is, of that class.
+
+        >>> log_probabilities = np.log([[0.8, 0.2], [0.4, 0.6]])
+        >>> Scores(("no", "yes"), log_probabilities, np.array([0, 0]), np.ones(2)).by_class()[0]
+        ClassScores(value='no', rows=2.0, precision=1.0, recall=0.5)
+        """
+        confusion = self.confusion
+        right, true, predicted = np.diagonal(confusion), confusion.sum(1), confusion.sum(0)
+        return [
+            ClassScores(value, float(n), _share(hit, m), _share(hit, n))
+            for value, hit, n, m in zip(self.classes, right, true, predicted, strict=True)
+        ]
 
     @property
     def confusion(self) -> Array:

@@ -276,3 +276,24 @@ def test_a_stopped_server_says_so_and_keeps_the_address(browser: Any) -> None:
     tab.page.wait_for_selector("text=The server has stopped")
     assert chosen(tab.page)["network"]["given"] == {"XRay": "yes"}
     tab.context.close()
+
+
+def test_tables_of_a_report_are_sorted_by_a_click(browser: Any, tmp_path: Path) -> None:
+    from credo.present.page import classifier_page
+
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b", "c"], 90, p=[0.6, 0.3, 0.1])
+    rows = {"x": rng.normal(size=90) + (kind == "b"), HOSTILE: rng.choice(["u", "v"], 90), "kind": kind}
+    classifier_page(credo.NaiveBayes().fit(rows, "kind"), tmp_path / "report.html", examples=rows)
+    page = browser.new_page()
+    said = list[str]()
+    page.on("console", lambda message: said.append(message.text))
+    page.goto((tmp_path / "report.html").as_uri())
+    table = page.locator("table.sortable", has_text="P(truth)")
+    shown = [float(each.rstrip("%")) for each in table.locator("td:nth-child(4)").all_inner_texts()]
+    assert shown == sorted(shown)
+    table.locator("th", has_text="P(truth)").click()
+    after = [float(each.rstrip("%")) for each in table.locator("td:nth-child(4)").all_inner_texts()]
+    assert after == sorted(shown, reverse=True)
+    assert said == []
+    page.close()

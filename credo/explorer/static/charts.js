@@ -23,7 +23,7 @@ export function Lines({ x, ys, names = [], at, top, steps = false, small = false
   const path = (y) => {
     const known = y.map((value, i) => [px(x[i]).toFixed(1), value]).filter(([, value]) => Number.isFinite(value));
     const point = ([at, value], i) => (steps && i ? `H${at} V${py(value).toFixed(1)}` : `${i ? "L" : "M"}${at} ${py(value).toFixed(1)}`);
-    return known.map(point).join(" ");
+    return known.map(point).join(" ") + (steps ? ` H${px(high).toFixed(1)}` : "");
   };
   const described = names.length ? `Curves of ${names.slice(0, ys.length).join(", ")} from ${low.toPrecision(3)} to ${high.toPrecision(3)}` : `From ${low.toPrecision(3)} to ${high.toPrecision(3)}`;
   return html`<svg class="lines" viewBox=${`0 0 ${width} ${tall}`} role="img" aria-label=${described}>
