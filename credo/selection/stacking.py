@@ -48,6 +48,16 @@ class HeldOut:
         scores = TermScores(parts[0].rows.terms, *(np.concatenate(each) for each in zip(*arrays, strict=True)))
         return cls(scores, np.concatenate([p.missing for p in parts]), np.concatenate([p.fold for p in parts]))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(term.name for term in self.rows.terms)
+
+    def beside(self, name: str, log_odds: Sequence[Array]) -> HeldOut:
+        """With another candidate, by what it says of the rows of each fold. (rows, classes) each"""
+        scores, said = self.rows, np.concatenate(log_odds)[:, :, None]
+        both = np.concatenate([scores.log_likelihood, said], axis=2)
+        return replace(self, rows=replace(scores, terms=(*scores.terms, Term("", name)), log_likelihood=both))
+
     def take(self, rows: NDArray[np.bool_]) -> HeldOut:
         return HeldOut(self.rows.take(rows), self.missing[rows], self.fold[rows])
 
