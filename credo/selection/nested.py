@@ -211,38 +211,13 @@ def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, 
     each = cross_fitted_alone(pool.held_out, pool.blanked, model.class_weights)
     found = [_outcome(model, rows, name, own, shares[name]) for name, own in zip(pool.names, each, strict=True)]
     prior = rows.log_prior - np.logaddexp.reduce(rows.log_prior, axis=1, keepdims=True)
-            prior[np.arange(rows.rows), rows.truth] = np.nan
-            truth, weight, found = [*truth, rows.truth], [*weight, rows.weight], [*found, prior]
-    codes = np.concatenate(truth).astype(np.intp)
-    return Scores(model.classes, np.concatenate(found), codes, np.concatenate(weight), how, shared)
-
-
-def _by_shares(model: Classifier, sample: Sample, names: tuple[str, ...]) -> HeldOut:
-    """Of all rows, nothing but the class shares."""
-    prior = np.repeat(model.log_class_prior(model.class_weights)[None], sample.rows, axis=0)
-    nothing = np.zeros((*prior.shape, len(names)))
-    rows = TermScores((), nothing[:, :, :0], prior, sample.codes, sample.weight)
-    return HeldOut.of(names, nothing, rows, np.zeros(sample.rows), fold=0)
-
-
-def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, commonest: float) -> tuple[Tried, ...]:
-    """Every candidate, pooled with nothing but the classes' shares; the best first, and last what was given up, by the
-    folds that it was judged by.
-
-    The accuracy of the class shares is that of always predicting the commonest class: where classes are equally common,
-    each fold would have another one.
-    """
-    rows, shares = pool.held_out.rows, pool.shares
-    each = cross_fitted_alone(pool.held_out, pool.blanked, model.class_weights)
-    found = [_outcome(model, rows, name, own, shares[name]) for name, own in zip(pool.names, each, strict=True)]
+    own_share = max(0.0, 1 - sum(shares.values()))
+    found.append(replace(_outcome(model, rows, SHARES, prior, own_share), accuracy=commonest))
+    found.sort(key=lambda each: each.log_loss)
     if given_up is not None:
         name, seen = f"{given_up.name} (given up after {given_up.folds} of {folds} folds)", given_up.pool
         (own,) = cross_fitted_alone(*seen.only([given_up.name]), model.class_weights)
         found.append(_outcome(model, seen.held_out.rows, name, own, 0.0))
-    prior = rows.log_prior - np.logaddexp.reduce(rows.log_prior, axis=1, keepdims=True)
-    own_share = max(0.0, 1 - sum(shares.values()))
-    found.append(replace(_outcome(model, rows, SHARES, prior, own_share), accuracy=commonest))
-    found.sort(key=lambda each: each.log_loss)
     return tuple(found)
 
 
