@@ -20,7 +20,7 @@ from credo.selection.terms import Term, TermScores
 from credo.selection.tuning import worth
 from credo.selection.weighting import products, with_noise
 
-ROUNDS = 12  # of EM for label noise
+ROUNDS = 3  # of EM for label noise
 LARGEST_DISCOUNT, DISCOUNTS, ROUNDS_OF_DISCOUNTS = 4.0, 9, 3  # tried at once, ever closer to the best
 MOST_PROBABILITIES = 2**20  # of blanked rows that are found at once
 ENOUGH_NATS = 50.0  # beyond which the other side is lost in rounding
