@@ -26,7 +26,8 @@ from credo.selection.texts import effective_size, gains
 CLEARLY = 2.0  # standard errors, by which the pool must be better with a candidate that isn't simple
 ENOUGH_TO_LOOK = 50  # held-out rows, after which it is first asked whether there is hope
 LATER = 3  # times as many folds, after which it is asked again
-HOPE = -1.28  # standard deviations: of ten candidates with so little hope, one would be worth it after all
+HOPE = 1.28  # standard deviations: of ten candidates with less hope, one would be worth it after all
+MATTERS = 0.01  # of the log-loss: less of a gain wouldn't be missed
 
 
 class Said(NamedTuple):
@@ -137,10 +138,10 @@ class Pool:
         held_out, blanked = (each.take(each.fold < count) for each in (self.held_out, self.blanked))
         return replace(self, held_out=held_out, blanked=blanked)
 
-    def gain_over(self, other: Pool) -> Array:
-        """Of each held-out row, in nats. (rows,)"""
-        own = np.arange(self.held_out.rows.rows), self.held_out.rows.truth
-        return np.asarray((self.log_probabilities - other.log_probabilities)[own])
+    @property
+    def log_truth(self) -> Array:
+        """log P(truth) of each held-out row. (rows,)"""
+        return np.asarray(self.log_probabilities[np.arange(self.held_out.rows.rows), self.held_out.rows.truth])
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +171,8 @@ def chosen_pool(judged: Sequence[Judged], pool: Pool, fitted: Discriminative) ->
         said.append(fold.said(fitted.trees.of_fold(k)))
         if k + 1 in looks:
             some = pool.of_folds(k + 1).beside(TREE, said)
-            if not _hopeful(some.keeping([TREE]).gain_over(some), pool.held_out.rows.weight):
+            gain = some.keeping([TREE]).log_truth - some.log_truth
+            if not _hopeful(gain, some.log_truth, pool.held_out.rows.weight):
                 return pool, GivenUp(TREE, k + 1, some)
     return _if_clearly_better(pool.beside(TREE, said), [TREE]), None
 
@@ -178,7 +180,7 @@ def chosen_pool(judged: Sequence[Judged], pool: Pool, fitted: Discriminative) ->
 def _if_clearly_better(pool: Pool, names: Collection[str]) -> Pool:
     """With these candidates pooled, too, if that is clearly better."""
     wider = pool.keeping(names)
-    if wider.kept == pool.kept or not gains(wider.gain_over(pool), pool.held_out.rows.weight, CLEARLY):
+    if wider.kept == pool.kept or not gains(wider.log_truth - pool.log_truth, pool.held_out.rows.weight, CLEARLY):
         return pool
     return wider
 
@@ -189,15 +191,15 @@ def _looks(folds: int, rows: int) -> set[int]:
     return {count for count in (first, LATER * first) if count < folds}
 
 
-def _hopeful(gain: Array, weight: Array) -> bool:
-    """Whether all rows may yet show a clear gain, as far as the first of them tell.
+def _hopeful(gain: Array, before: Array, weight: Array) -> bool:
+    """Whether all rows may yet show a gain that is clear and matters, as far as the first of them tell.
 
     If the mean gain g of m rows, with standard deviation s, is all that is known, that of all n is N(g, s²(1/m - 1/n)).
-    It must exceed 2 s/√n.
+    It must exceed 2 s/√n, and a share of the log-loss without it.
     """
-    some, every = effective_size(weight[: len(gain)]), effective_size(weight)
-    share = weight[: len(gain)] / weight[: len(gain)].sum()
-    mean = float(gain @ share)
-    spread = float(np.sqrt((gain - mean) ** 2 @ share))
-    needed = CLEARLY * spread / np.sqrt(every) + HOPE * spread * np.sqrt(max(1 / some - 1 / every, 0.0))
-    return mean > float(needed)
+    own = weight[: len(gain)]
+    some, every = effective_size(own), effective_size(weight)
+    mean, loss = np.average(gain, weights=own), -np.average(before, weights=own)
+    spread = np.sqrt(np.average((gain - mean) ** 2, weights=own))
+    at_best = mean + HOPE * spread * np.sqrt(max(1 / some - 1 / every, 0.0))
+    return bool(at_best > max(CLEARLY * spread / np.sqrt(every), MATTERS * loss))
