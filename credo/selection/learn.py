@@ -38,7 +38,7 @@ LEARNERS: dict[str, Callable[..., Classifier]] = {
     "kdb": KDependence,
     "network": NetworkClassifier,
 }
-EXPLAINED = 1000  # rows whose weights of evidence are averaged
+EXPLAINED = 300  # rows whose weights of evidence are averaged
 DISCRIMINANTS: dict[str, Covariance] = {"linear discriminant": "tied", "quadratic discriminant": "full"}
 
 
