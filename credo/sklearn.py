@@ -19,8 +19,8 @@ from credo.data.schema import Column, Schema
 from credo.data.tables import array_of
 from credo.errors import DataError
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.classifier import Classifier
 from credo.models.class_predictor import ClassPredictor
+from credo.models.classifier import Classifier
 from credo.models.discriminant import GaussianDiscriminant
 from credo.models.mixture.model import Mixture
 from credo.models.naive_bayes import NaiveBayes

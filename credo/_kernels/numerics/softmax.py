@@ -1,4 +1,4 @@
-"""Products of rows: of sparse ones with coefficients, of dense ones with each other. The entries of a sparse row i are at
+"""Products of rows: of sparse ones with coefficients, of dense ones with each other. The entries of sparse row i are at
 starts[i] to starts[i + 1]. Numba is loaded when this is imported."""
 
 from __future__ import annotations
