@@ -77,6 +77,7 @@ _PUBLIC = {
     "sum_rule": "credo.numerics.probability_rules",
     "total_probability": "credo.numerics.probability_rules",
 }
+_ROOMS = {"engines": "credo.engines", "nodes": "credo.networks.nodes"}  # modules whose names are public, too
 __all__ = sorted(_PUBLIC)
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ if TYPE_CHECKING:
     from credo.models.several_parents import KDependence as KDependence
     from credo.models.several_parents import NetworkClassifier as NetworkClassifier
     from credo.models.tree.model import DecisionTree as DecisionTree
+    from credo.networks import nodes as nodes
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network
     from credo.networks.structure.edge_confidence import edge_confidence as edge_confidence
@@ -151,8 +153,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "engines":  # credo.engines.using(...), whatever was loaded before
-        return import_module("credo.engines")
+    if name in _ROOMS:  # credo.engines.using(...), whatever was loaded before
+        return import_module(_ROOMS[name])
     if name not in _PUBLIC:
         raise AttributeError(f"module 'credo' has no attribute {name!r}")
     value = getattr(import_module(_PUBLIC[name]), name)

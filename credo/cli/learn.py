@@ -153,7 +153,7 @@ def learn(
             found = None
         else:
             found = model.learning_curve(table, weight=how["weight"]) if curve or plot else None
-            _write_classifier(model, table, found, output, report, plot)
+            _write_classifier(model, data, table, found, output, report, plot)
     if isinstance(model, LinearRegression):
         show(learned_regression_content(model, data, top))
     else:
@@ -162,7 +162,7 @@ def learn(
 
 
 def _write_classifier(
-    model: Classifier, table: Any, curve: Any, output: str | None, report: str | None, plot: str | None
+    model: Classifier, data: str, table: Any, curve: Any, output: str | None, report: str | None, plot: str | None
 ) -> None:
     """Before printing, which a reader may cut short."""
     from credo.storage.files import save
@@ -172,7 +172,7 @@ def _write_classifier(
     if report:
         from credo.present.page import classifier_page
 
-        classifier_page(model, report, examples=table, curve=curve)
+        classifier_page(model, report, examples=table, curve=curve, file=data)
     if plot:
         from credo.present.plotting import save_figure
 
