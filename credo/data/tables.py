@@ -202,6 +202,10 @@ def array_of(values: Any, name: str, start: int = 0, pool: Any = None) -> Any:
             return coded
         if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc"):
             return pa.chunked_array(values)
+        if getattr(values, "dtype", None) == np.float64 and not isinstance(values, np.ma.MaskedArray):
+            numbers = np.asarray(values)
+            if numbers.ndim == 1 and not np.isnan(numbers.min(initial=0.0)):
+                return pa.array(numbers)  # without NaN: as they lie
         return pa.array(values, from_pandas=True, memory_pool=pool)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         if (spelt := _spelt_out(values)) is not None:
