@@ -230,24 +230,24 @@ def categories(array: Any) -> tuple[Codes, Any]:
         return found
     made_elsewhere = pa.types.is_dictionary(array.type)
     if made_elsewhere:  # it may hold values that no cell has, or one twice
-        codes, used = _used(_filled(array.indices), len(array.dictionary))
+        codes, used = _used(filled(array.indices), len(array.dictionary))
         levels = array.dictionary.take(pa.array(used))
     else:
         encoded = array.dictionary_encode()
-        codes, levels = _filled(encoded.indices), encoded.dictionary
+        codes, levels = filled(encoded.indices), encoded.dictionary
     if _are_proper_words(levels):
         return codes, levels
     rounded = pa.types.is_floating(levels.type)
     levels = missing(_whole_numbers(levels))
     if levels.null_count or ((made_elsewhere or rounded) and pc.count_distinct(levels).as_py() < len(levels)):
         again = levels.dictionary_encode()
-        codes, levels = np.append(_filled(again.indices), -1)[codes], again.dictionary
+        codes, levels = np.append(filled(again.indices), -1)[codes], again.dictionary
     return np.asarray(codes, dtype=np.int32), levels
 
 
-def _filled(indices: Any) -> Codes:
-    """-1 where a code is missing."""
-    found = indices.fill_null(-1) if indices.null_count else indices
+def filled(indices: Any) -> Codes:
+    """Those of a dictionary, -1 where a cell is missing."""
+    found = indices.cast(pa.int32()).fill_null(-1) if indices.null_count else indices
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int32)
 
 

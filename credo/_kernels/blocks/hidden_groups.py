@@ -160,7 +160,7 @@ def add_tile_moments(cells: Array, shares: Array, scale: Array, centre: Array, f
 
 @fast_kernel
 def add_tile_powers(cells: Array, squares: Array, shares: Array, k: int, n: Array, first: Array, second: Array) -> None:
-    """n (groups,), first and second (groups, columns) += Σᵣ sᵣ (1, xᵣⱼ, xᵣⱼ²), of groups k and k + 1. No cell is NaN."""
+    """n (groups,), first, second (groups, columns) += Σᵣ sᵣ (1, xᵣⱼ, xᵣⱼ²), of groups k and k + 1. No cell is NaN."""
     a, b = shares[k], shares[k + 1]
     own = other = 0.0
     for r in range(TILE):
