@@ -63,7 +63,8 @@ class ConceptsAdapter:
         for name, each in self.values.items():
             possible = [value for value, weight in zip(each.values, given.get(name, ()), strict=False) if weight > 0]
             if len(possible) != 1:
-                what = f"a concept covers a row or doesn't: give one value of {shortened(name)}, as in {shortened(name)}="
+                few = shortened(name)
+                what = f"a concept covers a row or doesn't: give one value of {few}, as in {few}="
                 raise question.error(what + shortened(str(each.values[0])), 0)
             row[name] = possible[0]
         return row
