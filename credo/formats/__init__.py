@@ -14,14 +14,18 @@ formats but .json; in .uai they become 0, 1, ... .
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
+from math import prod
 from pathlib import Path
 from types import ModuleType
 
-from credo.errors import CredoError, NetworkError
+from credo.errors import CredoError, NetworkError, SizeError
+from credo.formats.draft import ROOM, many
 from credo.formats.files import PACKED, FilePath, read_text, write_text
 from credo.networks.markov_network import MarkovNetwork
 from credo.networks.network import Network
+from credo.notices import tell
 
 FORMATS = {
     ".bif": "bif",
@@ -64,7 +68,24 @@ def write(network: Network | MarkovNetwork, path: FilePath) -> None:
         raise NetworkError(f"{path}: a Markov network has no arrows; write it as .uai or .json")
     if isinstance(network, Network) and not network.tables:
         raise NetworkError(f"can't write {path}: the network has no tables")
+    if isinstance(network, Network) and network.forms:
+        _check_expanded(network, path, getattr(form, "keeps", lambda *_: False))
     write_text(form.write(network), path)
+
+
+def _check_expanded(network: Network, path: FilePath, keeps: Callable[[Network, str], bool]) -> None:
+    """Tells which distributions become tables; refuses those that are too large for one."""
+    expanded = [name for name in network.forms if not keeps(network, name)]
+    for name in expanded:
+        above = network.parents[name]
+        size = prod(len(network.states[each]) for each in (*above, name))
+        if size > ROOM:
+            raise SizeError(
+                f"can't write {path}: {name!r} is a {type(network.forms[name]).__name__} of {len(above)} parents; its "
+                f"table would have {many(size)} numbers; credo.save keeps it as it is"
+            )
+    if expanded:
+        tell(f"{path}: this format has tables alone, and so these became tables: {', '.join(expanded):.200}")
 
 
 def _format_of(path: FilePath) -> ModuleType:

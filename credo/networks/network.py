@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
@@ -224,6 +225,13 @@ class Network(DirectedGraph, GraphicalModel):
     def _auxiliary(self) -> Mapping[str, int]:
         return self.factorisation.auxiliary if self.forms else {}
 
+    def table_rows(self, name: str, most: int) -> tuple[Array, int]:
+        """At most so many rows of a variable's table, and how many it has: it needn't be made for that."""
+        shape = tuple(len(self.states[each]) for each in (*self.parents[name], name))
+        if isinstance(self.tables, Tables):
+            return self.tables.first_rows(name, shape, most), prod(shape[:-1])
+        return self.tables[name].reshape(-1, shape[-1])[:most], prod(shape[:-1])
+
     @property
     def parameters(self) -> Mapping[str, Array]:
         """Of each node: its table, or what its distribution has in place of one."""
@@ -300,7 +308,8 @@ class Network(DirectedGraph, GraphicalModel):
         if strength is not None:
             return self.with_strength(strength)._updated(data, weight, hidden, how, self)
         states = self.states if self.declared else None
-        bare = Network(self.parents, self.forms, states, self.tied, 1.0 if prior is None else prior)
+        forms = {name: form.unlearned() for name, form in self.forms.items()}
+        bare = Network(self.parents, forms, states, self.tied, 1.0 if prior is None else prior)
         return bare._updated(data, weight, hidden, how, self)
 
     def update(self, data: object, *, weight: Weight = None, **how: Unpack[FittingOptions]) -> Network:

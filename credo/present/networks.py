@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,24 +95,25 @@ def _tables(net: Network) -> list[str]:
 
 
 def _table(net: Network, name: str) -> list[str]:
-    above, states, table = net.parents[name], net.states[name], net.tables[name]
+    above, states, (table, count) = net.parents[name], net.states[name], net.table_rows(name, TABLE_ROWS)
     title = f"P({name}{' | ' + ', '.join(above) if above else ''})"
+    if name in net.forms:
+        title += f": {type(net.forms[name]).__name__}"
     if not above:
         longest = max(len(str(state)) for state in states)
-        return [title, *(f"  {state!s:<{longest}}  {p:.6g}" for state, p in zip(states, table.tolist(), strict=True))]
+        shares = zip(states, table[0].tolist(), strict=True)
+        return [title, *(f"  {state!s:<{longest}}  {p:.6g}" for state, p in shares)]
     rows = [[*above, *map(str, states)]]
-    cells = table.reshape(-1, len(states))
-    for i in range(min(len(cells), TABLE_ROWS)):
-        where = np.unravel_index(i, table.shape[:-1])
-        causes = [str(net.states[parent][k]) for parent, k in zip(above, where, strict=True)]
-        rows.append([*causes, *(f"{p:.6g}" for p in cells[i].tolist())])
+    configurations = product(*(map(str, net.states[parent]) for parent in above))
+    for causes, shares in zip(configurations, table.tolist(), strict=False):
+        rows.append([*causes, *(f"{p:.6g}" for p in shares)])
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
     lines = [title]
     for row in rows:
         left = [f"{cell:<{w}}" for cell, w in zip(row[: len(above)], widths, strict=False)]
         right = [f"{cell:>{w}}" for cell, w in zip(row[len(above) :], widths[len(above) :], strict=True)]
         lines.append(("  " + "  ".join([*left, " " + "  ".join(right)])).rstrip())
-    return lines + ([f"  ... ({len(cells)} rows in all)"] if len(cells) > TABLE_ROWS else [])
+    return lines + ([f"  ... ({count} rows in all)"] if count > TABLE_ROWS else [])
 
 
 def network_content(net: Network, top: int | None = None) -> list[Content]:
