@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from credo.estimation.belief import Belief
     from credo.networks.answers import Posterior
     from credo.networks.average import NetworkAverage
+    from credo.networks.causes.effect import Effect
     from credo.networks.explanation import QueryExplanation
     from credo.networks.fitting import FittingOptions
     from credo.networks.inference.coding import CodedRows
@@ -479,6 +480,21 @@ class Network(DirectedGraph, GraphicalModel):
             tables[name] = np.zeros(len(self.states[name]))
             tables[name][state(self.potentials, self._number(name), value)] = 1.0
         return Network(parents, tables, self.states)
+
+    def effect(
+        self,
+        cause: str | Sequence[str],
+        outcome: str | Sequence[str],
+        *,
+        hidden: str | Sequence[str] | None = None,
+        draws: int | None = None,
+        seed: int = 0,
+    ) -> Effect:
+        """P(outcome | do(cause)) from what is observed, by the simplest adjustment that there is; with credible
+        intervals where the tables were learned. An error says why, where hidden variables prevent it."""
+        from credo.networks.causes.effect import network_effect
+
+        return network_effect(self, cause, outcome, hidden, draws, seed)
 
     def explain(
         self, variable: str, given: Given, value: Any = None, *, do: Mapping[str, Any] | None = None
