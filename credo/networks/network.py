@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from credo.networks.learning import TableLearner
     from credo.networks.markov_network import MarkovNetwork
     from credo.networks.nodes.node import Node
+    from credo.networks.sensitivity.findings import EvidenceImpact
+    from credo.networks.sensitivity.sensitivity import Sensitivity
 
 EXAMPLES = Path(__file__).parent.parent / "samples" / "networks"
 
@@ -503,6 +505,19 @@ class Network(DirectedGraph, GraphicalModel):
         intervention `do`, if one is given."""
         found = GraphicalModel.explain(self.do(do) if do else self, variable, given, value)
         return replace(found, done=dict(do)) if do else found
+
+    def sensitivity(self, variable: str, given: Given = None, value: Any = None) -> Sensitivity:
+        """How P(variable = value | given) moves with each entry of each table: exact derivatives, one-way functions,
+        a tornado within credible intervals, bounds. The value is by default the most probable one."""
+        from credo.networks.sensitivity.sensitivity import Sensitivity
+
+        return Sensitivity.of(self, variable, given, value)
+
+    def evidence_impact(self, variable: str, given: Given) -> EvidenceImpact:
+        """How each finding moves P(variable | given), alone and beside the others, in probabilities and bits."""
+        from credo.networks.sensitivity.findings import evidence_impact
+
+        return evidence_impact(self, variable, given)
 
     def sample(self, size: int, given: Given = None, seed: int | None = None, *, method: Method = "auto") -> Any:
         """An Arrow table of independent rows drawn given the evidence, however improbable that is. Where this doesn't
