@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import cached_property, partial
 from itertools import product
 from math import exp
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
@@ -213,6 +213,7 @@ class GraphicalModel(Surface):
 
         return exact_or_estimated(method, exact, in_parts)
 
+    @overload
     def most_probable(
         self,
         variables: Sequence[str] | None = None,
@@ -221,9 +222,30 @@ class GraphicalModel(Surface):
         method: Method = "auto",
         samples: int = SAMPLES,
         seed: int = 0,
-    ) -> MostProbable:
+    ) -> MostProbable: ...
+
+    @overload
+    def most_probable(
+        self, variables: Sequence[str] | None = None, given: Given = None, *, k: int, method: Method = "auto"
+    ) -> list[MostProbable]: ...
+
+    def most_probable(
+        self,
+        variables: Sequence[str] | None = None,
+        given: Given = None,
+        *,
+        k: int | None = None,
+        method: Method = "auto",
+        samples: int = SAMPLES,
+        seed: int = 0,
+    ) -> MostProbable | list[MostProbable]:
         """The most probable joint state of all variables given the evidence (MPE), or of some variables, the others
-        summed out (marginal MAP). Where that doesn't fit in memory: simulated annealing, method="gibbs"."""
+        summed out (marginal MAP); the k most probable ones. Where that doesn't fit in memory: simulated annealing,
+        method="gibbs", for the most probable one."""
+        if k is not None:
+            from credo.networks.explanation import best_explanations
+
+            return best_explanations(self, variables, given, k, method)
         if method not in ("auto", "exact", "gibbs"):
             is_exact(method)
             raise NetworkError(f'the most probable states aren\'t found by {method}: use "exact", "gibbs" or "auto"')
