@@ -93,7 +93,7 @@ def best_explanations(
     asked = [model._number(name) for name in names]
 
     def best(codes: Integers, weights: Array) -> tuple[Integers, float]:
-        return model.exact.best(codes, weights, None if variables is None else asked)
+        return model.exact.best(codes, weights, model._maximised if variables is None else asked)
 
     with exact_only("the k most probable states aren't estimated: without k, they can be"):
         solutions = [*islice(best_solutions(findings, model.potentials.places, asked, best), k)]

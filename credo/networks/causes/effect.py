@@ -142,18 +142,25 @@ def effect_of(found: Identification, net: Network, draws: int | None, seed: int)
 
     size, random = check_whole("draws", DRAWS if draws is None else draws, 1), np.random.default_rng(check_seed(seed))
     evaluation = Evaluation.of(found, net)
-    (table,), (seen,) = evaluation.of_tables({name: table[None] for name, table in net.tables.items()}, 1)
+    (table,), (seen,) = evaluation.of_joint(evaluation.queried(net)[None])
     if np.isnan(table).any():
         raise _undefined(found, net, table)
     drawn: Array | None = None
-    if net.evidence is not None and not any(net.prior[node.label.name] is None for node in net.nodes.values()):
+    if has_posterior(net):
         alphas, parts = concentrations(net), list[Array]()
         for some in evaluation.chunks(size):
             wide = {label: np.broadcast_to(alpha, (some, *alpha.shape)) for label, alpha in alphas.items()}
-            parts.append(evaluation.of_tables(drawn_tables(net, wide, random), some)[0])
+            parts.append(evaluation.of_joint(evaluation.drawn(drawn_tables(net, wide, random), some))[0])
         whole = np.concatenate(parts)
         drawn = whole[~np.isnan(whole).any((1, 2))]
     return Effect(found, _states(net, found.causes), _states(net, found.outcomes), table, seen, drawn)
+
+
+def has_posterior(net: Network) -> bool:
+    """Whether all distributions are tables with a posterior."""
+    if net.evidence is None or net.forms:
+        return False
+    return all(net.prior[node.label.name] is not None for node in net.nodes.values())
 
 
 def _states(net: Network, names: Sequence[str]) -> tuple[Any, ...]:
@@ -186,9 +193,10 @@ class Evaluation:
         most = max(1, CELLS // max(self.cells(self.names), min(self.cells(self.above), SMALL)))
         return [min(most, size - at) for at in range(0, size, most)]
 
-    def of_tables(self, tables: Mapping[str, Array], draws: int) -> tuple[Array, Array]:
-        """P(outcome | do(cause)) and P(outcome | cause). (draws, states of the cause, states of the outcome)"""
-        found, whole = self.found, self._joint(tables, draws)
+    def of_joint(self, joints: Array) -> tuple[Array, Array]:
+        """P(outcome | do(cause)) and P(outcome | cause), from P(names) of each draw. (draws, states of the cause, states
+        of the outcome)"""
+        found, whole, draws = self.found, Factor((DRAW, *self.names), joints), len(joints)
         parts: dict[frozenset[str], Factor] = {}
 
         def joint(wanted: frozenset[str]) -> Factor:
@@ -205,19 +213,21 @@ class Evaluation:
         with np.errstate(invalid="ignore"):
             return done, both / both.sum(2, keepdims=True)
 
-    def _joint(self, tables: Mapping[str, Array], draws: int) -> Factor:
+    def queried(self, net: Network) -> Array:
+        """P(names) in a network with these arrows."""
+        numbers = [net._number(name) for name in self.names]
+        return net.exact.joint(net.potentials.unknown, NOTHING, numbers)[0]
+
+    def drawn(self, tables: Mapping[str, Array], draws: int) -> Array:
         """P(names) under each draw: in one product where that is small, else a query for each."""
         if self.cells(self.above) <= SMALL:
             factor = Factor((DRAW,), np.ones(draws))
             for name in self.above:
                 factor = factor * Factor((DRAW, *self.net.parents[name], name), tables[name])
-            return factor.sum_out([name for name in self.above if name not in self.names]).over((DRAW, *self.names))
-        numbers = [self.net._number(name) for name in self.names]
-        found = []
-        for i in range(draws):
-            some = self.net._like(tables={name: table[i] for name, table in tables.items()})
-            found.append(some.exact.joint(some.potentials.unknown, NOTHING, numbers)[0])
-        return Factor((DRAW, *self.names), np.array(found))
+            others = [name for name in self.above if name not in self.names]
+            return factor.sum_out(others).over((DRAW, *self.names)).table
+        each = ({name: table[i] for name, table in tables.items()} for i in range(draws))
+        return np.array([self.queried(self.net._like(parameters=some)) for some in each])
 
 
 def _undefined(found: Identification, net: Network, table: Array) -> EvidenceError:

@@ -62,10 +62,10 @@ def bounds_of(
         )
     answers: list[tuple[float, tuple[Array, ...]]] = []
     for chosen in product(*corners):
-        tables = {name: np.array(table) for name, table in net.tables.items()}
+        tables = {row.name: np.array(net.tables[row.name]) for row in rows}
         for row, values in zip(rows, chosen, strict=True):
             tables[row.name][row.where] = values
-        moved = net.with_tables(tables)
+        moved = net._like(parameters={**net.parameters, **tables})
         if moved.log_probability(found.given) == -np.inf:
             raise EvidenceError("the evidence is impossible at the end of an interval: the answer has no bounds there")
         answers.append((moved.query(found.name, found.given, method="exact")[found.value], chosen))

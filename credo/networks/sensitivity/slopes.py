@@ -39,7 +39,7 @@ def table_slopes(net: Network, findings: Findings, target: int, code: int) -> tu
     joint_counts, log_joint = _family_counts(net, values, both)
     p = float(np.exp(log_joint - log_total))
     found: dict[str, Slopes] = {}
-    for name, table in net.tables.items():
+    for name, table in tables_of(net).items():
         own = _place(net, name)
         if (table > 0).all():
             with_target, alone = (
@@ -60,11 +60,16 @@ def _values(net: Network, findings: Findings) -> tuple[Array, Array]:
     """The factors' values with the likelihoods of virtual evidence; and these likelihoods alone."""
     held = net.potentials
     likelihoods = np.ones(len(held.factors.values))
-    for name, table in net.tables.items() if len(findings.weights) else ():
-        v = held.number[name]
-        own = findings.weights[held.places[v] : held.places[v + 1]]
-        likelihoods[_place(net, name)] = np.broadcast_to(own, table.shape).reshape(-1)
+    for name, v in held.number.items() if len(findings.weights) else ():
+        own, f = findings.weights[held.places[v] : held.places[v + 1]], int(held.owned[v])
+        shape = [int(held.card[u]) for u in held.scope(f)]
+        likelihoods[_place(net, name)] = np.broadcast_to(own, shape).reshape(-1)
     return held.factors.values * likelihoods, likelihoods
+
+
+def tables_of(net: Network) -> dict[str, Array]:
+    """The tables that are parameters, and not derived from others as that of a noisy-OR is."""
+    return {name: net.tables[name] for name in net.parents if name not in net.forms}
 
 
 def _place(net: Network, name: str) -> slice:

@@ -9,7 +9,9 @@ import numpy as np
 
 from credo.core.records import Surface
 from credo.errors import DataError
+from credo.networks.causes.effect import has_posterior
 from credo.networks.sensitivity.sensitivity import Entry, Sensitivity, listed
+from credo.networks.sensitivity.slopes import tables_of
 from credo.numerics.distributions import Beta, checked_mass
 from credo.numerics.exact import Array
 
@@ -58,7 +60,7 @@ class Tornado(Surface):
 
 
 def tornado_of(found: Sensitivity, mass: float, change: float | None, top: int) -> Tornado:
-    net, learned = found.net, change is None and is_learned(found.net)
+    net, learned = found.net, change is None and has_posterior(found.net)
     share = CHANGE if change is None else change
     if not isinstance(share, float | int | np.number) or not 0 < share <= 1:
         raise DataError(f"change must be a share between 0 and 1, as 0.1 for 10%, but is {change!r:.60}")
@@ -89,11 +91,6 @@ def _answer(found: Sensitivity, name: str, x: Array) -> Array:
     return np.where(below > 0, np.clip(answer, 0.0, 1.0), np.nan)
 
 
-def is_learned(net: Network) -> bool:
-    """Whether the tables have a posterior."""
-    return net.evidence is not None and all(net.prior[node.label.name] is not None for node in net.nodes.values())
-
-
 def credible_ranges(net: Network, mass: float) -> dict[str, tuple[Array, Array]]:
     """Equal-tailed credible intervals of all entries: each is a Beta."""
     from credo.networks.table_beliefs import concentrations
@@ -111,4 +108,5 @@ def credible_ranges(net: Network, mass: float) -> dict[str, tuple[Array, Array]]
 
 
 def _changed(net: Network, share: float) -> dict[str, tuple[Array, Array]]:
-    return {name: (table * (1 - share), np.minimum(1.0, table * (1 + share))) for name, table in net.tables.items()}
+    tables = tables_of(net).items()
+    return {name: (table * (1 - share), np.minimum(1.0, table * (1 + share))) for name, table in tables}
