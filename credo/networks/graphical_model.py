@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from credo.networks.inference.joint_table import JointTable
     from credo.networks.inference.potentials import Flags, Integers, Potentials
     from credo.networks.inference.trees import Trees
+    from credo.networks.information import InformationGains
 
 UNSPLIT = ("forward", "loopy")  # methods that don't treat connected components apart
 
@@ -300,6 +301,20 @@ class GraphicalModel(Surface):
         from credo.networks.information import mutual_information
 
         return mutual_information(self, a, b, given, method=method, samples=samples, seed=seed)
+
+    def what_to_ask(
+        self,
+        variable: str,
+        given: Given = None,
+        *,
+        costs: Mapping[str, float] | None = None,
+        price: float = 1.0,
+    ) -> InformationGains:
+        """Each variable that isn't known: by how much knowing it is expected to lower the entropy of another, in nats,
+        less its cost times the price of a unit of cost; the best first."""
+        from credo.networks.information import information_gains
+
+        return information_gains(self, variable, given, costs, price)
 
     def explain(self, variable: str, given: Given, value: Any = None) -> QueryExplanation:
         """How much each finding changed the log-odds of a value, by default the most probable one."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from credo.networks.decisions.influence_diagram import InfluenceDiagram
     from credo.networks.decisions.information import InformationValues
     from credo.networks.decisions.policy import DecisionTable, Policy
+    from credo.networks.information import InformationGains
 
 SHOWN = 40  # rows of a table, and lines of a diagram, in a repr
 
@@ -114,6 +115,31 @@ def questions_table(found: InformationValues) -> Table:
 def questions_described(found: InformationValues) -> str:
     best = f"ask about {found.best.name}" if found.best else "nothing is worth asking"
     return "\n".join([f"Before {found.before}: {best}", *table_lines(questions_table(found))])
+
+
+def gains_table(found: InformationGains) -> Table:
+    each = found.questions[:SHOWN]
+    return Table(
+        [
+            TableColumn("ask", [one.name for one in each]),
+            TableColumn("nats gained", [one.gain for one in each], ".4f"),
+            TableColumn("cost", [one.cost for one in each], ".4g"),
+            TableColumn("worth", [one.worth for one in each], ".4f"),
+        ]
+    )
+
+
+def gains_title(found: InformationGains) -> str:
+    best = f"ask about {found.best.name}" if found.best else "nothing is worth asking"
+    return f"About {found.target}, entropy {found.entropy:.4f} nats: {best}"
+
+
+def gains_described(found: InformationGains) -> str:
+    return "\n".join([gains_title(found), *table_lines(gains_table(found))])
+
+
+def gains_content(found: InformationGains, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others
+    return [Paragraph(gains_title(found), "title"), gains_table(found)]
 
 
 def questions_content(found: InformationValues, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from credo.core.description import LN2
 from credo.networks.inference.conflict import said
-from credo.networks.sensitivity.findings import entropy
+from credo.networks.information import entropy
 from credo.present.content import Content, Drawing, Paragraph, Table, TableColumn
 from credo.present.plain_text import table_lines
 
@@ -76,7 +77,7 @@ def impact_table(found: EvidenceImpact) -> Table:
             TableColumn("finding", [f"{one.name}={said(one.value)}" for one in each], longest=WIDE),
             TableColumn(f"P({best}) alone", [one.alone[best] for one in each], ".4f"),
             TableColumn("without it", [one.without[best] for one in each], ".4f"),
-            TableColumn("entropy without it", [entropy(one.without) for one in each], ".4f"),
+            TableColumn("entropy without it", [entropy(one.without) / LN2 for one in each], ".4f"),
             TableColumn("bits moved", [one.divergence for one in each], ".4f"),
         ]
     )
@@ -85,7 +86,7 @@ def impact_table(found: EvidenceImpact) -> Table:
 def impact_title(found: EvidenceImpact) -> str:
     best = max(found.after, key=lambda each: found.after[each])
     moved = f"P({found.name}={best}) {found.before[best]:.4f} to {found.after[best]:.4f}"
-    return f"{moved}, entropy {entropy(found.before):.4f} to {entropy(found.after):.4f} bits"
+    return f"{moved}, entropy {entropy(found.before) / LN2:.4f} to {entropy(found.after) / LN2:.4f} bits"
 
 
 def impact_described(found: EvidenceImpact) -> str:

@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import credo
+from credo.networks.information import entropy
 from credo.networks.network import Network
-from credo.networks.sensitivity.findings import entropy
 from tests.networks import evidence, networks
 
 STEP = 1e-6
@@ -203,5 +203,5 @@ def test_impact_of_findings() -> None:
     assert found.findings[0].name == "XRay"
     without = net.query("LungCancer", {"Smoking": "yes", "VisitToAsia": "yes"})
     assert found.findings[0].without == pytest.approx(without)
-    assert entropy(without) == pytest.approx(-sum(p * np.log2(p) for p in without.values()))
+    assert entropy(without) == pytest.approx(-sum(p * np.log(p) for p in without.values()))
     assert "XRay=yes" in repr(found)

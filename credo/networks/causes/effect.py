@@ -194,8 +194,8 @@ class Evaluation:
         return [min(most, size - at) for at in range(0, size, most)]
 
     def of_joint(self, joints: Array) -> tuple[Array, Array]:
-        """P(outcome | do(cause)) and P(outcome | cause), from P(names) of each draw. (draws, states of the cause, states
-        of the outcome)"""
+        """P(outcome | do(cause)) and P(outcome | cause), from P(names) of each draw. (draws, states of the cause,
+        states of the outcome)"""
         found, whole, draws = self.found, Factor((DRAW, *self.names), joints), len(joints)
         parts: dict[frozenset[str], Factor] = {}
 

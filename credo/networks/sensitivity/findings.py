@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from credo.core.description import LN2
 from credo.core.records import Surface
 from credo.errors import EvidenceError
 from credo.networks.inference.sizes import exact_only
+from credo.networks.information import divergence
 
 if TYPE_CHECKING:
     from credo.networks.answers import Posterior
@@ -45,24 +44,6 @@ class EvidenceImpact(Surface):
         return impact_described(self)
 
 
-def entropy(p: Posterior) -> float:
-    """-Σ p log₂ p, in bits.
-
-    >>> entropy({"yes": 0.5, "no": 0.5})
-    1.0
-    """
-    mass = np.array([*p.values()])
-    mass = mass[mass > 0]
-    return float(-(mass * np.log2(mass)).sum()) + 0.0
-
-
-def divergence(p: Posterior, q: Mapping[Any, float]) -> float:
-    """Σ p log₂ p/q, in bits."""
-    one, two = (np.array([*each.values()]) for each in (p, q))
-    some = one > 0
-    return max(0.0, float((one[some] * np.log2(one[some] / two[some])).sum()))
-
-
 def evidence_impact(net: GraphicalModel, name: str, given: Given) -> EvidenceImpact:
     given = {each: finding for each, finding in (given or {}).items() if finding is not None}
     if name in given:
@@ -75,6 +56,6 @@ def evidence_impact(net: GraphicalModel, name: str, given: Given) -> EvidenceImp
         for each, finding in given.items():
             others = {other: known for other, known in given.items() if other != each}
             alone, without = net.query(name, {each: finding}, method="exact"), net.query(name, others, method="exact")
-            found.append(FindingImpact(each, finding, alone, without, divergence(after, without)))
+            found.append(FindingImpact(each, finding, alone, without, divergence(after, without) / LN2))
     found.sort(key=lambda each: -each.divergence)
     return EvidenceImpact(name, before, after, tuple(found))
