@@ -543,6 +543,15 @@ class Network(DirectedGraph, GraphicalModel):
         found = GraphicalModel.explain(self.do(do) if do else self, variable, given, value)
         return replace(found, done=dict(do)) if do else found
 
+    def counterfactual(
+        self, variables: str | Sequence[str], given: Given, do: Mapping[str, Any], *, method: Method = "auto"
+    ) -> Posterior:
+        """P(variables, had `do` been done | given): what would have been, in the case that was seen. All that depends
+        on what is done must be a function of its parents, its noise being variables of their own."""
+        from credo.networks.causes.twin_network import counterfactual
+
+        return counterfactual(self, variables, given, do, method)
+
     def sensitivity(self, variable: str, given: Given = None, value: Any = None) -> Sensitivity:
         """How P(variable = value | given) moves with each entry of each table: exact derivatives, one-way functions,
         a tornado within credible intervals, bounds. The value is by default the most probable one."""
