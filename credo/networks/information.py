@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.core.records import Surface
+from credo.core.records import Shown
 from credo.errors import DataError, EvidenceError, SchemaError, suggest
 from credo.networks.answers import Estimated, EstimatedNumber, Posterior
 
@@ -76,7 +76,7 @@ class InformationGain:
 
 
 @dataclass(frozen=True, repr=False)
-class InformationGains(Surface):
+class InformationGains(Shown):
     """What could be asked to learn about a target, the best first."""
 
     target: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from credo.core.records import Surface
+from credo.core.records import Shown
 from credo.errors import DataError, NetworkError, SchemaError, suggest
 from credo.networks import graph
 from credo.networks.causes.projection import Projection
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class CausalGraph(DirectedGraph, Surface):
+class CausalGraph(DirectedGraph, Shown):
     """Causes and effects without tables. Hidden variables are named, or stand behind an arrow with two heads: A <-> B
     is a hidden common cause of A and B.
 

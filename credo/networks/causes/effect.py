@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from credo.core.records import Surface
+from credo.core.records import Shown
 from credo.errors import EvidenceError, NetworkError, SchemaError, check_seed, check_whole, suggest
 from credo.networks.causes.estimand import mentioned, value_of
 from credo.networks.causes.identification import Identification
@@ -41,7 +41,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Effect(Surface):
+class Effect(Shown):
     """P(outcome | do(cause)) for each state of the cause; of several variables, states are tuples.
 
     `seen` is P(outcome | cause) beside it: the association, which common causes may distort.
@@ -127,6 +127,7 @@ def network_effect(
     """The effect in a network with tables; variables that were hidden when these were fitted count as hidden."""
     from credo.networks.causes.causal_graph import CausalGraph
 
+    _ = net.factors  # refused, where there are none
     if hidden is None:
         parts = () if net.evidence is None else net.evidence.parts
         hidden = [name for name in net.parents if hidden_rows(name) in parts]

@@ -34,6 +34,7 @@ def counterfactual(
 
 def twin_network(net: Network, done: Sequence[str]) -> tuple[Network, dict[str, str]]:
     """The network with a copy of all that depends on some variables, and the names of the copies."""
+    _ = net.factors  # refused, where there are none
     affected = reached([net._known(name) for name in done], children(net.parents))
     for name in (name for name in net.order if name in affected and name not in done):
         table = net.tables[name]

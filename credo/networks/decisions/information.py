@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.core.records import Surface
+from credo.core.records import Shown
 from credo.errors import EvidenceError, NetworkError, suggest
 from credo.networks.decisions.solving import checked_evidence
 from credo.networks.graph import children, reached
@@ -32,7 +32,7 @@ class InformationValue:
 
 
 @dataclass(frozen=True, repr=False)
-class InformationValues(Surface):
+class InformationValues(Shown):
     """What could be asked before a decision, the best first."""
 
     before: str

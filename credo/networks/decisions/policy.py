@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.core.records import Surface
+from credo.core.records import Shown
 from credo.errors import EvidenceError, NetworkError, suggest
 from credo.networks.network import Network
 from credo.numerics.exact import Array
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DecisionTable(Surface):
+class DecisionTable(Shown):
     """The expected utility of each option in each state of what is known, later decisions being taken at their best.
 
     Utilities that are settled before the decision don't count.
@@ -72,7 +72,7 @@ class DecisionTable(Surface):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Policy(Surface):
+class Policy(Shown):
     """The best policy: a table for each decision, and the expected utility of following them."""
 
     expected_utility: float

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from credo.core.description import LN2
-from credo.core.records import Surface
+from credo.core.records import Shown
 from credo.errors import EvidenceError
 from credo.networks.inference.sizes import exact_only
 from credo.networks.information import divergence
@@ -30,7 +30,7 @@ class FindingImpact:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EvidenceImpact(Surface):
+class EvidenceImpact(Shown):
     """How findings move P(name | given), the one that moves it most first."""
 
     name: str

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.core.records import Surface
+from credo.core.records import Shown
 from credo.errors import EvidenceError, SchemaError, check_whole, suggest
 from credo.networks.inference.findings import Findings, Given, state
 from credo.networks.inference.sizes import exact_only
@@ -74,7 +74,7 @@ def listed(sizes: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sensitivity(Surface):
+class Sensitivity(Shown):
     """How P(name = value | given) moves with each entry of each table, exactly.
 
     When an entry moves, the others of its row share what is left as they did before.

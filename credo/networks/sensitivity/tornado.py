@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.core.records import Surface
+from credo.core.records import Shown
 from credo.errors import DataError
 from credo.networks.causes.effect import has_posterior
 from credo.networks.sensitivity.sensitivity import Entry, Sensitivity, listed
@@ -40,7 +40,7 @@ class Bar:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tornado(Surface):
+class Tornado(Shown):
     """The bars of a tornado, the widest first."""
 
     title: str
