@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict, runtime_checkable
 
 from credo.asking.question import Question
 from credo.errors import DataError
@@ -68,6 +68,13 @@ class Adapter(Protocol):
 
     def explain(self, question: Question, inference: Inference) -> Any:
         """What `credo.ask` returns for explain."""
+
+
+@runtime_checkable
+class AnswersEvents(Protocol):
+    """An adapter that also answers about conditions joined by or, and, not and parentheses."""
+
+    def event(self, question: Question, inference: Inference) -> Any: ...
 
 
 class EvidenceWeight(TypedDict):
