@@ -33,6 +33,7 @@ NAMES = [
     "DecisionTree",
     "DirichletCategorical",
     "DirichletMultinomial",
+    "DynamicNetwork",
     "GammaExponential",
     "GammaPoisson",
     "GaussianDiscriminant",

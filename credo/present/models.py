@@ -16,6 +16,7 @@ CONTENTS = {
     "credo.models.hidden_markov.model.HiddenMarkov": "credo.present.hidden_markov.states_content",
     "credo.models.regression.linear.LinearRegression": "credo.present.regression.regression_content",
     "credo.networks.network.Network": "credo.present.networks.network_content",
+    "credo.networks.templates.dynamic_network.DynamicNetwork": "credo.present.templates.template_content",
     "credo.estimation.belief.Belief": "credo.present.beliefs.saved_belief_content",
     "credo.estimation.beliefs.Beliefs": "credo.present.beliefs.saved_groups_content",
 }

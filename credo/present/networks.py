@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,8 @@ from credo.present.numbers import count_of, listed
 if TYPE_CHECKING:
     from credo.networks.explanation import QueryExplanation
     from credo.networks.network import Network
+    from credo.networks.tables import States
+    from credo.numerics.exact import Array
 
 SMALL_NETWORK, TABLE_ROWS = 12, 16  # variables of a network whose tables are shown; rows of such a table
 NAMED, TOP = 40, 100  # variables that are named in a few lines; in a table
@@ -90,11 +93,16 @@ def _tables(net: Network) -> list[str]:
     if not net.tables:
         return ["", "without tables"]
     names = [*net.parents] if len(net.parents) <= SMALL_NETWORK else []
-    return [line for name in names for line in ("", *_table(net, name))]
+    return [
+        line
+        for name in names
+        for line in ("", *table_lines(name, net.parents[name], net.states, net.tables[name]))
+    ]
 
 
-def _table(net: Network, name: str) -> list[str]:
-    above, states, table = net.parents[name], net.states[name], net.tables[name]
+def table_lines(name: str, above: Sequence[str], all_states: States, table: Array) -> list[str]:
+    """A title, and a line for each row of a table."""
+    states = all_states[name]
     title = f"P({name}{' | ' + ', '.join(above) if above else ''})"
     if not above:
         longest = max(len(str(state)) for state in states)
@@ -103,7 +111,7 @@ def _table(net: Network, name: str) -> list[str]:
     cells = table.reshape(-1, len(states))
     for i in range(min(len(cells), TABLE_ROWS)):
         where = np.unravel_index(i, table.shape[:-1])
-        causes = [str(net.states[parent][k]) for parent, k in zip(above, where, strict=True)]
+        causes = [str(all_states[parent][k]) for parent, k in zip(above, where, strict=True)]
         rows.append([*causes, *(f"{p:.6g}" for p in cells[i].tolist())])
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
     lines = [title]
