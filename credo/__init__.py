@@ -47,6 +47,7 @@ _PUBLIC = {
     "Numeric": "credo.estimation.numeric",
     "OneDependence": "credo.models.augmented",
     "ParetoUniform": "credo.families.pareto_uniform",
+    "PlateNetwork": "credo.networks.templates.plate_network",
     "PriorError": "credo.errors",
     "QuestionError": "credo.errors",
     "Schema": "credo.data.schema",
@@ -140,6 +141,7 @@ if TYPE_CHECKING:
     from credo.networks.structure.learn import learn_structure as learn_structure
     from credo.networks.table_priors import BDeu as BDeu
     from credo.networks.templates.dynamic_network import DynamicNetwork as DynamicNetwork
+    from credo.networks.templates.plate_network import PlateNetwork as PlateNetwork
     from credo.numerics.probability_rules import bayes_rule as bayes_rule
     from credo.numerics.probability_rules import product_rule as product_rule
     from credo.numerics.probability_rules import sum_rule as sum_rule

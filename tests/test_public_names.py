@@ -57,6 +57,7 @@ NAMES = [
     "Numeric",
     "OneDependence",
     "ParetoUniform",
+    "PlateNetwork",
     "Schema",
     "Text",
     "TreeAugmented",

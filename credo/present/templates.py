@@ -11,6 +11,7 @@ from credo.present.numbers import count_of
 
 if TYPE_CHECKING:
     from credo.networks.templates.dynamic_network import DynamicNetwork
+    from credo.networks.templates.plate_network import PlateNetwork
 
 NAMED = 40  # variables that are named
 
@@ -38,6 +39,18 @@ def described(net: DynamicNetwork) -> str:
 def template_content(net: DynamicNetwork, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
     """What a dynamic network is, and what it has learned."""
     return [Paragraph("\n".join([*_arrows(net), *_tables(net)]), "lines")]
+
+
+def described_plates(net: PlateNetwork) -> str:
+    """Plates, arrows, and the tables of a small network."""
+    plates = ", ".join(dict.fromkeys(name.partition(".")[0] for name in net.parents))
+    lines = [f"PlateNetwork of {counted(len(net.parents), 'variable')}; plates: {plates}"]
+    lines += [f"  {', '.join(above)} -> {name}" if above else f"  {name}" for name, above in net.parents.items()]
+    if net.evidence is not None and net.history:
+        lines.append(f"fitted by EM: {count_of(len(net.history) - 1, 'step')}")
+    for name, above in net.parents.items() if net.tables and len(net.parents) <= SMALL_NETWORK else ():
+        lines += ["", *table_lines(name, above, net.states, net.tables[name])]
+    return "\n".join(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in lines)
 
 
 def _arrows(net: DynamicNetwork) -> list[str]:

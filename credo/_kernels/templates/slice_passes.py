@@ -91,9 +91,9 @@ def pass_backward(
 ) -> None:  # fmt: skip
     """backward[t] = log p(later slices of the sequence | state of slice t), up to a constant.
 
-    after: in, what slices after the stretch say of its last one (0 where its sequence ends there); out, what the stretch
-    says of the slice before it. pairs[k, i, j] += the expected weight of transitions i to j of that key; left alone
-    where it is empty. (slices, states), (sequences + 1,), (sequences,), (slices,), (keys, states, states),
+    after: in, what slices after the stretch say of its last one (0 where its sequence ends there); out, what the
+    stretch says of the slice before it. pairs[k, i, j] += the expected weight of transitions i to j of that key; left
+    alone where it is empty. (slices, states), (sequences + 1,), (sequences,), (slices,), (keys, states, states),
     (slices + 1, states), (states,), (slices, states), (keys, states, states)
     """
     states = logs.shape[1]

@@ -103,7 +103,7 @@ def marginal(table: Array, scope: Scope, keep: Scope) -> Array:
     """Σ over the names that aren't kept, the kept ones in their order. (cases, states of each...)"""
     axes = tuple(1 + i for i, name in enumerate(scope) if name not in keep)
     left = [name for name in scope if name in keep]
-    return table.sum(axes).transpose([0, *(1 + left.index(name) for name in keep)])
+    return np.asarray(table.sum(axes).transpose([0, *(1 + left.index(name) for name in keep)]))
 
 
 def spread(table: Array, own: Scope, scope: Scope, sizes: Mapping[str, int]) -> Array:

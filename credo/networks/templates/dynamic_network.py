@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
-import numpy as np
-
 from credo import engines
 from credo.core.learning import RowWeights, Weight
-from credo.core.records import Surface, with_fields
+from credo.core.records import with_fields
 from credo.errors import DataError, EvidenceError, NetworkError, check_seed, check_whole, suggest
 from credo.networks.fixed import Fixed
 from credo.networks.inference.sizes import SAMPLES, Method
@@ -19,6 +17,7 @@ from credo.networks.network import Network
 from credo.networks.tables import States, states_of, table_of
 from credo.networks.templates import slices
 from credo.networks.templates.slices import Arrows
+from credo.networks.templates.template import FIXED, Template
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ MOST_UNROLLED = 100_000  # variables of an unrolled network
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class DynamicNetwork(Surface):
+class DynamicNetwork(Template):
     """P(sequence) = P(slice 0) ∏ P(slice t | slice t − 1): every slice has the same variables, arrows and tables.
 
     Arrows within a slice are those of a `Network`; `previous(Weather)` is Weather one slice back. A variable with
@@ -53,9 +52,7 @@ class DynamicNetwork(Surface):
            [0.883, 0.117]])
     """
 
-    _internal: ClassVar[tuple[str, ...]] = (
-        "chain", "fixed_first", "fixed_tables", "known", "reading", "slice_network", "with_evidence",
-    )  # fmt: skip
+    _internal: ClassVar[tuple[str, ...]] = ("chain", "fixed_first", "reading", "slice_network")
 
     parents: Mapping[str, tuple[str, ...]]  # of each variable; some are previous(...)
     tables: Mapping[str, Array]  # P(variable | parents): (the parents' states..., own states); empty where not known
@@ -97,9 +94,7 @@ class DynamicNetwork(Surface):
         inside = slices.within(parents)
         own = {name: table_of(name, later[name], parents[name], wide) for name in later}
         start = {name: _first_table(name, begun[name], inside[name], wide) for name in begun}
-        values = (parents, own, start, known, None, None, tuple(history), sequence, order)
-        for field, value in zip(fields(self), values, strict=True):
-            object.__setattr__(self, field.name, Fixed(value) if type(value) is dict else value)
+        self._set(parents, own, start, known, None, None, tuple(history), sequence, order)
         if prior is not None or evidence is not None:
             self._learn(prior, evidence)
 
@@ -119,34 +114,17 @@ class DynamicNetwork(Surface):
 
     def with_evidence(self, evidence: Evidence, history: tuple[float, ...] = ()) -> DynamicNetwork:
         """The same arrows and prior, with tables derived from that evidence."""
-        more = {"history": history, "sequence": self.sequence, "order": self.order}
-        return DynamicNetwork(self.parents, states=self.states, prior=self.prior, evidence=evidence, **more)
+        new = DynamicNetwork(self.parents, states=self.states, prior=self.prior, evidence=evidence, history=history)
+        return new.reading(self.sequence, self.order)
 
     def reading(self, sequence: str | None, order: str | None) -> DynamicNetwork:
         """The same, which finds sequences in data so."""
         return with_fields(self, sequence=sequence, order=order)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what is derived."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return tuple(self.parents)
-
     @property
     def interface(self) -> tuple[str, ...]:
         """The variables with children in the next slice: given these, the future is independent of the past."""
         return slices.interface(self.parents)
-
-    @property
-    def known(self) -> bool:
-        """Whether it has tables."""
-        return bool(self.tables)
-
-    @property
-    def fixed_tables(self) -> Mapping[str, Array]:
-        return self.tables if self.evidence is None else {}
 
     @property
     def fixed_first(self) -> Mapping[str, Array]:
@@ -196,10 +174,6 @@ class DynamicNetwork(Surface):
         self._check_known()
         return SliceChain.of(self.parents, self.states, {**self.tables, **self.first}, self.tables)
 
-    def _check_known(self) -> None:
-        if not self.tables:
-            raise NetworkError("the network has arrows but no tables: give tables= and first=, or learn them with fit")
-
     # Learning
 
     @property
@@ -207,8 +181,8 @@ class DynamicNetwork(Surface):
         """The weight of the rows, slices of all sequences, that were learned."""
         if self.evidence is None:
             return 0.0
-        name = self.variables[0]
-        labels = {node.label for node in self.two_slices.nodes.values() if node.label.name in (name, slices.first(name))}
+        both = (slices.at(self.variables[0], t) for t in (0, 1))
+        labels = {self.two_slices.nodes[name].label for name in both}
         return float(sum(self.evidence[label].n.value.sum() for label in labels))
 
     def fit(
@@ -250,7 +224,7 @@ class DynamicNetwork(Surface):
         from credo.networks.templates.learning import Read, learned
 
         if self.tables and self.evidence is None:
-            raise EvidenceError("the tables are fixed, and no evidence is known behind them: learn them with fit")
+            raise EvidenceError(FIXED)
         read = Read(sequence or self.sequence, order or self.order, weight)
         return learned(self, data, read, None, Fitting.of(how), self)
 
@@ -262,45 +236,6 @@ class DynamicNetwork(Surface):
 
         read = Read(sequence or self.sequence, order or self.order, weight)
         return self.with_evidence(self._counted("forget sequences").without(complete_evidence(self, data, read)))
-
-    def discount(self, factor: float) -> DynamicNetwork:
-        """All evidence times a factor between 0 and 1, so that old sequences count less."""
-        if not (isinstance(factor, int | float | np.number) and 0 < factor <= 1):
-            raise EvidenceError(f"a discount must be above 0 and at most 1, but is {factor!r}")
-        return self.with_evidence(self._seen * float(factor), self.history)
-
-    def __add__(self, other: DynamicNetwork) -> DynamicNetwork:
-        """The evidence of both, the prior counted once."""
-        if not isinstance(other, DynamicNetwork):
-            return NotImplemented
-        both = self._counted("be merged"), other._counted("be merged")
-        if dict(self.parents) != dict(other.parents) or dict(self.states) != dict(other.states):
-            raise EvidenceError("these don't merge: their arrows or their states differ")
-        if self.prior != other.prior:
-            raise EvidenceError("these don't merge: their priors differ")
-        return self.with_evidence(both[0] + both[1])
-
-    def merge(self, *others: DynamicNetwork) -> DynamicNetwork:
-        """The same as adding them up."""
-        found = self
-        for other in others:
-            found = found + other
-        return found
-
-    @property
-    def _seen(self) -> Evidence:
-        if self.evidence is None:
-            raise EvidenceError("nothing was learned yet: the tables are fixed, or there are none")
-        found: Evidence = self.evidence
-        return found
-
-    def _counted(self, what: str) -> Evidence:
-        if self.history:
-            raise EvidenceError(
-                f"the tables were fitted by EM, from expected counts, and can't {what} exactly: fit again; update and "
-                "discount do work"
-            )
-        return self._seen
 
     # Inference
 
@@ -459,7 +394,7 @@ def _check_given(
 ) -> None:
     """Each variable has a table, those with previous parents one for the first slice, and no others."""
     for name in (name for name in first if name not in starting):
-        raise NetworkError(f"{name!r} has no previous parents: its table is the same in the first slice as in all others")
+        raise NetworkError(f"{name!r} has no previous parents: its table in the first slice is that of all others")
     if not tables and first:
         raise NetworkError("first= gives tables of the first slice, but tables= none of later ones")
     for name in (name for name in parents if tables and name not in tables):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -10,24 +10,21 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from credo import engines
-from credo.core.em import Expected, Fitted, accelerated_em
+from credo.core.em import Expected, Fitted
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.learning import RowWeights, Weight
-from credo.core.restarts import Restarts
 from credo.data import Source, source
 from credo.data.sequences import SequenceBatch
 from credo.errors import DataError, EvidenceError, NetworkError, counted, suggest
-from credo.networks.fitting import FIRST_STEPS, SAME_OPTIMUM, Fitting, hidden_states
-from credo.networks.inference.expectations import CHUNK
+from credo.networks.fitting import Fitting, hidden_states
 from credo.networks.learning import TableEM, add_tied, inferred
 from credo.networks.network import Network
-from credo.networks.table_priors import TablePriors
 from credo.networks.templates import slices
 from credo.networks.templates.reading import CodeSlices, sequence_table
 from credo.networks.templates.slice_answers import expected_counts
 from credo.networks.templates.slice_chain import CodedSlices, SliceChain
-from credo.notices import tell
+from credo.networks.templates.starts import best_fit, table_starts
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -52,7 +49,9 @@ def found_states(
 ) -> dict[str, tuple[Any, ...]]:
     """The states of all variables: the values of their columns, or as hidden= has them."""
     if table.once:
-        raise DataError("the data is read twice to find its states, and an iterator can be read only once: give states=")
+        raise DataError(
+            "an iterator can be read only once, and the data is read twice to find its states: give states="
+        )
     for name in (name for name in parents if name not in rows.names and name not in hidden):
         raise DataError(
             f"no column {name!r}, and its states aren't known; {suggest(name, table.names)} If it is hidden, say how "
@@ -68,7 +67,8 @@ def found_states(
             value = column.values[0]
             raise DataError(f"{column.name!r} can't be hidden: it is a column with values, such as {value!r:.60}")
         if not len(column.levels) and column.name not in hidden:
-            raise DataError(f"column {column.name!r} is empty: say how many states it has: hidden={{{column.name!r}: 2}}")
+            more = f"hidden={{{column.name!r}: 2}}"
+            raise DataError(f"column {column.name!r} is empty: say how many states it has: {more}")
         found.setdefault(column.name, column.values)
     return {name: found[name] for name in parents}
 
@@ -153,7 +153,7 @@ def learned(
     """With more sequences: counted where they are complete; EM for the others, from the tables of `start` if it has
     some."""
     if how.method != "em":
-        raise NetworkError(f'dynamic networks are fitted by EM: method={how.method!r} is for credo.Network')
+        raise NetworkError(f"templates are fitted by EM: method={how.method!r} is for credo.Network")
     table = source(data)
     columns = [name for name in table.without(read.weight).names if name not in (read.sequence, read.order)]
     carrier = Network(slices.within(model.parents), None, model.states or None)
@@ -169,7 +169,7 @@ def learned(
     evidence = found.complete if model.evidence is None else Evidence.total([model.evidence, found.complete])
     if not found.incomplete:
         return model.with_evidence(evidence, model.history)
-    fitted = Problem(model.parents, model.two_slices, evidence, found).solved(how, start)
+    fitted = fitted_slices(model, evidence, found, how, start)
     total = Evidence.total([evidence, Evidence(evidence.schema, fitted.evidence.parts)])
     return model.with_evidence(total, fitted.history)
 
@@ -227,66 +227,16 @@ def chain_of(parents: Mapping[str, tuple[str, ...]], two: Network) -> SliceChain
     return SliceChain.of(parents, states, first, later)
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """What is to be maximised: log P(sequences | θ) + log p(θ), p being the prior of log-odds."""
-
-    parents: Mapping[str, tuple[str, ...]]
-    two: Network
-    evidence: Evidence  # of sequences that were counted, and of those learned before
-    found: Gathered
-
-    def solved(self, how: Fitting, start: DynamicNetwork) -> Fitted[SliceEM]:
-        batches, size = self.found.incomplete, sum(each.rows for each in self.found.incomplete)
-        restarts = Restarts(
-            accelerated_em,
-            lambda: batches,
-            size,
-            how.steps,
-            how.tolerance,
-            first_steps=(FIRST_STEPS,),
-            favoured=1,
-            same=SAME_OPTIMUM,
-            beside=size <= CHUNK,
-        )
-        best: Fitted[SliceEM] = restarts.best([*self.starts(how, start)])
-        if not best.converged:
-            tell(f"EM ended after {counted(len(best.history) - 1, 'step')}, before it converged: steps= allows more")
-        return best
-
-    @cached_property
-    def hidden(self) -> frozenset[str]:
-        """Variables without any known cell."""
-        first = self.found.incomplete[0].names
-        known = {name for own in self.found.incomplete for v, name in enumerate(first) if (own.codes[v] >= 0).any()}
-        counted_before = any(part.statistics.n.value.any() for part in self.evidence.parts.values())
-        return frozenset() if counted_before else frozenset(first) - known
-
-    def starts(self, how: Fitting, start: DynamicNetwork) -> Iterator[SliceEM]:
-        """Tables from the known cells; where variables are hidden, theirs as given at first, and then random."""
-        prior = self.two.prior or TablePriors()
-        begun = self.two.with_evidence(Evidence.total([self.evidence, self.found.available]))
-        labels = {node.label: name for name, node in begun.nodes.items()}
-        shapes = {label.name: begun.tables[name].shape for label, name in labels.items()}
-        own = {name: {slices.at(each, t) for each in self.hidden for t in (0, 1)} for name in begun.nodes}
-        unseen = [label for label, name in labels.items() if not {*begun.parents[name], name}.isdisjoint(own[name])]
-        smooth = begun._with_prior(TablePriors()).with_evidence(begun.evidence) if _plain(prior, shapes) else begun
-        given = start.two_slices.tables if start.known and dict(start.two_slices.states) == dict(begun.states) else {}
-        known = {label: self.evidence[label].n.value for label in labels}
-        for i in range(how.starts if unseen else 1):
-            random = np.random.default_rng([how.seed, i])
-            drawn = {label: _drawn(shapes[label.name], random) for label in unseen}
-            if i == 0 and given:
-                drawn = {label: given[labels[label]] for label in unseen}
-            tables = {name: drawn.get(node.label, smooth.tables[name]) for name, node in begun.nodes.items()}
-            raised = begun._with_prior(prior.in_log_odds(shapes))._like(tables=tables)
-            yield SliceEM(self.parents, TableEM(raised, known))
-
-
-def _plain(prior: TablePriors, shapes: Mapping[str, Any]) -> bool:
-    """Whether some table is fitted by maximum likelihood: where EM begins, nothing should be impossible."""
-    return None in map(prior.__getitem__, shapes)
-
-
-def _drawn(shape: tuple[int, ...], random: np.random.Generator) -> Array:
-    return random.dirichlet(np.ones(shape[-1]), shape[:-1])
+def fitted_slices(
+    model: DynamicNetwork, evidence: Evidence, found: Gathered, how: Fitting, start: DynamicNetwork
+) -> Fitted[SliceEM]:
+    """EM over the incomplete sequences: the maximum of log P(sequences | θ) + log p(θ), p being the prior of
+    log-odds."""
+    two, names = model.two_slices, found.incomplete[0].names
+    seen = {name for own in found.incomplete for v, name in enumerate(names) if (own.codes[v] >= 0).any()}
+    counted_before = any(part.statistics.n.value.any() for part in evidence.parts.values())
+    hidden = () if counted_before else tuple(slices.at(name, t) for name in names if name not in seen for t in (0, 1))
+    fits = start.known and dict(start.states) == dict(model.states)
+    given = start.two_slices.tables if fits else {}
+    starts = [SliceEM(model.parents, each) for each in table_starts(two, evidence, found.available, hidden, given, how)]
+    return best_fit(starts, lambda: found.incomplete, sum(each.rows for each in found.incomplete), how)

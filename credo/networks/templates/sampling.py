@@ -44,7 +44,8 @@ def sampled_slices(net: DynamicNetwork, lengths: int | Sequence[int], seed: int 
 
 def _at(codes: dict[str, Codes], parent: str, t: int) -> Codes:
     meant = slices.before(parent)
-    return codes[parent][t] if meant is None else codes[meant][t - 1]
+    found: Codes = codes[parent][t] if meant is None else codes[meant][t - 1]
+    return found
 
 
 def _drawn(shares: Array, size: int, rng: np.random.Generator) -> Any:

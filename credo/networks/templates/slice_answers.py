@@ -8,8 +8,8 @@ import numpy as np
 
 from credo.networks.templates import slices
 from credo.networks.templates.contraction import Scope, marginal
-from credo.networks.templates.slice_chain import Cases, CodedSlices, SliceChain, distinct
-from credo.networks.templates.slice_factors import Codes, SliceFactors
+from credo.networks.templates.slice_chain import Cases, CodedSlices, SliceChain
+from credo.networks.templates.slice_factors import Codes, SliceFactors, distinct
 from credo.networks.templates.slice_passes import Passed, SlicePasses, best_paths
 from credo.numerics.exact import Array
 
@@ -48,7 +48,7 @@ def _given_boundary(cases: Cases, name: str, boundary: Array, own: Passed) -> Ar
     found = np.zeros((len(shares), table.shape[-1]))
     for b in range(shares.shape[1]):
         found += shares[:, b, None] * table[cases.which, b]
-    return found / found.sum(1, keepdims=True)
+    return np.asarray(found / found.sum(1, keepdims=True))
 
 
 def _pairs_at(chain: SliceChain, own: Passed, cases: Cases) -> Array:
@@ -83,7 +83,7 @@ def expected_counts(chain: SliceChain, coded: CodedSlices) -> tuple[dict[str, Ar
         for cases in own.seen.cases:
             boundary = marginal(joint[cases.rows], of, cases.part.boundary).reshape(len(cases.rows), -1)
             size = len(cases.codes[cases.part.names[0]])
-            weights = np.stack([np.bincount(cases.which, column, size) for column in boundary.T], 1)
+            weights: Array = np.stack([np.bincount(cases.which, each, size) for each in boundary.T], 1) * 1.0
             model = chain.first if cases.part in chain.first.emissions else chain.later
             _count_part(counts, chain, model, cases, weights, own)
         for cases in own.seen.coupled:

@@ -40,7 +40,7 @@ class CodedSlices(Loaded):
 
     @property
     def rows(self) -> int:
-        return self.codes.shape[1]
+        return int(self.codes.shape[1])
 
     @cached_property
     def complete(self) -> NDArray[np.bool_]:
@@ -115,7 +115,7 @@ class SliceChain:
     @cached_property
     def log_initial(self) -> Array:
         with np.errstate(divide="ignore"):
-            return np.log(self.first.base[0])
+            return np.asarray(np.log(self.first.base[0]))
 
     def likelihoods_of(self, coded: CodedSlices) -> Likelihoods:
         """P(seen | state) by code; the last row, code -1, is that of a missing cell."""

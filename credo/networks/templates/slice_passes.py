@@ -1,7 +1,7 @@
 """Filtering and smoothing over whole sequences, a stretch of slices at a time.
 
-The forward pass keeps the message before each stretch, and the backward pass computes the stretch again: memory grows by
-what is asked for, not by what is on the way.
+The forward pass keeps the message before each stretch, and the backward pass computes the stretch again: memory grows
+by what is asked for, not by what is on the way.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from credo._kernels.templates.slice_passes import pass_backward, pass_best, pass
 from credo.errors import EvidenceError
 from credo.models.hidden_markov.passes import Stretch, stretches_of
 from credo.networks.templates.slice_chain import CodedSlices, Seen, SliceChain
+from credo.networks.templates.slice_factors import Codes
 from credo.numerics.exact import Array
 
 STRETCH = 2**22  # numbers of a stretch's messages
@@ -121,12 +122,14 @@ def _forward(
 def impossible(coded: CodedSlices, row: int) -> EvidenceError:
     """The error about the first row that can't follow those before it."""
     slice_ = row - int(coded.starts[np.searchsorted(coded.starts, row, side="right") - 1])
-    place = f"slice {slice_}" if coded.start is None else f"row {coded.start + row + 1} (slice {slice_} of its sequence)"
+    place = f"slice {slice_}"
+    if coded.start is not None:
+        place = f"row {coded.start + row + 1} ({place} of its sequence)"
     after = "it" if slice_ == 0 else "it after the slices before"
     return EvidenceError(f"{place} is impossible: no states of the hidden variables allow {after}")
 
 
-def best_paths(chain: SliceChain, coded: CodedSlices) -> tuple[Seen, Array, Array]:
+def best_paths(chain: SliceChain, coded: CodedSlices) -> tuple[Seen, Codes, Array]:
     """The interface's most probable joint states of each row, other variables at their best; and log p. (rows,),
     (sequences,)"""
     seen = chain.read(coded, 0, coded.rows, best=True)

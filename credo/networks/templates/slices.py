@@ -91,7 +91,7 @@ def _pair(given: Any) -> tuple[str, str]:
             return cause, effect
         (one, s), (two, t) = cause, effect
     except (TypeError, ValueError):
-        raise NetworkError(f"an arrow must be (cause, effect) or ((cause, 0), (effect, 1)), not {given!r:.60}") from None
+        raise NetworkError(f"an arrow is (cause, effect) or ((cause, 0), (effect, 1)), not {given!r:.60}") from None
     if (s, t) not in ((0, 0), (1, 1), (0, 1)):
         raise NetworkError(f"an arrow leads within slice 0 or from slice 0 to 1, but {given!r:.60} doesn't")
     return (previous(one) if s < t else one), two
