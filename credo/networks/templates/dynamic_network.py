@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 from credo import engines
 from credo.core.learning import RowWeights, Weight
 from credo.core.records import with_fields
-from credo.errors import DataError, EvidenceError, NetworkError, check_seed, check_whole, suggest
+from credo.errors import DataError, NetworkError, check_seed, check_whole, suggest
 from credo.networks.fixed import Fixed
 from credo.networks.inference.sizes import SAMPLES, Method
 from credo.networks.network import Network
 from credo.networks.tables import States, states_of, table_of
 from credo.networks.templates import slices
 from credo.networks.templates.slices import Arrows
-from credo.networks.templates.template import FIXED, Template
+from credo.networks.templates.template import Template
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ class DynamicNetwork(Template):
             for unknown in (name for name in states if name not in parents):
                 raise NetworkError(f"a list of states is for {unknown!r}; {suggest(unknown, parents)}")
         known: dict[str, tuple[Any, ...]] = {}
-        for name in parents if later or states else ():
+        declared = bool(states) if isinstance(states, Mapping) else states is not None
+        for name in parents if later or declared else ():
             given = states.get(name) if isinstance(states, Mapping) else states
             known[name] = states_of(name, given, later.get(name), parents[name])
         wide = known | {slices.previous(name): own for name, own in known.items()}
@@ -223,8 +224,7 @@ class DynamicNetwork(Template):
         from credo.networks.fitting import Fitting
         from credo.networks.templates.learning import Read, learned
 
-        if self.tables and self.evidence is None:
-            raise EvidenceError(FIXED)
+        self._check_updatable()
         read = Read(sequence or self.sequence, order or self.order, weight)
         return learned(self, data, read, None, Fitting.of(how), self)
 
@@ -247,7 +247,7 @@ class DynamicNetwork(Template):
         variables {name: array}; of all by default.
 
         Data are a table with a row for each slice, in which any cells may be missing, and any columns; or a list of
-        findings, {} where nothing is known, whose values may be states, lists of possible states, or {state:
+        findings, {} where nothing is known, whose values may be states, sets of possible states, or {state:
         likelihood}.
         """
         from credo.networks.templates.jobs import Marginals

@@ -31,7 +31,7 @@ def ground_of(net: PlateNetwork, data: Any, hidden: Mapping[str, Any] | None, *,
         name for name in net.parents
         if (batch := plates[plate_of(name)].batch) is not None and column_of(name) in batch.names
     ]  # fmt: skip
-    carrier = Network(net.parents, None, net.states or None)
+    carrier = Network(net.parents, None, net.states or None, history=net.history)
     absent = hidden_states(carrier, hidden, there) if strict else {}
     codes, states = found_codes(plates, net.parents, net.states, absent, strict=strict)
     for name in absent:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
-from credo.errors import EvidenceError
 from credo.networks.network import Network
 from credo.networks.tables import States
 from credo.networks.templates.plates import checked_keys, plate_parents
-from credo.networks.templates.template import FIXED, Template
+from credo.networks.templates.template import Template
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -104,8 +103,7 @@ class PlateNetwork(Template):
         from credo.networks.fitting import Fitting
         from credo.networks.templates.plate_learning import learned
 
-        if self.tables and self.evidence is None:
-            raise EvidenceError(FIXED)
+        self._check_updatable()
         return learned(self, data, None, Fitting.of(how), self)
 
     def forget(self, data: Mapping[str, Any]) -> PlateNetwork:

@@ -83,10 +83,15 @@ def tell_unseen(unknown: Mapping[str, Unseen]) -> None:
 
 
 def is_findings(data: object) -> bool:
-    """Whether it is a list of findings, one of which is more than a state: several states, or likelihoods."""
+    """Whether it is a list of findings, one of which is more than a state: several states, or likelihoods. Mappings all
+    of whose values are lists are tables: sequences."""
     if not isinstance(data, list | tuple) or not all(isinstance(each, Mapping) for each in data):
         return False
-    return any(isinstance(value, Mapping | list | tuple | set | frozenset) for row in data for value in row.values())
+    values = [value for row in data for value in row.values()]
+    lists = sum(isinstance(value, list | tuple | np.ndarray) for value in values)
+    if any(isinstance(value, Mapping | set | frozenset) for value in values):
+        return True
+    return bool(lists) and (lists < len(values) or not all(data))
 
 
 def coded_findings(potentials: Potentials, rows: Sequence[Mapping[str, Any]]) -> CodedSlices:

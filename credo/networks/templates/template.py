@@ -13,6 +13,7 @@ from credo.core.records import Surface
 from credo.errors import EvidenceError, NetworkError
 from credo.networks.fixed import Fixed
 from credo.networks.tables import States
+from credo.notices import tell
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -99,6 +100,13 @@ class Template(Surface, ABC):
                 "discount do work"
             )
         return self._seen
+
+    def _check_updatable(self) -> None:
+        """Refuse fixed tables; tell that what EM expected before stays."""
+        if self.tables and self.evidence is None:
+            raise EvidenceError(FIXED)
+        if self.history:
+            tell("what EM expected of earlier data stays, and counts as known: to fit all data at once, use fit")
 
     def _check_known(self) -> None:
         if not self.tables:
