@@ -170,7 +170,7 @@ def learn(
         if report:
             from credo.present.page import classifier_page
 
-            classifier_page(model, report, examples=table, curve=found)
+            classifier_page(model, report, examples=table, curve=found, file=data)
         if plot and found is not None:
             from credo.present.plotting import save_figure
 

@@ -257,17 +257,15 @@ def _tried(
     The accuracy of the class shares is that of always predicting the commonest class: where classes are equally common,
     each fold would have another one.
     """
-    found = []
-    each = cross_fitted_alone(held_out, blanked, model.class_weights)
-    for (name, share), log_probabilities in zip(shares.items(), each, strict=True):
-        found.append(_outcome(model, held_out.rows, name, log_probabilities, share))
     log_prior = held_out.rows.log_prior
     prior = log_prior - np.logaddexp.reduce(log_prior, axis=1, keepdims=True)
-    own = _outcome(model, held_out.rows, SHARES, prior, max(0.0, 1 - sum(shares.values())))
-    found.append(replace(own, accuracy=commonest))
+    alone = [*cross_fitted_alone(held_out, blanked, model.class_weights), prior]
+    truth, weight = held_out.rows.truth.astype(np.intp), held_out.rows.weight
+    scores = [Scores(model.classes, log_probabilities, truth, weight) for log_probabilities in alone]
+    best = min(scores, key=lambda each: each.log_loss)
+    weights = {**shares, SHARES: max(0.0, 1 - sum(shares.values()))}
+    found = []
+    for (name, share), each in zip(weights.items(), scores, strict=True):
+        accuracy = commonest if name == SHARES else each.accuracy
+        found.append(Tried(name, each.log_loss, accuracy, share, each.log_loss_difference(best)[1]))
     return tuple(sorted(found, key=lambda each: each.log_loss))
-
-
-def _outcome(model: Classifier, held_out: TermScores, name: str, log_probabilities: Array, share: float) -> Tried:
-    scores = Scores(model.classes, log_probabilities, held_out.truth.astype(np.intp), held_out.weight)
-    return Tried(name, scores.log_loss, scores.accuracy, share)

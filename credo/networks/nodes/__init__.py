@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 # Each public name and the module that defines it, loaded at first use.
 _PUBLIC = {
+    "NoisyAnd": "credo.networks.nodes.noisy_and",
+    "NoisyMax": "credo.networks.nodes.noisy_max",
+    "NoisyOr": "credo.networks.nodes.noisy_or",
     "Table": "credo.networks.nodes.table",
 }
 __all__ = sorted(_PUBLIC)
 
 if TYPE_CHECKING:
+    from credo.networks.nodes.noisy_and import NoisyAnd as NoisyAnd
+    from credo.networks.nodes.noisy_max import NoisyMax as NoisyMax
+    from credo.networks.nodes.noisy_or import NoisyOr as NoisyOr
     from credo.networks.nodes.table import Table as Table
 
 

@@ -203,8 +203,9 @@ class SliceEM:
         found: dict[Label, Part] = {}
         for name, node in network.nodes.items():
             if node.label not in found:
-                own = counts.get(node.label.name, np.zeros(network.tables[name].shape))
-                found[node.label] = Part(node.axes, node.expected(own))
+                table = network.tables[name]
+                own = counts.get(node.label.name, np.zeros(table.shape))
+                found[node.label] = node.expected([own], table)
         return Evidence(network.schema, found), log_likelihood
 
     def with_evidence(self, evidence: Evidence, /) -> Self:

@@ -101,9 +101,9 @@ class PlateEM:
             raise EvidenceError(f"what the tables have of {names} is impossible under the network") from None
         parts = {}
         for name, node in template.nodes.items():
-            there = node.label in evidence.parts
-            own = evidence[node.label].n.value if there else np.zeros(template.tables[name].shape)
-            parts[node.label] = Part(node.axes, node.expected(own))
+            table, there = template.tables[name], node.label in evidence.parts
+            own = evidence[node.label].n.value if there else np.zeros(table.shape)
+            parts[node.label] = node.expected([own], table)
         return Evidence(template.schema, parts), log_likelihood - batch.rows * batch.log_known
 
     def with_evidence(self, evidence: Evidence, /) -> Self:

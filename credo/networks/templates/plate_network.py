@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
+from credo.errors import NetworkError
 from credo.networks.network import Network
 from credo.networks.tables import States
 from credo.networks.templates.plates import checked_keys, plate_parents
@@ -62,6 +63,8 @@ class PlateNetwork(Template):
     ) -> None:
         parents = plate_parents(arrows)
         net = Network(parents, tables, states, None, prior, evidence, history)
+        for name in net.forms:
+            raise NetworkError(f"the variables of plates have tables, but {name!r} is a {net.forms[name]!r:.60}")
         values = (net.parents, checked_keys(keys, parents), net.tables, net.states, net.prior, evidence, net.history)
         self._set(*values)
         self.__dict__["template"] = net

@@ -37,14 +37,13 @@ def table_starts(
     unseen = [label for label, name in labels.items() if not {*begun.parents[name], name}.isdisjoint(hidden)]
     plain = None in map(prior.__getitem__, shapes)  # maximum likelihood: where EM begins, nothing is impossible
     smooth = begun._with_prior(TablePriors()).with_evidence(begun.evidence) if plain else begun
-    known = {label: evidence[label].n.value for label in labels}
     for i in range(how.starts if unseen else 1):
         random = np.random.default_rng([how.seed, i])
-        drawn = {label: _drawn(shapes[label.name], random) for label in unseen}
+        drawn = {label: begun.nodes[labels[label]].drawn(begun.tables[labels[label]], random) for label in unseen}
         if i == 0 and given:
             drawn = {label: given[labels[label]] for label in unseen}
         tables = {name: drawn.get(node.label, smooth.tables[name]) for name, node in begun.nodes.items()}
-        yield TableEM(begun._with_prior(prior.in_log_odds(shapes))._like(tables=tables), known)
+        yield TableEM(begun._with_prior(prior.in_log_odds(shapes))._like(parameters=tables), evidence)
 
 
 def best_fit(starts: Sequence[Model], batches: Callable[[], Any], rows: int, how: Fitting) -> Fitted[Model]:
@@ -64,7 +63,3 @@ def best_fit(starts: Sequence[Model], batches: Callable[[], Any], rows: int, how
     if not best.converged:
         tell(f"EM ended after {counted(len(best.history) - 1, 'step')}, before it converged: steps= allows more")
     return best
-
-
-def _drawn(shape: tuple[int, ...], random: np.random.Generator) -> Array:
-    return random.dirichlet(np.ones(shape[-1]), shape[:-1])

@@ -12,6 +12,7 @@ from credo.storage.schemas import (
     mixtures,
     models,
     networks,
+    node_distributions,
     regression,
     templates,
     trees,
@@ -19,8 +20,8 @@ from credo.storage.schemas import (
 from credo.storage.stored import Stored
 
 ROOMS = (
-    core, families, estimation, models, hypotheses, mixtures, hidden_markov, networks, templates, regression, logistic,
-    trees,
+    core, families, estimation, models, hypotheses, mixtures, hidden_markov, networks, node_distributions, templates,
+    regression, logistic, trees,
 )  # fmt: skip
 BY_NAME: dict[str, Stored] = {schema.name: schema for room in ROOMS for schema in room.SCHEMAS}
 BY_PLACE: dict[str, Stored] = {schema.place: schema for schema in BY_NAME.values() if schema.place}
