@@ -200,6 +200,7 @@ def clinic(arrows: str = "Ward.Outbreak -> Patient.Infected", **tables: Any) -> 
         (lambda: seen().any("Patient.Infected", "maybe"), "has no state 'maybe'"),
         (lambda: seen().any("Patient.Infected", "yes", {"bed": 3}), "no column 'bed'"),
         (lambda: seen().any("Patient.Infected", "yes", {"ward": 9}), "0 members with ward=9"),
+        (lambda: seen().query("Patient.Infected[bob]", {"Patient.Infected[ann]": "no"}), "is 'yes' in the tables"),
         (lambda: credo.ask(seen(), "P(Patient.Infected[cy])"), "no member 'cy'"),
         (lambda: credo.PlateNetwork("A.x -> B.y", keys={"A": "a"}).given({}), "arrows but no tables"),
         (lambda: clinic("Patient.Infected -> Ward.Outbreak", Patient=PATIENTS), "leads from many members to one"),

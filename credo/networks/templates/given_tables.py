@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.core.records import Surface
-from credo.errors import NetworkError, SchemaError, SizeError, suggest
+from credo.errors import EvidenceError, NetworkError, SchemaError, SizeError, suggest
 from credo.networks.inference.findings import state
 from credo.networks.inference.rows import states_array
 from credo.networks.network import Network
 from credo.networks.templates.ground import Copies, Ground
-from credo.networks.templates.plates import Plate, chosen_members, plate_of
+from credo.networks.templates.plates import Codes, Places, Plate, chosen_members, plate_of
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class GivenTables(Surface):
 
     def query(self, variable: str, given: Given = None) -> Posterior:
         """P(variable of a member | the tables, and further findings), as in query("Patient.Infected[ann]")."""
+        self._check_further(given)
         net, evidence = self.relevant([variable, *(given or {})])
         return net.query(variable, {**evidence, **(given or {})})
 
@@ -82,75 +85,49 @@ class GivenTables(Surface):
 
     def count(self, variable: str, value: Any, where: Given = None, *, given: Given = None) -> dict[int, float]:
         """P(the variable has this value for so many of these members | the tables): {number: probability}."""
-        known, groups, code = self._members(variable, value, where, given)
-        found = np.ones(1)
-        for numbers in groups:
-            found = np.convolve(found, self._counted(numbers, code, given))
-        size = known + sum(map(len, groups))
-        missed = int(self._chosen(variable, where).size) - size
-        shares = np.concatenate([np.zeros(known), found, np.zeros(missed)])
-        return dict(enumerate(shares.tolist()))
+        asked = self._asked(variable, value, where)
+        shares = np.zeros(1 + int((asked.codes == asked.code).sum()))
+        shares[-1] = 1.0  # those of which it is known
+        for each in self._components(asked, given, counting=True):
+            shares = np.convolve(shares, each)
+        return dict(enumerate(np.append(shares, np.zeros(1 + len(asked.codes) - len(shares))).tolist()))
 
     def _none(self, variable: str, value: Any, where: Given, given: Given, *, holds: bool) -> float:
         """P(no member has the value), or if `holds` is false, P(no member has another)."""
-        _, groups, code = self._members(variable, value, where, given)
-        chosen = self.ground.offsets[variable] + self._chosen(variable, where)
-        codes = self.ground.codes[chosen]
-        if ((codes >= 0) & ((codes == code) == holds)).any():
+        asked = self._asked(variable, value, where, holds)
+        if ((asked.codes >= 0) & ((asked.codes == asked.code) == holds)).any():
             return 0.0
-        found = 1.0
-        for numbers in groups:
-            found *= self._chained(numbers, code, holds, given)
-        return found
+        return prod(float(each[0]) for each in self._components(asked, given, counting=False))
 
-    def _members(self, variable: str, value: Any, where: Given, given: Given) -> tuple[int, list[list[int]], int]:
-        """How many members are known to have a value; the others' numbers, by component; and the value's code."""
+    def _asked(self, variable: str, value: Any, where: Given, holds: bool = True) -> Asked:
         self._known(variable)
-        template = self.network.template
+        template, plates = self.network.template, self.ground.plates.by_name
         code = state(template.potentials, template.potentials.number[variable], value)
-        numbers = self.ground.offsets[variable] + self._chosen(variable, where)
-        codes = self.ground.codes[numbers]
-        groups: dict[int, list[int]] = {}
-        for number in numbers[codes < 0].tolist():
-            groups.setdefault(int(self.ground.components[number]), []).append(number)
-        self.relevant([*(given or {})])  # refuses unknown names
-        return int((codes == code).sum()), [*groups.values()], code
+        chosen = chosen_members(plates[plate_of(variable)], plates, where, self.network.keys)
+        numbers = self.ground.offsets[variable] + chosen
+        hit = (np.arange(len(self.network.states[variable])) == code) == holds
+        return Asked(numbers, self.ground.codes[numbers], code, hit)
 
-    def _chosen(self, variable: str, where: Given) -> Any:
-        plates = self.ground.plates.by_name
-        return chosen_members(plates[plate_of(variable)], plates, where, self.network.keys)
-
-    def _chained(self, numbers: Sequence[int], code: int, holds: bool, given: Given) -> float:
-        """P(none of these copies has the state, or none another): a chain of nodes, each telling whether one did so
-        far."""
-        net, evidence = self._with(numbers, given)
-        names = [self.ground.named(number) for number in numbers]
-        hit = (np.arange(len(net.states[names[0]])) == code) == holds
-        chain = _Chain(net)
-        before = chain.add(hit.astype(np.int64)[None], [names[0]], 2)
-        for name in names[1:]:
-            before = chain.add(np.maximum(np.arange(2)[:, None], hit), [before, name], 2)
-        return float(chain.network().query(before, evidence)[0])
-
-    def _counted(self, numbers: Sequence[int], code: int, given: Given) -> Array:
-        """P(so many of these copies have the state): a chain of nodes, each counting those so far."""
-        net, evidence = self._with(numbers, given)
-        names = [self.ground.named(number) for number in numbers]
-        hit = (np.arange(len(net.states[names[0]])) == code).astype(np.int64)
-        if len(names) ** 3 * len(hit) // 3 > MOST_COUNTED:
-            raise SizeError(
-                f"{len(names):,} members depend on each other, and counting them exactly takes too large tables: ask "
-                "about fewer, or about any and all"
-            )
-        chain = _Chain(net)
-        before = chain.add(hit[None], [names[0]], 2)
-        for k, name in enumerate(names[1:], 2):
-            before = chain.add(np.arange(k)[:, None] + hit, [before, name], k + 1)
-        return np.array([*chain.network().query(before, evidence).values()])
-
-    def _with(self, numbers: Sequence[int], given: Given) -> tuple[Network, dict[str, Any]]:
-        net, evidence = self.relevant([*(self.ground.named(number) for number in numbers), *(given or {})])
-        return net, {**evidence, **(given or {})}
+    def _components(self, asked: Asked, given: Given, *, counting: bool) -> Iterator[Array]:
+        """P(so many have it), or P(none) and P(some), of the members in each component: these are independent. Those of
+        one structure, in which the same members are asked for, are answered together."""
+        unknown = asked.numbers[asked.codes < 0]
+        touched = {int(self.ground.components[self._number(name)]) for name in given or {}} - {-1}
+        self._check_further(given)
+        parts = {*self.ground.components[unknown].tolist()}
+        for part in sorted(parts & touched):
+            own = unknown[self.ground.components[unknown] == part]
+            names = [self.ground.named(number) for number in own.tolist()]
+            net, evidence = self.relevant([*names, *(given or {})])
+            whole, last = _chained(net, names, asked.hit, counting)
+            yield np.array([*whole.query(last, {**evidence, **(given or {})}).values()])
+        for copies in self.ground.copies(parts - touched) if parts - touched else ():
+            flags = np.isin(copies.numbers, unknown)
+            patterns, which = np.unique(flags, axis=0, return_inverse=True)
+            net, rows = copies.network(self.network.tables), _table(copies)
+            for k, pattern in enumerate(patterns):
+                whole, last = _chained(net, [str(i) for i in np.flatnonzero(pattern)], asked.hit, counting)
+                yield from whole.predict_proba(last, rows.take(np.flatnonzero(which.reshape(-1) == k)))
 
     # The copies that matter
 
@@ -202,6 +179,15 @@ class GivenTables(Surface):
         tied = {self.ground.named(number): self.ground.variable_of(number) for number in range(size)}
         return Network(parents, tables, states, tied)
 
+    def _check_further(self, given: Given) -> None:
+        """Refuse findings about cells that the tables have already."""
+        for name, value in (given or {}).items():
+            number = self._number(name)
+            known = int(self.ground.codes[number])
+            own = self.network.states[self.ground.variable_of(number)]
+            if known >= 0 and value != own[known]:
+                raise EvidenceError(f"{name} is {own[known]!r} in the tables: further findings are about unknown cells")
+
     def _known(self, variable: object) -> None:
         if variable not in self.network.parents:
             raise SchemaError(f"there is no variable {variable!r}; {suggest(variable, self.network.parents)}")
@@ -223,6 +209,30 @@ class GivenTables(Surface):
         sizes = ", ".join(f"{plate.size:,} in {name}" for name, plate in self.ground.plates.by_name.items())
         unknown = int((self.ground.codes < 0).sum())
         return f"GivenTables(members: {sizes}; {unknown:,} of {len(self.ground.codes):,} cells unknown)"
+
+
+class Asked(NamedTuple):
+    """Copies that are asked about, and which of their states count."""
+
+    numbers: Places
+    codes: Codes
+    code: int
+    hit: NDArray[np.bool_]
+
+
+def _chained(net: Network, names: Sequence[str], hit: NDArray[np.bool_], counting: bool) -> tuple[Network, str]:
+    """With a chain of nodes, each of which tells how many of the copies so far are hit, or whether one is."""
+    if counting and len(names) ** 3 * len(hit) // 3 > MOST_COUNTED:
+        raise SizeError(
+            f"{len(names):,} members depend on each other, and counting them exactly takes too large tables: ask about "
+            "fewer, or about any and all"
+        )
+    chain, one = _Chain(net), hit.astype(np.int64)
+    last = chain.add(one, names[:1], 2)
+    for k, name in enumerate(names[1:], 2):
+        before = np.arange(k if counting else 2)[:, None]
+        last = chain.add(before + one if counting else np.maximum(before, one), [last, name], k + 1 if counting else 2)
+    return chain.network(), last
 
 
 class _Chain:

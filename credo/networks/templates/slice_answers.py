@@ -18,7 +18,12 @@ PAIRS = 2**22  # numbers of the joint tables of slices and those before, treated
 
 def marginals(chain: SliceChain, coded: CodedSlices, passed: Iterable[Passed], names: Scope) -> dict[str, Array]:
     """P(variable | rows) of each row. (rows, states)"""
-    found = {name: np.empty((coded.rows, chain.sizes[name])) for name in names}
+    found, codes = dict[str, Array](), dict(zip(coded.names, coded.codes, strict=True))
+    for name in names:
+        size = chain.sizes[name]
+        given = bool(((codes[name] >= 0) & (codes[name] < size)).all())  # in every row: nothing is to be found out
+        found[name] = np.eye(size)[codes[name]] if given else np.empty((coded.rows, size))
+        names = tuple(each for each in names if each != name or not given)
     for own in passed:
         rows = slice(own.stretch.a, own.stretch.b)
         shares, of = own.shares, chain.later.interface
@@ -27,11 +32,11 @@ def marginals(chain: SliceChain, coded: CodedSlices, passed: Iterable[Passed], n
             if name in of:
                 found[name][rows] = marginal(joint, of, (name,))
         for cases in own.seen.cases:
-            for name in (name for name in cases.part.names if name in found):
+            for name in (name for name in cases.part.names if name in names):
                 boundary = marginal(joint[cases.rows], of, cases.part.boundary)
                 found[name][rows][cases.rows] = _given_boundary(cases, name, boundary, own)
         for cases in own.seen.coupled:
-            wanted = [name for name in cases.part.names if name in found]
+            wanted = [name for name in cases.part.names if name in names]
             boundary = _pairs_at(chain, own, cases) if wanted else np.empty(0)
             for name in wanted:
                 found[name][rows][cases.rows] = _given_boundary(cases, name, boundary, own)
