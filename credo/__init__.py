@@ -21,6 +21,7 @@ _PUBLIC = {
     "DecisionTree": "credo.models.tree.model",
     "DirichletCategorical": "credo.families.dirichlet",
     "DirichletMultinomial": "credo.families.dirichlet",
+    "DynamicNetwork": "credo.networks.templates.dynamic_network",
     "EngineError": "credo.errors",
     "EvidenceError": "credo.errors",
     "GammaExponential": "credo.families.gamma",
@@ -48,6 +49,7 @@ _PUBLIC = {
     "Numeric": "credo.estimation.numeric",
     "OneDependence": "credo.models.augmented",
     "ParetoUniform": "credo.families.pareto_uniform",
+    "PlateNetwork": "credo.networks.templates.plate_network",
     "PriorError": "credo.errors",
     "QuestionError": "credo.errors",
     "Schema": "credo.data.schema",
@@ -142,6 +144,8 @@ if TYPE_CHECKING:
     from credo.networks.structure.edge_confidence import edge_confidence as edge_confidence
     from credo.networks.structure.learn import learn_structure as learn_structure
     from credo.networks.table_priors import BDeu as BDeu
+    from credo.networks.templates.dynamic_network import DynamicNetwork as DynamicNetwork
+    from credo.networks.templates.plate_network import PlateNetwork as PlateNetwork
     from credo.numerics.probability_rules import bayes_rule as bayes_rule
     from credo.numerics.probability_rules import product_rule as product_rule
     from credo.numerics.probability_rules import sum_rule as sum_rule

@@ -26,6 +26,7 @@ CONTENTS = {
     "credo.networks.sensitivity.findings.EvidenceImpact": "credo.present.sensitivity.impact_content",
     "credo.networks.sensitivity.sensitivity.Sensitivity": "credo.present.sensitivity.sensitivity_content",
     "credo.networks.sensitivity.tornado.Tornado": "credo.present.sensitivity.tornado_content",
+    "credo.networks.templates.dynamic_network.DynamicNetwork": "credo.present.templates.template_content",
     "credo.estimation.belief.Belief": "credo.present.beliefs.saved_belief_content",
     "credo.estimation.beliefs.Beliefs": "credo.present.beliefs.saved_groups_content",
 }
