@@ -19,6 +19,7 @@ from importlib import import_module
 from math import prod
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from credo.errors import CredoError, NetworkError, SizeError
 from credo.formats.draft import ROOM, many
@@ -26,6 +27,9 @@ from credo.formats.files import PACKED, FilePath, read_text, write_text
 from credo.networks.markov_network import MarkovNetwork
 from credo.networks.network import Network
 from credo.notices import tell
+
+if TYPE_CHECKING:
+    from credo.networks.decisions.influence_diagram import InfluenceDiagram
 
 FORMATS = {
     ".bif": "bif",
@@ -59,6 +63,27 @@ def read(path: FilePath) -> Network | MarkovNetwork:
             raise
         raise type(error)(f"{text[:LONGEST]} ... {text[-ENDING:]}") from None
     return found
+
+
+def read_diagram(path: FilePath) -> InfluenceDiagram:
+    """An influence diagram from a GeNIe file."""
+    from credo.formats import xdsl_diagrams
+
+    _check_diagram(path)
+    return xdsl_diagrams.read(read_text(path), str(path))
+
+
+def write_diagram(diagram: InfluenceDiagram, path: FilePath) -> None:
+    """To a GeNIe file, whole or not at all."""
+    from credo.formats import xdsl_diagrams
+
+    _check_diagram(path)
+    write_text(xdsl_diagrams.write(diagram), path)
+
+
+def _check_diagram(path: FilePath) -> None:
+    if not str(path).lower().removesuffix(PACKED).endswith(".xdsl"):
+        raise NetworkError(f"{path} must end in .xdsl: influence diagrams are kept in GeNIe's format")
 
 
 def write(network: Network | MarkovNetwork, path: FilePath) -> None:

@@ -16,16 +16,26 @@ from credo.networks.network import Network
 from credo.numerics.exact import Array
 
 CHANCE = {"cpt", "deterministic", "noisymax"}
-OTHER_KINDS = {"noisyadder", "decision", "utility", "mau", "equation"}
+DECISIONS = {"decision", "utility", "mau"}
+OTHER_KINDS = {"noisyadder", "equation"}
 KNOWN = {"nodes", "state", "parents", "probabilities", "resultingstates", "property", "dynamic", "strengths",
          "parameters"}  # fmt: skip
-KNOWN |= CHANCE | OTHER_KINDS
+KNOWN |= CHANCE | OTHER_KINDS | DECISIONS | {"utilities", "weights"}
 UNSHOWN = {chr(code) for code in (*range(32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF)}  # that XML can't hold
 
 
 def read(text: str, file: str) -> Network:
     markup = Markup(text, file, "smile", KNOWN)
     draft = Draft(file, markup.fault)
+    nodes = nodes_of(markup)
+    for element in nodes.children:
+        draft.add(node_of(element, markup))
+    for element in nodes.children:
+        define(draft, element, markup)
+    return draft.network()
+
+
+def nodes_of(markup: Markup) -> Element:
     nodes = markup.root.first("nodes")
     if nodes is None:
         raise markup.fault(markup.root.at, "expected <nodes> in this <smile>")
@@ -33,11 +43,7 @@ def read(text: str, file: str) -> Network:
         raise markup.fault(dynamic.at, "dynamic networks aren't read")
     if nodes.stranger:
         raise markup.fault(nodes.at, f"there is a node of the unknown kind {cut(nodes.stranger)!r}")
-    for element in nodes.children:
-        draft.add(_node(element, markup))
-    for element in nodes.children:
-        _define(draft, element, markup)
-    return draft.network()
+    return nodes
 
 
 def keeps(network: Network, name: str) -> bool:
@@ -74,19 +80,28 @@ def _numbers(table: Array) -> str:
     return " ".join(map(repr, table.ravel().tolist()))
 
 
-def _node(element: Element, markup: Markup) -> Node:
+def node_of(element: Element, markup: Markup) -> Node:
     name = element.attributes.get("id", "")
+    if element.tag in DECISIONS:
+        what = f"the node {cut(name)!r} is of the kind {element.tag!r}, which networks don't have"
+        raise markup.fault(element.at, f"{what}: credo.InfluenceDiagram.read reads it")
     if element.tag in OTHER_KINDS:
         known = ", ".join(sorted(CHANCE))
         raise markup.fault(element.at, f"the node {cut(name)!r} is of the kind {element.tag!r}; only {known} are read")
     if element.tag not in CHANCE or not name:
         raise markup.fault(element.at, f"expected a cpt with an id, but found {element.tag!r}")
+    return named_node(element)
+
+
+def named_node(element: Element) -> Node:
+    """A variable's name and states."""
+    name = element.attributes.get("id", "")
     remark = next((text for text in element.texts("property") if text.startswith(REMARK)), "")
     states = tuple(state.attributes.get("id", "") for state in element.all("state"))
     return Node(name, states, element.at, remark=remark)
 
 
-def _define(draft: Draft, element: Element, markup: Markup) -> None:
+def define(draft: Draft, element: Element, markup: Markup) -> None:
     node = draft.nodes[element.attributes["id"]]
     node.parents = tuple(" ".join(element.texts("parents")).split())
     if element.tag == "noisymax":
