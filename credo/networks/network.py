@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from credo.networks.sensitivity.findings import EvidenceImpact
     from credo.networks.sensitivity.sensitivity import Sensitivity
 
+LARGEST = 2**20  # numbers of tables that are compared
 EXAMPLES = Path(__file__).parent.parent / "samples" / "networks"
 
 
@@ -607,8 +608,12 @@ class Network(DirectedGraph, GraphicalModel):
         return all({*own} == {*other.states[name]} for name, own in self.states.items())
 
     def _same_table(self, other: Network, name: str) -> bool:
-        if name in self.forms and name in other.forms:
-            return self.distributions[name] == other.distributions[name]
+        if name in self.forms and type(self.forms[name]) is type(other.forms.get(name)):
+            family, theirs_too = (
+                [(each, net.states[each]) for each in (*net.parents[name], name)] for net in (self, other)
+            )
+            if family == theirs_too or (self.forms[name].named and prod(len(own) for _, own in family) > LARGEST):
+                return self.distributions[name] == other.distributions[name]
         scope, theirs = (*self.parents[name], name), (*other.parents[name], name)
         table = other.tables[name].transpose([theirs.index(each) for each in scope])
         for axis, each in enumerate(scope):

@@ -137,7 +137,7 @@ def test_too_many_parents() -> None:
     with pytest.raises(SizeError, match="log-odds that are linear in 70 parents have no smaller factors"):
         logistic.query("y")
     sorted_ = " or ".join(f"({a} xor {b})" for a, b in zip(names[:35], names[35:], strict=True))
-    with pytest.raises(SizeError, match="must remember more than 4096 cases of the parents read"):
+    with pytest.raises(SizeError, match="must remember more than 1024 cases of the parents read"):
         Network(parents, {**roots, "y": nodes.Deterministic(sorted_)})
 
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import credo
 from credo import nodes
+from credo.cli import main
 from credo.errors import EvidenceError, SizeError
 from credo.networks.network import Network
 from credo.networks.nodes import chain
@@ -291,3 +293,66 @@ def test_hidden_causes() -> None:
         found = bare.fit(rows, starts=2, steps=10)
     assert found.n == pytest.approx(150)
     assert 0 < found.query("c6")["yes"] < 1
+
+
+def test_beliefs_about_leaves() -> None:
+    """Those of a table whose rows are the leaves; tables drawn from their posterior have them, too."""
+    net = LEARNED["tree"]
+    fitted = unlearned(net).fit(net.sample(300, seed=1))
+    given = {"c0": "no", "c1": "no", "c2": "yes", "c3": "yes"}
+    found = fitted.belief("y", given)
+    assert found.mean()["yes"] == pytest.approx(fitted.query("y", given)["yes"])
+    low, high = found.interval(0.95)["yes"]
+    assert low < 0.5 < high
+    averaged: Any = fitted.query("y", {"c1": "yes"}, tables="sampled", samples=200, seed=1)
+    assert averaged["yes"] == pytest.approx(fitted.query("y", {"c1": "yes"})["yes"], abs=0.02)
+    rule = LEARNED["rule"]
+    known: Any = unlearned(rule).fit(rule.sample(100, seed=1)).query("y", tables="sampled", samples=50, seed=1)
+    assert 0 < known["yes"] < 1
+
+
+@kinds
+def test_updates_after_em(kind: str) -> None:
+    net = LEARNED[kind]
+    with quietly():
+        found = unlearned(net).fit(lost(net, 300, 0.2)).update(net.sample(100, seed=3)).update(lost(net, 100, 0.2, 8))
+    assert found.n == pytest.approx(500)
+    assert found.tables["y"] == pytest.approx(net.tables["y"], abs=0.35)
+    with pytest.raises(EvidenceError, match="can't forget rows exactly"):
+        found.forget(net.sample(100, seed=3))
+
+
+@pytest.mark.parametrize("kind", ["noisy-or", "noisy-max", "tree", "default", "rule"])
+def test_strengths_of_cases_and_missing_cells(kind: str) -> None:
+    net = LEARNED[kind]
+    sure = net.with_strength(500)
+    assert sure.tables["y"] == pytest.approx(net.tables["y"], abs=1e-5)
+    assert sure.update(lost(net, 100, 0.2)).tables["y"] == pytest.approx(net.tables["y"], abs=0.2)
+
+
+def test_weights_have_no_strength_of_cases() -> None:
+    with pytest.raises(credo.errors.PriorError, match="'y' is a Logistic: a number of cases is no prior"):
+        LEARNED["logistic"].with_strength(50)
+
+
+def test_equal_networks_may_have_their_parents_in_other_orders() -> None:
+    net = LEARNED["default"]
+    turned = {**net.parents, "y": ("c1", "c0", "c2", "c3")}
+    same = Network(turned, {**net.fixed_tables, "y": net.tables["y"].transpose(1, 0, 2, 3, 4)}, net.states)
+    other = Network(turned, {**net.fixed_tables, "y": net.distributions["y"]}, net.states)
+    assert same == net
+    assert other != net
+    noisy = LEARNED["noisy-or"]
+    assert Network(turned, {**noisy.fixed_tables, "y": noisy.distributions["y"]}, noisy.states) == noisy
+
+
+def test_it_is_shown_and_asked_on_the_command_line(tmp_path: Path) -> None:
+    names = tuple(f"c{i}" for i in range(30))
+    parents: dict[str, Any] = {**dict.fromkeys(names, ()), "y": names}
+    wide = Network(parents, {**dict.fromkeys(names, 0.1), "y": nodes.NoisyOr(dict.fromkeys(names, 0.5))})
+    for net in (wide, LEARNED["noisy-max"]):
+        credo.save(net, tmp_path / "net.credo")
+        for arguments in (["show"], ["ask", "P(y | c0=yes)"]):
+            done = CliRunner().invoke(main, [arguments[0], str(tmp_path / "net.credo"), *arguments[1:]])
+            assert done.exit_code == 0, done.output
+    assert "NoisyMax" in repr(LEARNED["noisy-max"])
