@@ -31,6 +31,7 @@ _PUBLIC = {
     "LinearGaussian": "credo.families.linear_gaussian",
     "LinearRegression": "credo.models.regression.linear",
     "LogisticRegression": "credo.models.regression.logistic",
+    "HybridNetwork": "credo.networks.hybrid.network",
     "MarkovNetwork": "credo.networks.markov_network",
     "Mixture": "credo.models.mixture.model",
     "ModelAverage": "credo.models.average",
@@ -133,6 +134,7 @@ if TYPE_CHECKING:
     from credo.models.several_parents import NetworkClassifier as NetworkClassifier
     from credo.models.tree.model import DecisionTree as DecisionTree
     from credo.networks import nodes as nodes
+    from credo.networks.hybrid.network import HybridNetwork as HybridNetwork
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network
     from credo.networks.structure.edge_confidence import edge_confidence as edge_confidence

@@ -37,6 +37,7 @@ NAMES = [
     "GammaPoisson",
     "GaussianDiscriminant",
     "HiddenMarkov",
+    "HybridNetwork",
     "Hypotheses",
     "KDependence",
     "LinearGaussian",

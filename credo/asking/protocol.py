@@ -17,6 +17,7 @@ from credo.networks.inference.sizes import SAMPLES, Method
 
 ADAPTERS = {
     "credo.networks.graphical_model.GraphicalModel": "credo.asking.networks.NetworkAdapter",
+    "credo.networks.hybrid.network.HybridNetwork": "credo.asking.hybrid.HybridAdapter",
     "credo.models.class_predictor.ClassPredictor": "credo.asking.classifiers.ClassifierAdapter",
     "credo.models.hidden_markov.model.HiddenMarkov": "credo.asking.sequences.states_adapter",
     "credo.models.mixture.model.Mixture": "credo.asking.mixtures.mixture_adapter",

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 # Each public name and the module that defines it, loaded at first use.
 _PUBLIC = {
+    "LogisticOfNumbers": "credo.networks.nodes.logistic_of_numbers",
+    "Normal": "credo.networks.nodes.normal",
     "Table": "credo.networks.nodes.table",
 }
 __all__ = sorted(_PUBLIC)
 
 if TYPE_CHECKING:
+    from credo.networks.nodes.logistic_of_numbers import LogisticOfNumbers as LogisticOfNumbers
+    from credo.networks.nodes.normal import Normal as Normal
     from credo.networks.nodes.table import Table as Table
 
 
