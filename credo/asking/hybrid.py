@@ -1,4 +1,4 @@
-"""Questions to networks with numbers: as to other networks, with comparisons of numbers, as in P(Fever > 39 | Flu=yes)."""
+"""Questions to networks with numbers: as to others, with comparisons of numbers, as in P(Fever > 39 | Flu=yes)."""
 
 from __future__ import annotations
 
@@ -99,7 +99,9 @@ class HybridAdapter:
                 case OneOf((word,), False) if word.number is not None and abs(word.number) < inf:
                     exact = word.number
                 case Likely() | OneOf():
-                    raise question.error(f"{term.name} is a number: give {term.name}=39, or compare it with one", term.at)
+                    raise question.error(
+                        f"{term.name} is a number: give {term.name}=39, or compare it with one", term.at
+                    )
                 case _:
                     raise question.error(f"say what is known of {term.name}, as in {term.name} > 39", term.at)
         if exact is not None:

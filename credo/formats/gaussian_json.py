@@ -1,7 +1,7 @@
 """Linear-Gaussian networks as JSON, in the form in which bnlearn's networks are exchanged:
 
-    {"nodes": ["A", "B"], "arcs": [["A", "B"]], "cpds": {
-      "B": {"coefficients": {"(Intercept)": [0.5], "A": [2.0]}, "variance": [0.25], "parents": ["A"]}, ...}}
+{"nodes": ["A", "B"], "arcs": [["A", "B"]], "cpds": {
+  "B": {"coefficients": {"(Intercept)": [0.5], "A": [2.0]}, "variance": [0.25], "parents": ["A"]}, ...}}
 """
 
 from __future__ import annotations
@@ -47,13 +47,20 @@ def _node(name: str, cpd: Any, file: str) -> NumberNode:
             if not all(isinstance(each, str) for each in parents):
                 raise NetworkError(f"{file}, {name!r:.60}: the parents must be names")
             if {*coefficients} != {INTERCEPT, *parents}:
-                raise NetworkError(f"{file}, {name!r:.60}: the coefficients must be those of {INTERCEPT} and the parents")
-            weights = [_number(coefficients[each], f"{file}, {name!r:.60}: the coefficient of {each!r:.60}") for each in parents]
+                raise NetworkError(
+                    f"{file}, {name!r:.60}: the coefficients must be those of {INTERCEPT} and the parents"
+                )
+            weights = [
+                _number(coefficients[each], f"{file}, {name!r:.60}: the coefficient of {each!r:.60}")
+                for each in parents
+            ]
             spread = _number(variance, f"{file}, {name!r:.60}: the variance")
             if spread <= 0:
                 raise NetworkError(f"{file}, {name!r:.60}: the variance must be above 0, but is {spread:g}")
             start = _number(coefficients[INTERCEPT], f"{file}, {name!r:.60}: the intercept")
-            return NumberNode(name, (), tuple(parents), np.array(start), np.array(weights, dtype=float), np.array(spread))
+            return NumberNode(
+                name, (), tuple(parents), np.array(start), np.array(weights, dtype=float), np.array(spread)
+            )
     raise NetworkError(f"{file}, {name!r:.60}: expected an object with coefficients, variance and parents")
 
 
@@ -88,7 +95,7 @@ def written(net: HybridNetwork) -> str:
     arcs = [[parent, child] for child, above in net.parents.items() for parent in above]
     cpds = {}
     for name, node in net.number_nodes.items():
-        weights = dict(zip(node.numbers, ([w] for w in node.weights.tolist()), strict=True))
+        weights: dict[str, list[float]] = dict(zip(node.numbers, ([w] for w in node.weights.tolist()), strict=True))
         cpds[name] = {
             "coefficients": {INTERCEPT: [float(node.intercept)], **weights},
             "variance": [float(node.variance)],

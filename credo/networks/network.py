@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from credo.networks.answers import Posterior
     from credo.networks.average import NetworkAverage
     from credo.networks.explanation import QueryExplanation
-    from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.fitting import FittingOptions
+    from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.inference.coding import CodedRows
     from credo.networks.inference.expectations import Expectations
     from credo.networks.inference.findings import Given

@@ -107,9 +107,8 @@ def learned_from(net: HybridNetwork) -> list[str]:
     lines = [f"learned from {count_of(net.n, 'row')}"]
     if net.history:
         steps = count_of(len(net.history) - 1, "step")
-        lines.append(
-            f"fitted by EM where cells are missing: {steps}, log-posterior {net.history[0]:.6g} to {net.history[-1]:.6g}"
-        )
+        rose = f"{net.history[0]:.6g} to {net.history[-1]:.6g}"
+        lines.append(f"fitted by EM where cells are missing: {steps}, log-posterior {rose}")
     return lines
 
 
@@ -147,7 +146,7 @@ def plot_hybrid(net: HybridNetwork, given: Given = None, ax: Any = None) -> Figu
 
 def _ranges(found: NumberAnswer) -> dict[str, float]:
     """The probability of each of a few ranges, between 99.8% of the numbers."""
-    low, high = (float(end) for end in found.interval(0.998))  # type: ignore[arg-type]
+    low, high = (float(end) for end in found.interval(0.998))
     if low == high:
         return {f"{low:.4g}": 1.0}
     cuts = np.linspace(low, high, BINS + 1)
@@ -161,7 +160,7 @@ def plot_number(found: NumberAnswer, ax: Axes | None = None) -> Figure:
     from credo.present.plotting import Figure
 
     drawn: Any = Figure(figsize=(4.5, 2.6), layout="constrained").subplots() if ax is None else ax
-    low, high = (float(end) for end in found.interval(0.998))  # type: ignore[arg-type]
+    low, high = (float(end) for end in found.interval(0.998))
     if low == high:
         drawn.axvline(low, color="#4477aa")
     else:

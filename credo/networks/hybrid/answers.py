@@ -58,7 +58,7 @@ class NumberAnswer(Mixed):
         return plot_number(self, ax)
 
     def __repr__(self) -> str:
-        low, high = (float(end) for end in self.interval(0.95))  # type: ignore[arg-type]
+        low, high = (float(end) for end in self.interval(0.95))
         parts = "normal" if len(self.shares) == 1 else f"mixture of {len(self.shares)}"
         error = f" ± {self.standard_error:.1g}" if self.method != "exact" else ""
         mark = "" if self.reliable else ", unreliable"

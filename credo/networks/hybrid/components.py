@@ -15,7 +15,6 @@ from credo.networks import graph
 from credo.networks.hybrid.findings import HybridFindings
 from credo.networks.hybrid.gaussian import SPARSE, Solved, solved_dense, solved_sparse
 from credo.networks.hybrid.number_node import Codes, NumberNode
-from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
@@ -81,6 +80,8 @@ class Component:
     def check(self) -> None:
         """Refuse what takes too long, before it is begun."""
         count = self.configurations
+        if count == 1 and len(self.unknown) > SPARSE:
+            return
         if count > MOST_CONFIGURATIONS or count * len(self.nodes) * max(len(self.unknown), 1) > MOST_NUMBERS:
             raise SizeError(
                 f"an exact answer sums over {count:.3g} configurations of {len(self.switches)} categories that numbers "

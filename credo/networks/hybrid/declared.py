@@ -10,7 +10,7 @@ from credo.networks.graph import Parents
 from credo.networks.hybrid.number_node import LogisticNode, NumberNode
 from credo.networks.nodes.logistic_of_numbers import LogisticOfNumbers
 from credo.networks.nodes.normal import Normal
-from credo.networks.tables import States, states_of, table_of
+from credo.networks.tables import states_of, table_of
 from credo.numerics.exact import Array
 
 

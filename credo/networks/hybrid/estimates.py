@@ -4,7 +4,7 @@ given these (Rao-Blackwell); where logistic nodes depend on unknown numbers, num
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +40,8 @@ class Particles:
     codes: Mapping[str, Codes]
     names: tuple[str, ...]  # of the numbers
     means: Array  # (draws, names)
-    covariances: Array  # (draws, names, names)
+    variances: Array  # (draws, names)
+    covariances: Array | None  # (draws, names, names), where numbers are asked for together
 
     @property
     def effective(self) -> float:
@@ -56,9 +57,7 @@ class Particles:
         return float(np.sqrt((self.weight * away) @ (self.weight * away)))
 
     def number_of(self, of_each: Array) -> EstimatedNumber:
-        return EstimatedNumber(
-            float(self.weight @ of_each), self.error(of_each), self.effective, METHOD, self.reliable
-        )
+        return EstimatedNumber(float(self.weight @ of_each), self.error(of_each), self.effective, METHOD, self.reliable)
 
     def states(self, net: HybridNetwork, names: Sequence[str], keys: Sequence[Any]) -> Estimated:
         shape = [len(net.states[name]) for name in names]
@@ -72,12 +71,13 @@ class Particles:
 
     def number(self, name: str) -> NumberAnswer:
         j = self.names.index(name)
-        error = float(np.sqrt(self.error(self.means[:, j]) ** 2))
+        error = self.error(self.means[:, j])
         mean, variance, weight = self._few(j)
         found = NumberAnswer(weight, Normal(mean, np.sqrt(variance)))
         return found.estimated(error, self.effective, METHOD, self.reliable)
 
     def numbers(self) -> JointNumbers:
+        assert self.covariances is not None
         chosen = self._chosen()
         shares = np.full(len(chosen), 1.0 / len(chosen))
         noise = np.diag([self._bandwidth(j) ** 2 for j in range(len(self.names))])
@@ -88,9 +88,9 @@ class Particles:
 
     def _few(self, j: int) -> tuple[Array, Array, Array]:
         """Parts that are alike as one; if there are still many, a systematic sample of them."""
-        pairs = np.column_stack([self.means[:, j], self.covariances[:, j, j]])
+        pairs = np.column_stack([self.means[:, j], self.variances[:, j]])
         parts, place = np.unique(pairs, axis=0, return_inverse=True)
-        weight = np.bincount(place.reshape(-1), self.weight, len(parts))
+        weight: Array = np.bincount(place.reshape(-1), self.weight, len(parts))
         if len(parts) > PARTS:
             parts = pairs[self._chosen()]
             weight = np.full(len(parts), 1.0 / len(parts))
@@ -104,7 +104,7 @@ class Particles:
 
     def _bandwidth(self, j: int) -> float:
         away = self.means[:, j] - self.weight @ self.means[:, j]
-        return SMOOTH * float(np.sqrt(self.weight @ away**2)) * self.effective**-0.2
+        return float(SMOOTH * np.sqrt(self.weight @ away**2) * self.effective**-0.2)
 
 
 @dataclass(eq=False)
@@ -116,13 +116,18 @@ class Drawing:
     asked: tuple[str, ...]  # numbers
     size: int
     random: np.random.Generator
+    joint: bool = True  # whether numbers are asked for together: then with their covariances
     codes: dict[str, Codes] = field(default_factory=dict)
     log_weight: Array = field(default_factory=lambda: np.zeros(0))
 
     def collapsed(self, names: Sequence[str]) -> tuple[Array, Array]:
         """Categories from their own network, then the Gaussian of each draw."""
+        self.draw_categories(np.arange(self.size), self.findings.states)
+        return self.given_categories(names)
+
+    def given_categories(self, names: Sequence[str]) -> tuple[Array, Array]:
+        """The mean and covariance (or variance) of the numbers that are asked for, at each draw of the categories."""
         self.log_weight = np.zeros(self.size)
-        self._draw_categories()
         means, covariances = self._empty()
         for component in components(self.net, names, self.findings):
             self._weigh(component, means, covariances)
@@ -134,9 +139,10 @@ class Drawing:
         for j, name in enumerate(self.asked):
             if name in self.findings.values:
                 means[:, j] = self.findings.values[name]
-        return means, np.zeros((self.size, wide, wide))
+        return means, np.zeros((self.size, wide, wide) if self.joint else (self.size, wide))
 
-    def _draw_categories(self) -> None:
+    def draw_categories(self, rows: Codes, known: Mapping[str, int]) -> None:
+        """Some rows' categories, given states and likelihoods, whatever is known of numbers."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -145,13 +151,14 @@ class Drawing:
         net = self.net
         if not net.states:
             return
-        given = self.findings.discrete(net, net.states)
-        drawn = net.category_network.sample(self.size, given, int(self.random.integers(2**31)))
+        given = replace(self.findings, states=dict(known)).discrete(net, net.states)
+        drawn = net.category_network.sample(len(rows), given, int(self.random.integers(2**31)))
         for name, states in net.states.items():
             column = drawn.column(name).combine_chunks()
             column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
             found = pc.index_in(column, states_array(states).cast(column.type))
-            self.codes[name] = found.to_numpy(zero_copy_only=False).astype(np.intp)
+            own = self.codes.setdefault(name, np.zeros(self.size, dtype=np.intp))
+            own[rows] = found.to_numpy(zero_copy_only=False)
 
     def _weigh(self, component: Component, means: Array, covariances: Array) -> None:
         switches = component.switches
@@ -171,13 +178,14 @@ class Drawing:
             law = Dense(solved.log_density, solved.mean[:, places], solved.covariance(places))
             law = law.taken(place[here] - start)
             mean, covariance = self._inside(component, wanted, law, here)
-            at = [self.asked.index(name) for name in own]
+            at = np.array([self.asked.index(name) for name in own], dtype=np.intp)
             means[np.ix_(here, at)] = mean[:, : len(own)]
-            covariances[np.ix_(here, at, at)] = covariance[:, : len(own), : len(own)]
+            if self.joint:
+                covariances[np.ix_(here, at, at)] = covariance[:, : len(own), : len(own)]
+            else:
+                covariances[np.ix_(here, at)] = np.einsum("nii->ni", covariance)[:, : len(own)]
 
-    def _inside(
-        self, component: Component, names: Sequence[str], law: Dense, rows: Codes
-    ) -> tuple[Array, Array]:
+    def _inside(self, component: Component, names: Sequence[str], law: Dense, rows: Codes) -> tuple[Array, Array]:
         """Numbers that are known by intervals are drawn one after another, each weighed by the mass of its interval
         (Geweke, Hajivassiliou and Keane); the others are conditioned on them."""
         mean, covariance = law.mean.copy(), law.whole.copy()
@@ -252,12 +260,17 @@ class Drawing:
 
 
 def drawn_particles(
-    net: HybridNetwork, asked: Sequence[str], findings: HybridFindings, samples: int, seed: int
+    net: HybridNetwork,
+    asked: Sequence[str],
+    findings: HybridFindings,
+    samples: int,
+    seed: int,
+    joint: bool = True,
 ) -> Particles:
     """Draws about some variables (without any: about the findings' probability)."""
     names = relevant(net, asked, findings)
     numbers = tuple(name for name in asked if name in net.numbers)
-    making = Drawing(net, findings, numbers, samples, np.random.default_rng(seed))
+    making = Drawing(net, findings, numbers, samples, np.random.default_rng(seed), joint)
     base = 0.0
     if net.logistic:
         means, covariances = making.forward(names)
@@ -270,4 +283,7 @@ def drawn_particles(
         raise EvidenceError(f"{IMPOSSIBLE}, or so small that no draw hit it")
     weight = np.exp(making.log_weight - top)
     log_total = top + float(np.log(weight.mean())) + base
-    return Particles(weight / weight.sum(), log_total, making.codes, numbers, means, covariances)
+    variances = np.einsum("nii->ni", covariances) if joint else covariances
+    return Particles(
+        weight / weight.sum(), log_total, making.codes, numbers, means, variances, covariances if joint else None
+    )

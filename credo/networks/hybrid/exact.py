@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.errors import EvidenceError, SizeError
+from credo.networks.factor import WIDEST, Factor
+from credo.networks.graphical_model import GraphicalModel
 from credo.networks.hybrid.answers import JointNumbers, NumberAnswer
 from credo.networks.hybrid.components import Component, components, relevant
 from credo.networks.hybrid.findings import HybridFindings
 from credo.networks.hybrid.gaussian import Solved
 from credo.networks.hybrid.truncated import NormalGivenInterval, truncated_moments
-from credo.networks.factor import WIDEST, Factor
-from credo.networks.graphical_model import GraphicalModel
 from credo.networks.markov_network import MarkovNetwork
 from credo.networks.network import Network
 from credo.numerics.distributions import Normal
@@ -79,7 +79,9 @@ class Solution:
         spread = whole[:, -1, -1]
         slope = whole[:, :-1, -1] / spread[:, None]
         shift, narrower = self.inside[0] - self.solved.mean[:, i], self.inside[1] - spread
-        return mean + slope * shift[:, None], covariance + slope[:, :, None] * slope[:, None, :] * narrower[:, None, None]
+        return mean + slope * shift[:, None], covariance + slope[:, :, None] * slope[:, None, :] * narrower[
+            :, None, None
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +233,7 @@ class Exact:
         codes = dict(zip(switches, np.unravel_index(np.arange(len(shares)), sizes) if sizes else (), strict=True))
         means, covariances = np.zeros((len(shares), len(names))), np.zeros((len(shares), len(names), len(names)))
         for each in parts:
-            own = [j for j, owner in enumerate(owners) if owner is each]
+            own = np.array([j for j, owner in enumerate(owners) if owner is each])
             cells = tuple(codes[name] for name in each.component.switches)
             at = np.ravel_multi_index(cells, each.component.sizes) if cells else np.zeros(len(shares), dtype=np.intp)
             mean, covariance = each.several([names[j] for j in own])

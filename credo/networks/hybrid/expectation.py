@@ -79,9 +79,7 @@ class HybridEM:
             parts[line.label] = Part(line.axes, self._statistics(line, sums))
         return Evidence(self.schema, parts), log_likelihood
 
-    def _count(
-        self, tables: Mapping[str, Table], counts: Mapping[str, Array], pattern: Pattern, shares: Array
-    ) -> None:
+    def _count(self, tables: Mapping[str, Table], counts: Mapping[str, Array], pattern: Pattern, shares: Array) -> None:
         by_name = {name: pattern.codes[:, :, i] for i, name in enumerate(self.inference.categories)}
         for name, table in tables.items():
             cells = np.ravel_multi_index([by_name[each] for each in table.scope], counts[name].shape)
@@ -97,9 +95,7 @@ class HybridEM:
             n = float(weight.sum())
             new = Sums(n, once.sum(0), once.T @ away + n * spread)
             old = sums.get(switches)
-            sums[switches] = (
-                new if old is None else Sums(old.n + n, old.first + new.first, old.second + new.second)
-            )
+            sums[switches] = new if old is None else Sums(old.n + n, old.first + new.first, old.second + new.second)
 
     def _statistics(self, line: NodeShape, sums: Mapping[Switches, Sums]) -> CrossMoments:
         """Of one node: configurations of other categories together, its own columns alone."""

@@ -59,8 +59,8 @@ class HybridFindings:
         likely: dict[str, Any] = {}
         places = net.category_index.places
         for v, (name, states) in enumerate(net.states.items()):
-            own = found.weights[places[v] : places[v + 1]] if len(found.weights) else ()
-            if len(own) and (own != 1.0).any():
+            own = found.weights[places[v] : places[v + 1]] if len(found.weights) else found.weights
+            if bool((own != 1.0).any()):
                 likely[name] = dict(zip(states, own.tolist(), strict=True))
         known = {name: int(code) for name, code in zip(net.states, found.codes, strict=True) if code >= 0}
         return HybridFindings(known, likely, self.values, self.intervals, found.log_scale)

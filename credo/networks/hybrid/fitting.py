@@ -100,9 +100,7 @@ def _incomplete(learner: HybridLearner, table: Source) -> bool:
     return False
 
 
-def _by_em(
-    learner: HybridLearner, table: Source, weights: Weights, steps: int, tolerance: float
-) -> HybridNetwork:
+def _by_em(learner: HybridLearner, table: Source, weights: Weights, steps: int, tolerance: float) -> HybridNetwork:
     schema = _columns(learner, table)
     bare, numbers = learner.network, learner.numbers
     start, rows, pivot = _start(bare, schema, numbers, table, weights)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,8 +23,15 @@ COLUMNS = 256  # right-hand sides that are solved at once
 class Solved(Protocol):
     """A Gaussian over unknown numbers, for each of some configurations of categories."""
 
-    log_density: Array  # (configurations,) of what is known
-    mean: Array  # (configurations, unknown)
+    @property
+    def log_density(self) -> Array:
+        """Of what is known. (configurations,)"""
+        ...
+
+    @property
+    def mean(self) -> Array:
+        """(configurations, unknown)"""
+        ...
 
     def covariance(self, places: Sequence[int]) -> Array:
         """Of some of the unknown numbers. (configurations, places, places)"""
@@ -89,12 +97,16 @@ class Sparse:
         return np.asarray(self._columns(places)[places][None])
 
     def variances(self) -> Array:
-        size = len(self.scale)
-        found = np.empty(size)
-        for start in range(0, size, COLUMNS):
-            own = np.arange(start, min(start + COLUMNS, size))
-            found[own] = self._columns(own)[own, np.arange(len(own))]
-        return found[None]
+        """By Takahashi's recursion; where pivoting wasn't symmetric, column by column."""
+        found = selected_variances(self.factor)
+        if found is None:
+            size = len(self.scale)
+            found = np.empty(size)
+            for start in range(0, size, COLUMNS):
+                own = np.arange(start, min(start + COLUMNS, size))
+                found[own] = self._columns(own)[own, np.arange(len(own))]
+            return found[None]
+        return np.asarray(self.scale**2 * found)[None]
 
     def _columns(self, places: Any) -> Array:
         right = np.zeros((len(self.scale), len(places)))
@@ -123,6 +135,71 @@ def solved_sparse(coefficients: Any, constant: Array, variance: Array) -> Sparse
     known = len(variance) - len(mean)
     log_density = -0.5 * ((away**2 / variance + np.log(variance)).sum() + known * LOG_2PI + log_determinant)
     return Sparse(np.array([log_density]), mean[None], factor, scale)
+
+
+def selected_variances(factor: Any) -> Array | None:
+    """The diagonal of (LDL′)⁻¹ = Z, from the last column to the first: Zᵢⱼ = -Zᵢᵢ lⱼ, Zⱼⱼ = 1/dⱼ - lⱼ′Zᵢⱼ, i being the
+    rows of column j. These are among those of the first of them, j's parent, whose part of Z is known then.
+    (Takahashi, Fagan and Chen 1973.) None where pivoting wasn't symmetric."""
+    order = factor.perm_c
+    if not np.array_equal(order, factor.perm_r):
+        return None
+    pivots, (rows, weights) = factor.U.diagonal(), _columns_of(factor.L)
+    waiting = [0] * len(pivots)  # children that are still to come
+    for below in rows:
+        if len(below):
+            waiting[below[0]] += 1
+    blocks: dict[int, tuple[Any, Array]] = {}  # rows {j, i} of a column, and Z there
+    found = np.empty(len(pivots))
+    for j in range(len(pivots) - 1, -1, -1):
+        below, own = rows[j], np.empty((len(rows[j]) + 1, len(rows[j]) + 1))
+        own[0, 0] = 1.0 / pivots[j]
+        if len(below):
+            parent = int(below[0])
+            known, block = blocks[parent]
+            places = np.searchsorted(known, below)
+            inner = block[places[:, None], places]
+            column = -(inner @ weights[j])
+            own[1:, 1:], own[1:, 0], own[0, 1:] = inner, column, column
+            own[0, 0] -= weights[j] @ column
+            waiting[parent] -= 1
+            if not waiting[parent]:
+                del blocks[parent]
+        found[j] = own[0, 0]
+        if waiting[j]:
+            blocks[j] = np.concatenate([[j], below]), own
+    return found[order]
+
+
+def _columns_of(lower: Any) -> tuple[list[Any], list[Array]]:
+    """Rows and numbers below the diagonal, with the zeros that sparse matrices leave out: a column's rows are among
+    those of its parent, the first of them."""
+    lower = lower.tocsc()
+    lower.sort_indices()
+    starts = lower.indptr
+    given = [lower.indices[a + 1 : b] for a, b in pairwise(starts.tolist())]
+    rows: list[Any] = [*given]
+    weights: list[Array] = []
+    for j, below in enumerate(rows):
+        if len(below):
+            parent = int(below[0])
+            if len(below) > 1 and not _among(below[1:], rows[parent]):
+                rows[parent] = np.union1d(rows[parent], below[1:])
+        values = lower.data[starts[j] + 1 : starts[j + 1]]
+        if len(below) > len(values):
+            filled = np.zeros(len(below))
+            filled[np.searchsorted(below, given[j])] = values
+            values = filled
+        weights.append(values)
+    return rows, weights
+
+
+def _among(some: Any, rows: Any) -> bool:
+    """Whether these are among others, both in order."""
+    if len(rows) < len(some):
+        return False
+    places = np.searchsorted(rows, some)
+    return places[-1] < len(rows) and np.array_equal(rows[places], some)
 
 
 def _degenerate() -> NetworkError:

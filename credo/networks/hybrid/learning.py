@@ -249,7 +249,9 @@ def is_evidence_of(network: HybridNetwork, evidence: object) -> bool:
         return False
     tables, lines = shapes_of(network.parents, {*network.numbers})
     sizes = {name: len(states) for name, states in network.states.items()}
-    wanted = {t.label: (t.axes, t.shape(sizes), Counts) for t in tables.values()}
+    wanted: dict[Label, tuple[Any, tuple[int, ...], type]] = {
+        t.label: (t.axes, t.shape(sizes), Counts) for t in tables.values()
+    }
     wanted |= {n.label: (n.axes, n.shape(sizes), CrossMoments) for n in lines.values()}
     if wanted.keys() != evidence.parts.keys():
         return False

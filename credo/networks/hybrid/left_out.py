@@ -75,7 +75,9 @@ class LeaveOneOut:
         for name, own in [*codes.items(), *numbers.items()]:
             missing = own < 0 if name in codes else np.isnan(own)
             if missing.any():
-                raise DataError(f"{name!r} is missing in row {batch.number(int(np.argmax(missing)))}: it wasn't learned")
+                raise DataError(
+                    f"{name!r} is missing in row {batch.number(int(np.argmax(missing)))}: it wasn't learned"
+                )
         tables, lines = shapes_of(net.parents, self.learner.numbers)
         found = np.zeros(batch.rows)
         for table in tables.values():
@@ -96,9 +98,7 @@ class LeaveOneOut:
             known = np.log(np.maximum(left, 0.0) / total)
         return np.asarray(np.where(total > 0, known, -np.log(counts.shape[-1])))
 
-    def _log_density(
-        self, line: NodeShape, codes: dict[str, Codes], numbers: dict[str, Array], weight: Array
-    ) -> Array:
+    def _log_density(self, line: NodeShape, codes: dict[str, Codes], numbers: dict[str, Array], weight: Array) -> Array:
         sizes = {name: len(states) for name, states in self.learner.network.states.items()}
         at, after = line.configuration(codes, sizes, len(weight)), self.lines[line.name]
         z = np.column_stack([np.ones(len(weight)), *(numbers[name] for name in line.numbers)])

@@ -50,7 +50,8 @@ class HybridNetwork(DirectedGraph, Surface):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "below", "category_index", "category_network", "category_parents", "fixed_nodes", "fixed_states", "learner", "with_evidence",
+        "below", "category_index", "category_network", "category_parents", "fixed_nodes", "fixed_states", "learner",
+        "with_evidence",
     )  # fmt: skip
 
     parents: Mapping[str, tuple[str, ...]]
@@ -347,7 +348,7 @@ class HybridNetwork(DirectedGraph, Surface):
     # Files and pictures
 
     def write(self, path: str | PathLike[str]) -> None:
-        """To a JSON file, as Gaussian networks are exchanged; all variables must be numbers. (`credo.save` stores any.)"""
+        """To a JSON file, as Gaussian networks are exchanged; all variables must be numbers (`credo.save`: any)."""
         from credo.formats import write
 
         write(self, path)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
 
 Result = TypeVar("Result")
+DRAWN_AT_ONCE = 2**24  # numbers that are drawn at once, where all marginals are estimated
 OTHERWISE = "otherwise"  # what isn't in the interval that is explained
 
 
@@ -52,8 +53,9 @@ def queried(
         return _with_known(names, found, findings)
 
     def estimated() -> Answer:
-        found = drawn_particles(net, names, findings, samples, seed)
-        return found.number(names[0]) if isinstance(variables, str) else found.numbers()
+        together = not isinstance(variables, str)
+        found = drawn_particles(net, names, findings, samples, seed, together)
+        return found.numbers() if together else found.number(names[0])
 
     return answered(method, exact, estimated)
 
@@ -80,7 +82,7 @@ def _how(method: Method, samples: int, seed: int) -> dict[str, Any]:
     check_seed(seed)
     check_samples(samples)
     if not is_exact(method) and method != METHOD:
-        raise NetworkError(f'a network with numbers is estimated by method={METHOD!r}, not by {method!r}')
+        raise NetworkError(f"a network with numbers is estimated by method={METHOD!r}, not by {method!r}")
     return {"method": method, "samples": samples, "seed": seed}
 
 
@@ -140,7 +142,7 @@ def _with_known(names: Sequence[str], found: JointNumbers | None, findings: Hybr
         return found
     parts = 1 if found is None else len(found.shares)
     means, covariances = np.zeros((parts, len(names))), np.zeros((parts, len(names), len(names)))
-    free = [j for j, name in enumerate(names) if name not in findings.values]
+    free = np.array([j for j, name in enumerate(names) if name not in findings.values], dtype=np.intp)
     for j, name in enumerate(names):
         means[:, j] = findings.values.get(name, 0.0)
     if found is not None:
@@ -167,10 +169,15 @@ def all_marginals(net: HybridNetwork, given: Given, method: Method, samples: int
         return _in_order(net, found, findings)
 
     def estimated() -> dict[str, Any]:
-        drawn = drawn_particles(net, asked, findings, samples, seed)
-        found = {name: drawn.number(name) for name in drawn.names}
-        cats = [name for name in asked if name in net.states]
-        return _in_order(net, found | {name: drawn.states(net, [name], net.states[name]) for name in cats}, findings)
+        found: dict[str, Any] = {}
+        some = max(1, DRAWN_AT_ONCE // samples)
+        for start in range(0, len(asked), some):
+            own = asked[start : start + some]
+            drawn = drawn_particles(net, own, findings, samples, seed, joint=False)
+            found |= {name: drawn.number(name) for name in drawn.names}
+            for name in (name for name in own if name in net.states):
+                found[name] = drawn.states(net, [name], net.states[name])
+        return _in_order(net, found, findings)
 
     return answered(method, exact, estimated)
 
@@ -286,12 +293,13 @@ def _estimated_chance(
     names = [name for name in drawn.names if name in intervals]
     points: Array = drawn.means
     if len(names) > 1:
+        assert drawn.covariances is not None
         random = np.random.default_rng([seed, 1])
         roots = np.linalg.cholesky(drawn.covariances + 1e-300 * np.eye(len(drawn.names)))
         points = points + (roots @ random.standard_normal((*points.shape, 1)))[..., 0]
     for name in names:
         j, (low, high) = drawn.names.index(name), intervals[name]
-        variance = drawn.covariances[:, j, j]
+        variance = drawn.variances[:, j]
         if len(names) == 1 and (variance > 0).all():
             sd = np.sqrt(variance)
             hit *= ndtr((high - points[:, j]) / sd) - ndtr((low - points[:, j]) / sd)

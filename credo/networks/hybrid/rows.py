@@ -144,7 +144,11 @@ class RowInference:
         by_name = {name: codes[:, :, i] for i, name in enumerate(self.categories)}
         cells = {name: numbers[:, j, None] for j, name in enumerate(self.numbers)}
         return sum(
-            (self.net.number_nodes[name].log_density(by_name, cells) for name in self.numbers if name not in self.net.done),
+            (
+                self.net.number_nodes[name].log_density(by_name, cells)
+                for name in self.numbers
+                if name not in self.net.done
+            ),
             np.zeros(codes.shape[:2]),
         )
 
@@ -161,6 +165,9 @@ class RowInference:
 
     def gaussians(self, codes: RowCodes) -> Iterator[tuple[tuple[Any, Any], Array, Array]]:
         """Which cells (rows, states) have the same switches, and the mean and covariance of all numbers given these."""
+        if not self.switches:
+            yield np.unravel_index(np.arange(codes.shape[0] * codes.shape[1]), codes.shape[:2]), *self.joint(())  # type: ignore[misc]
+            return
         flat = codes[:, :, self.switches].reshape(-1, len(self.switches))
         every, place = np.unique(flat, axis=0, return_inverse=True)
         order = np.argsort(place.reshape(-1), kind="stable")

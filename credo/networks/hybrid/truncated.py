@@ -144,7 +144,9 @@ class NormalGivenInterval(Distribution):
         """By bisection."""
         p = np.asarray(p, dtype=np.float64)
         reach = WIDE * np.sqrt(self._total())
-        low, high = (np.broadcast_to(self.location + s * reach, np.broadcast_shapes(p.shape, reach.shape)) for s in (-1, 1))
+        low, high = (
+            np.broadcast_to(self.location + s * reach, np.broadcast_shapes(p.shape, reach.shape)) for s in (-1, 1)
+        )
         for _ in range(STEPS):
             middle = (low + high) / 2
             if not ((middle > low) & (middle < high)).any():

@@ -13,7 +13,9 @@ from credo.errors import NetworkError, suggest
 from credo.networks.tables import States
 from credo.numerics.exact import Array
 
-Coefficient = float | Mapping[Any, Any]  # a number; or {state: number}, of several category parents {(state, ...): number}
+Coefficient = (
+    float | Mapping[Any, Any]
+)  # a number; or {state: number}, of several category parents {(state, ...): number}
 
 
 def over_states(what: str, given: Any, categories: Sequence[str], states: States) -> Array:
@@ -54,9 +56,13 @@ def weights_over_states(
     if not isinstance(given, Mapping):
         raise NetworkError(f"the weights of {name!r} must be {{number parent: weight}}, but are {given!r:.60}")
     for unknown in (each for each in given if each not in numbers):
-        raise NetworkError(f"{name!r} has a weight of {unknown!r}, which is no number parent; {suggest(unknown, numbers)}")
+        raise NetworkError(
+            f"{name!r} has a weight of {unknown!r}, which is no number parent; {suggest(unknown, numbers)}"
+        )
     for missing in (each for each in numbers if each not in given):
-        raise NetworkError(f"{name!r} has a number parent {missing!r}, but no weight of it: give weights={{{missing!r}: ...}}")
+        raise NetworkError(
+            f"{name!r} has a number parent {missing!r}, but no weight of it: give weights={{{missing!r}: ...}}"
+        )
     shape = tuple(len(states[each]) for each in categories)
     columns = [over_states(f"the weight of {each!r} for {name!r}", given[each], categories, states) for each in numbers]
     return np.stack(columns, axis=-1) if columns else np.zeros((*shape, 0))

@@ -46,7 +46,9 @@ class LogisticOfNumbers:
             if state in given and given[state][1] is not None:
                 weights[..., k, :] = weights_over_states(name, given[state][1], categories, numbers, states)
         if numbers and not weights.any() and not self.weights:
-            raise NetworkError(f"{name!r} has number parents, but no weights of them: give weights={{{numbers[0]!r}: ...}}")
+            raise NetworkError(
+                f"{name!r} has number parents, but no weights of them: give weights={{{numbers[0]!r}: ...}}"
+            )
         return LogisticNode(name, tuple(categories), tuple(numbers), intercepts, weights)
 
     def _of(self, name: str, what: str, state: Any) -> Any:

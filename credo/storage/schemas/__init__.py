@@ -18,6 +18,19 @@ from credo.storage.schemas import (
 )
 from credo.storage.stored import Stored
 
-ROOMS = (core, families, estimation, models, hypotheses, mixtures, hidden_markov, networks, hybrid, regression, logistic, trees)
+ROOMS = (
+    core,
+    families,
+    estimation,
+    models,
+    hypotheses,
+    mixtures,
+    hidden_markov,
+    networks,
+    hybrid,
+    regression,
+    logistic,
+    trees,
+)
 BY_NAME: dict[str, Stored] = {schema.name: schema for room in ROOMS for schema in room.SCHEMAS}
 BY_PLACE: dict[str, Stored] = {schema.place: schema for schema in BY_NAME.values() if schema.place}
