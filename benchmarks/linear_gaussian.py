@@ -24,7 +24,7 @@ def run() -> Iterator[Line | Limit]:
             lambda: net.query(asked, given), lambda: net.marginals(given), lambda: theirs.predict_probability(rows)
         )
         names, mean, _ = theirs.predict_probability(rows)
-        found = float(net.query(asked, given).mean())  # type: ignore[union-attr]
+        found = float(net.query(asked, given).mean())
         assert abs(found - float(mean[0][[*names].index(asked)])) < 1e-6
         what = f"{VARIABLES:,} numbers, {KNOWN} known"
         yield Line(f"{what}: one posterior, CPU time", "pgmpy, all", one, peer, 10.0)
@@ -41,7 +41,7 @@ def network(size: int) -> credo.HybridNetwork:
     random = np.random.default_rng(0)
     nodes: dict[str, Any] = {}
     for i in range(size):
-        above = random.choice(np.arange(max(0, i - 20), i), min(i, 3), replace=False) if i else []
+        above = random.permutation(np.arange(max(0, i - 20), i))[:3]
         weights = {f"x{j}": float(random.normal(0, 0.5)) for j in above}
         nodes[f"x{i}"] = credo.nodes.Normal(float(random.normal()), sd=1.0, weights=weights)
     return credo.HybridNetwork({name: [*node.weights] for name, node in nodes.items()}, nodes)

@@ -97,7 +97,7 @@ def written(net: HybridNetwork) -> str:
     for name, node in net.number_nodes.items():
         weights: dict[str, list[float]] = dict(zip(node.numbers, ([w] for w in node.weights.tolist()), strict=True))
         cpds[name] = {
-            "coefficients": {INTERCEPT: [float(node.intercept)], **weights},
+            "coefficients": {INTERCEPT: [float(node.intercept)]} | weights,
             "variance": [float(node.variance)],
             "parents": [*node.numbers],
         }

@@ -10,17 +10,17 @@ from credo.networks.graph import Parents
 from credo.networks.hybrid.number_node import LogisticNode, NumberNode
 from credo.networks.nodes.logistic_of_numbers import LogisticOfNumbers
 from credo.networks.nodes.normal import Normal
-from credo.networks.tables import states_of, table_of
+from credo.networks.tables import States, states_of, table_of
 from credo.numerics.exact import Array
+
+Node = Array | NumberNode | LogisticNode
 
 
 class Declared(NamedTuple):
-    """States of categories, and the node of each variable."""
+    """States of categories, and the node of each variable: a table, a line, or a logistic node."""
 
     states: dict[str, tuple[Any, ...]]
-    tables: dict[str, Array]
-    number_nodes: dict[str, NumberNode]
-    logistic: dict[str, LogisticNode]
+    nodes: dict[str, Node]
 
 
 def declared(parents: Parents, nodes: Mapping[str, Any], given: Mapping[str, Sequence[Any]] | None) -> Declared:
@@ -38,39 +38,28 @@ def declared(parents: Parents, nodes: Mapping[str, Any], given: Mapping[str, Seq
         categories = [each for each in parents[name] if each not in numbers]
         table = None if isinstance(node, LogisticOfNumbers | LogisticNode) else node
         states[name] = states_of(name, (given or {}).get(name), table, categories)
-    found = Declared(states, {}, {}, {})
-    for name, above in parents.items():
-        _add(found, name, nodes[name], above, numbers)
-    return found
+    return Declared(states, {name: _node(name, nodes[name], above, states, numbers) for name, above in parents.items()})
 
 
-def _add(found: Declared, name: str, node: Any, above: Sequence[str], numbers: set[str]) -> None:
+def _node(name: str, node: Any, above: Sequence[str], states: States, numbers: set[str]) -> Node:
     of_categories, of_numbers = split_parents(above, numbers)
     match node:
-        case NumberNode():
-            found.number_nodes[name] = _fitting(node, of_categories, of_numbers)
-        case LogisticNode():
-            found.logistic[name] = _fitting(node, of_categories, of_numbers)
-        case Normal():
-            found.number_nodes[name] = node.node(name, of_categories, of_numbers, found.states)
-        case LogisticOfNumbers():
-            found.logistic[name] = node.node(name, of_categories, of_numbers, found.states)
+        case NumberNode() | LogisticNode():
+            if (node.categories, node.numbers) != (of_categories, of_numbers):
+                raise NetworkError(f"the node of {node.name!r} has other parents than its arrows say")
+            return node
+        case Normal() | LogisticOfNumbers():
+            return node.node(name, of_categories, of_numbers, states)
         case _ if of_numbers:
             raise NetworkError(
                 f"{name!r} is a category with the number {of_numbers[0]!r} as a parent, so that it needs no table but "
                 "a credo.nodes.LogisticOfNumbers (or turn the arrow round)"
             )
-        case _:
-            found.tables[name] = table_of(name, node, of_categories, found.states)
-            found.tables[name].flags.writeable = False
+    table = table_of(name, node, of_categories, states)
+    table.flags.writeable = False
+    return table
 
 
 def split_parents(above: Sequence[str], numbers: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Category parents and number parents."""
     return tuple(name for name in above if name not in numbers), tuple(name for name in above if name in numbers)
-
-
-def _fitting(node: Any, categories: tuple[str, ...], numbers: tuple[str, ...]) -> Any:
-    if (node.categories, node.numbers) != (categories, numbers):
-        raise NetworkError(f"the node of {node.name!r} has other parents than its arrows say")
-    return node

@@ -90,7 +90,7 @@ class Particles:
         """Parts that are alike as one; if there are still many, a systematic sample of them."""
         pairs = np.column_stack([self.means[:, j], self.variances[:, j]])
         parts, place = np.unique(pairs, axis=0, return_inverse=True)
-        weight: Array = np.bincount(place.reshape(-1), self.weight, len(parts))
+        weight = np.asarray(np.bincount(place.reshape(-1), self.weight, len(parts)), dtype=np.float64)
         if len(parts) > PARTS:
             parts = pairs[self._chosen()]
             weight = np.full(len(parts), 1.0 / len(parts))

@@ -168,7 +168,7 @@ def selected_variances(factor: Any) -> Array | None:
         found[j] = own[0, 0]
         if waiting[j]:
             blocks[j] = np.concatenate([[j], below]), own
-    return found[order]
+    return np.asarray(found[order])
 
 
 def _columns_of(lower: Any) -> tuple[list[Any], list[Array]]:

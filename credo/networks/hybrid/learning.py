@@ -19,7 +19,7 @@ from credo.data.schema import Column, Schema
 from credo.errors import DataError, EvidenceError, NetworkError, suggest
 from credo.families.linear_gaussian import Line
 from credo.networks.graph import Parents
-from credo.networks.hybrid.declared import Declared, split_parents
+from credo.networks.hybrid.declared import Declared, Node, split_parents
 from credo.networks.hybrid.line_priors import HybridPriors, predictive_line
 from credo.networks.hybrid.number_node import NumberNode
 from credo.networks.inference.state_index import StateIndex
@@ -114,14 +114,16 @@ def derived(parents: Parents, prior: Any, evidence: Evidence) -> tuple[HybridPri
     states = {name: evidence.schema[name].values for name in parents if name not in numbers}
     sizes = {name: len(values) for name, values in states.items()}
     made = HybridPriors.of(prior, numbers, states)
-    found = Declared(states, {}, {}, {})
-    for name, table in tables.items():
-        found.tables[name] = table.mean(made.tables[name], evidence[table.label])
-        found.tables[name].flags.writeable = False
-    for name, line in lines.items():
-        fitted = predictive_line(made.line(name), name, evidence[line.label])
-        found.number_nodes[name] = line.node(fitted, sizes)
-    return made, found
+    nodes: dict[str, Node] = {}
+    for name in parents:
+        if name in tables:
+            table = tables[name].mean(made.tables[name], evidence[tables[name].label])
+            table.flags.writeable = False
+            nodes[name] = table
+        else:
+            line = lines[name]
+            nodes[name] = line.node(predictive_line(made.line(name), name, evidence[line.label]), sizes)
+    return made, Declared(states, nodes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +259,7 @@ def is_evidence_of(network: HybridNetwork, evidence: object) -> bool:
         return False
     for label, (axes, shape, kind) in wanted.items():
         part = evidence.parts[label]
-        if part.axes != axes or type(part.statistics) is not kind or part.statistics.n.shape != shape:
+        if part.axes != axes or not isinstance(part.statistics, kind) or evidence[label].n.shape != shape:
             return False
     widths = ((line, evidence[line.label].first.shape) for line in lines.values())
     return all(shape == (*line.shape(sizes), len(line.columns)) for line, shape in widths)

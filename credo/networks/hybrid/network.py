@@ -8,12 +8,14 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from credo.core.records import Surface
 from credo.errors import NetworkError
 from credo.networks import graph
 from credo.networks.directed_graph import DirectedGraph
 from credo.networks.fixed import Fixed
-from credo.networks.hybrid.declared import Declared, declared, split_parents
+from credo.networks.hybrid.declared import Declared, Node, declared, split_parents
 from credo.networks.hybrid.number_node import LogisticNode, NumberNode
 from credo.networks.inference.sizes import SAMPLES, Method
 from credo.networks.network import Network
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from credo.core.learning import Validation, Weight
     from credo.networks.answers import MostProbable
     from credo.networks.explanation import QueryExplanation
-    from credo.networks.hybrid.answers import Answer
     from credo.networks.hybrid.learning import HybridLearner
     from credo.networks.inference.findings import Given
     from credo.networks.inference.potentials import Potentials
@@ -56,9 +57,7 @@ class HybridNetwork(DirectedGraph, Surface):
 
     parents: Mapping[str, tuple[str, ...]]
     states: States  # of categories
-    tables: Mapping[str, Array]  # of categories without number parents: (the parents' states..., own states)
-    number_nodes: Mapping[str, NumberNode]
-    logistic: Mapping[str, LogisticNode]
+    nodes: Mapping[str, Node]  # each variable given its parents; empty where only the arrows are known
     prior: Any  # HybridPriors; None where nothing was learned
     evidence: Any  # Evidence of the nodes; None where these are fixed, or nothing was learned
     history: tuple[float, ...]  # EM's objective after each step; empty where rows were complete
@@ -82,7 +81,11 @@ class HybridNetwork(DirectedGraph, Surface):
             raise NetworkError(f"nodes must be {{name: table or node}}, but are {nodes!r:.60}")
         if nodes and evidence is not None:
             raise NetworkError("nodes are either given, and fixed, or derived from evidence: not both")
-        found = declared(parents, nodes, states) if nodes else Declared(dict(states or {}), {}, {}, {})  # type: ignore[arg-type]
+        found = (
+            declared(parents, nodes, states)
+            if nodes
+            else Declared({n: tuple(s) for n, s in (states or {}).items()}, {})
+        )
         self._set(parents, found, prior, None, tuple(history), dict(done or {}))
         if evidence is not None:
             self._learn(prior, evidence)
@@ -127,14 +130,21 @@ class HybridNetwork(DirectedGraph, Surface):
     def below(self) -> Mapping[str, list[str]]:
         return graph.children(self.parents)
 
-    @property
-    def nodes(self) -> Mapping[str, Any]:
-        """The distribution of each variable given its parents: a table, or a node."""
-        every = {**self.tables, **self.number_nodes, **self.logistic}
-        return {name: every[name] for name in self.parents if name in every}
+    @cached_property
+    def tables(self) -> Mapping[str, Array]:
+        """Of categories without number parents: (the parents' states..., own states)"""
+        return {name: node for name, node in self.nodes.items() if isinstance(node, np.ndarray)}
+
+    @cached_property
+    def number_nodes(self) -> Mapping[str, NumberNode]:
+        return {name: node for name, node in self.nodes.items() if isinstance(node, NumberNode)}
+
+    @cached_property
+    def logistic(self) -> Mapping[str, LogisticNode]:
+        return {name: node for name, node in self.nodes.items() if isinstance(node, LogisticNode)}
 
     @property
-    def fixed_nodes(self) -> Mapping[str, Any]:
+    def fixed_nodes(self) -> Mapping[str, Node]:
         """The nodes, unless they are derived from evidence."""
         return self.nodes if self.evidence is None else {}
 
@@ -159,7 +169,7 @@ class HybridNetwork(DirectedGraph, Surface):
         return Network({name: self.category_parents(name) for name in self.states}, self.tables, self.states)
 
     def _check_nodes(self) -> None:
-        if not (self.tables or self.number_nodes or self.logistic):
+        if not self.nodes:
             raise NetworkError("the network has arrows but no nodes: give nodes=, or learn them with fit")
 
     # Queries
@@ -172,7 +182,7 @@ class HybridNetwork(DirectedGraph, Surface):
         method: Method = "auto",
         samples: int = SAMPLES,
         seed: int = 0,
-    ) -> Answer:
+    ) -> Any:
         """p(variable | given): of a category {state: probability}, of a number its distribution (mean, interval,
         log_prob, quantile, sample, plot); of several categories {(state, ...): probability}, of several numbers their
         joint distribution with mean and covariance.
@@ -363,12 +373,13 @@ class HybridNetwork(DirectedGraph, Surface):
         """Whether arrows, states and nodes are the same."""
         if not isinstance(other, HybridNetwork):
             return NotImplemented
-        same = dict(self.parents) == dict(other.parents) and dict(self.states) == dict(other.states)
-        if not same or self.tables.keys() != other.tables.keys() or dict(self.done) != dict(other.done):
-            return False
-        tables = all((table == other.tables[name]).all() for name, table in self.tables.items())
-        return tables and all(
-            dict(getattr(self, each)) == dict(getattr(other, each)) for each in ("number_nodes", "logistic")
+        for each in ("parents", "states", "done"):
+            if dict(getattr(self, each)) != dict(getattr(other, each)):
+                return False
+        pairs = ((node, other.nodes.get(name)) for name, node in self.nodes.items())
+        return len(self.nodes) == len(other.nodes) and all(
+            np.array_equal(a, b) if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) else bool(a == b)
+            for a, b in pairs
         )
 
     def __hash__(self) -> int:

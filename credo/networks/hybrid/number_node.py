@@ -24,6 +24,10 @@ class NumberNode:
     weights: Array  # (the categories' states..., number parents)
     variance: Array  # (the categories' states...)
 
+    def __post_init__(self) -> None:
+        for each in ("intercept", "weights", "variance"):  # arrays also of no axes
+            object.__setattr__(self, each, np.asarray(getattr(self, each), dtype=np.float64))
+
     def at(self, codes: Mapping[str, Codes]) -> tuple[Array, Array, Array]:
         """Intercepts, weights and variances at configurations of the category parents."""
         where = tuple(codes[name] for name in self.categories)
