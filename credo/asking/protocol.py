@@ -22,6 +22,7 @@ ADAPTERS = {
     "credo.models.hidden_markov.model.HiddenMarkov": "credo.asking.sequences.states_adapter",
     "credo.models.mixture.model.Mixture": "credo.asking.mixtures.mixture_adapter",
     "credo.models.regression.linear.LinearRegression": "credo.asking.regression.RegressionAdapter",
+    "credo.models.concepts.model.Concepts": "credo.asking.concepts.ConceptsAdapter",
     "credo.estimation.belief.Belief": "credo.asking.beliefs.BeliefAdapter",
     "credo.estimation.beliefs.Beliefs": "credo.asking.beliefs.GroupsAdapter",
     "credo.estimation.numeric.Numeric": "credo.asking.beliefs.NumericAdapter",

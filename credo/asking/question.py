@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, Literal
 
 from credo.errors import QuestionError, suggest
-from credo.networks.inference.findings import TRUTH
+from credo.networks.inference.state_index import TRUTH
 
 QuestionKind = Literal["P", "E", "argmax", "explain"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from credo.cli.learn import PICTURES, parse_kinds
+from credo.cli.learn import parse_kinds
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.streams import remark
@@ -129,7 +129,7 @@ def parsed_tiers(given: str | None) -> list[list[str]] | None:
 
 
 def _check_outputs(data: str, output: str | None, plot: str | None) -> None:
-    from credo.cli.output import MODEL, check, check_apart
+    from credo.cli.output import MODEL, PICTURES, check, check_apart
     from credo.formats import FORMATS
     from credo.formats.files import PACKED
 

@@ -16,7 +16,6 @@ Parents = Mapping[str, tuple[str, ...]]  # each name and its parents
 NAME = r"[^\s,;\"<>\-→←](?:[^\s,;\"<>\-→←]|-(?!>))*"
 TOKEN = re.compile(rf'[^\S\n]*(?:"((?:[^"\\]|\\.)*)"|(->|<-|→|←|[,;\n])|({NAME}))')
 BNLEARN = re.compile(r"\s*(?:\[[^\[\]]*\]\s*)+")  # as in [Storm][Lightning|Storm][Fire|Storm:Lightning]
-MOST_PARENTS = 60  # parents: with two states each, a table of more fits in no memory
 ARROWS = {"->": True, "→": True, "<-": False, "←": False}
 
 
@@ -133,8 +132,6 @@ def checked(parents: Mapping[str, Iterable[str]] | Iterable[tuple[str, str]]) ->
         if isinstance(above, str):
             raise NetworkError(f"the parents of {name!r} must be a list of names, but are {above!r}: write [{above!r}]")
         found[name] = tuple(above)
-        if len(found[name]) > MOST_PARENTS:
-            raise NetworkError(f"{name!r} has {len(found[name])} parents: more than {MOST_PARENTS} can't have a table")
         if len(set(found[name])) < len(found[name]):
             raise NetworkError(f"{name!r} has a parent twice: {', '.join(found[name])}")
         for parent in found[name]:

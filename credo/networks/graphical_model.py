@@ -46,8 +46,9 @@ class GraphicalModel(Surface):
     """P(all) ∝ ∏ factors, and the queries that follow from it."""
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "coded", "declared", "directed", "expect", "expectations", "fixed_tables", "graph", "nodes", "potentials",
-        "schema", "structures", "trees", "with_evidence",
+        "coded", "declared", "directed", "expect", "expectations", "factorisation", "fixed_distributions",
+        "fixed_tables", "forms", "graph", "nodes", "parameters", "potentials", "schema", "structures", "trees",
+        "with_evidence",
     )  # fmt: skip
 
     states: States
@@ -75,7 +76,13 @@ class GraphicalModel(Surface):
         from credo.networks.inference.potentials import Potentials
 
         factors = self.factors if self.directed else [part for factor in self.factors for part in factor.split()]
-        return Potentials.of(self.states, factors, self.directed)
+        return Potentials.of(self.states, factors, self.directed, self._auxiliary)
+
+    @property
+    def _auxiliary(self) -> Mapping[str, int]:
+        """Variables of the factors that aren't the model's own, and how many states each has: all answers sum over
+        them."""
+        return {}
 
     @cached_property
     def exact(self) -> JointTable | Trees | Elimination:
@@ -231,7 +238,7 @@ class GraphicalModel(Surface):
         findings = self._findings(given)
         if isinstance(variables, str):
             variables = [variables]
-        asked = None if variables is None else [self._number(name) for name in variables]
+        asked = self._maximised if variables is None else [self._number(name) for name in variables]
 
         def exact() -> tuple[Integers, float]:
             codes, log_joint = self.exact.best(findings.codes, findings.weights, asked)
@@ -348,6 +355,11 @@ class GraphicalModel(Surface):
     def _places(self) -> dict[str, tuple[tuple[Any, ...], slice]]:
         at = self.potentials.places.tolist()
         return {name: (own, slice(at[i], at[i + 1])) for i, (name, own) in enumerate(self.states.items())}
+
+    @property
+    def _maximised(self) -> Sequence[int] | None:
+        """The variables of a most probable explanation; None: all, auxiliary ones too, as the others decide these."""
+        return None if self.potentials.is_decided else range(len(self.states))
 
     def _number(self, name: object) -> int:
         from credo.networks.inference.findings import variable

@@ -78,6 +78,10 @@ def leave_one_out(network: Network, data: object, weight: Any) -> Validation:
         raise EvidenceError(
             f"the tables were fitted by {BY_EM}: what they would be without a row takes a refit; cross_validate does it"
         )
+    for name in network.forms:
+        raise EvidenceError(
+            f"{name!r} has no table: what its distribution would be without a row takes a refit; cross_validate does it"
+        )
     if table.once:
         raise DataError(f"leave-one-out {TWICE}")
     partitions = weights.partitions(table, learner.needs(table.without(weight)))

@@ -45,13 +45,14 @@ class NetworkScreen:
             "directed": self.net.directed,
             "learned": self._learned is not None,
             "whole": len(self.net) <= WHOLE,
+            "unsure": self._learned is not None and any(self._parents.values()),
         }
 
     @property
     def actions(self) -> Mapping[str, Action]:
         return {
             "layout": self.layout, "marginals": self.marginals, "explain": self.explain, "next": self.next_questions,
-            "table": self.table,
+            "table": self.table, "edges": self.edges,
         }  # fmt: skip
 
     @cached_property
@@ -70,6 +71,31 @@ class NetworkScreen:
     @property
     def _learned(self) -> Network | None:
         return self.net if isinstance(self.net, Network) and self.net.evidence is not None else None
+
+    # How sure arrows are
+
+    def edges(self, asked: Asked) -> Answer:  # noqa: ARG002 - an action's signature
+        """P(arrow) of each arrow, the least sure first: averaged over all graphs where the rows are there; else by the
+        network's own counts, the other arrows being as they are."""
+        ranked = sorted(self._arrow_probabilities.items(), key=lambda each: each[1])
+        arrows = [{"from": a, "to": b, "probability": p} for (a, b), p in ranked]
+        if self.subject.data is None:
+            return {"arrows": arrows, "how": "each beside the others, by a Bayes factor from the network's own counts"}
+        return {"arrows": arrows, "how": "averaged over graphs, by credo.edge_confidence"}
+
+    @cached_property
+    def _arrow_probabilities(self) -> dict[tuple[str, str], float]:
+        if self._learned is None:
+            raise DataError("arrows that were given aren't uncertain: learn the network from rows")
+        if self.subject.data is not None:
+            from credo.networks.structure.edge_confidence import edge_confidence
+
+            averaged = edge_confidence(self.subject.data)
+            return {(a, b): averaged[a, b] for b, own in self._parents.items() for a in own}
+        from credo.networks.arrow_evidence import arrow_evidence
+
+        factors = arrow_evidence(self._learned)
+        return {arrow: float(0.5 + 0.5 * np.tanh(factor / 2)) for arrow, factor in factors.items()}
 
     # Where cards lie
 

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 _PUBLIC = {
     "LogisticOfNumbers": "credo.networks.nodes.logistic_of_numbers",
     "Normal": "credo.networks.nodes.normal",
+    "NoisyAnd": "credo.networks.nodes.noisy_and",
+    "NoisyMax": "credo.networks.nodes.noisy_max",
+    "NoisyOr": "credo.networks.nodes.noisy_or",
     "Table": "credo.networks.nodes.table",
 }
 __all__ = sorted(_PUBLIC)
@@ -16,6 +19,9 @@ __all__ = sorted(_PUBLIC)
 if TYPE_CHECKING:
     from credo.networks.nodes.logistic_of_numbers import LogisticOfNumbers as LogisticOfNumbers
     from credo.networks.nodes.normal import Normal as Normal
+    from credo.networks.nodes.noisy_and import NoisyAnd as NoisyAnd
+    from credo.networks.nodes.noisy_max import NoisyMax as NoisyMax
+    from credo.networks.nodes.noisy_or import NoisyOr as NoisyOr
     from credo.networks.nodes.table import Table as Table
 
 

@@ -13,24 +13,15 @@ from credo.storage.schemas import (
     mixtures,
     models,
     networks,
+    node_distributions,
     regression,
     trees,
 )
 from credo.storage.stored import Stored
 
 ROOMS = (
-    core,
-    families,
-    estimation,
-    models,
-    hypotheses,
-    mixtures,
-    hidden_markov,
-    networks,
-    hybrid,
-    regression,
-    logistic,
-    trees,
-)
+    core, families, estimation, models, hypotheses, mixtures, hidden_markov, networks, node_distributions, hybrid,
+    regression, logistic, trees,
+)  # fmt: skip
 BY_NAME: dict[str, Stored] = {schema.name: schema for room in ROOMS for schema in room.SCHEMAS}
 BY_PLACE: dict[str, Stored] = {schema.place: schema for schema in BY_NAME.values() if schema.place}
