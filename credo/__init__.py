@@ -34,6 +34,7 @@ _PUBLIC = {
     "LinearGaussian": "credo.families.linear_gaussian",
     "LinearRegression": "credo.models.regression.linear",
     "LogisticRegression": "credo.models.regression.logistic",
+    "HybridNetwork": "credo.networks.hybrid.network",
     "MarkovNetwork": "credo.networks.markov_network",
     "Mixture": "credo.models.mixture.model",
     "ModelAverage": "credo.models.average",
@@ -139,6 +140,7 @@ if TYPE_CHECKING:
     from credo.networks import nodes as nodes
     from credo.networks.causes.causal_graph import CausalGraph as CausalGraph
     from credo.networks.decisions.influence_diagram import InfluenceDiagram as InfluenceDiagram
+    from credo.networks.hybrid.network import HybridNetwork as HybridNetwork
     from credo.networks.markov_network import MarkovNetwork as MarkovNetwork
     from credo.networks.network import Network as Network
     from credo.networks.structure.edge_confidence import edge_confidence as edge_confidence

@@ -39,6 +39,7 @@ NAMES = [
     "GammaPoisson",
     "GaussianDiscriminant",
     "HiddenMarkov",
+    "HybridNetwork",
     "Hypotheses",
     "InfluenceDiagram",
     "KDependence",

@@ -19,6 +19,7 @@ ADAPTERS = {
     "credo.networks.graphical_model.GraphicalModel": "credo.asking.networks.NetworkAdapter",
     "credo.networks.templates.dynamic_network.DynamicNetwork": "credo.asking.templates.SlicesAdapter",
     "credo.networks.templates.given_tables.GivenTables": "credo.asking.templates.MembersAdapter",
+    "credo.networks.hybrid.network.HybridNetwork": "credo.asking.hybrid.HybridAdapter",
     "credo.models.class_predictor.ClassPredictor": "credo.asking.classifiers.ClassifierAdapter",
     "credo.models.hidden_markov.model.HiddenMarkov": "credo.asking.sequences.states_adapter",
     "credo.models.mixture.model.Mixture": "credo.asking.mixtures.mixture_adapter",

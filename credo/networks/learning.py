@@ -227,7 +227,8 @@ def _check_states(name: str, kind: Any, levels: Any) -> None:
         what = "numbers" if len(fractions) else "many whole numbers"
         raise SchemaError(
             f"column {name!r} has {what}, such as {example:.6g}, and a table has a state for each: declare states= if "
-            "they are meant, or cut numbers in bins, as learn_structure(data, bins=5) does"
+            "they are meant, cut numbers in bins as learn_structure(data, bins=5) does, or keep them as numbers with "
+            "credo.HybridNetwork(arrows).fit(data)"
         )
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from credo.networks.causes.effect import Effect
     from credo.networks.explanation import QueryExplanation
     from credo.networks.fitting import FittingOptions
+    from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.inference.coding import CodedRows
     from credo.networks.inference.expectations import Expectations
     from credo.networks.inference.findings import Given
@@ -153,7 +154,7 @@ class Network(DirectedGraph, GraphicalModel):
             self.__dict__["schema"] = other.__dict__["schema"]
 
     @classmethod
-    def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork:
+    def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork | HybridNetwork:
         """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file name's ending."""
         from credo.formats import read
 
