@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from credo.networks.sensitivity.findings import EvidenceImpact
     from credo.networks.sensitivity.sensitivity import Sensitivity
 
-LARGEST = 2**20  # numbers of tables that are compared
 EXAMPLES = Path(__file__).parent.parent / "samples" / "networks"
 
 
@@ -593,33 +592,12 @@ class Network(DirectedGraph, GraphicalModel):
 
     def __eq__(self, other: object) -> bool:
         """Whether arrows, states and tables are the same, in whatever order they were given."""
-        if not isinstance(other, Network):
-            return NotImplemented
-        if self.parents.keys() != other.parents.keys() or bool(self.tables) != bool(other.tables):
-            return False
-        same = ({*above} == {*other.parents[name]} for name, above in self.parents.items())
-        return all(same) and self._same_states(other) and all(self._same_table(other, name) for name in self.tables)
+        from credo.networks.equality import equal_networks
+
+        return equal_networks(self, other) if isinstance(other, Network) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(frozenset((name, frozenset(above)) for name, above in self.parents.items()))
-
-    def _same_states(self, other: Network) -> bool:
-        if self.states.keys() != other.states.keys():
-            return False
-        return all({*own} == {*other.states[name]} for name, own in self.states.items())
-
-    def _same_table(self, other: Network, name: str) -> bool:
-        if name in self.forms and type(self.forms[name]) is type(other.forms.get(name)):
-            family, theirs_too = (
-                [(each, net.states[each]) for each in (*net.parents[name], name)] for net in (self, other)
-            )
-            if family == theirs_too or (self.forms[name].named and prod(len(own) for _, own in family) > LARGEST):
-                return self.distributions[name] == other.distributions[name]
-        scope, theirs = (*self.parents[name], name), (*other.parents[name], name)
-        table = other.tables[name].transpose([theirs.index(each) for each in scope])
-        for axis, each in enumerate(scope):
-            table = table.take([other.states[each].index(state) for state in self.states[each]], axis)
-        return np.array_equal(self.tables[name], table)
 
     def __repr__(self) -> str:
         from credo.present.networks import described

@@ -155,7 +155,7 @@ def test_estimates_agree() -> None:
     net, flat = CASES["noisy-or"]
     wanted = flat.query("c1", {"z": "yes"})["yes"]
     for method in ("likelihood-weighting", "gibbs"):
-        found: Any = net.query("c1", {"z": "yes"}, method=method, samples=20_000, seed=1)  # type: ignore[arg-type]
+        found: Any = net.query("c1", {"z": "yes"}, method=method, samples=20_000, seed=1)
         assert found["yes"] == pytest.approx(wanted, abs=6 * found.standard_error["yes"] + 5e-3)
 
 
