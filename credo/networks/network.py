@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from credo.networks.inference.findings import Given
     from credo.networks.learning import TableLearner
     from credo.networks.markov_network import MarkovNetwork
-    from credo.networks.nodes.node import Node
+    from credo.networks.nodes.node import DistributionNode, Node
     from credo.networks.sensitivity.findings import EvidenceImpact
     from credo.networks.sensitivity.sensitivity import Sensitivity
 
@@ -96,11 +96,11 @@ class Network(DirectedGraph, GraphicalModel):
             raise NetworkError("tables are either given, and fixed, or derived from evidence: not both")
         ties = checked_ties(tied or {}, given.parents, given.states, given.forms)
         self._set(given.parents, {}, given.states, ties, None, None, tuple(history), given.forms)
-        nodes = given.nodes
+        self.__dict__["_form_nodes"] = given.nodes
         if evidence is not None or prior is not None:
             self._learn(prior, evidence)
         if given.given:
-            self._fix(given.parameters(nodes))
+            self._fix(given.parameters(self._form_nodes))
 
     def _set(self, *values: Any) -> None:
         """All fields, in their order."""
@@ -257,12 +257,12 @@ class Network(DirectedGraph, GraphicalModel):
         from credo.networks.nodes.table import Table
 
         above = self.parents.items()
-        return {
-            name: self.forms[name].node(Family(name, own, self.states))
-            if name in self.forms
-            else Table(name, own, self.tied.get(name))
-            for name, own in above
-        }
+        return {name: self._form_nodes.get(name) or Table(name, own, self.tied.get(name)) for name, own in above}
+
+    @cached_property
+    def _form_nodes(self) -> Mapping[str, DistributionNode]:
+        """Those that aren't tables."""
+        return {name: form.node(Family(name, self.parents[name], self.states)) for name, form in self.forms.items()}
 
     @property
     def declared(self) -> bool:

@@ -356,3 +356,21 @@ def test_it_is_shown_and_asked_on_the_command_line(tmp_path: Path) -> None:
             done = CliRunner().invoke(main, [arguments[0], str(tmp_path / "net.credo"), *arguments[1:]])
             assert done.exit_code == 0, done.output
     assert "NoisyMax" in repr(LEARNED["noisy-max"])
+
+
+def test_priors_of_strengths() -> None:
+    """Dirichlet(a, b) over the states is Beta(a, b) of each strength: with no rows, its mean."""
+    prior = {"y": credo.DirichletCategorical([3.0, 1.0])}
+    net = Network(LEARNED["noisy-or"].parents, {"y": nodes.NoisyOr()})
+    rows = {name: ["no"] for name in (*NAMES, "y", "z")}
+    found = net.fit(rows, prior=prior).distributions["y"]
+    assert isinstance(found, nodes.NoisyOr)
+    assert found.causes["c0"] == pytest.approx(0.75, abs=1e-6)  # 3 / (3 + 1)
+    assert found.leak == pytest.approx(0.6, abs=1e-6)  # 3 / (3 + 1 + 1): the row had no effect
+
+
+def test_rules_of_hundreds_of_parents() -> None:
+    names = tuple(f"v{i}" for i in range(300))
+    parents: dict[str, Any] = {**dict.fromkeys(names, ()), "y": names}
+    odd = Network(parents, {**dict.fromkeys(names, 0.01), "y": nodes.Deterministic(" xor ".join(names))})
+    assert odd.query("y")["yes"] == pytest.approx(0.5 - 0.5 * 0.98**300, rel=1e-9)

@@ -189,11 +189,12 @@ class CausesNode:
         return found
 
     def _prior(self, prior: DirichletCategorical | BDeu) -> DirichletCategorical:
-        """Of the rows that are learned."""
+        """Of the rows that are learned. One concentration for each own state is put in the order of grades."""
         shape = self.starts[-1], len(self.grades)
-        return DirichletCategorical(
-            np.broadcast_to(dirichlet_of(prior, shape, self.name).concentration, shape)[self.free]
-        )
+        alpha = dirichlet_of(prior, shape, self.name).concentration
+        if alpha.ndim == 1:
+            alpha = alpha[list(self.grades)]
+        return DirichletCategorical(np.broadcast_to(alpha, shape)[self.free])
 
     def log_prior(self, prior: Prior, parameters: Array) -> float:
         return 0.0 if prior is None else float(self._prior(prior).log_prior(parameters[self.free]).sum())
