@@ -374,3 +374,14 @@ def test_rules_of_hundreds_of_parents() -> None:
     parents: dict[str, Any] = {**dict.fromkeys(names, ()), "y": names}
     odd = Network(parents, {**dict.fromkeys(names, 0.01), "y": nodes.Deterministic(" xor ".join(names))})
     assert odd.query("y")["yes"] == pytest.approx(0.5 - 0.5 * 0.98**300, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["tree", "default", "rule"])
+def test_leaving_a_row_out_is_a_refit_without_it(kind: str) -> None:
+    net = LEARNED[kind]
+    rows = net.sample(40, seed=1)
+    fitted = unlearned(net).fit(rows)
+    found = fitted.leave_one_out(rows).log_probabilities
+    for i in range(0, 40, 7):
+        row = rows.slice(i, 1)
+        assert found[i] == pytest.approx(float(fitted.forget(row).log_prob(row)[0]), abs=1e-12)
