@@ -125,6 +125,13 @@ def test_some_parameters_alone() -> None:
         made(NOISY).update({"A": ["yes"], "B": ["no"], "Y": ["no"]})
 
 
+def test_rules_are_read_as_they_are_meant() -> None:
+    for rule in ("A xor not B", "not A xor B", "xor(A, B, True)", "A and B or not (A or B)"):
+        assert made(nodes.Deterministic(rule)).tables["Y"][..., 0].tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    odd = Network({"my a": (), "Y": ("my a",)}, {"my a": 0.5, "Y": nodes.Deterministic("not `my a`")})
+    assert odd.query("Y", {"my a": "yes"})["no"] == 1.0
+
+
 def test_too_many_parents() -> None:
     names = tuple(f"c{i}" for i in range(70))
     parents: dict[str, Any] = {**dict.fromkeys(names, ()), "y": names}

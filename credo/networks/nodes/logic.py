@@ -11,6 +11,7 @@ from typing import Any
 from credo.errors import NetworkError, suggest
 
 QUOTED = re.compile(r"`([^`]*)`")  # a name that isn't an identifier
+NEGATED = re.compile(r"\^\s*not\b")  # which Python wouldn't read
 INFIX = re.compile(r"\bxor\b(?!\s*\()")
 Known = bool | int
 
@@ -129,7 +130,7 @@ class Parser:
         def placeholder(found: re.Match[str]) -> str:
             return names.setdefault(found[1], f"_quoted_{len(names)}_")
 
-        source = INFIX.sub("^", QUOTED.sub(lambda found: placeholder(found), text))
+        source = NEGATED.sub("^ ~", INFIX.sub("^", QUOTED.sub(lambda found: placeholder(found), text)))
         try:
             tree = ast.parse(source.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -154,7 +155,7 @@ class Parser:
             case ast.BoolOp():
                 parts = [read(part) for part in tree.values]
                 return _between(1, len(parts), parts)
-            case ast.UnaryOp(op=ast.Not()):
+            case ast.UnaryOp(op=ast.Not() | ast.Invert()):
                 return _between(0, 0, [read(tree.operand)])
             case ast.BinOp(op=ast.BitXor()):
                 return Odd(False, tuple(read(part) for part in _operands(tree)))
