@@ -118,7 +118,8 @@ def test_bounds_of_two_intervals_hold_everywhere_between(seed: int) -> None:
     net = Network.random(5, states=(2, 3), seed=int(random.integers(1000)))
     names = [str(each) for each in random.permutation(net.variables)]
     known = {names[0]: net.states[names[0]][0]}
-    found, intervals, places = net.sensitivity(names[1], known), [], []
+    found, intervals = net.sensitivity(names[1], known), list[Any]()
+    places: list[tuple[str, tuple[int, ...]]] = []
     for name in random.choice(net.variables, 2):
         where = tuple(int(random.integers(size)) for size in net.tables[name].shape)
         if (name, where[:-1]) in [(other, at[:-1]) for other, at in places]:

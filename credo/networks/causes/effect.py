@@ -16,7 +16,7 @@ from credo.networks.causes.estimand import mentioned, value_of
 from credo.networks.causes.identification import Identification
 from credo.networks.factor import Factor
 from credo.networks.graph import reached
-from credo.networks.inference.findings import NOTHING
+from credo.networks.inference.findings import NOTHING, affirmative
 from credo.networks.inference.sizes import check_table
 from credo.networks.missing_information import hidden_rows
 from credo.numerics.distributions import checked_mass
@@ -69,19 +69,25 @@ class Effect(Shown):
         return {each: (float(a), float(b)) for each, a, b in zip(self.outcome_states, low, high, strict=True)}
 
     def difference(self, to: Any = None, base: Any = None, outcome: Any = None, mass: float = 0.95) -> Difference:
-        """P(outcome | do(to)) - P(outcome | do(base)), the average causal effect; of two states, by default the first
-        against the second, and the outcome's first state."""
+        """P(outcome | do(to)) - P(outcome | do(base)), the average causal effect; of two states, by default "yes"
+        against "no", or the first against the second; and the outcome "yes", or the first."""
         if (to is None or base is None) and len(self.cause_states) != 2:
             known = ", ".join(map(str, self.cause_states))
             raise SchemaError(f"a difference is between two states of the cause ({known}): name both")
-        one = 0 if to is None else self._cause(to)
+        one = affirmative(self.cause_states) if to is None else self._cause(to)
         two = 1 - one if base is None else self._cause(base)
-        k = 0 if outcome is None else self._outcome(outcome)
+        k = affirmative(self.outcome_states) if outcome is None else self._outcome(outcome)
         value = float(self.table[one, k] - self.table[two, k])
         if self.draws is None:
             return Difference(value, None)
         low, high = _ends(self.draws[:, one, k] - self.draws[:, two, k], mass)
         return Difference(value, (float(low), float(high)))
+
+    @property
+    def told(self) -> list[int]:
+        """The states of the outcome that are shown: of two, one says it all."""
+        size = len(self.outcome_states)
+        return [affirmative(self.outcome_states)] if size == 2 else [*range(size)]
 
     def _cause(self, state: Any) -> int:
         return _place(state, self.cause_states, self.identification.causes)

@@ -127,7 +127,8 @@ def front_door(
     if len(causes) > 1 or len(outcomes) > 1:
         return None
     below = children(parents)
-    between = (reached(causes, below) & reached(outcomes, parents)) - {*causes, *outcomes}
+    after, before = reached(causes, below), reached(outcomes, parents)
+    between = (after & before) - {*causes, *outcomes}
     known = [name for name in parents if name in between and name not in hidden]
     if len(known) > CANDIDATES:
         return None
