@@ -17,10 +17,14 @@ from credo.networks.inference.sizes import SAMPLES, Method
 
 ADAPTERS = {
     "credo.networks.graphical_model.GraphicalModel": "credo.asking.networks.NetworkAdapter",
+    "credo.networks.templates.dynamic_network.DynamicNetwork": "credo.asking.templates.SlicesAdapter",
+    "credo.networks.templates.given_tables.GivenTables": "credo.asking.templates.MembersAdapter",
+    "credo.networks.hybrid.network.HybridNetwork": "credo.asking.hybrid.HybridAdapter",
     "credo.models.class_predictor.ClassPredictor": "credo.asking.classifiers.ClassifierAdapter",
     "credo.models.hidden_markov.model.HiddenMarkov": "credo.asking.sequences.states_adapter",
     "credo.models.mixture.model.Mixture": "credo.asking.mixtures.mixture_adapter",
     "credo.models.regression.linear.LinearRegression": "credo.asking.regression.RegressionAdapter",
+    "credo.models.concepts.model.Concepts": "credo.asking.concepts.ConceptsAdapter",
     "credo.estimation.belief.Belief": "credo.asking.beliefs.BeliefAdapter",
     "credo.estimation.beliefs.Beliefs": "credo.asking.beliefs.GroupsAdapter",
     "credo.estimation.numeric.Numeric": "credo.asking.beliefs.NumericAdapter",

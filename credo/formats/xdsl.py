@@ -10,13 +10,16 @@ from html import escape
 from credo.formats.draft import Draft, Node
 from credo.formats.markup import Element, Markup
 from credo.formats.names import IDENTIFIER, REMARK, cut, labels_of
+from credo.formats.noisy import noisy_columns, read_noisy
 from credo.formats.outcomes import certain_rows
 from credo.networks.network import Network
+from credo.numerics.exact import Array
 
-CHANCE = {"cpt", "deterministic"}
+CHANCE = {"cpt", "deterministic", "noisymax"}
 DECISIONS = {"decision", "utility", "mau"}
-OTHER_KINDS = {"noisymax", "noisyadder", "equation"}
-KNOWN = {"nodes", "state", "parents", "probabilities", "resultingstates", "property", "dynamic"}
+OTHER_KINDS = {"noisyadder", "equation"}
+KNOWN = {"nodes", "state", "parents", "probabilities", "resultingstates", "property", "dynamic", "strengths",
+         "parameters"}  # fmt: skip
 KNOWN |= CHANCE | OTHER_KINDS | DECISIONS | {"utilities", "weights"}
 UNSHOWN = {chr(code) for code in (*range(32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF)}  # that XML can't hold
 
@@ -43,24 +46,38 @@ def nodes_of(markup: Markup) -> Element:
     return nodes
 
 
+def keeps(network: Network, name: str) -> bool:
+    """Whether a distribution that isn't a table has a form here."""
+    return noisy_columns(network, name) is not None
+
+
 def write(network: Network) -> str:
     labels = labels_of(network, IDENTIFIER, IDENTIFIER, order=network.order)
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<smile version="1.0" id="unknown">', "\t<nodes>"]
     for name in network.order:  # parents must come first
-        lines.append(f'\t\t<cpt id="{labels.names[name]}">')
+        noisy = noisy_columns(network, name) if name in network.forms else None
+        kind = "cpt" if noisy is None else "noisymax"
+        lines.append(f'\t\t<{kind} id="{labels.names[name]}">')
         lines += [f'\t\t\t<state id="{state}" />' for state in labels.states[name]]
         if network.parents[name]:
             lines.append(f"\t\t\t<parents>{' '.join(labels.names[p] for p in network.parents[name])}</parents>")
-        numbers = " ".join(map(repr, network.tables[name].ravel().tolist()))
-        lines.append(f"\t\t\t<probabilities>{numbers}</probabilities>")
+        if noisy is None:
+            lines.append(f"\t\t\t<probabilities>{_numbers(network.tables[name])}</probabilities>")
+        else:
+            lines.append(f"\t\t\t<strengths>{' '.join(map(str, noisy[0]))}</strengths>")
+            lines.append(f"\t\t\t<parameters>{_numbers(noisy[1])}</parameters>")
         if labels.remarks[name]:
             lines.append(f'\t\t\t<property id="credo">{escape(labels.remarks[name], quote=False)}</property>')
-        lines.append("\t\t</cpt>")
+        lines.append(f"\t\t</{kind}>")
     lines += ["\t</nodes>", "\t<extensions>", '\t\t<genie version="1.0" app="credo" name="unknown">']
     for name in network.order:
         shown = escape("".join("_" if sign in UNSHOWN else sign for sign in name), quote=False)
         lines.append(f'\t\t\t<node id="{labels.names[name]}"><name>{shown}</name></node>')
     return "\n".join([*lines, "\t\t</genie>", "\t</extensions>", "</smile>", ""])
+
+
+def _numbers(table: Array) -> str:
+    return " ".join(map(repr, table.ravel().tolist()))
 
 
 def node_of(element: Element, markup: Markup) -> Node:
@@ -69,7 +86,7 @@ def node_of(element: Element, markup: Markup) -> Node:
         what = f"the node {cut(name)!r} is of the kind {element.tag!r}, which networks don't have"
         raise markup.fault(element.at, f"{what}: credo.InfluenceDiagram.read reads it")
     if element.tag in OTHER_KINDS:
-        known = " and ".join(sorted(CHANCE))
+        known = ", ".join(sorted(CHANCE))
         raise markup.fault(element.at, f"the node {cut(name)!r} is of the kind {element.tag!r}; only {known} are read")
     if element.tag not in CHANCE or not name:
         raise markup.fault(element.at, f"expected a cpt with an id, but found {element.tag!r}")
@@ -87,7 +104,12 @@ def named_node(element: Element) -> Node:
 def define(draft: Draft, element: Element, markup: Markup) -> None:
     node = draft.nodes[element.attributes["id"]]
     node.parents = tuple(" ".join(element.texts("parents")).split())
-    if table := element.first("probabilities"):
+    if element.tag == "noisymax":
+        parameters = element.first("parameters")
+        if parameters is None:
+            raise markup.fault(element.at, f"the noisy-MAX {cut(node.name)!r} has no parameters")
+        read_noisy(draft, node, " ".join(element.texts("strengths")).split(), markup.numbers(parameters))
+    elif table := element.first("probabilities"):
         node.table = markup.numbers(table)
     elif results := element.first("resultingstates"):
         certain_rows(draft, node, results.text.split())

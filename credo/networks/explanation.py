@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from math import inf, log
@@ -52,20 +52,27 @@ class QueryExplanation:
         if name in given:
             raise EvidenceError(f"{name!r} is given: there is nothing to explain")
         given = {each: finding for each, finding in given.items() if finding is not None}
-        after = net.query(name, given, method="exact")
+        if value is not None:
+            value = net.states[name][state(net.potentials, net._number(name), value)]
+        return cls.by(lambda some: net.query(name, some, method="exact"), name, given, value)
+
+    @classmethod
+    def by(
+        cls, ask: Callable[[Mapping[str, Any]], Mapping[Any, float]], name: str, given: Mapping[str, Any], value: Any
+    ) -> QueryExplanation:
+        """From the answers to a query given some of the findings."""
+        after = ask(given)
         if value is None:
             value = max(after, key=lambda each: after[each])
-        else:
-            value = net.states[name][state(net.potentials, net._number(name), value)]
 
         def odds(some: Mapping[str, Any]) -> float:
-            return _log_odds(net.query(name, some, method="exact"), value)
+            return _log_odds(ask(some), value)
 
         prior, whole = odds({}), _log_odds(after, value)
         now, found, so_far = prior, list[Finding](), dict[str, Any]()
         for each, finding in given.items():
             so_far[each] = finding
-            found_so_far = net.query(name, so_far, method="exact")
+            found_so_far = ask(dict(so_far))
             then = _log_odds(found_so_far, value)
             others = {other: known for other, known in given.items() if other != each}
             weight, alone = _step(now, then), _step(prior, odds({each: finding}))

@@ -48,8 +48,8 @@ class GraphicalModel(Surface):
 
     _internal: ClassVar[tuple[str, ...]] = (
         "coded", "declared", "directed", "expect", "expectations", "factorisation", "fixed_distributions",
-        "fixed_tables", "forms", "graph", "nodes", "parameters", "potentials", "schema", "structures", "trees",
-        "with_evidence",
+        "fixed_tables", "forms", "graph", "nodes", "parameters", "potentials", "schema", "structures",
+        "table_rows", "trees", "with_evidence",
     )  # fmt: skip
 
     states: States

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from credo.networks.causes.effect import Effect
     from credo.networks.explanation import QueryExplanation
     from credo.networks.fitting import FittingOptions
+    from credo.networks.hybrid.network import HybridNetwork
     from credo.networks.inference.coding import CodedRows
     from credo.networks.inference.expectations import Expectations
     from credo.networks.inference.findings import Given
@@ -151,7 +153,7 @@ class Network(DirectedGraph, GraphicalModel):
             self.__dict__["schema"] = other.__dict__["schema"]
 
     @classmethod
-    def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork:
+    def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork | HybridNetwork:
         """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file name's ending."""
         from credo.formats import read
 
@@ -226,6 +228,13 @@ class Network(DirectedGraph, GraphicalModel):
     @property
     def _auxiliary(self) -> Mapping[str, int]:
         return self.factorisation.auxiliary if self.forms else {}
+
+    def table_rows(self, name: str, most: int) -> tuple[Array, int]:
+        """At most so many rows of a variable's table, and how many it has: it needn't be made for that."""
+        shape = tuple(len(self.states[each]) for each in (*self.parents[name], name))
+        if isinstance(self.tables, Tables):
+            return self.tables.first_rows(name, shape, most), prod(shape[:-1])
+        return self.tables[name].reshape(-1, shape[-1])[:most], prod(shape[:-1])
 
     @property
     def parameters(self) -> Mapping[str, Array]:
@@ -303,7 +312,8 @@ class Network(DirectedGraph, GraphicalModel):
         if strength is not None:
             return self.with_strength(strength)._updated(data, weight, hidden, how, self)
         states = self.states if self.declared else None
-        bare = Network(self.parents, self.forms, states, self.tied, 1.0 if prior is None else prior)
+        forms = {name: form.unlearned() for name, form in self.forms.items()}
+        bare = Network(self.parents, forms, states, self.tied, 1.0 if prior is None else prior)
         return bare._updated(data, weight, hidden, how, self)
 
     def update(self, data: object, *, weight: Weight = None, **how: Unpack[FittingOptions]) -> Network:

@@ -205,15 +205,15 @@ class NetworkScreen:
         if not isinstance(self.net, Network) or name not in self.net:
             raise DataError(f"there is no table of {name!r:.60}")
         parents = self.net.parents[name]
-        table = self.net.tables[name].reshape(-1, len(self.net.states[name]))
+        table, count = self.net.table_rows(name, TABLE_ROWS)
         each = product(*(self.net.states[parent] for parent in parents))
         rows = []
-        for states, shares in zip(each, table[:TABLE_ROWS], strict=False):
+        for states, shares in zip(each, table, strict=False):
             given = dict(zip(parents, states, strict=True))
             row: dict[str, Any] = {"given": [str(state) for state in states], "shares": [*map(float, shares)]}
-            if self._learned is not None:
+            if self._learned is not None and name not in self.net.forms:
                 belief = self._learned.belief(name, given)
                 intervals = belief.interval(0.95)
                 row["intervals"] = [[*map(float, intervals[state])] for state in self.net.states[name]]
             rows.append(row)
-        return {"name": name, "parents": [*parents], "rows": rows, "more": max(0, len(table) - TABLE_ROWS)}
+        return {"name": name, "parents": [*parents], "rows": rows, "more": count - len(rows)}
