@@ -34,8 +34,7 @@ def graph_described(graph: CausalGraph) -> str:
       Drug -> Recovery
       Drug <-> Recovery
     """
-    named = [name for name in graph.hidden if "<->" not in name]
-    hidden = f"; hidden: {', '.join(named)}" if named else ""
+    hidden = f"; hidden: {', '.join(graph.hidden)}" if graph.hidden else ""
     lines = graph_lines(graph)
     more = [f"  ... and {counted(len(lines) - SHOWN, 'more line')}"] if len(lines) > SHOWN + 1 else []
     title = f"Causal graph of {counted(len(graph.observed), 'observed variable')}{hidden}"

@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import credo
+from credo.networks.inference.trees import Trees
 from credo.networks.information import entropy
 from credo.networks.network import Network
 from tests.networks import evidence, networks
@@ -82,6 +83,24 @@ def test_a_function_of_one_entry(case: tuple[Network, str, dict[str, Any], Any],
         solved = function.solve(wanted)
         assert solved is not None
         assert function(solved) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_two_passes_give_all_derivatives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the network's size; two more for each table with zeros."""
+    passes: list[int] = []
+    once = Trees.expect
+
+    def counted(self: Trees, codes: Any, weight: float, counts: Any) -> float:
+        passes.append(1)
+        return once(self, codes, weight, counts)
+
+    monkeypatch.setattr(Trees, "expect", counted)
+    net = Network.random(40, states=(2, 4), max_parents=3, seed=1)
+    net.sensitivity(net.variables[7], {net.variables[3]: net.states[net.variables[3]][0]}).entries()
+    assert len(passes) == 2
+    asia = credo.Network.example("asia")
+    asia.sensitivity("LungCancer", {"XRay": "yes"}).entries()
+    assert len(passes) == 2 + 2 + 2  # TuberculosisOrCancer is a function of its parents
 
 
 def test_a_tornado_of_fitted_tables() -> None:
