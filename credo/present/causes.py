@@ -49,7 +49,14 @@ def graph_content(graph: CausalGraph, top: int | None = None) -> list[Content]:
 def effect_described(effect: Effect) -> str:
     """The estimand, why it holds, and the probabilities done and seen."""
     found = effect.identification
-    return "\n".join([found.formula, f"  {found.reason}", "", *table_lines(effect_table(effect))])
+    about = [found.formula, f"  {found.reason}", *_among(effect)]
+    return "\n".join([*about, "", *table_lines(effect_table(effect))])
+
+
+def _among(effect: Effect) -> list[str]:
+    """The states that are given."""
+    told = ", ".join(f"{name}={value}" for name, value in effect.given.items())
+    return [f"  among {told}"] if told else []
 
 
 def effect_table(effect: Effect) -> Table:
@@ -82,5 +89,5 @@ def _finite(p: float) -> float | None:
 def effect_content(effect: Effect, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
     found = effect.identification
     title = f"Effect of {', '.join(found.causes)} on {', '.join(found.outcomes)}"
-    about = [Paragraph(found.formula), Paragraph(found.reason, "note")]
+    about = [Paragraph(found.formula), Paragraph(found.reason, "note"), *map(Paragraph, _among(effect))]
     return [Paragraph(title, "title"), *about, GAP, effect_table(effect)]
