@@ -535,15 +535,17 @@ class Network(DirectedGraph, GraphicalModel):
         cause: str | Sequence[str],
         outcome: str | Sequence[str],
         *,
+        given: Mapping[str, Any] | None = None,
         hidden: str | Sequence[str] | None = None,
         draws: int | None = None,
         seed: int = 0,
     ) -> Effect:
-        """P(outcome | do(cause)) from what is observed, by the simplest adjustment that there is; with credible
-        intervals where the tables were learned. An error says why, where hidden variables prevent it."""
+        """P(outcome | do(cause)) from what is observed, by the simplest adjustment that there is, among those with the
+        states that are given; with credible intervals where the tables were learned. An error says why, where hidden
+        variables prevent it."""
         from credo.networks.causes.effect import network_effect
 
-        return network_effect(self, cause, outcome, hidden, draws, seed)
+        return network_effect(self, cause, outcome, hidden, draws, seed, given)
 
     def explain(
         self, variable: str, given: Given, value: Any = None, *, do: Mapping[str, Any] | None = None
