@@ -17,6 +17,7 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from credo.errors import CredoError, NetworkError
 from credo.formats.files import PACKED, FilePath, read_text, write_text
@@ -45,8 +46,9 @@ def is_network(path: str) -> bool:
     return path.lower().removesuffix(PACKED).endswith((*FORMATS,))
 
 
-def read(path: FilePath) -> Network | MarkovNetwork | HybridNetwork:
-    """A network from a file. Rows whose sum is within 0.01 of 1 are scaled, with a notice."""
+def read(path: FilePath) -> Network | MarkovNetwork | Any:
+    """A network from a file; a HybridNetwork where variables are numbers. Rows whose sum is within 0.01 of 1 are scaled,
+    with a notice."""
     form = _format_of(path)
     try:
         found: Network | MarkovNetwork | HybridNetwork = form.read(read_text(path), str(path))
