@@ -14,16 +14,23 @@ formats but .json; in .uai they become 0, 1, ... .
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
+from math import prod
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from credo.errors import CredoError, NetworkError
+from credo.errors import CredoError, NetworkError, SizeError
+from credo.formats.draft import ROOM, many
 from credo.formats.files import PACKED, FilePath, read_text, write_text
 from credo.networks.hybrid.network import HybridNetwork
 from credo.networks.markov_network import MarkovNetwork
 from credo.networks.network import Network
+from credo.notices import tell
+
+if TYPE_CHECKING:
+    from credo.networks.decisions.influence_diagram import InfluenceDiagram
 
 FORMATS = {
     ".bif": "bif",
@@ -60,6 +67,27 @@ def read(path: FilePath) -> Network | MarkovNetwork | Any:
     return found
 
 
+def read_diagram(path: FilePath) -> InfluenceDiagram:
+    """An influence diagram from a GeNIe file."""
+    from credo.formats import xdsl_diagrams
+
+    _check_diagram(path)
+    return xdsl_diagrams.read(read_text(path), str(path))
+
+
+def write_diagram(diagram: InfluenceDiagram, path: FilePath) -> None:
+    """To a GeNIe file, whole or not at all."""
+    from credo.formats import xdsl_diagrams
+
+    _check_diagram(path)
+    write_text(xdsl_diagrams.write(diagram), path)
+
+
+def _check_diagram(path: FilePath) -> None:
+    if not str(path).lower().removesuffix(PACKED).endswith(".xdsl"):
+        raise NetworkError(f"{path} must end in .xdsl: influence diagrams are kept in GeNIe's format")
+
+
 def write(network: Network | MarkovNetwork | HybridNetwork, path: FilePath) -> None:
     """To a file, whole or not at all; an existing file is replaced."""
     form = _format_of(path)
@@ -69,7 +97,24 @@ def write(network: Network | MarkovNetwork | HybridNetwork, path: FilePath) -> N
         raise NetworkError(f"{path}: a network with numbers is written as .json, or stored with credo.save")
     if isinstance(network, Network) and not network.tables:
         raise NetworkError(f"can't write {path}: the network has no tables")
+    if isinstance(network, Network) and network.forms:
+        _check_expanded(network, path, getattr(form, "keeps", lambda *_: False))
     write_text(form.write(network), path)
+
+
+def _check_expanded(network: Network, path: FilePath, keeps: Callable[[Network, str], bool]) -> None:
+    """Tells which distributions become tables; refuses those that are too large for one."""
+    expanded = [name for name in network.forms if not keeps(network, name)]
+    for name in expanded:
+        above = network.parents[name]
+        size = prod(len(network.states[each]) for each in (*above, name))
+        if size > ROOM:
+            raise SizeError(
+                f"can't write {path}: {name!r} is a {type(network.forms[name]).__name__} of {len(above)} parents; its "
+                f"table would have {many(size)} numbers; credo.save keeps it as it is"
+            )
+    if expanded:
+        tell(f"{path}: this format has tables alone, and so these became tables: {', '.join(expanded):.200}")
 
 
 def _format_of(path: FilePath) -> ModuleType:

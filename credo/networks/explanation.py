@@ -1,16 +1,22 @@
-"""Explanations of queries: how much each finding changed the log-odds of the answer."""
+"""Explanations: how much each finding changed the log-odds of an answer; the k most probable joint states."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from math import inf, log
 from typing import TYPE_CHECKING, Any
 
-from credo.errors import EvidenceError
+from credo.errors import EvidenceError, NetworkError, check_whole
+from credo.networks.answers import MostProbable
+from credo.networks.inference.sizes import exact_only
 
 if TYPE_CHECKING:
     from credo.networks.graphical_model import GraphicalModel
+    from credo.networks.inference.findings import Given
+    from credo.networks.inference.potentials import Integers
+    from credo.numerics.exact import Array
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,34 @@ class QueryExplanation:
         from credo.present.networks import explained
 
         return explained(self)
+
+
+def best_explanations(
+    model: GraphicalModel, variables: Sequence[str] | None, given: Given, k: int, method: str
+) -> list[MostProbable]:
+    """The k most probable joint states, the best first; fewer where fewer are possible."""
+    from credo.networks.inference.findings import Findings
+    from credo.networks.inference.k_best import best_solutions
+
+    check_whole("k", k, 1)
+    if method not in ("auto", "exact"):
+        raise NetworkError(f"the k most probable states are exact: they aren't found by {method}")
+    findings, names = Findings.of(model.potentials, given), [*(model.states if variables is None else variables)]
+    asked = [model._number(name) for name in names]
+
+    def best(codes: Integers, weights: Array) -> tuple[Integers, float]:
+        return model.exact.best(codes, weights, model._maximised if variables is None else asked)
+
+    with exact_only("the k most probable states aren't estimated: without k, they can be"):
+        solutions = [*islice(best_solutions(findings, model.potentials.places, asked, best), k)]
+    if not solutions:
+        model._check(-inf, given)
+    found = []
+    for codes, log_joint in solutions:
+        each = MostProbable((name, model.states[name][codes[v]]) for name, v in zip(names, asked, strict=True))
+        each.log_joint = log_joint + findings.log_scale
+        found.append(each)
+    return found
 
 
 def _log_odds(shares: Mapping[Any, float], value: Any) -> float:

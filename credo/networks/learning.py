@@ -333,9 +333,9 @@ class TableEM:
         own = {name: parameters[node.label] for name, node in self.network.nodes.items()}
         return replace(self, network=self.network._like(parameters=own))
 
-    def counts(self, evidence: Evidence, node: Node, parameters: Array) -> Array:
+    def counts(self, evidence: Evidence, node: Node, parameters: Array) -> Any:
         """Expected and known ones."""
-        own: Array = evidence[node.expected_label].n.value
+        own = node.counts(evidence, parameters)
         return own if self.known is None else own + node.counts(self.known, parameters)
 
     def log_prior(self) -> float:
