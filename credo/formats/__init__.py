@@ -54,8 +54,8 @@ def is_network(path: str) -> bool:
 
 
 def read(path: FilePath) -> Network | MarkovNetwork | Any:
-    """A network from a file; a HybridNetwork where variables are numbers. Rows whose sum is within 0.01 of 1 are scaled,
-    with a notice."""
+    """A network from a file; a HybridNetwork where variables are numbers. Rows of tables whose sum is within 0.01 of 1
+    are scaled, with a notice."""
     form = _format_of(path)
     try:
         found: Network | MarkovNetwork | HybridNetwork = form.read(read_text(path), str(path))
