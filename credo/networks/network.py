@@ -153,8 +153,8 @@ class Network(DirectedGraph, GraphicalModel):
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Network | MarkovNetwork | Any:
-        """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file name's ending. JSON may hold
-        a linear-Gaussian network: then it is a HybridNetwork."""
+        """A network from a file: BIF, XMLBIF, XDSL, Hugin NET, UAI, DSL or JSON, by the file name's ending. JSON may
+        hold a linear-Gaussian network: then it is a HybridNetwork."""
         from credo.formats import read
 
         return read(path)

@@ -94,15 +94,17 @@ class Component:
         if count == 1 and len(self.unknown) > SPARSE:
             return self._sparse(codes)
         every = {name: np.full(count, code, dtype=np.intp) for name, code in self.findings.states.items()} | dict(codes)
-        coefficients = np.zeros((count, len(self.nodes), len(self.unknown)))
-        constant, variance = np.zeros((2, count, len(self.nodes)))
+        some = 1 if all(node.parallel for node in self.nodes) else count  # of which the covariance is found
+        coefficients, variance = np.zeros((some, len(self.nodes), len(self.unknown))), np.zeros((some, len(self.nodes)))
+        constant = np.zeros((count, len(self.nodes)))
         for i, node in enumerate(self.nodes):
-            intercept, weights, variance[:, i] = node.at(every)
-            constant[:, i] = -intercept
+            intercept, weights, own = node.at(every)
+            weights, own = np.broadcast_to(weights, (count, len(node.numbers))), np.broadcast_to(own, (count,))
+            constant[:, i], variance[:, i] = -intercept, own[:some]
             for j, name in enumerate((node.name, *node.numbers)):
-                weight = 1.0 if j == 0 else -weights[..., j - 1]
+                weight = np.ones(count) if j == 0 else -weights[:, j - 1]
                 if name in self.places:
-                    coefficients[:, i, self.places[name]] += weight
+                    coefficients[:, i, self.places[name]] += weight[:some]
                 else:
                     constant[:, i] += weight * self.findings.values[name]
         return solved_dense(coefficients, constant, variance)

@@ -60,7 +60,9 @@ class Dense:
 
 
 def solved_dense(coefficients: Array, constant: Array, variance: Array) -> Dense:
-    """coefficients: A (configurations, factors, unknown); constant: c and variance: v (configurations, factors)."""
+    """coefficients: A (configurations, factors, unknown); constant: c and variance: v (configurations, factors).
+
+    A and v have one configuration where they are the same for all."""
     weighted = coefficients / variance[..., None]
     precision = np.swapaxes(weighted, 1, 2) @ coefficients
     scale = 1.0 / np.sqrt(np.diagonal(precision, axis1=1, axis2=2))  # units of their own for each number
@@ -74,6 +76,7 @@ def solved_dense(coefficients: Array, constant: Array, variance: Array) -> Dense
     right = -(np.swapaxes(weighted, 1, 2) @ constant[..., None])
     mean = (whole @ right)[..., 0]
     log_determinant = 2 * (np.log(np.diagonal(root, axis1=1, axis2=2)) - np.log(scale)).sum(1)
+    whole = np.broadcast_to(whole, (len(mean), *whole.shape[1:]))
     return Dense(_log_density(coefficients, constant, variance, mean, log_determinant), mean, whole)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,13 @@ class NumberNode:
     def __post_init__(self) -> None:
         for each in ("intercept", "weights", "variance"):  # arrays also of no axes
             object.__setattr__(self, each, np.asarray(getattr(self, each), dtype=np.float64))
+
+    @cached_property
+    def parallel(self) -> bool:
+        """Whether weights and variance are the same at all configurations: only intercepts differ."""
+        weights = self.weights.reshape(self.variance.size, len(self.numbers))
+        variance = self.variance.reshape(-1)
+        return bool((weights == weights[:1]).all() and (variance == variance[:1]).all())
 
     def at(self, codes: Mapping[str, Codes]) -> tuple[Array, Array, Array]:
         """Intercepts, weights and variances at configurations of the category parents."""
