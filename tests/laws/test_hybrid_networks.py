@@ -134,6 +134,15 @@ def test_categories_alone_are_a_network() -> None:
     assert dict(hybrid.marginals(given)) == dict(plain.marginals(given))
 
 
+def test_other_distributions_of_categories_are_expanded() -> None:
+    flu = credo.nodes.NoisyOr({"Flu": 0.8, "Cold": 0.4}, leak=0.1)
+    tables = {"Flu": 0.1, "Cold": 0.2, "Ill": flu}
+    plain = credo.Network("Flu, Cold -> Ill", tables)
+    net = HybridNetwork("Flu, Cold -> Ill -> t", {**tables, "t": credo.nodes.Normal({"yes": 38.0, "no": 37.0})})
+    np.testing.assert_allclose(net.tables["Ill"], plain.tables["Ill"], atol=1e-15)
+    assert net.query("Flu", {"Ill": "yes"}) == pytest.approx(plain.query("Flu", {"Ill": "yes"}))
+
+
 def test_a_node_is_a_regression() -> None:
     """Of numbers alone, a node's line is that of least squares, under any number of prior cases."""
     table = {"x": ROWS["Fever"], "z": np.sin(np.arange(300.0)), "y": ROWS["Pulse"]}

@@ -118,15 +118,17 @@ class Component:
         places, values = self.places, self.findings.values
         for i, node in enumerate(self.nodes):
             where = tuple(every[name] for name in node.categories)
-            constant[i], variance[i] = -node.intercept[where], node.variance[where]
-            weights = [1.0, *(-node.weights[where]).tolist()]
-            for name, weight in zip((node.name, *node.numbers), weights, strict=True):
+            at = int(np.ravel_multi_index(where, node.variance.shape)) if where else 0
+            intercept, spread, weights = node.rows[at]
+            known = -intercept
+            for name, weight in zip((node.name, *node.numbers), (-1.0, *weights), strict=True):
                 if name in places:
                     rows.append(i)
                     columns.append(places[name])
-                    cells.append(weight)
+                    cells.append(-weight)
                 else:
-                    constant[i] += weight * values[name]
+                    known -= weight * values[name]
+            constant[i], variance[i] = known, spread
         shape = (len(self.nodes), len(self.unknown))
         return solved_sparse(sparse.csc_array((cells, (rows, columns)), shape=shape), constant, variance)
 
