@@ -73,8 +73,10 @@ def solved_dense(coefficients: Array, constant: Array, variance: Array) -> Dense
     except np.linalg.LinAlgError:
         raise _degenerate() from None
     whole = (np.swapaxes(inverse, 1, 2) @ inverse) * scale[:, :, None] * scale[:, None, :]
-    right = -(np.swapaxes(weighted, 1, 2) @ constant[..., None])
-    mean = (whole @ right)[..., 0]
+    mean = np.zeros((len(constant), coefficients.shape[-1]))
+    for _ in range(2):  # the second time with what is left: numbers far from 0 lose digits in the first
+        left = constant[..., None] + coefficients @ mean[..., None]
+        mean = mean - (whole @ (np.swapaxes(weighted, 1, 2) @ left))[..., 0]
     log_determinant = 2 * (np.log(np.diagonal(root, axis1=1, axis2=2)) - np.log(scale)).sum(1)
     whole = np.broadcast_to(whole, (len(mean), *whole.shape[1:]))
     return Dense(_log_density(coefficients, constant, variance, mean, log_determinant), mean, whole)
@@ -132,7 +134,9 @@ def solved_sparse(coefficients: Any, constant: Array, variance: Array) -> Sparse
     diagonal = factor.U.diagonal()
     if not (diagonal > 0).all():
         raise _degenerate()
-    mean = scale * factor.solve(scale * -(weighted.T @ constant))
+    mean = np.zeros(len(scale))
+    for _ in range(2):
+        mean = mean - scale * factor.solve(scale * (weighted.T @ (constant + coefficients @ mean)))
     log_determinant = np.log(diagonal).sum() - 2 * np.log(scale).sum()
     away = constant + coefficients @ mean
     known = len(variance) - len(mean)
