@@ -164,7 +164,7 @@ def selected_variances(factor: Any) -> Array | None:
         if len(below):
             parent = int(below[0])
             known, block = blocks[parent]
-            places = np.searchsorted(known, below)
+            places = known.searchsorted(below)
             inner = block[places[:, None], places]
             column = -(inner @ weights[j])
             own[1:, 1:], own[1:, 0], own[0, 1:] = inner, column, column
@@ -205,8 +205,8 @@ def _among(some: Any, rows: Any) -> bool:
     """Whether these are among others, both in order."""
     if len(rows) < len(some):
         return False
-    places = np.searchsorted(rows, some)
-    return places[-1] < len(rows) and np.array_equal(rows[places], some)
+    places = rows.searchsorted(some)
+    return places[-1] < len(rows) and bool((rows[places] == some).all())
 
 
 def _degenerate() -> NetworkError:

@@ -17,7 +17,7 @@ from credo.networks.directed_graph import DirectedGraph
 from credo.networks.fixed import Fixed
 from credo.networks.hybrid.declared import Declared, Node, declared, split_parents
 from credo.networks.hybrid.estimates import DRAWS
-from credo.networks.hybrid.number_node import LogisticNode, NumberNode
+from credo.networks.hybrid.number_node import Equations, LogisticNode, NumberNode
 from credo.networks.inference.sizes import Method
 from credo.networks.network import Network
 from credo.networks.tables import States
@@ -52,8 +52,8 @@ class HybridNetwork(DirectedGraph, Surface):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "below", "category_index", "category_network", "category_parents", "fixed_nodes", "fixed_states", "learner",
-        "with_evidence",
+        "below", "category_index", "category_network", "category_parents", "equations", "fixed_nodes", "fixed_states",
+        "learner", "with_evidence",
     )  # fmt: skip
 
     parents: Mapping[str, tuple[str, ...]]
@@ -153,6 +153,11 @@ class HybridNetwork(DirectedGraph, Surface):
     def fixed_states(self) -> Mapping[str, tuple[Any, ...]]:
         """The states, unless they are derived from evidence."""
         return self.states if self.evidence is None else {}
+
+    @cached_property
+    def equations(self) -> Equations:
+        """The lines of all numbers that depend on no category."""
+        return Equations.of(self.number_nodes)
 
     @cached_property
     def category_index(self) -> Potentials:

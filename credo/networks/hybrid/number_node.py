@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +37,6 @@ class NumberNode:
         variance = self.variance.reshape(-1)
         return bool((weights == weights[:1]).all() and (variance == variance[:1]).all())
 
-    @cached_property
-    def rows(self) -> list[tuple[float, float, list[float]]]:
-        """Intercept, variance and weights at each configuration, as plain numbers, which are read faster one by one."""
-        weights = self.weights.reshape(self.variance.size, len(self.numbers)).tolist()
-        return [*zip(self.intercept.reshape(-1).tolist(), self.variance.reshape(-1).tolist(), weights, strict=True)]
-
     def at(self, codes: Mapping[str, Codes]) -> tuple[Array, Array, Array]:
         """Intercepts, weights and variances at configurations of the category parents."""
         where = tuple(codes[name] for name in self.categories)
@@ -70,6 +65,32 @@ class NumberNode:
         return all(np.array_equal(a, b) for a, b in pairs)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """xᵢ - Σ weightᵢⱼ xⱼ = interceptᵢ + noise, of all numbers without category parents; rows of others are empty."""
+
+    place: Mapping[str, int]
+    coefficients: Any  # a SciPy sparse matrix (numbers, numbers)
+    intercept: Array
+    variance: Array
+
+    @classmethod
+    def of(cls, nodes: Mapping[str, NumberNode]) -> Equations:
+        from scipy import sparse
+
+        place = {name: i for i, name in enumerate(nodes)}
+        rows, columns, cells = list[int](), list[int](), list[float]()
+        intercept, variance = np.zeros(len(nodes)), np.ones(len(nodes))
+        for i, node in enumerate(nodes.values()):
+            if node.categories:
+                continue
+            intercept[i], variance[i] = node.intercept, node.variance
+            rows += [i] * (len(node.numbers) + 1)
+            columns += [i, *(place[name] for name in node.numbers)]
+            cells += [1.0, *(-node.weights).tolist()]
+        return cls(place, sparse.csr_array((cells, (rows, columns)), shape=(len(nodes),) * 2), intercept, variance)
 
 
 @dataclass(frozen=True, eq=False)
