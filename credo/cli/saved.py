@@ -40,11 +40,12 @@ def loaded_learner(path: str) -> Any:
     from credo.models.hidden_markov.model import HiddenMarkov
     from credo.models.mixture.model import Mixture
     from credo.networks.network import Network
+    from credo.networks.templates.dynamic_network import DynamicNetwork
     from credo.storage.files import load
 
     model = load(path)
     if not isinstance(model, Additive | ClassPredictor | HiddenMarkov | Mixture) and not (
-        isinstance(model, Network) and model.evidence is not None
+        isinstance(model, Network | DynamicNetwork) and model.evidence is not None
     ):
         raise StorageError(f"{path} holds a {type(model).__name__}, which has learned no rows")
     return model
