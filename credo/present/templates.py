@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from credo.errors import counted
 from credo.present.content import Content, Paragraph
-from credo.present.networks import SMALL_NETWORK, WIDE, table_lines
+from credo.present.networks import SMALL_NETWORK, WIDE, cpt_lines
 from credo.present.numbers import count_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def described_plates(net: PlateNetwork) -> str:
     if net.evidence is not None and net.history:
         lines.append(f"fitted by EM: {count_of(len(net.history) - 1, 'step')}")
     for name, above in net.parents.items() if net.tables and len(net.parents) <= SMALL_NETWORK else ():
-        lines += ["", *table_lines(name, above, net.states, net.tables[name])]
+        lines += ["", *cpt_lines(name, above, net.states, net.tables[name])]
     return "\n".join(line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in lines)
 
 
@@ -77,7 +77,7 @@ def _tables(net: DynamicNetwork) -> list[str]:
     lines, inside = list[str](), slices.within(net.parents)
     for name, above in net.parents.items():
         if name in net.first:
-            title, *rest = table_lines(name, inside[name], states, net.first[name])
+            title, *rest = cpt_lines(name, inside[name], states, net.first[name])
             lines += ["", f"{title} in the first slice", *rest]
-        lines += ["", *table_lines(name, above, states, net.tables[name])]
+        lines += ["", *cpt_lines(name, above, states, net.tables[name])]
     return lines
