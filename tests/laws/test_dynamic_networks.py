@@ -251,6 +251,8 @@ def test_questions_name_slices() -> None:
     assert credo.ask(net, "P(A[1]=a0, B[1]=b0)") == pytest.approx(
         unrolled.probability({"A[1]": "a0", "B[1]": "b0"}), abs=1e-12
     )
+    either = unrolled.probability({"A[0]": "a0"}) + unrolled.probability({"A[0]": "a1", "A[2]": "a0"})
+    assert credo.ask(net, "P(A[0]=a0 or A[2]=a0)") == pytest.approx(either, abs=1e-12)
     assert {*credo.ask(net, "argmax P(A[0], A[1] | E[1]=e1)")} == {"A[0]", "A[1]"}
     assert credo.ask(net, "explain P(A[1]=a0 | B[1]=b0)").probability == pytest.approx(
         unrolled.query("A[1]", {"B[1]": "b0"})["a0"]

@@ -115,6 +115,8 @@ def test_questions_name_members() -> None:
     expected = unrolled.query("Patient.Infected[ann]", evidence | {"Ward.Outbreak[1]": "yes"})
     assert answer == pytest.approx(expected, abs=1e-12)
     assert credo.ask(given, "P(Patient.Infected[cy]=yes)") == pytest.approx(1.0)
+    either = credo.ask(given, "P(Patient.Infected[dee]=yes or Patient.Infected[eve]=yes)")
+    assert either == pytest.approx(given.any("Patient.Infected", "yes", {"ward": 2}), abs=1e-12)
     assert {v["name"] for v in credo.asking.variables(given)} == {*CLINIC.variables}
 
 
