@@ -41,7 +41,7 @@ from credo.selection.weighting import Weighting, pooled
 from credo.selection.widening import widened
 
 FOLDS, FEW_FOLDS = 10, 5
-FEW, FEW_TEXTS = 500, 300  # rows up to which there are more folds: the fewer, the more each fold misses them
+FEW, FEW_TEXTS = 500, 2000  # rows up to which there are more folds: of few, each fold misses those held out
 ENOUGH, ENOUGH_IN_CELLS = 2000, 1500  # held-out rows, after which no further fold is looked at
 MANY = 2000  # rows, above which the candidates of a fold are as good as those of all rows
 BLANKED, BLANKED_FOLDS = 400, 4  # rows of a fold with cells blanked, and folds in which some are
