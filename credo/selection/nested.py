@@ -44,7 +44,7 @@ FOLDS, FEW_FOLDS = 10, 5
 FEW, FEW_TEXTS = 500, 2000  # rows up to which there are more folds: of few, each fold misses those held out
 ENOUGH, ENOUGH_IN_CELLS = 2000, 1500  # held-out rows, after which no further fold is looked at
 MANY = 2000  # rows, above which the candidates of a fold are as good as those of all rows
-BLANKED, BLANKED_FOLDS = 400, 4  # rows of a fold with cells blanked, and folds in which some are
+BLANKED, BLANKED_FOLDS = 100, 4  # rows of a fold with cells blanked, and folds in which some are
 MOST_IN_STEP = 2**22  # scores (rows x classes x terms) of all folds, up to which these are tuned in step
 SHARES = "class shares"
 
@@ -208,7 +208,7 @@ def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, 
     each fold would have another one.
     """
     rows, shares = pool.held_out.rows, pool.shares
-    each = cross_fitted_alone(pool.held_out, pool.blanked, model.class_weights)
+    each = cross_fitted_alone(pool.held_out, pool.stack.discount, model.class_weights)
     found = [_outcome(model, rows, name, own, shares[name]) for name, own in zip(pool.names, each, strict=True)]
     prior = rows.log_prior - np.logaddexp.reduce(rows.log_prior, axis=1, keepdims=True)
     own_share = max(0.0, 1 - sum(shares.values()))
@@ -216,7 +216,7 @@ def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, 
     found.sort(key=lambda each: each.log_loss)
     if given_up is not None:
         name, seen = f"{given_up.name} (given up after {given_up.folds} of {folds} folds)", given_up.pool
-        (own,) = cross_fitted_alone(*seen.only([given_up.name]), model.class_weights)
+        (own,) = cross_fitted_alone(seen.only([given_up.name])[0], pool.stack.discount, model.class_weights)
         found.append(_outcome(model, seen.held_out.rows, name, own, 0.0))
     return tuple(found)
 
