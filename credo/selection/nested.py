@@ -208,19 +208,23 @@ def _tried(model: Classifier, pool: Pool, given_up: GivenUp | None, folds: int, 
     each fold would have another one.
     """
     rows, shares = pool.held_out.rows, pool.shares
-    each = cross_fitted_alone(pool.held_out, pool.stack.discount, model.class_weights)
-    found = [_outcome(model, rows, name, own, shares[name]) for name, own in zip(pool.names, each, strict=True)]
     prior = rows.log_prior - np.logaddexp.reduce(rows.log_prior, axis=1, keepdims=True)
-    own_share = max(0.0, 1 - sum(shares.values()))
-    found.append(replace(_outcome(model, rows, SHARES, prior, own_share), accuracy=commonest))
+    alone = [*cross_fitted_alone(pool.held_out, pool.stack.discount, model.class_weights), prior]
+    scores = [_alone(model, rows, own) for own in alone]
+    best = min(scores, key=lambda each: each.log_loss)
+    weights = {**{name: shares[name] for name in pool.names}, SHARES: max(0.0, 1 - sum(shares.values()))}
+    found = []
+    for (name, share), each in zip(weights.items(), scores, strict=True):
+        accuracy = commonest if name == SHARES else each.accuracy
+        found.append(Tried(name, each.log_loss, accuracy, share, each.log_loss_difference(best)[1]))
     found.sort(key=lambda each: each.log_loss)
     if given_up is not None:
         name, seen = f"{given_up.name} (given up after {given_up.folds} of {folds} folds)", given_up.pool
         (own,) = cross_fitted_alone(seen.only([given_up.name])[0], pool.stack.discount, model.class_weights)
-        found.append(_outcome(model, seen.held_out.rows, name, own, 0.0))
+        last = _alone(model, seen.held_out.rows, own)
+        found.append(Tried(name, last.log_loss, last.accuracy))
     return tuple(found)
 
 
-def _outcome(model: Classifier, held_out: TermScores, name: str, log_probabilities: Array, share: float) -> Tried:
-    scores = Scores(model.classes, log_probabilities, held_out.truth.astype(np.intp), held_out.weight)
-    return Tried(name, scores.log_loss, scores.accuracy, share)
+def _alone(model: Classifier, held_out: TermScores, log_probabilities: Array) -> Scores:
+    return Scores(model.classes, log_probabilities, held_out.truth.astype(np.intp), held_out.weight)
