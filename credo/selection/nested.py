@@ -41,7 +41,7 @@ from credo.selection.weighting import Weighting, pooled
 from credo.selection.widening import widened
 
 FOLDS, FEW_FOLDS = 10, 5
-FEW, FEW_TEXTS = 500, 2000  # rows up to which there are more folds: of few, each fold misses those held out
+FEW, FEW_IN_CELLS = 2000, 999  # rows up to which there are more folds; the same where cells are counted together
 ENOUGH, ENOUGH_IN_CELLS = 2000, 1500  # held-out rows, after which no further fold is looked at
 MANY = 2000  # rows, above which the candidates of a fold are as good as those of all rows
 BLANKED, BLANKED_FOLDS = 100, 4  # rows of a fold with cells blanked, and folds in which some are
@@ -146,9 +146,9 @@ def _with_parts(
 
 
 def _folds(sample: Sample, seed: int, in_cells: bool) -> tuple[NDArray[np.intp], range]:
-    """Which fold each row is in, and the folds that are looked at; fewer where a fold takes longer, as with texts, or
-    as cells of several columns are counted together."""
-    few, enough = FEW if sample.encoded is not None else FEW_TEXTS, ENOUGH_IN_CELLS if in_cells else ENOUGH
+    """Which fold each row is in, and the folds that are looked at; fewer where a fold takes longer, as cells of several
+    columns are counted together."""
+    few, enough = (FEW_IN_CELLS, ENOUGH_IN_CELLS) if in_cells else (FEW, ENOUGH)
     count = max(2, min(FOLDS if sample.rows <= few else FEW_FOLDS, sample.rows))
     looked_at = min(count, max(1, -(-enough * count // sample.rows)))
     return sample.folds(count, seed), range(looked_at)
