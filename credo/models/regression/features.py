@@ -7,10 +7,11 @@ also has an indicator "is missing", so that missing cells may differ from the av
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from math import prod
 
 import numpy as np
 
@@ -177,6 +178,14 @@ class Features:
     def sources(self) -> tuple[tuple[str, ...], ...]:
         """The column, or the two columns, that each feature is made of."""
         return tuple(source for _, source in self._terms)
+
+    def free(self, sources: Iterable[tuple[str, ...]] | None = None) -> int:
+        """How many of the features, or of those of some columns and interactions, can vary by themselves: indicators of
+        a category's levels add up to 1, so that one of them follows from the others."""
+        levels = {column.name: 2 if column.levels is None else len(column.levels) for column in self.schema}
+        marked = {(name,): 1 for name in self.missing}
+        own = self.groups if sources is None else sources
+        return sum(prod(levels[name] - 1 for name in each) + marked.get(each, 0) for each in own)
 
     @cached_property
     def groups(self) -> dict[tuple[str, ...], Positions]:
