@@ -67,10 +67,18 @@ class Readings:
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
         """Sums of each feature by itself, from which their centres and the shares of missing cells follow."""
-        batch, member = batch.filled(self.names), Hard.whole(batch.rows, weight)
+        batch, member = self.checked(batch), Hard.whole(batch.rows, weight)
         features, z = one_hot_rows(batch, self.names, self.categories)
         moments = Part((None, FEATURES), Moments.of(z, member))
         return self.beside(batch, member, features, {ROWS: Part((None,), Counts.of_rows(member)), LABEL: moments})
+
+    def checked(self, batch: Batch) -> Batch:
+        """With all columns. Refuse more features than a regression can weigh before any is written out."""
+        batch = batch.filled(self.names)
+        sizes = {name: len(batch.categories(name)[1]) if name in self.categories else 1 for name in self.names}
+        width = sum(sizes.values()) + sum(sizes[a] * sizes[b] for a, b in self.interactions)
+        check_width(width, sizes)
+        return batch
 
     def beside(self, batch: Batch, member: Hard, features: Sequence[str], parts: Mapping[Label, Part]) -> Evidence:
         """Evidence with these parts, and how often each value of a category was seen: its levels follow from it."""
@@ -152,12 +160,7 @@ class Features:
 
     def checked(self) -> Features:
         """Refuse more features than a regression can weigh."""
-        if self.width > MOST:
-            widest = max(self.schema, key=lambda column: len(self.mains[column.name]))
-            raise SizeError(
-                f"the columns have {self.width:,} terms, and a regression takes up to {MOST:,}; column {widest.name!r} "
-                f"alone has {len(self.mains[widest.name]):,}: leave it out with kinds={{{widest.name!r}: 'ignore'}}"
-            )
+        check_width(self.width, {name: len(own) for name, own in self.mains.items()})
         return self
 
     @property
@@ -251,6 +254,16 @@ class Features:
         if marks or products:
             z = np.column_stack([z, *marks, *products])
         return z, {(name, UNSEEN_VALUES): n for name, n in unseen.items() if n}
+
+
+def check_width(width: int, sizes: Mapping[str, int]) -> None:
+    """Refuse so many features, of columns that have so many each."""
+    if width > MOST:
+        widest = max(sizes, key=lambda name: sizes[name])
+        raise SizeError(
+            f"the columns have {width:,} terms, and a regression takes up to {MOST:,}; column {widest!r} alone has "
+            f"{sizes[widest]:,}: leave it out with kinds={{{widest!r}: 'ignore'}}"
+        )
 
 
 def _mains_of(column: Column) -> list[str]:
